@@ -1,0 +1,81 @@
+// What the OpenAPI document says beyond the schemas.
+import { Predicate } from "effect"
+import * as Examples from "./Examples.ts"
+
+export const description = `Manages blockchain relayers: account-like workers bound to one network and one signer.
+
+Every answer is an envelope: \`{success: true, data, pagination?, metadata?}\` or \`{data: null, message, success: false}\`, where a 400 adds
+\`error\`, a text that names every offending field. Creates answer 201 with \`Location\`. Every answer carries \`x-request-id\`.
+Send \`X-Relayer-Debug: true\` to get the log lines and spans of a request in \`metadata\`.
+Chain amounts are integers of up to 128 bits: they are returned as JSON numbers, digit for digit, and accepted as numbers or decimal strings.`
+
+type Node = { [key: string]: unknown }
+
+const isNode = (value: unknown): value is Node => Predicate.isObject(value) && !Array.isArray(value)
+
+const map = (value: unknown, f: (node: Node) => unknown): unknown =>
+  Array.isArray(value)
+    ? value.map((item) => map(item, f))
+    : isNode(value)
+      ? f(Object.fromEntries(Object.entries(value).map(([key, child]) => [key, map(child, f)])))
+      : value
+
+const componentPrefix = "#/components/schemas/"
+
+/** Bodies are texts that hold JSON (`api/Json.ts`): the document shows the JSON, not the text. */
+const unwrapText =
+  (components: Node) =>
+  (node: Node): unknown => {
+    const target = typeof node.$ref === "string" ? components[node.$ref.slice(componentPrefix.length)] : node
+    return isNode(target) && target.contentMediaType === "application/json" ? target.contentSchema : node
+  }
+
+/** Amounts are `bigint` inside, which JSON Schema does not know; their format tells them. */
+const amounts = (node: Node): unknown =>
+  node.format === "uint64" || node.format === "uint128" ? { type: "integer", minimum: 0, ...node } : node
+
+/** `X_1` where it equals `X`: the generator numbers a schema that it meets in two bodies. */
+const duplicates = (components: Node) => {
+  const same = new Map<string, string>()
+  for (const name of Object.keys(components)) {
+    const base = name.replace(/_\d+$/, "")
+    if (base !== name && JSON.stringify(components[name]) === JSON.stringify(components[base])) same.set(name, base)
+  }
+  return same
+}
+
+const withoutDuplicates = (document: Node): Node => {
+  const { components } = document as { components: Node & { schemas: Node } }
+  const same = duplicates(components.schemas)
+  if (same.size === 0) return document
+  const kept = Object.fromEntries(Object.entries(components.schemas).filter(([name]) => !same.has(name)))
+  const renamed = map({ ...document, components: { ...components, schemas: kept } }, (node) => {
+    const target = typeof node.$ref === "string" ? same.get(node.$ref.slice(componentPrefix.length)) : undefined
+    return target === undefined ? node : { ...node, $ref: componentPrefix + target }
+  })
+  return withoutDuplicates(renamed as Node)
+}
+
+const withoutTexts = (document: Node): Node => {
+  const { components } = document as { components: Node & { schemas: Node } }
+  const unwrapped = map(document, unwrapText(components.schemas)) as typeof document & { components: { schemas: Node } }
+  const schemas = Object.fromEntries(
+    Object.entries(components.schemas)
+      .filter(([, schema]) => !isNode(schema) || schema.contentMediaType !== "application/json")
+      .map(([name]) => [name, unwrapped.components.schemas[name]])
+  )
+  return { ...unwrapped, components: { ...unwrapped.components, schemas } }
+}
+
+const withExamples = (document: Node): Node => {
+  const paths = document.paths as { [path: string]: { [method: string]: Node } }
+  for (const [key, example] of Object.entries(Examples.requests)) {
+    const [method, path] = key.split(" ") as [string, string]
+    const requestBody = paths[path]?.[method]?.requestBody as { content: { [type: string]: Node } } | undefined
+    if (requestBody?.content["application/json"] !== undefined) requestBody.content["application/json"].example = example
+  }
+  return document
+}
+
+export const transform = (document: Node): Node =>
+  withExamples(map(withoutDuplicates(withoutTexts(document)), amounts) as Node)

@@ -1,0 +1,52 @@
+// The shape of every answer of the relayer and notification endpoints.
+import { Schema } from "effect"
+import type { Page } from "../domain/Page.ts"
+import * as Json from "./Json.ts"
+
+export const Metadata = Schema.Struct({
+  logs: Schema.Array(
+    Schema.Struct({
+      level: Schema.Literals(["log", "info", "error", "warn", "debug", "result"]),
+      message: Schema.String
+    })
+  ),
+  /** Spans of the request, oldest first. */
+  traces: Schema.Array(Schema.Unknown)
+}).annotate({
+  identifier: "Metadata",
+  description: "Log lines and spans of this very request; present where it was sent with `X-Relayer-Debug: true`."
+})
+export type Metadata = typeof Metadata.Type
+
+export const Pagination = Schema.Struct({
+  current_page: Schema.Int,
+  per_page: Schema.Int,
+  total_items: Schema.Int
+}).annotate({ identifier: "Pagination", description: "What was served, and how many items there are in all." })
+
+/** One item. */
+export const of = <S extends Schema.Top>(data: S) =>
+  Json.body(
+    Schema.Struct({
+      success: Schema.Literal(true),
+      data,
+      metadata: Schema.optionalKey(Metadata)
+    })
+  )
+
+/** A page of items, in creation order. */
+export const pageOf = <S extends Schema.Top>(item: S) =>
+  Json.body(
+    Schema.Struct({
+      success: Schema.Literal(true),
+      data: Schema.Array(item),
+      pagination: Pagination,
+      metadata: Schema.optionalKey(Metadata)
+    })
+  )
+
+export const pagination = (page: Page<unknown>): typeof Pagination.Type => ({
+  current_page: page.request.page,
+  per_page: page.request.perPage,
+  total_items: page.total
+})

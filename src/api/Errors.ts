@@ -1,0 +1,146 @@
+// The only table from error to status and message. Each entry is a schema that works both ways: the server encodes the
+// error with it, the typed client decodes the body back to the same class.
+import { Schema, SchemaTransformation } from "effect"
+import { HttpApiSchema } from "effect/http-api"
+import * as Caller from "../domain/Caller.ts"
+import * as Network from "../domain/Network.ts"
+import * as Notification from "../domain/Notification.ts"
+import * as Relayer from "../domain/Relayer.ts"
+import * as Request from "../domain/Request.ts"
+import * as Signer from "../domain/Signer.ts"
+
+const body = <Message extends string>(message: Message) => ({
+  data: Schema.Null,
+  message: Schema.Literal(message),
+  success: Schema.Literal(false)
+})
+
+interface Fieldless<E> {
+  new (props: {}): E
+}
+
+const failure = <E extends Schema.Top & Fieldless<E["Type"]>, const Message extends string>(
+  error: E,
+  status: number,
+  message: Message
+) =>
+  Schema.Struct(body(message)).pipe(
+    Schema.decodeTo(
+      Schema.toType(error),
+      SchemaTransformation.transform({
+        decode: (): E["Type"] => new error({}),
+        encode: () => ({ data: null, message, success: false as const })
+      })
+    ),
+    HttpApiSchema.status(status)
+  )
+
+/** Seconds after which a caller may try again when the database is away or the process drains. */
+export const retryAfterUnavailable = 1
+
+export const BadRequestError = Schema.Struct({ ...body("Bad Request"), error: Schema.optionalKey(Schema.String) }).pipe(
+  Schema.decodeTo(
+    Schema.toType(Request.BadRequest),
+    SchemaTransformation.transform({
+      decode: ({ error }) => new Request.BadRequest(error === undefined ? {} : { error }),
+      encode: ({ error }) => ({
+        data: null,
+        message: "Bad Request" as const,
+        success: false as const,
+        ...(error === undefined ? {} : { error })
+      })
+    })
+  ),
+  HttpApiSchema.status(400)
+)
+
+export const UnauthorizedError = Caller.Unauthorized.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct(body("Unauthorized")).pipe(HttpApiSchema.status(401)),
+      headers: { "www-authenticate": Schema.Literal("Bearer") }
+    },
+    {
+      decode: () => new Caller.Unauthorized({}),
+      encode: () => ({
+        body: { data: null, message: "Unauthorized" as const, success: false as const },
+        headers: { "www-authenticate": "Bearer" as const }
+      })
+    }
+  )
+)
+
+export const TooManyRequestsError = Caller.TooManyRequests.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct(body("Too Many Requests")).pipe(HttpApiSchema.status(429)),
+      headers: { "retry-after": Schema.FiniteFromString }
+    },
+    {
+      decode: ({ headers }) => new Caller.TooManyRequests({ retryAfter: headers["retry-after"] }),
+      encode: ({ retryAfter }) => ({
+        body: { data: null, message: "Too Many Requests" as const, success: false as const },
+        headers: { "retry-after": retryAfter }
+      })
+    }
+  )
+)
+
+export const ServiceUnavailableError = Request.ServiceUnavailable.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct(body("Service Unavailable")).pipe(HttpApiSchema.status(503)),
+      headers: { "retry-after": Schema.FiniteFromString }
+    },
+    {
+      decode: () => new Request.ServiceUnavailable({}),
+      encode: () => ({
+        body: { data: null, message: "Service Unavailable" as const, success: false as const },
+        headers: { "retry-after": retryAfterUnavailable }
+      })
+    }
+  )
+)
+
+export const MethodNotAllowedError = Request.MethodNotAllowed.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct(body("Method Not Allowed")).pipe(HttpApiSchema.status(405)),
+      headers: { allow: Schema.String }
+    },
+    {
+      decode: ({ headers }) => new Request.MethodNotAllowed({ allow: headers.allow.split(", ") }),
+      encode: ({ allow }) => ({
+        body: { data: null, message: "Method Not Allowed" as const, success: false as const },
+        headers: { allow: allow.join(", ") }
+      })
+    }
+  )
+)
+
+export const ForbiddenError = failure(Caller.Forbidden, 403, "Forbidden")
+
+export const NotFoundError = failure(Request.NotFound, 404, "Not Found")
+export const NetworkNotFoundError = failure(Network.NetworkNotFound, 404, "Network not found")
+export const NotificationNotFoundError = failure(Notification.NotificationNotFound, 404, "Notification not found")
+export const RelayerNotFoundError = failure(Relayer.RelayerNotFound, 404, "Relayer not found")
+export const SignerNotFoundError = failure(Signer.SignerNotFound, 404, "Signer not found")
+
+export const NotificationIdTakenError = failure(
+  Notification.NotificationIdTaken,
+  409,
+  "Notification with this ID already exists"
+)
+export const RelayerIdTakenError = failure(Relayer.RelayerIdTaken, 409, "Relayer with this ID already exists")
+export const SignerIdTakenError = failure(Signer.SignerIdTaken, 409, "Signer with this ID already exists")
+
+export const PayloadTooLargeError = failure(Request.PayloadTooLarge, 413, "Payload Too Large")
+export const UnsupportedMediaTypeError = failure(Request.UnsupportedMediaType, 415, "Unsupported Media Type")
+
+export const InternalServerErrorError = failure(Request.InternalServerError, 500, "Internal Server Error")
+
+/** Any request may end so. */
+export const any = [InternalServerErrorError, ServiceUnavailableError] as const
+
+/** A request with a body may also end so. */
+export const withBody = [PayloadTooLargeError, UnsupportedMediaTypeError, ...any] as const

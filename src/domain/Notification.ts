@@ -1,0 +1,53 @@
+// Notifications: where the service tells of a relayer's events.
+import { Effect, Schema } from "effect"
+import { HttpUrl } from "./Rpc.ts"
+import { maybe, resourceId, text } from "./Text.ts"
+
+export const NotificationId = resourceId.pipe(Schema.brand("NotificationId"))
+export type NotificationId = typeof NotificationId.Type
+
+const isLoopback = (host: string) => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host)
+
+export const WebhookUrl = HttpUrl.check(
+  Schema.makeFilter(
+    (url: string) => {
+      const parsed = URL.parse(url)
+      return parsed !== null && (parsed.protocol === "https:" || isLoopback(parsed.hostname))
+    },
+    { expected: "an https URL (http only for loopback)" }
+  ),
+  Schema.makeFilter(
+    (url: string) => {
+      const parsed = URL.parse(url)
+      return parsed !== null && parsed.username === "" && parsed.password === ""
+    },
+    { expected: "a URL without credentials" }
+  )
+)
+
+/** Key of the HMAC-SHA256 over a webhook's body. */
+export const SigningKey = Schema.RedactedFromValue(text(32, 512))
+
+const Type = Schema.Literal("webhook")
+
+export const CreateNotification = Schema.Struct({
+  /** Absent: a UUID. */
+  id: maybe(NotificationId),
+  type: Type.pipe(Schema.withDecodingDefaultKey(Effect.succeed("webhook" as const))),
+  url: WebhookUrl,
+  /** Absent: deliveries are not signed. */
+  signing_key: maybe(SigningKey)
+}).annotate({ identifier: "CreateNotificationRequest" })
+export type CreateNotification = typeof CreateNotification.Type
+
+export const Notification = Schema.Struct({
+  id: NotificationId,
+  type: Type,
+  url: Schema.String,
+  has_signing_key: Schema.Boolean
+}).annotate({ identifier: "Notification" })
+export type Notification = typeof Notification.Type
+
+export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()("NotificationNotFound", {}) {}
+
+export class NotificationIdTaken extends Schema.TaggedError<NotificationIdTaken>()("NotificationIdTaken", {}) {}

@@ -1,0 +1,32 @@
+// Strings that come from outside: bounded, and storable as they are.
+import { Option, Schema, SchemaGetter } from "effect"
+
+/** PostgreSQL stores no NUL, and a lone surrogate has no UTF-8 form: both would come back changed. */
+const isStorable = Schema.makeFilter((text: string) => !text.includes("\0") && text.isWellFormed(), {
+  expected: "text without NUL characters and lone surrogates"
+})
+
+/** Text of `min` to `max` UTF-16 code units. */
+export const text = (min: number, max: number) => Schema.String.check(Schema.isBetweenLength(min, max), isStorable)
+
+/** At most this many entries in any list of a request. */
+export const maxListLength = 1000
+
+/** A list of at most `maxListLength` entries. */
+export const list = <S extends Schema.Constraint>(item: S) => Schema.Array(item).check(Schema.isMaxLength(maxListLength))
+
+/** An optional field of a request: `null` counts as absent, and an absent field is never written. */
+export const maybe = <S extends Schema.Constraint>(schema: S) =>
+  Schema.optionalKey(Schema.NullOr(schema)).pipe(
+    Schema.decodeTo(Schema.optionalKey(Schema.toType(schema)), {
+      decode: SchemaGetter.transformOptional(Option.filter((value) => value !== null)),
+      encode: SchemaGetter.transformOptional((value: Option.Option<S["Type"] | null>) => value)
+    })
+  )
+
+/** Identifiers of relayers, signers and notifications. */
+export const resourceId = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_-]{1,36}$/u, {
+    expected: "1 to 36 letters, digits, dashes and underscores"
+  })
+)

@@ -1,0 +1,110 @@
+// The database: a PostgreSQL that is given, or the embedded one, with its schema up to date.
+import { PgClient } from "@effect/sql-pg"
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql"
+import { DatabaseError } from "./DatabaseError.ts"
+import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
+import { latestMigration, migrations } from "./migrations/index.ts"
+
+export type Options =
+  | { readonly _tag: "Url"; readonly url: Redacted.Redacted; readonly pool?: PoolOptions }
+  | ({ readonly _tag: "Embedded"; readonly pool?: PoolOptions } & EmbeddedPostgres.Options)
+
+export interface PoolOptions {
+  readonly maxConnections?: number
+  /** Longest run of one statement. */
+  readonly statementTimeout?: Duration.Input
+}
+
+const minimumVersion = 15
+
+const runMigrations = Migrator.make({})
+
+const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
+  applicationName: "effect-relayer",
+  connectTimeout: "5 seconds",
+  keepAlive: "30 seconds",
+  idleTimeout: "5 minutes",
+  maxConnections: options.maxConnections ?? 10,
+  startupParameters: {
+    statement_timeout: String(Duration.toMillis(options.statementTimeout ?? "30 seconds")),
+    idle_in_transaction_session_timeout: "60000"
+  }
+})
+
+const where = (url: Redacted.Redacted): string => {
+  const parsed = URL.parse(Redacted.value(url))
+  return parsed === null ? "the given URL" : `${parsed.hostname || "localhost"}:${parsed.port || "5432"}${parsed.pathname}`
+}
+
+const explain = (place: string) => (error: SqlError.SqlError) => {
+  const { _tag, cause } = error.reason
+  const text = cause instanceof Error ? cause.message : String(cause)
+  return new DatabaseError({
+    message:
+      _tag === "AuthenticationError"
+        ? `the database at ${place} refuses the user name or password`
+        : `cannot use the database at ${place}: ${text.split("\n")[0]}`,
+    cause: error
+  })
+}
+
+const checkVersion = (place: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [row] = yield* sql<{ version: string }>`SELECT current_setting('server_version_num') AS version`
+    const version = Math.floor(Number(row?.version) / 10_000)
+    if (version < minimumVersion) {
+      return yield* new DatabaseError({
+        message: `the database at ${place} is PostgreSQL ${version}; ${minimumVersion} or later is needed`
+      })
+    }
+  })
+
+const checkNotNewer = (place: string) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const [table] = yield* sql`SELECT 1 WHERE to_regclass('effect_sql_migrations') IS NOT NULL`
+    if (table === undefined) return
+    const [row] = yield* sql<{ latest: number | null }>`SELECT max(migration_id) AS latest FROM effect_sql_migrations`
+    const latest = row?.latest ?? 0
+    if (latest > latestMigration) {
+      return yield* new DatabaseError({
+        message: `the database at ${place} has schema ${latest}, newer than this version knows (${latestMigration}): start a newer version`
+      })
+    }
+  })
+
+const migrate = (place: string) =>
+  Effect.gen(function* () {
+    yield* checkVersion(place)
+    yield* checkNotNewer(place)
+    const done = yield* runMigrations({ loader: Migrator.fromRecord(migrations) })
+    for (const [id, name] of done) yield* Effect.logInfo("migration applied", { migration: `${id}_${name}` })
+  }).pipe(
+    Effect.catchTags({
+      SqlError: (error) => Effect.fail(explain(place)(error)),
+      MigrationError: (error) =>
+        Effect.fail(new DatabaseError({ message: `migration failed on ${place}: ${error.message}`, cause: error }))
+    })
+  )
+
+/** The client and its schema; nothing of a feature. */
+export const layer = (
+  options: Options
+): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      if (options._tag === "Url") {
+        return connect(where(options.url), { ...pool(options.pool), url: options.url })
+      }
+      const server = yield* EmbeddedPostgres.start(options)
+      return connect(options.dataDir, { ...pool(options.pool), ...server.connection })
+    })
+  )
+
+const connect = (place: string, config: PgClient.PgPoolConfig) => {
+  const client = PgClient.layerFrom(PgClient.make(config).pipe(Effect.mapError(explain(place))))
+  return Layer.effectDiscard(migrate(place)).pipe(Layer.provideMerge(client))
+}

@@ -1,0 +1,93 @@
+// The files of the embedded PostgreSQL: made whole or not at all, owned by the user that PostgreSQL runs as.
+import { Effect } from "effect"
+import { execFile } from "node:child_process"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { promisify } from "node:util"
+import { DatabaseError } from "../DatabaseError.ts"
+import type { Binaries } from "./Binaries.ts"
+import { isAlive } from "./Pid.ts"
+import { canReach, sharedFolder, type SystemUser } from "./SystemUser.ts"
+
+export const superuser = "relayer"
+
+const run = promisify(execFile)
+
+const fail = (message: string) => (cause: unknown) => new DatabaseError({ message, cause })
+
+/** `DATA_DIR/postgres`, or where that link points to: somewhere `user` can reach when `DATA_DIR` is not. */
+const place = (dataDir: string, user: SystemUser | undefined) =>
+  Effect.gen(function* () {
+    const folder = path.join(dataDir, "postgres")
+    const existing = yield* Effect.promise(() => fs.realpath(folder).catch(() => undefined))
+    if (existing !== undefined) return existing
+    if (user === undefined || (yield* canReach(user, folder))) return folder
+    const shared = yield* sharedFolder()
+    const elsewhere = yield* Effect.tryPromise(async () => {
+      const parent = await fs.mkdtemp(path.join(shared, "data-"))
+      await fs.chmod(parent, 0o755)
+      const target = path.join(parent, "postgres")
+      await fs.rm(folder, { force: true })
+      await fs.symlink(target, folder)
+      return target
+    })
+    yield* Effect.logInfo("database files are where an unprivileged user can reach them", { folder: elsewhere })
+    return elsewhere
+  }).pipe(Effect.mapError(fail(`cannot place the database files of ${dataDir}`)))
+
+/** A start that was killed inside `initdb` leaves its unfinished folder. */
+const removeUnfinished = async (folder: string): Promise<void> => {
+  const prefix = `${path.basename(folder)}.init-`
+  for (const name of await fs.readdir(path.dirname(folder))) {
+    if (name.startsWith(prefix) && !isAlive(Number(name.slice(prefix.length)))) {
+      await fs.rm(path.join(path.dirname(folder), name), { recursive: true, force: true })
+    }
+  }
+}
+
+export interface Credentials {
+  /** File with the superuser's password; absent where the socket's folder protects the server. */
+  readonly passwordFile: string | undefined
+}
+
+const initialise = (binaries: Binaries, folder: string, user: SystemUser | undefined, { passwordFile }: Credentials) =>
+  Effect.tryPromise(async () => {
+    await removeUnfinished(folder)
+    const unfinished = `${folder}.init-${process.pid}`
+    await fs.mkdir(unfinished, { mode: 0o700 })
+    if (user !== undefined) await fs.chown(unfinished, user.uid, user.gid)
+    const authentication =
+      passwordFile === undefined ? ["-A", "trust"] : ["-A", "scram-sha-256", `--pwfile=${passwordFile}`]
+    await run(
+      binaries.initdb,
+      ["-D", unfinished, "-U", superuser, "-E", "UTF8", "--no-locale", "--no-instructions", ...authentication],
+      { ...user, cwd: unfinished, env: { LC_ALL: "C", PATH: path.dirname(binaries.initdb) } }
+    )
+    // Whoever renames first wins: a folder with files in it is never replaced.
+    await fs.rename(unfinished, folder).catch(async (cause: unknown) => {
+      await fs.rm(unfinished, { recursive: true, force: true })
+      if ((await fs.stat(path.join(folder, "PG_VERSION")).catch(() => undefined)) === undefined) throw cause
+    })
+  }).pipe(Effect.mapError(fail(`cannot make a database in ${folder}`)))
+
+/** The folder to give to `postgres -D`, initialised on first use. */
+export const prepare = Effect.fn("DataDirectory.prepare")(function* (
+  binaries: Binaries,
+  dataDir: string,
+  user: SystemUser | undefined,
+  credentials: Credentials
+): Effect.fn.Return<string, DatabaseError> {
+  const folder = yield* place(dataDir, user)
+  const readVersion = Effect.promise(() => fs.readFile(path.join(folder, "PG_VERSION"), "utf8").catch(() => undefined))
+  let version = yield* readVersion
+  if (version === undefined) {
+    yield* initialise(binaries, folder, user, credentials)
+    version = yield* readVersion
+  }
+  if (Number(version) !== binaries.major) {
+    return yield* new DatabaseError({
+      message: `the data in ${folder} were made by PostgreSQL ${version?.trim()}, these binaries are ${binaries.major}: set POSTGRES_BIN to binaries of PostgreSQL ${version?.trim()}`
+    })
+  }
+  return folder
+})
