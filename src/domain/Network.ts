@@ -1,5 +1,6 @@
 // Blockchain networks: what a relayer is bound to.
 import { Schema } from "effect"
+import { MaskedRpcConfig } from "./Rpc.ts"
 import { text } from "./Text.ts"
 
 export const NetworkType = Schema.Literals(["evm", "solana", "stellar"]).annotate({ identifier: "NetworkType" })
@@ -18,8 +19,8 @@ export const networkId = (type: NetworkType, name: NetworkName) => NetworkId.mak
 const common = {
   id: NetworkId,
   name: NetworkName,
-  /** Masked: see `maskUrl`. */
-  rpc_urls: Schema.Array(Schema.String),
+  /** Used by the relayers that bring none of their own. */
+  rpc_urls: Schema.Array(MaskedRpcConfig),
   explorer_urls: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Milliseconds between two blocks, on average. */
   average_blocktime_ms: Schema.Int,

@@ -1,0 +1,5 @@
+// The contract: everything that a client needs, and nothing of the server.
+export { Api } from "./Api.ts"
+export * as Envelope from "./Envelope.ts"
+export * as Errors from "./Errors.ts"
+export { Authorization, RateLimit } from "./Middleware.ts"

@@ -1,0 +1,28 @@
+// The typed client, as a service. Errors arrive as the classes that the server failed with, amounts as `bigint`.
+import { Context, Layer } from "effect"
+import type { Redacted } from "effect"
+import { HttpClientRequest } from "effect/http"
+import type { HttpClient } from "effect/http"
+import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
+import { Api } from "../api/Api.ts"
+import { Authorization } from "../api/Middleware.ts"
+
+export interface Options {
+  /** Such as `http://127.0.0.1:8080`. */
+  readonly baseUrl: string
+  readonly apiKey: Redacted.Redacted
+}
+
+export class ApiClient extends Context.Service<ApiClient, HttpApiClient.ForApi<typeof Api>>()(
+  "effect-relayer/client/ApiClient"
+) {
+  /** Asks for an `HttpClient`: `FetchHttpClient.layer` of `effect/http` works everywhere. */
+  static readonly layer = (options: Options): Layer.Layer<ApiClient, never, HttpClient.HttpClient> =>
+    Layer.effect(ApiClient, HttpApiClient.make(Api, { baseUrl: options.baseUrl })).pipe(
+      Layer.provide(
+        HttpApiMiddleware.layerClient(Authorization, ({ next, request }) =>
+          next(HttpClientRequest.bearerToken(request, options.apiKey))
+        )
+      )
+    )
+}

@@ -1,0 +1,19 @@
+// The handlers of `NotificationsApi`.
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import * as Respond from "../System/Respond.ts"
+import { Notifications } from "./Notifications.ts"
+
+export const NotificationsHttp = HttpApiBuilder.group(
+  Api,
+  "notifications",
+  Effect.fnUntraced(function* (handlers) {
+    const notifications = yield* Notifications
+    return handlers.handleAll({
+      create: ({ payload }) => Respond.created("/api/v1/notifications", notifications.create(payload)),
+      list: ({ query }) => Respond.page(notifications.list(query)),
+      get: ({ params }) => Respond.one(notifications.get(params.notification_id))
+    })
+  })
+)

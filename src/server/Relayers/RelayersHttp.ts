@@ -1,0 +1,19 @@
+// The handlers of `RelayersApi`.
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import * as Respond from "../System/Respond.ts"
+import { Relayers } from "./Relayers.ts"
+
+export const RelayersHttp = HttpApiBuilder.group(
+  Api,
+  "relayers",
+  Effect.fnUntraced(function* (handlers) {
+    const relayers = yield* Relayers
+    return handlers.handleAll({
+      create: ({ payload }) => Respond.created("/api/v1/relayers", relayers.create(payload)),
+      list: ({ query }) => Respond.page(relayers.list(query)),
+      get: ({ params }) => Respond.one(relayers.get(params.relayer_id))
+    })
+  })
+)

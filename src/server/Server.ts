@@ -1,0 +1,36 @@
+// Every route, still asking for its services.
+import { Layer } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../api/Api.ts"
+import { AuthorizationHttp } from "./Auth/AuthorizationHttp.ts"
+import { RateLimitHttp } from "./Limits/RateLimitHttp.ts"
+import { NetworksHttp } from "./Networks/NetworksHttp.ts"
+import { NotificationsHttp } from "./Notifications/NotificationsHttp.ts"
+import { RelayersHttp } from "./Relayers/RelayersHttp.ts"
+import { SignersHttp } from "./Signers/SignersHttp.ts"
+import { DebugHttp } from "./System/DebugHttp.ts"
+import { DecodeErrorsHttp } from "./System/DecodeErrorsHttp.ts"
+import { DocsHttp } from "./System/DocsHttp.ts"
+import * as EdgeHttp from "./System/EdgeHttp.ts"
+import { MetricsHttp } from "./System/MetricsHttp.ts"
+import { SystemHttp } from "./System/SystemHttp.ts"
+
+export type Options = EdgeHttp.Options
+
+export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048_576 }
+
+const handlers = Layer.mergeAll(RelayersHttp, SignersHttp, NotificationsHttp, NetworksHttp, SystemHttp, MetricsHttp)
+
+const middleware = Layer.mergeAll(AuthorizationHttp, RateLimitHttp, DecodeErrorsHttp, DebugHttp)
+
+/** What `HttpRouter.serve` needs to know: a trailing slash is the same route, and a long id is a bad one, not a missing route. */
+export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 } as const
+
+/** The routes of the API with its documents. */
+export const routes = Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
+  Layer.provide(handlers),
+  Layer.provide(middleware)
+)
+
+/** The routes, and what surrounds every request of the router: ids, limits, metrics, envelopes for what fails. */
+export const layer = (options: Options = defaults) => Layer.mergeAll(routes, EdgeHttp.layer(options))

@@ -1,0 +1,19 @@
+// The handlers of `SignersApi`.
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import * as Respond from "../System/Respond.ts"
+import { Signers } from "./Signers.ts"
+
+export const SignersHttp = HttpApiBuilder.group(
+  Api,
+  "signers",
+  Effect.fnUntraced(function* (handlers) {
+    const signers = yield* Signers
+    return handlers.handleAll({
+      create: ({ payload }) => Respond.created("/api/v1/signers", signers.create(payload)),
+      list: ({ query }) => Respond.page(signers.list(query)),
+      get: ({ params }) => Respond.one(signers.get(params.signer_id))
+    })
+  })
+)

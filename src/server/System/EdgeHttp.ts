@@ -1,0 +1,142 @@
+// What surrounds every request, known route or not: its id, its limits, its numbers, and an envelope for whatever goes
+// wrong outside of the endpoints.
+import { ByteSize, Cause, Context, Effect, Metric } from "effect"
+import type { Fiber, Types } from "effect"
+import { HttpIncomingMessage, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
+import { SqlError } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import * as Request from "../../domain/Request.ts"
+import { ApiKeys } from "../Auth/ApiKeys.ts"
+import { Draining } from "./Draining.ts"
+import * as Failures from "./Failures.ts"
+import * as Metrics from "./Metrics.ts"
+import { allowedMethods } from "./Routes.ts"
+
+type Response = HttpServerResponse.HttpServerResponse
+
+export interface Options {
+  /** Milliseconds after which a request is given up with 503. */
+  readonly requestTimeoutMs: number
+  /** Bytes of a request body. */
+  readonly maxBodyBytes: number
+}
+
+const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
+
+const requestId = (given: string | undefined) => (given !== undefined && saneRequestId.test(given) ? given : randomUUID())
+
+const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
+
+/** The database is away, or too busy to answer: not the request's fault, and worth another try. */
+const isUnavailable = (defect: unknown): boolean =>
+  SqlError.isSqlError(defect) &&
+  ["ConnectionError", "AuthenticationError", "LockTimeoutError", "StatementTimeoutError"].includes(defect.reason._tag)
+
+const routeNotFound = (cause: Cause.Cause<unknown>) =>
+  cause.reasons.some(
+    (reason) =>
+      reason._tag === "Fail" &&
+      HttpServerError.isHttpServerError(reason.error) &&
+      reason.error.reason._tag === "RouteNotFound"
+  )
+
+const isClientAbort = (cause: Cause.Cause<unknown>) =>
+  cause.reasons.some((reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key))
+
+/** The answer to what no endpoint has answered; undefined where it has to be told to the operator. */
+const expected = (cause: Cause.Cause<unknown>): Response | undefined => {
+  for (const reason of cause.reasons) {
+    if (reason._tag === "Interrupt") return Failures.serviceUnavailable(new Request.ServiceUnavailable({}))
+    const error = reason._tag === "Die" ? reason.defect : reason.error
+    if (HttpServerResponse.isHttpServerResponse(error)) return error
+    if (isUnavailable(error)) return Failures.serviceUnavailable(new Request.ServiceUnavailable({}))
+    if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
+      return error.reason.reason === "BodyTooLarge"
+        ? Failures.payloadTooLarge(new Request.PayloadTooLarge({}))
+        : Failures.badRequest(Request.BadRequest.of([{ field: "body", message: "cannot be read" }]))
+    }
+  }
+  return undefined
+}
+
+/** `HttpApiBuilder` answers a content type that it does not know with a text of its own. */
+const enveloped = (response: Response): Response =>
+  response.status === 415 && response.headers["content-type"]?.startsWith("text/plain")
+    ? Failures.unsupportedMediaType(new Request.UnsupportedMediaType({}))
+    : response
+
+const make = (options: Options) =>
+  Effect.gen(function* () {
+    const keys = yield* ApiKeys
+    const draining = yield* Draining
+    const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
+
+    /** A stranger is not told which routes there are. */
+    const unmatched = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      if (isResource(request.url)) {
+        const token = yield* HttpApiBuilder.securityDecode(HttpApiSecurity.bearer)
+        yield* keys.authenticate(token, undefined)
+      }
+      const allow = allowedMethods(request.url)
+      return allow.length === 0
+        ? Failures.notFound(new Request.NotFound({}))
+        : Failures.methodNotAllowed(new Request.MethodNotAllowed({ allow }))
+    }).pipe(
+      Effect.provideService(HttpServerRequest.ParsedSearchParams, {}),
+      Effect.catchTags({
+        Unauthorized: (error) =>
+          Effect.as(Metric.update(Metrics.unauthorizedRequestsTotal, 1), Failures.unauthorized(error)),
+        Forbidden: (error) => Effect.succeed(Failures.forbidden(error))
+      })
+    )
+
+    const failed = (cause: Cause.Cause<unknown>) => {
+      if (routeNotFound(cause)) return unmatched
+      const response = expected(cause)
+      if (response !== undefined) return Effect.succeed(response)
+      return Effect.as(
+        Effect.logError("request failed", cause),
+        Failures.internalServerError(new Request.InternalServerError({}))
+      )
+    }
+
+    const finished = (response: Response, id: string) =>
+      HttpServerResponse.setHeaders(enveloped(response), {
+        "x-request-id": id,
+        ...(draining.isDraining() ? { connection: "close" } : {})
+      })
+
+    return (httpEffect: Effect.Effect<Response, Types.unhandled>) =>
+      Effect.withFiber<Response, Types.unhandled, HttpServerRequest.HttpServerRequest>((fiber) => {
+        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+        const id = requestId(request.headers["x-request-id"])
+        const started = performance.now()
+        const timer = setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
+        Metrics.inFlightRequests.modifyUnsafe(1, fiber.context)
+
+        return httpEffect.pipe(
+          Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
+          Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.failCause(cause) : failed(cause))),
+          Effect.map((response) => finished(response, id)),
+          Effect.onExit((exit) =>
+            Effect.suspend(() => {
+              clearTimeout(timer)
+              const status = exit._tag === "Success" ? exit.value.status : 499
+              const labels = { endpoint: endpointOf(fiber), method: request.method, status: String(status) }
+              Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
+              Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
+              return Effect.logDebug("request", labels)
+            })
+          ),
+          Effect.annotateLogs("request_id", id)
+        )
+      })
+  })
+
+/** The pattern of the route that the router has found; it leaves it in the request's context. */
+const endpointOf = (fiber: Fiber.Fiber<unknown, unknown>): string =>
+  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? "unmatched"
+
+export const layer = (options: Options) => HttpRouter.middleware(make(options), { global: true })

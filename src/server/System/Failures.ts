@@ -1,0 +1,33 @@
+// Answers outside of the endpoints, from the same table as theirs.
+import { Schema } from "effect"
+import { HttpServerResponse } from "effect/http"
+import * as Errors from "../../api/Errors.ts"
+
+interface WithHeaders {
+  readonly body: unknown
+  readonly headers: Record<string, string>
+}
+
+const hasHeaders = (encoded: unknown): encoded is WithHeaders => typeof encoded === "object" && encoded !== null && "headers" in encoded
+
+const responder = <S extends Schema.ConstraintCodec<unknown, unknown>>(schema: S) => {
+  const encode = Schema.encodeSync(schema)
+  const annotations = Schema.resolveAnnotationsKey(schema) ?? Schema.resolveAnnotations(schema)
+  const status = annotations?.httpApiStatus ?? 500
+  return (error: S["Type"]): HttpServerResponse.HttpServerResponse => {
+    const encoded = encode(error)
+    return hasHeaders(encoded)
+      ? HttpServerResponse.jsonUnsafe(encoded.body, { status, headers: encoded.headers })
+      : HttpServerResponse.jsonUnsafe(encoded, { status })
+  }
+}
+
+export const unauthorized = responder(Errors.UnauthorizedError)
+export const forbidden = responder(Errors.ForbiddenError)
+export const badRequest = responder(Errors.BadRequestError)
+export const notFound = responder(Errors.NotFoundError)
+export const methodNotAllowed = responder(Errors.MethodNotAllowedError)
+export const payloadTooLarge = responder(Errors.PayloadTooLargeError)
+export const unsupportedMediaType = responder(Errors.UnsupportedMediaTypeError)
+export const internalServerError = responder(Errors.InternalServerErrorError)
+export const serviceUnavailable = responder(Errors.ServiceUnavailableError)

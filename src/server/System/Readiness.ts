@@ -1,0 +1,42 @@
+// Whether a balancer should send requests here.
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { NotReady } from "../../api/SystemApi.ts"
+import type { Readiness as Report } from "../../api/SystemApi.ts"
+import * as Health from "../../sql/Health.ts"
+import { Draining } from "./Draining.ts"
+
+/** A probe is worth no more than this. */
+const timeout = "2 seconds"
+
+const status = (healthy: boolean) => ({ status: healthy ? ("healthy" as const) : ("unhealthy" as const) })
+
+export class Readiness extends Context.Service<
+  Readiness,
+  { readonly check: Effect.Effect<Report, NotReady> }
+>()("effect-relayer/server/System/Readiness") {
+  static readonly layer = Layer.effect(
+    Readiness,
+    Effect.gen(function* () {
+      const draining = yield* Draining
+      const sql = yield* SqlClient.SqlClient
+
+      const check = Effect.gen(function* () {
+        const database = yield* Health.isCurrent.pipe(
+          Effect.timeout(timeout),
+          Effect.catchCause(() => Effect.succeed(false)),
+          Effect.provideService(SqlClient.SqlClient, sql)
+        )
+        const accepting = !draining.isDraining()
+        const readiness: Report = {
+          ready: database && accepting,
+          ...status(database && accepting),
+          components: { database: status(database), process: status(accepting) }
+        }
+        return readiness.ready ? readiness : yield* new NotReady({ readiness })
+      }).pipe(Effect.withSpan("Readiness.check"))
+
+      return Readiness.of({ check })
+    })
+  )
+}

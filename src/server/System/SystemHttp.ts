@@ -1,0 +1,20 @@
+// The handlers of `SystemApi`.
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import { Readiness } from "./Readiness.ts"
+
+const ok = Effect.succeed("OK" as const)
+
+export const SystemHttp = HttpApiBuilder.group(
+  Api,
+  "system",
+  Effect.fnUntraced(function* (handlers) {
+    const readiness = yield* Readiness
+    return handlers.handleAll({
+      health: () => ok,
+      healthAlias: () => ok,
+      ready: () => readiness.check
+    })
+  })
+)
