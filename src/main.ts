@@ -91,7 +91,9 @@ const application = Effect.fn("application")(function* (settings: Settings.Setti
 
 const start = (given: Record<string, Option.Option<string>>) =>
   Effect.gen(function* () {
-    const fromFlags = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Option.getOrUndefined(value)]))
+    const fromFlags = Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [name, Option.getOrUndefined(value)])
+    )
     const settings = yield* Settings.decode(fromFlags, process.env, dotEnv())
     const run = Layer.launch(Layer.unwrap(application(settings))).pipe(
       Effect.catchTag("ServeError", (error) => Effect.fail({ message: HttpServerNode.explain(settings, error) }))

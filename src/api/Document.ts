@@ -72,7 +72,8 @@ const withExamples = (document: Node): Node => {
   for (const [key, example] of Object.entries(Examples.requests)) {
     const [method, path] = key.split(" ") as [string, string]
     const requestBody = paths[path]?.[method]?.requestBody as { content: { [type: string]: Node } } | undefined
-    if (requestBody?.content["application/json"] !== undefined) requestBody.content["application/json"].example = example
+    if (requestBody?.content["application/json"] !== undefined)
+      requestBody.content["application/json"].example = example
   }
   return document
 }

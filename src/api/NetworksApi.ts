@@ -27,4 +27,6 @@ export class NetworksApi extends HttpApiGroup.make("networks")
   .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/networks")
-  .annotateMerge(OpenApi.annotations({ title: "Networks", description: "The networks that relayers can be bound to." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Networks", description: "The networks that relayers can be bound to." })
+  ) {}

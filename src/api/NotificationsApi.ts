@@ -17,7 +17,8 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
     }).annotateMerge(
       OpenApi.annotations({
         summary: "Create a notification",
-        description: "The signing key is encrypted at rest and never returned: `has_signing_key` tells whether there is one."
+        description:
+          "The signing key is encrypted at rest and never returned: `has_signing_key` tells whether there is one."
       })
     ),
     HttpApiEndpoint.get("list", "/", {

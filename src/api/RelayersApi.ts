@@ -39,4 +39,6 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
   .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/relayers")
-  .annotateMerge(OpenApi.annotations({ title: "Relayers", description: "Workers bound to one network and one signer." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Relayers", description: "Workers bound to one network and one signer." })
+  ) {}

@@ -37,4 +37,6 @@ export class SignersApi extends HttpApiGroup.make("signers")
   .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/signers")
-  .annotateMerge(OpenApi.annotations({ title: "Signers", description: "Holders of the keys that relayers sign with." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Signers", description: "Holders of the keys that relayers sign with." })
+  ) {}

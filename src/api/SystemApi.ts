@@ -45,7 +45,8 @@ export class SystemApi extends HttpApiGroup.make("system")
     HttpApiEndpoint.get("ready", "/api/v1/ready", { success: Readiness, error: NotReadyError }).annotateMerge(
       OpenApi.annotations({
         summary: "Readiness",
-        description: "200 while the database answers, its schema is current and the process is not draining; 503 otherwise."
+        description:
+          "200 while the database answers, its schema is current and the process is not draining; 503 otherwise."
       })
     )
   )

@@ -7,7 +7,9 @@ export interface Caller {
   readonly id: string
 }
 
-export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("effect-relayer/domain/Caller/CurrentCaller") {}
+export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(
+  "effect-relayer/domain/Caller/CurrentCaller"
+) {}
 
 /** The token is missing, malformed or unknown: which of them is not told. */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {}) {}

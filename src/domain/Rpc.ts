@@ -35,7 +35,7 @@ export type MaskedRpcConfig = typeof MaskedRpcConfig.Type
 export const maskUrl = (url: string): string => {
   const parsed = URL.parse(url)
   if (parsed === null) return "***"
-  const bare = parsed.pathname === "/" && (parsed.username + parsed.password + parsed.search + parsed.hash) === ""
+  const bare = parsed.pathname === "/" && parsed.username + parsed.password + parsed.search + parsed.hash === ""
   return bare ? parsed.origin : `${parsed.origin}/***`
 }
 

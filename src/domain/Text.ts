@@ -13,7 +13,8 @@ export const text = (min: number, max: number) => Schema.String.check(Schema.isB
 export const maxListLength = 1000
 
 /** A list of at most `maxListLength` entries. */
-export const list = <S extends Schema.Constraint>(item: S) => Schema.Array(item).check(Schema.isMaxLength(maxListLength))
+export const list = <S extends Schema.Constraint>(item: S) =>
+  Schema.Array(item).check(Schema.isMaxLength(maxListLength))
 
 /** An optional field of a request: `null` counts as absent, and an absent field is never written. */
 export const maybe = <S extends Schema.Constraint>(schema: S) =>

@@ -1,7 +1,7 @@
 // The Node server under the routes.
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
-import { HttpServerError } from "effect/http"
+import type { HttpServerError } from "effect/http"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
 import type { Duplex } from "node:stream"

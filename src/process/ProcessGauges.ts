@@ -1,34 +1,35 @@
 // Memory, CPU and event loop of this process, read when somebody scrapes.
 import { Effect, Layer, Metric } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
+import type { IntervalHistogram } from "node:perf_hooks"
 import { ProcessGauges } from "../server/System/Gauges.ts"
 import { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } from "../server/System/Metrics.ts"
 
 const quantiles = [0.5, 0.99, 1]
 
-export const layer = Layer.effect(
-  ProcessGauges,
-  Effect.gen(function* () {
-    const delay = yield* Effect.acquireRelease(
-      Effect.sync(() => {
-        const histogram = monitorEventLoopDelay({ resolution: 20 })
-        histogram.enable()
-        return histogram
-      }),
-      (histogram) => Effect.sync(() => histogram.disable())
-    )
-    let countedCpu = 0
-    return Effect.gen(function* () {
-      const { user, system } = process.cpuUsage()
-      const cpu = (user + system) / 1e6
-      yield* Metric.update(cpuSecondsTotal, cpu - countedCpu)
-      countedCpu = cpu
-      yield* Metric.update(residentMemoryBytes, process.memoryUsage.rss())
-      for (const quantile of quantiles) {
-        const seconds = delay.count === 0 ? 0 : delay.percentile(quantile * 100) / 1e9
-        yield* Metric.update(Metric.withAttributes(eventLoopDelaySeconds, { quantile: String(quantile) }), seconds)
-      }
-      delay.reset()
-    })
+const measure = (delay: IntervalHistogram) => {
+  let countedCpu = 0
+  return Effect.gen(function* () {
+    const { user, system } = process.cpuUsage()
+    const cpu = (user + system) / 1e6
+    yield* Metric.update(cpuSecondsTotal, cpu - countedCpu)
+    countedCpu = cpu
+    yield* Metric.update(residentMemoryBytes, process.memoryUsage.rss())
+    for (const quantile of quantiles) {
+      const seconds = delay.count === 0 ? 0 : delay.percentile(quantile * 100) / 1e9
+      yield* Metric.update(Metric.withAttributes(eventLoopDelaySeconds, { quantile: String(quantile) }), seconds)
+    }
+    delay.reset()
   })
+}
+
+const eventLoopDelay = Effect.acquireRelease(
+  Effect.sync(() => {
+    const histogram = monitorEventLoopDelay({ resolution: 20 })
+    histogram.enable()
+    return histogram
+  }),
+  (histogram) => Effect.sync(() => histogram.disable())
 )
+
+export const layer = Layer.effect(ProcessGauges, Effect.map(eventLoopDelay, measure))

@@ -4,7 +4,9 @@ import { Effect, Redacted, Result, Schema, SchemaIssue, SchemaTransformation } f
 const integer = (minimum: number, maximum: number) =>
   Schema.String.check(Schema.isPattern(/^\d{1,15}$/u, { expected: `an integer from ${minimum} to ${maximum}` })).pipe(
     Schema.decodeTo(
-      Schema.Int.check(Schema.isBetween({ minimum, maximum }, { expected: `an integer from ${minimum} to ${maximum}` })),
+      Schema.Int.check(
+        Schema.isBetween({ minimum, maximum }, { expected: `an integer from ${minimum} to ${maximum}` })
+      ),
       SchemaTransformation.transform({ decode: Number, encode: String })
     )
   )
@@ -23,17 +25,18 @@ const url = (protocols: ReadonlyArray<string>) => {
 }
 
 const masterKey = Schema.String.check(
-  Schema.makeFilter(
-    (text: string) => /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32,
-    { expected: "32 bytes as base64" }
-  )
+  Schema.makeFilter((text: string) => /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32, {
+    expected: "32 bytes as base64"
+  })
 )
 
 const variables = {
   HOST: { schema: Schema.NonEmptyString, default: "127.0.0.1", example: "0.0.0.0", help: "Address to listen on" },
   PORT: { schema: integer(0, 65535), default: "8080", example: "8080", help: "Port to listen on; 0 takes a free one" },
   API_KEY: {
-    schema: Schema.RedactedFromValue(Schema.String.check(Schema.isMinLength(32, { expected: "at least 32 characters" }))),
+    schema: Schema.RedactedFromValue(
+      Schema.String.check(Schema.isMinLength(32, { expected: "at least 32 characters" }))
+    ),
     example: "the output of: openssl rand -hex 32",
     help: "The administrator's key; made on the first start and kept in DATA_DIR where it is not set"
   },
@@ -81,7 +84,12 @@ const variables = {
     example: "30000",
     help: "Milliseconds after which a request is given up with 503"
   },
-  MAX_BODY_BYTES: { schema: integer(1, 67_108_864), default: "1048576", example: "1048576", help: "Bytes of a request body" },
+  MAX_BODY_BYTES: {
+    schema: integer(1, 67_108_864),
+    default: "1048576",
+    example: "1048576",
+    help: "Bytes of a request body"
+  },
   SHUTDOWN_GRACE_MS: {
     schema: integer(0, 3_600_000),
     default: "10000",
@@ -149,7 +157,10 @@ const explain = (lines: ReadonlyMap<Name, string>) =>
   })
 
 /** Of each variable, the first thing that is wrong with it. */
-const mistakes = (merged: Readonly<Record<string, string>>, issue: SchemaIssue.Issue | undefined): Map<Name, string> => {
+const mistakes = (
+  merged: Readonly<Record<string, string>>,
+  issue: SchemaIssue.Issue | undefined
+): Map<Name, string> => {
   const found = new Map<Name, string>()
   for (const { path, message } of issue === undefined ? [] : format(issue).issues) {
     const name = String(path?.[0]) as Name
@@ -161,7 +172,9 @@ const mistakes = (merged: Readonly<Record<string, string>>, issue: SchemaIssue.I
   return found
 }
 
-const defaults = Object.fromEntries(described.flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value]])))
+const defaults = Object.fromEntries(
+  described.flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value]]))
+)
 
 /**
  * Earlier sources win; an empty value counts as not set. The result holds secrets only as `Redacted`.

@@ -23,7 +23,9 @@ export const layer = (url: Redacted.Redacted) =>
         )
       )
       yield* Layer.buildWithScope(redis, scope).pipe(
-        Effect.tapError((error) => Effect.logWarning("Redis cannot be reached, counting requests alone", { error: String(error.cause) })),
+        Effect.tapError((error) =>
+          Effect.logWarning("Redis cannot be reached, counting requests alone", { error: String(error.cause) })
+        ),
         Effect.retry(retry),
         Effect.flatMap((context) => Effect.provideContext(RateLimiter.RateLimiterStore, context)),
         Effect.tap((connected) => Effect.sync(() => (store = connected))),
@@ -31,8 +33,9 @@ export const layer = (url: Redacted.Redacted) =>
         Effect.forkScoped
       )
 
-      const use = <A>(f: (store: RateLimiter.RateLimiterStore["Service"]) => Effect.Effect<A, RateLimiter.RateLimiterError>) =>
-        Effect.suspend(() => (store === undefined ? Effect.fail(away) : f(store)))
+      const use = <A>(
+        f: (store: RateLimiter.RateLimiterStore["Service"]) => Effect.Effect<A, RateLimiter.RateLimiterError>
+      ) => Effect.suspend(() => (store === undefined ? Effect.fail(away) : f(store)))
 
       return RateLimiter.RateLimiterStore.of({
         fixedWindow: (options) => use((store) => store.fixedWindow(options)),

@@ -5,6 +5,7 @@ import { ApiKeys } from "./Auth/ApiKeys.ts"
 import { Networks } from "./Networks/Networks.ts"
 import { Notifications } from "./Notifications/Notifications.ts"
 import { Relayers } from "./Relayers/Relayers.ts"
+import * as MasterKey from "./Secrets/MasterKey.ts"
 import { Secrets } from "./Secrets/Secrets.ts"
 import { Signers } from "./Signers/Signers.ts"
 import { Draining } from "./System/Draining.ts"
@@ -18,12 +19,19 @@ export interface Options {
   readonly masterKey: Redacted.Redacted<Uint8Array>
 }
 
-const resources = Relayers.layer.pipe(Layer.provideMerge(Layer.mergeAll(Signers.layer, Notifications.layer, Networks.layer)))
+const resources = Relayers.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Signers.layer, Notifications.layer, Networks.layer))
+)
 
+/** Fails where the database was written with another master key. */
 export const layer = (options: Options) =>
-  Layer.mergeAll(Gauges.layer, Readiness.layer).pipe(
+  Layer.mergeAll(Gauges.layer, Readiness.layer, MasterKey.layerCheck).pipe(
     Layer.provideMerge(resources),
     Layer.provideMerge(
-      Layer.mergeAll(Secrets.layer(options.masterKey), ApiKeys.layer({ administrator: options.administratorKey }), Draining.layer)
+      Layer.mergeAll(
+        Secrets.layer(options.masterKey),
+        ApiKeys.layer({ administrator: options.administratorKey }),
+        Draining.layer
+      )
     )
   )

@@ -10,36 +10,29 @@ export const databaseQuerySeconds = Metric.histogram("database_query_seconds", {
 
 type Unexpected = SqlError.SqlError | Schema.SchemaError
 
-const isUnexpected = (error: unknown): error is Unexpected => {
+const isUnexpected = <E>(error: E): error is Extract<E, Unexpected> => {
   const tag = (error as { readonly _tag?: unknown } | null)?._tag
   return tag === "SqlError" || tag === "SchemaError"
 }
 
-/** What is left of `E` once the query's own failures are defects. */
-type Expected<E> = Exclude<E, Unexpected>
-
 /** `name` becomes the span and the label of `database_query_seconds`: a method's name, never a value. */
 export const query =
   (name: string) =>
-  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Expected<E>, R> => {
+  <A, E, R>(self: Effect.Effect<A, E, R>) => {
     const seconds = Metric.withAttributes(databaseQuerySeconds, { query: name })
     return Clock.clockWith((clock) => {
       const start = clock.currentTimeNanosUnsafe()
       return Effect.onExit(self, () => Metric.update(seconds, Number(clock.currentTimeNanosUnsafe() - start) / 1e9))
-    }).pipe(
-      Effect.catch((error: E) =>
-        isUnexpected(error) ? Effect.die(error) : Effect.fail(error as Expected<E>)
-      ),
-      Effect.withSpan(name)
-    )
+    }).pipe(Effect.catchIf(isUnexpected<E>, Effect.die), Effect.withSpan(name))
   }
 
 /** The violation of the unique constraint `name` is an expected failure. */
 export const onConflict =
   <E2>(name: string, failure: () => E2) =>
-  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | E2, R> =>
-    Effect.catch(self, (error: E) =>
-      SqlError.isSqlError(error) && error.reason._tag === "UniqueViolation" && error.reason.constraint === name
-        ? Effect.fail<E | E2>(failure())
-        : Effect.fail<E | E2>(error)
-    )
+  <A, E, R>(self: Effect.Effect<A, E, R>) =>
+    Effect.catchIf(self, isConflict<E>(name), () => Effect.fail(failure()))
+
+const isConflict =
+  <E>(name: string) =>
+  (error: E): error is Extract<E, SqlError.SqlError> =>
+    SqlError.isSqlError(error) && error.reason._tag === "UniqueViolation" && error.reason.constraint === name

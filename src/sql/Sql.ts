@@ -35,7 +35,9 @@ const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
 
 const where = (url: Redacted.Redacted): string => {
   const parsed = URL.parse(Redacted.value(url))
-  return parsed === null ? "the given URL" : `${parsed.hostname || "localhost"}:${parsed.port || "5432"}${parsed.pathname}`
+  return parsed === null
+    ? "the given URL"
+    : `${parsed.hostname || "localhost"}:${parsed.port || "5432"}${parsed.pathname}`
 }
 
 const explain = (place: string) => (error: SqlError.SqlError) => {
@@ -91,9 +93,7 @@ const migrate = (place: string) =>
   )
 
 /** The client and its schema; nothing of a feature. */
-export const layer = (
-  options: Options
-): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
+export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
   Layer.unwrap(
     Effect.gen(function* () {
       if (options._tag === "Url") {

@@ -12,11 +12,12 @@ export const RateLimitHttp = Layer.effect(
     const { burst, requestsPerSecond } = limits.options
     const policy = `"default";q=${burst};w=${Math.ceil(burst / requestsPerSecond)}`
 
-    const withHeaders = (remaining: number, resetSeconds: number) => (response: HttpServerResponse.HttpServerResponse) =>
-      HttpServerResponse.setHeaders(response, {
-        "ratelimit-policy": policy,
-        ratelimit: `"default";r=${remaining};t=${resetSeconds}`
-      })
+    const withHeaders =
+      (remaining: number, resetSeconds: number) => (response: HttpServerResponse.HttpServerResponse) =>
+        HttpServerResponse.setHeaders(response, {
+          "ratelimit-policy": policy,
+          ratelimit: `"default";r=${remaining};t=${resetSeconds}`
+        })
 
     return RateLimit.of((httpEffect) =>
       Effect.flatMap(CurrentCaller, (caller) => limits.consume(caller.id)).pipe(

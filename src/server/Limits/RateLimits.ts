@@ -55,7 +55,10 @@ const guard = (shared: Take, own: Take) =>
         Effect.catchIf(isExceeded, (error) => Effect.succeed(error)),
         breaker.execute({ key: "rate-limit-store" }),
         Effect.catch(() => Effect.andThen(Metric.update(rateLimitStoreFailuresTotal, 1), own(caller))),
-        Effect.flatMap((result) => ("reason" in result ? Effect.fail(result) : Effect.succeed(result)))
+        Effect.filterOrFail(
+          (result): result is RateLimiter.ConsumeResult => !("reason" in result),
+          (result) => result as Exceeded
+        )
       )
     return take
   })

@@ -30,7 +30,12 @@ export class Notifications extends Context.Service<
           key === undefined
             ? undefined
             : yield* secrets.seal(key, { table: "notifications", id, column: "signing_key" })
-        const notification: Notification = { id, type: request.type, url: request.url, has_signing_key: key !== undefined }
+        const notification: Notification = {
+          id,
+          type: request.type,
+          url: request.url,
+          has_signing_key: key !== undefined
+        }
         yield* repo.insert(notification, sealed)
         yield* Effect.logInfo("notification created", { notification_id: id })
         return notification

@@ -10,7 +10,10 @@ import { selectPage } from "../../sql/SelectPage.ts"
 export class NotificationsRepo extends Context.Service<
   NotificationsRepo,
   {
-    insert(notification: Notification, signingKeySealed: Uint8Array | undefined): Effect.Effect<void, NotificationIdTaken>
+    insert(
+      notification: Notification,
+      signingKeySealed: Uint8Array | undefined
+    ): Effect.Effect<void, NotificationIdTaken>
     find(id: NotificationId): Effect.Effect<Option.Option<Notification>>
     page(request: PageRequest): Effect.Effect<Page<Notification>>
   }

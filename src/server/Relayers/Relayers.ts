@@ -51,7 +51,8 @@ export class Relayers extends Context.Service<
         if (notification !== undefined && Option.isNone(yield* Effect.option(notifications.get(notification)))) {
           violations.push({ field: "notification_id", message: "no notification with this id" })
         }
-        if (violations.length === 0) violations.push({ field: "body", message: "refers to what changed just now: send it again" })
+        if (violations.length === 0)
+          violations.push({ field: "body", message: "refers to what changed just now: send it again" })
         return BadRequest.of(violations)
       })
 
@@ -59,7 +60,10 @@ export class Relayers extends Context.Service<
       const signerInUse = Effect.fn("Relayers.signerInUse")(function* (id: RelayerId, request: CreateRelayer) {
         if (Option.isSome(yield* repo.find(id))) return yield* new RelayerIdTaken({})
         const other = yield* repo.findBySigner(request.signer_id, request.network_type, request.network)
-        const by = Option.match(other, { onNone: () => "another relayer", onSome: (relayer) => `relayer ${relayer.id}` })
+        const by = Option.match(other, {
+          onNone: () => "another relayer",
+          onSome: (relayer) => `relayer ${relayer.id}`
+        })
         return yield* BadRequest.of([{ field: "signer_id", message: `already serves ${by} on this network` }])
       })
 
@@ -81,7 +85,11 @@ export class Relayers extends Context.Service<
             SignerInUse: () => signerInUse(id, request)
           })
         )
-        yield* Effect.logInfo("relayer created", { relayer_id: id, network_type: relayer.network_type, network: relayer.network })
+        yield* Effect.logInfo("relayer created", {
+          relayer_id: id,
+          network_type: relayer.network_type,
+          network: relayer.network
+        })
         return relayer
       })
 

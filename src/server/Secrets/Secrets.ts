@@ -38,7 +38,10 @@ export class Secrets extends Context.Service<
         const random = yield* SecureRandom.SecureRandom
         const digest = yield* Digest.Digest
         const key = yield* Effect.orDie(Aead.key(Aead.aes256Gcm, Redacted.value(masterKey)))
-        const keyId = (yield* Effect.orDie(digest.digest(Digest.sha256, Redacted.value(masterKey)))).slice(0, keyIdLength)
+        const keyId = (yield* Effect.orDie(digest.digest(Digest.sha256, Redacted.value(masterKey)))).slice(
+          0,
+          keyIdLength
+        )
 
         const seal = Effect.fn("Secrets.seal")(function* (secret: Redacted.Redacted, place: Place) {
           const nonce = yield* random.randomBytes(nonceLength)

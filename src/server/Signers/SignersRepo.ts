@@ -56,8 +56,7 @@ export class SignersRepo extends Context.Service<
         execute: (id) => sql`SELECT ${columns} FROM signers t WHERE t.id = ${id}`
       })
 
-      const find = (id: SignerId) =>
-        findRow(id).pipe(Effect.map(Option.map(fromRow)), query("SignersRepo.find"))
+      const find = (id: SignerId) => findRow(id).pipe(Effect.map(Option.map(fromRow)), query("SignersRepo.find"))
 
       const selectRows = selectPage(sql, { table: "signers", columns, Row })
 

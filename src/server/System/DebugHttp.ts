@@ -1,5 +1,5 @@
 // The implementation of `Debug`: records the log lines and spans of a request sent with `X-Relayer-Debug: true`.
-import { Context, Effect, Layer, Logger, LogLevel, References, Tracer } from "effect"
+import { Context, DateTime, Effect, Layer, Logger, LogLevel, References, Tracer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import type { Metadata } from "../../api/Envelope.ts"
 import { Debug } from "../../api/Middleware.ts"
@@ -37,11 +37,13 @@ const describe = (span: Tracer.Span) => ({
   trace_id: span.traceId,
   span_id: span.spanId,
   parent_span_id: span.parent._tag === "Some" ? span.parent.value.spanId : undefined,
-  started_at: new Date(Number(span.status.startTime / 1_000_000n)).toISOString(),
+  started_at: DateTime.formatIso(DateTime.makeUnsafe(Number(span.status.startTime / 1_000_000n))),
   duration_ms: span.status._tag === "Ended" ? Number(span.status.endTime - span.status.startTime) / 1e6 : undefined,
   status: span.status._tag === "Started" ? "running" : span.status.exit._tag === "Success" ? "ok" : "error",
   attributes: Object.fromEntries(
-    [...span.attributes].filter(([name, value]) => !hidden.has(name) && ["string", "number", "boolean"].includes(typeof value))
+    [...span.attributes].filter(
+      ([name, value]) => !hidden.has(name) && ["string", "number", "boolean"].includes(typeof value)
+    )
   )
 })
 
@@ -69,7 +71,7 @@ const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Eff
       }
     })
 
-    return yield* self.pipe(
+    return yield* Effect.andThen(Effect.logDebug(`recording ${name}`), self).pipe(
       Effect.withSpan(name),
       Effect.provideService(Tracer.Tracer, recordingTracer),
       Effect.provideService(Logger.CurrentLoggers, new Set([recorder, ...others])),
@@ -80,6 +82,8 @@ const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Eff
 
 export const DebugHttp = Layer.succeed(Debug, (httpEffect, { endpoint, group }) =>
   Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-    request.headers["x-relayer-debug"] === "true" ? record(httpEffect, `${group.identifier}.${endpoint.identifier}`) : httpEffect
+    request.headers["x-relayer-debug"] === "true"
+      ? record(httpEffect, `${group.identifier}.${endpoint.identifier}`)
+      : httpEffect
   )
 )

@@ -38,5 +38,7 @@ export const violations = (error: HttpApiError.HttpApiSchemaError): ReadonlyArra
 
 /** An answer of ours that does not encode is a defect, not a bad request. */
 export const DecodeErrorsHttp = HttpApiMiddleware.layerSchemaErrorTransform(DecodeErrors, (error) =>
-  error.kind === "Body" || error.kind === "ResponseHeaders" ? Effect.die(error) : Effect.fail(BadRequest.of(violations(error)))
+  error.kind === "Body" || error.kind === "ResponseHeaders"
+    ? Effect.die(error)
+    : Effect.fail(BadRequest.of(violations(error)))
 )

@@ -6,7 +6,11 @@ import { Api } from "../../api/Api.ts"
 
 /** Made when first asked for. */
 const document = Effect.runSync(
-  Effect.cached(Effect.sync(() => HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })))
+  Effect.cached(
+    Effect.sync(() =>
+      HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })
+    )
+  )
 )
 
 export const DocsHttp = Layer.mergeAll(

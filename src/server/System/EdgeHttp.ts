@@ -1,7 +1,7 @@
 // What surrounds every request, known route or not: its id, its limits, its numbers, and an envelope for whatever goes
 // wrong outside of the endpoints.
-import { ByteSize, Cause, Context, Effect, Metric } from "effect"
-import type { Fiber, Types } from "effect"
+import { ByteSize, Context, Effect, Metric } from "effect"
+import type { Cause, Fiber, Types } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import { SqlError } from "effect/sql"
@@ -24,7 +24,8 @@ export interface Options {
 
 const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
 
-const requestId = (given: string | undefined) => (given !== undefined && saneRequestId.test(given) ? given : randomUUID())
+const requestId = (given: string | undefined) =>
+  given !== undefined && saneRequestId.test(given) ? given : randomUUID()
 
 const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
 
@@ -118,7 +119,7 @@ const make = (options: Options) =>
 
         return httpEffect.pipe(
           Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
-          Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.failCause(cause) : failed(cause))),
+          Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause))),
           Effect.map((response) => finished(response, id)),
           Effect.onExit((exit) =>
             Effect.suspend(() => {

@@ -8,7 +8,8 @@ interface WithHeaders {
   readonly headers: Record<string, string>
 }
 
-const hasHeaders = (encoded: unknown): encoded is WithHeaders => typeof encoded === "object" && encoded !== null && "headers" in encoded
+const hasHeaders = (encoded: unknown): encoded is WithHeaders =>
+  typeof encoded === "object" && encoded !== null && "headers" in encoded
 
 const responder = <S extends Schema.ConstraintCodec<unknown, unknown>>(schema: S) => {
   const encode = Schema.encodeSync(schema)

@@ -6,9 +6,12 @@ import { Relayers } from "../Relayers/Relayers.ts"
 import * as Metrics from "./Metrics.ts"
 
 /** Sets the gauges that only the process around us can read: memory, CPU, event loop. */
-export const ProcessGauges = Context.Reference<Effect.Effect<void>>("effect-relayer/server/System/Gauges/ProcessGauges", {
-  defaultValue: () => Effect.void
-})
+export const ProcessGauges = Context.Reference<Effect.Effect<void>>(
+  "effect-relayer/server/System/Gauges/ProcessGauges",
+  {
+    defaultValue: () => Effect.void
+  }
+)
 
 /** Counting all relayers reads all of them: several scrapers share one count. */
 const freshFor = "10 seconds"

@@ -1,5 +1,6 @@
 // What the service counts of itself. Labels are bounded: route patterns, methods, status codes, names of ours.
-import { Context, Effect, Metric } from "effect"
+import { Effect, Metric } from "effect"
+import type { Context } from "effect"
 import { databaseQuerySeconds } from "../../sql/Query.ts"
 
 export const requestsTotal = Metric.counter("requests_total", {
@@ -81,7 +82,10 @@ interface Labels {
   readonly status: string
 }
 
-const perRoute = new Map<string, { readonly count: Metric.Counter<number>; readonly latency: Metric.Histogram<number> }>()
+const perRoute = new Map<
+  string,
+  { readonly count: Metric.Counter<number>; readonly latency: Metric.Histogram<number> }
+>()
 
 /** `endpoint` is a route pattern or `unmatched`, so that there are only so many of these. */
 export const recordRequest = (labels: Labels, seconds: number, context: Context.Context<never>): void => {

@@ -26,7 +26,10 @@ const family = (exposition: string, name: string): string => {
   const start = lines.findIndex((line) => line.startsWith(`# HELP ${name} `))
   if (start === -1) return ""
   const next = lines.findIndex((line, index) => index > start && line.startsWith("# HELP "))
-  return `${lines.slice(start, next === -1 ? undefined : next).join("\n").trimEnd()}\n`
+  return `${lines
+    .slice(start, next === -1 ? undefined : next)
+    .join("\n")
+    .trimEnd()}\n`
 }
 
 export const MetricsHttp = HttpApiBuilder.group(

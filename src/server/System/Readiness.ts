@@ -11,10 +11,9 @@ const timeout = "2 seconds"
 
 const status = (healthy: boolean) => ({ status: healthy ? ("healthy" as const) : ("unhealthy" as const) })
 
-export class Readiness extends Context.Service<
-  Readiness,
-  { readonly check: Effect.Effect<Report, NotReady> }
->()("effect-relayer/server/System/Readiness") {
+export class Readiness extends Context.Service<Readiness, { readonly check: Effect.Effect<Report, NotReady> }>()(
+  "effect-relayer/server/System/Readiness"
+) {
   static readonly layer = Layer.effect(
     Readiness,
     Effect.gen(function* () {

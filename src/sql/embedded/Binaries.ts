@@ -55,7 +55,7 @@ const reachable = (native: string, user: SystemUser) =>
   Effect.gen(function* () {
     const inside = path.join(native, "bin", `postgres${executable}`)
     if ((yield* canReach(user, inside)) && (yield* canReach(user, path.join(native, "lib")))) return native
-    const shared = yield* sharedFolder()
+    const shared = yield* sharedFolder
     const { version } = yield* Effect.tryPromise(async () =>
       JSON.parse(await fs.readFile(path.join(native, "..", "package.json"), "utf8"))
     )
@@ -72,7 +72,8 @@ const reachable = (native: string, user: SystemUser) =>
     return target
   }).pipe(
     Effect.mapError(
-      (cause) => new DatabaseError({ message: "cannot make the PostgreSQL binaries readable for an unprivileged user", cause })
+      (cause) =>
+        new DatabaseError({ message: "cannot make the PostgreSQL binaries readable for an unprivileged user", cause })
     )
   )
 

@@ -22,7 +22,7 @@ const place = (dataDir: string, user: SystemUser | undefined) =>
     const existing = yield* Effect.promise(() => fs.realpath(folder).catch(() => undefined))
     if (existing !== undefined) return existing
     if (user === undefined || (yield* canReach(user, folder))) return folder
-    const shared = yield* sharedFolder()
+    const shared = yield* sharedFolder
     const elsewhere = yield* Effect.tryPromise(async () => {
       const parent = await fs.mkdtemp(path.join(shared, "data-"))
       await fs.chmod(parent, 0o755)

@@ -79,7 +79,9 @@ const lockKey = 7_303_014
 const lock = (dataDir: string, connection: Connection): Effect.Effect<void, DatabaseError, Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Layer.build(
-      PgClient.layerFrom(PgClient.makeClient({ ...connection, applicationName: `effect-relayer process ${process.pid}` }))
+      PgClient.layerFrom(
+        PgClient.makeClient({ ...connection, applicationName: `effect-relayer process ${process.pid}` })
+      )
     )
     const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
     const [taken] = yield* sql<{ locked: boolean }>`SELECT pg_try_advisory_lock(${lockKey}) AS locked`
@@ -113,7 +115,11 @@ const supervise = (once: (started: Effect.Effect<void>) => Effect.Effect<string,
   Effect.gen(function* () {
     const first = yield* Deferred.make<void, DatabaseError>()
     const attempt = Effect.scoped(once(Effect.asVoid(Deferred.succeed(first, undefined)))).pipe(
-      Effect.tapError((error) => Effect.flatMap(Deferred.fail(first, error), (isFirst) => (isFirst ? Effect.void : Effect.logError(error.message))))
+      Effect.tapError((error) =>
+        Effect.flatMap(Deferred.fail(first, error), (isFirst) =>
+          isFirst ? Effect.void : Effect.logError(error.message)
+        )
+      )
     )
     yield* attempt.pipe(
       Effect.retry(backOff),

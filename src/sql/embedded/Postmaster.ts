@@ -102,7 +102,10 @@ export const start = (
 
     const child = yield* Effect.acquireRelease(
       Effect.sync(() => {
-        const options = Object.entries(settings(binaries, listen)).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+        const options = Object.entries(settings(binaries, listen)).flatMap(([name, value]) => [
+          "-c",
+          `${name}=${value}`
+        ])
         return spawn(binaries.postgres, ["-D", folder, ...options], {
           ...user,
           cwd: folder,

@@ -1,5 +1,6 @@
 // PostgreSQL refuses to run as root. Started by root, it runs as a user without rights instead.
 import { Effect } from "effect"
+import { DatabaseError } from "../DatabaseError.ts"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 
@@ -39,22 +40,21 @@ export const canReach = (user: SystemUser, target: string): Effect.Effect<boolea
  * A folder of root's that everybody can enter and nobody else can write, for what the server user cannot reach where it
  * is. Fails where somebody else made it first.
  */
-export const sharedFolder = (): Effect.Effect<string, Error> =>
-  Effect.tryPromise({
-    try: async () => {
-      const candidates = ["/var/lib/effect-relayer", "/var/tmp/effect-relayer"]
-      const failures: Array<string> = []
-      for (const folder of candidates) {
-        try {
-          await fs.mkdir(folder, { mode: 0o755, recursive: true })
-          const stat = await fs.lstat(folder)
-          if (stat.isDirectory() && stat.uid === 0 && (stat.mode & 0o022) === 0) return folder
-          failures.push(`${folder} is not root's alone`)
-        } catch (cause) {
-          failures.push(String(cause))
-        }
+export const sharedFolder: Effect.Effect<string, DatabaseError> = Effect.tryPromise({
+  try: async () => {
+    const candidates = ["/var/lib/effect-relayer", "/var/tmp/effect-relayer"]
+    const failures: Array<string> = []
+    for (const folder of candidates) {
+      try {
+        await fs.mkdir(folder, { mode: 0o755, recursive: true })
+        const stat = await fs.lstat(folder)
+        if (stat.isDirectory() && stat.uid === 0 && (stat.mode & 0o022) === 0) return folder
+        failures.push(`${folder} is not root's alone`)
+      } catch (cause) {
+        failures.push(String(cause))
       }
-      throw new Error(`no folder for the embedded PostgreSQL: ${failures.join("; ")}`)
-    },
-    catch: (cause) => cause as Error
-  })
+    }
+    throw new Error(`no folder for the embedded PostgreSQL: ${failures.join("; ")}`)
+  },
+  catch: (cause) => new DatabaseError({ message: String(cause), cause })
+})

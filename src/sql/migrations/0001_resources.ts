@@ -1,9 +1,16 @@
-// Signers, notifications and relayers. `seq` is the creation order that lists follow.
+// The master key's mark, signers, notifications and relayers. `seq` is the creation order that lists follow.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+
+  // One row, sealed with the master key: a start with another key shows at once.
+  yield* sql`
+    CREATE TABLE master_key (
+      id boolean PRIMARY KEY DEFAULT true CHECK (id),
+      sealed bytea NOT NULL
+    )`
 
   yield* sql`
     CREATE TABLE signers (

@@ -1,0 +1,16 @@
+// Writes openapi.json from the contract; with `--check` fails where the file in the tree differs.
+import { OpenApi } from "effect/http-api"
+import * as fs from "node:fs"
+import { Api } from "../src/api/Api.ts"
+
+const file = new URL("../openapi.json", import.meta.url)
+const document = `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`
+
+if (process.argv.includes("--check")) {
+  if (fs.readFileSync(file, "utf8") !== document) {
+    process.stderr.write("openapi.json is not what the contract says: run npm run openapi\n")
+    process.exitCode = 1
+  }
+} else {
+  fs.writeFileSync(file, document)
+}
