@@ -1,13 +1,12 @@
 // Memory, CPU and event loop of this process, read when somebody scrapes.
 import { Effect, Layer, Metric } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import type { IntervalHistogram } from "node:perf_hooks"
 import { ProcessGauges } from "../server/System/Gauges.ts"
 import { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } from "../server/System/Metrics.ts"
 
 const quantiles = [0.5, 0.99, 1]
 
-const measure = (delay: IntervalHistogram) => {
+const measure = (delay: ReturnType<typeof monitorEventLoopDelay>) => {
   let countedCpu = 0
   return Effect.gen(function* () {
     const { user, system } = process.cpuUsage()
