@@ -22,7 +22,10 @@ const CronSchedule = text(1, 256).check(
       const fields = schedule.trim().split(/\s+/)
       return (fields.length === 6 || fields.length === 7) && Result.isSuccess(Cron.parse(fields.slice(0, 6).join(" ")))
     },
-    { expected: "a cron schedule of 6 or 7 fields, seconds first" }
+    {
+      expected: "a cron schedule of 6 or 7 fields, seconds first",
+      arbitraryConstraint: { patterns: [{ source: "^[0-5]?[0-9] [0-5]?[0-9] \\* \\* \\* \\*$", flags: "" }] }
+    }
   )
 )
 

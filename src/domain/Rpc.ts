@@ -9,7 +9,10 @@ const isHttpUrl = Schema.makeFilter(
     const parsed = URL.parse(url)
     return parsed !== null && (parsed.protocol === "http:" || parsed.protocol === "https:") && parsed.hostname !== ""
   },
-  { expected: "an http or https URL" }
+  {
+    expected: "an http or https URL",
+    arbitraryConstraint: { patterns: [{ source: "^https://[a-z]{1,12}\\.example(/[a-z0-9]{1,8})?$", flags: "" }] }
+  }
 )
 
 export const HttpUrl = text(1, maxUrlLength).check(isHttpUrl).annotate({ format: "uri" })

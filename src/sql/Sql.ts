@@ -78,7 +78,8 @@ const checkNotNewer = (place: string) =>
     }
   })
 
-const migrate = (place: string) =>
+/** Brings the schema up to date; `place` names the database in errors. */
+export const migrate = (place: string) =>
   Effect.gen(function* () {
     yield* checkVersion(place)
     yield* checkNotNewer(place)

@@ -1,0 +1,97 @@
+// The whole API on a port of its own, over a database of its own.
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+import { ApiClient } from "../../src/client/ApiClient.ts"
+import { RateLimits } from "../../src/server/Limits/RateLimits.ts"
+import * as Server from "../../src/server/Server.ts"
+import * as Services from "../../src/server/Services.ts"
+import * as TestDatabase from "./TestDatabase.ts"
+
+export const apiKey = "test-key-0123456789-0123456789-0123456789"
+export const masterKey = new Uint8Array(32).fill(7)
+
+export interface Options {
+  readonly server?: Server.Options
+  readonly limits?: { readonly requestsPerSecond: number; readonly burst: number }
+}
+
+/** An answer as it came over the wire. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Undefined where the body is no JSON. */
+  readonly json: any
+}
+
+export interface Call {
+  readonly method?: string
+  /** Absent: the administrator's; null: none. */
+  readonly key?: string | null
+  readonly headers?: Record<string, string>
+  /** A string is sent as it is, anything else as JSON. */
+  readonly body?: unknown
+}
+
+export class TestApi extends Context.Service<
+  TestApi,
+  {
+    readonly baseUrl: string
+    call(path: string, call?: Call): Effect.Effect<Answer>
+  }
+>()("effect-relayer/test/support/TestApi") {}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const make = Effect.map(HttpServer.HttpServer, ({ address }) => {
+  const baseUrl = HttpServer.formatAddress(address)
+  const call = (path: string, { method, key, headers, body }: Call = {}) =>
+    Effect.promise(async (): Promise<Answer> => {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: method ?? (body === undefined ? "GET" : "POST"),
+        headers: {
+          ...(key === null ? {} : { authorization: `Bearer ${key ?? apiKey}` }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers
+        },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+      })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, json: parse(text) }
+    })
+  return TestApi.of({ baseUrl, call })
+})
+
+const client = Layer.unwrap(
+  Effect.map(TestApi, ({ baseUrl }) => ApiClient.layer({ baseUrl, apiKey: Redacted.make(apiKey) }))
+).pipe(Layer.provide(FetchHttpClient.layer))
+
+/** `database`: a layer of `SqlClient`; a fresh copy of the template unless told. */
+export const layerWith = <E>(options: Options, database: Layer.Layer<any, E>) =>
+  Layer.provideMerge(client, Layer.effect(TestApi, make)).pipe(
+    Layer.provideMerge(
+      HttpRouter.serve(Server.layer(options.server), {
+        routerConfig: Server.routerConfig,
+        disableLogger: true,
+        disableListenLog: true
+      })
+    ),
+    Layer.provideMerge(
+      NodeHttpServer.layer(() => createServer({ joinDuplicateHeaders: true }), { port: 0, host: "127.0.0.1" })
+    ),
+    Layer.provideMerge(RateLimits.layerMemory(options.limits ?? { requestsPerSecond: 100_000, burst: 100_000 })),
+    Layer.provideMerge(
+      Services.layer({ administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey) })
+    ),
+    Layer.provideMerge(database)
+  )
+
+export const layer = (options: Options = {}) => layerWith(options, TestDatabase.layer)

@@ -1,0 +1,31 @@
+// A database of one's own: a copy of the migrated template, gone when its scope closes.
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomBytes } from "node:crypto"
+import { inject } from "vitest"
+import { clientConfig, template } from "./Postgres.ts"
+
+const onServer = <A, E>(use: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  Effect.scoped(
+    use.pipe(Effect.provide(PgClient.layer({ ...clientConfig(inject("postgres"), "postgres"), maxConnections: 1 })))
+  )
+
+/** The name of the copy. */
+export const make = Effect.acquireRelease(
+  Effect.gen(function* () {
+    const name = `test_${randomBytes(8).toString("hex")}`
+    yield* onServer(
+      Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(template)}`)
+    )
+    return name
+  }),
+  (name) =>
+    Effect.ignore(onServer(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)))
+)
+
+export const layer = Layer.unwrap(
+  Effect.map(make, (name) =>
+    PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })
+  )
+)
