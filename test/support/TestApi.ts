@@ -2,6 +2,7 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"
+import type { SqlClient } from "effect/sql"
 import { createServer } from "node:http"
 import { ApiClient } from "../../src/client/ApiClient.ts"
 import { RateLimits } from "../../src/server/Limits/RateLimits.ts"
@@ -22,8 +23,18 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Undefined where the body is no JSON. */
-  readonly json: any
+  /** Empty where the body is no JSON. */
+  readonly json: Body
+}
+
+/** The fields of all envelopes. */
+export interface Body {
+  readonly success?: boolean
+  readonly data?: unknown
+  readonly message?: string
+  readonly error?: string
+  readonly pagination?: unknown
+  readonly metadata?: { readonly logs: ReadonlyArray<unknown>; readonly traces: ReadonlyArray<unknown> }
 }
 
 export interface Call {
@@ -43,11 +54,11 @@ export class TestApi extends Context.Service<
   }
 >()("effect-relayer/test/support/TestApi") {}
 
-const parse = (text: string): unknown => {
+const parse = (text: string): Body => {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined
+    return {}
   }
 }
 
@@ -75,7 +86,7 @@ const client = Layer.unwrap(
 ).pipe(Layer.provide(FetchHttpClient.layer))
 
 /** `database`: a layer of `SqlClient`; a fresh copy of the template unless told. */
-export const layerWith = <E>(options: Options, database: Layer.Layer<any, E>) =>
+export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
   Layer.provideMerge(client, Layer.effect(TestApi, make)).pipe(
     Layer.provideMerge(
       HttpRouter.serve(Server.layer(options.server), {

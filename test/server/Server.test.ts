@@ -1,0 +1,191 @@
+// The wire, row by row: status, body, headers.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as TestApi from "../support/TestApi.ts"
+
+const post = "/api/v1/relayers"
+
+interface Row extends TestApi.Call {
+  readonly path: string
+  readonly status: number
+  readonly message: string
+  readonly header?: readonly [name: string, value: string]
+  /** What `error` has to say; absent: there is no `error`. */
+  readonly error?: string
+}
+
+const unauthorized = { status: 401, message: "Unauthorized", header: ["www-authenticate", "Bearer"] } as const
+const badRequest = { status: 400, message: "Bad Request" }
+
+const rows: Record<string, Row> = {
+  "no token": { path: post, key: null, ...unauthorized },
+  "another scheme": { path: post, key: null, headers: { authorization: `Basic ${TestApi.apiKey}` }, ...unauthorized },
+  "an unknown token": { path: post, key: "x".repeat(40), ...unauthorized },
+  "an empty token": { path: post, key: null, headers: { authorization: "Bearer " }, ...unauthorized },
+  "no token on an unknown route": { path: "/api/v1/nothing", key: null, ...unauthorized },
+  "no token with a wrong method": { path: post, method: "PUT", key: null, ...unauthorized },
+  "no token with wrong JSON": { path: post, key: null, body: "{", ...unauthorized },
+  "no token with a wrong page": { path: `${post}?page=x`, key: null, ...unauthorized },
+  "no token with another content type": {
+    path: post,
+    key: null,
+    body: "a=1",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    ...unauthorized
+  },
+  "an unknown relayer": { path: "/api/v1/relayers/none", status: 404, message: "Relayer not found" },
+  "an unknown notification": { path: "/api/v1/notifications/none", status: 404, message: "Notification not found" },
+  "an unknown signer": { path: "/api/v1/signers/none", status: 404, message: "Signer not found" },
+  "an unknown network": { path: "/api/v1/networks/evm:none", status: 404, message: "Network not found" },
+  "an unknown route": { path: "/api/v1/nothing", status: 404, message: "Not Found" },
+  "an unknown route outside of the API": { path: "/nothing", key: null, status: 404, message: "Not Found" },
+  "an unknown metric": { path: "/metrics/none", key: null, status: 404, message: "Not Found" },
+  "a method that a route has not": {
+    path: post,
+    method: "PUT",
+    status: 405,
+    message: "Method Not Allowed",
+    header: ["allow", "GET, HEAD, POST"]
+  },
+  "a method that health has not": {
+    path: "/v1/health",
+    method: "DELETE",
+    key: null,
+    status: 405,
+    message: "Method Not Allowed",
+    header: ["allow", "GET, HEAD"]
+  },
+  "a body over the limit": {
+    path: post,
+    body: `"${"x".repeat(1_100_000)}"`,
+    status: 413,
+    message: "Payload Too Large"
+  },
+  "another content type": {
+    path: post,
+    body: "a=1",
+    headers: { "content-type": "text/plain" },
+    status: 415,
+    message: "Unsupported Media Type"
+  },
+  "a bad id in the path": {
+    path: `/api/v1/relayers/${"x".repeat(37)}`,
+    ...badRequest,
+    error: "relayer_id: Expected 1 to 36 letters, digits, dashes and underscores"
+  },
+  "a very long id in the path": {
+    path: `/api/v1/notifications/${"x".repeat(5000)}`,
+    ...badRequest,
+    error: "notification_id: Expected 1 to 36 letters, digits, dashes and underscores"
+  },
+  "a bad network id": {
+    path: "/api/v1/networks/none",
+    ...badRequest,
+    error: "network_id: Expected a network id such as evm:sepolia"
+  },
+  "pages that are no integers": {
+    path: `${post}?page=1.5&per_page=-1`,
+    ...badRequest,
+    error: "page: Expected an integer, 0 or more; per_page: Expected an integer, 0 or more"
+  },
+  "a page given twice": { path: `${post}?page=1&page=2`, ...badRequest, error: "page: " },
+  "an empty page": { path: `${post}?page=`, ...badRequest, error: "page: Expected an integer, 0 or more" }
+}
+
+layer(TestApi.layer())("the wire", (it) => {
+  for (const [name, { path, status, message, header, error, ...call }] of Object.entries(rows)) {
+    it.effect(`${name} gets ${status} ${message}`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.TestApi
+        const answer = yield* api.call(path, call)
+        assert.strictEqual(answer.status, status, answer.text)
+        const keys = error === undefined ? ["data", "message", "success"] : ["data", "error", "message", "success"]
+        assert.deepStrictEqual(Object.keys(answer.json).sort(), keys)
+        assert.strictEqual(answer.json.message, message)
+        assert.strictEqual(answer.json.data, null)
+        assert.strictEqual(answer.json.success, false)
+        if (error !== undefined) assert.include(answer.json.error, error)
+        if (header !== undefined) assert.strictEqual(answer.headers.get(header[0]), header[1])
+        assert.match(answer.headers.get("content-type") ?? "", /^application\/json/)
+        assert.match(answer.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/)
+      })
+    )
+  }
+
+  it.effect("two Authorization headers fit no key", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const headers = { authorization: `Bearer ${TestApi.apiKey}, Bearer ${TestApi.apiKey}` }
+      assert.strictEqual((yield* api.call(post, { key: null, headers })).status, 401)
+    })
+  )
+
+  it.effect("a sane request id comes back, another one is replaced", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sane = yield* api.call(post, { headers: { "x-request-id": "trace-1.2:3" } })
+      assert.strictEqual(sane.headers.get("x-request-id"), "trace-1.2:3")
+      const insane = yield* api.call(post, { headers: { "x-request-id": "<script>" } })
+      assert.match(insane.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/)
+    })
+  )
+
+  it.effect("a trailing slash is the same route, and HEAD is GET without a body", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      assert.strictEqual((yield* api.call("/api/v1/relayers/")).status, 200)
+      assert.strictEqual((yield* api.call("/v1/health/", { key: null })).text, "OK")
+      const head = yield* api.call(post, { method: "HEAD" })
+      assert.strictEqual(head.status, 200)
+      assert.strictEqual(head.text, "")
+    })
+  )
+
+  it.effect("health is text, open to everyone, at both of its paths", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      for (const path of ["/v1/health", "/api/v1/health"]) {
+        const answer = yield* api.call(path, { key: null })
+        assert.strictEqual(answer.status, 200)
+        assert.strictEqual(answer.text, "OK")
+        assert.match(answer.headers.get("content-type") ?? "", /^text\/plain/)
+        assert.isNull(answer.headers.get("ratelimit"))
+      }
+    })
+  )
+
+  it.effect("an internal fault is an envelope that tells nothing of the inside", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`ALTER TABLE notifications RENAME COLUMN url TO broken`
+      const answer = yield* api.call("/api/v1/notifications")
+      assert.strictEqual(answer.status, 500)
+      assert.deepStrictEqual(answer.json, { data: null, message: "Internal Server Error", success: false })
+      yield* sql`ALTER TABLE notifications RENAME COLUMN broken TO url`
+      assert.strictEqual((yield* api.call("/api/v1/notifications")).status, 200)
+    })
+  )
+
+  it.effect("a request that takes too long gets 503 with Retry-After", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      const answer = yield* sql.withTransaction(
+        sql`LOCK TABLE notifications`.pipe(Effect.andThen(api.call("/api/v1/notifications")))
+      )
+      assert.strictEqual(answer.status, 503)
+      assert.strictEqual(answer.headers.get("retry-after"), "1")
+      assert.deepStrictEqual(answer.json, { data: null, message: "Service Unavailable", success: false })
+    }).pipe(Effect.provide(TestApi.layer({ server: { requestTimeoutMs: 300, maxBodyBytes: 1024 } })))
+  )
+
+  it.effect("nothing of a refused request is stored", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [row] = yield* sql<{ count: bigint }>`SELECT count(*) AS count FROM relayers`
+      assert.strictEqual(row?.count, 0n)
+    })
+  )
+})
