@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The process: reads the environment, builds the layers, serves. The only file that does so.
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Console, Effect, Exit, Layer, Option, Redacted } from "effect"
+import { Cause, Console, Effect, Exit, Layer, Option, Redacted } from "effect"
 import { CliConfig, Command, Flag, GlobalFlag } from "effect/cli"
 import { HttpRouter, HttpServer } from "effect/http"
 import * as fs from "node:fs"
@@ -89,6 +89,13 @@ const application = Effect.fn("application")(function* (settings: Settings.Setti
   )
 })
 
+/** What went wrong, in a line; only a defect, which nobody expected, shows where it came from. */
+const report = (cause: Cause.Cause<{ readonly message: string }>) => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.void
+  const error = Cause.findErrorOption(cause)
+  return Console.error(`effect-relayer: ${Option.isSome(error) ? error.value.message : Cause.pretty(cause)}`)
+}
+
 const start = (given: Record<string, Option.Option<string>>) =>
   Effect.gen(function* () {
     const fromFlags = Object.fromEntries(
@@ -99,7 +106,7 @@ const start = (given: Record<string, Option.Option<string>>) =>
       Effect.catchTag("ServeError", (error) => Effect.fail({ message: HttpServerNode.explain(settings, error) }))
     )
     return yield* Effect.provide(run, Logging.layer(settings, process.stdout.isTTY))
-  }).pipe(Effect.tapError((error) => Console.error(`effect-relayer: ${error.message}`)))
+  }).pipe(Effect.tapCause(report))
 
 const command = Command.make("effect-relayer", flags, start).pipe(
   Command.withDescription("Serves the relayer API. Every flag is also an environment variable, or a line in .env.")

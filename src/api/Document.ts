@@ -78,5 +78,32 @@ const withExamples = (document: Node): Node => {
   return document
 }
 
+/** What a status means, whatever the endpoint. */
+const descriptions: Record<string, string> = {
+  "200": "Done.",
+  "201": "Created; `Location` names it.",
+  "400": "Something in the request does not fit; `error` names every offending field.",
+  "401": "The API key is missing, malformed or unknown.",
+  "403": "The API key does not allow this.",
+  "404": "There is no such thing.",
+  "409": "The id is taken.",
+  "413": "The body is larger than the limit.",
+  "415": "The body is not `application/json`.",
+  "429": "The token bucket of the API key is empty; `Retry-After` says for how long.",
+  "500": "A fault of the service, logged under the `x-request-id` of the answer.",
+  "503":
+    "The database is away, the request took too long, or the process is about to stop; try again after `Retry-After`."
+}
+
+const withDescriptions = (document: Node): Node => {
+  const paths = document.paths as { [path: string]: { [method: string]: { responses: { [status: string]: Node } } } }
+  for (const { responses } of Object.values(paths).flatMap((item) => Object.values(item))) {
+    for (const [status, response] of Object.entries(responses)) {
+      response.description = descriptions[status] ?? response.description
+    }
+  }
+  return document
+}
+
 export const transform = (document: Node): Node =>
-  withExamples(map(withoutDuplicates(withoutTexts(document)), amounts) as Node)
+  withDescriptions(withExamples(map(withoutDuplicates(withoutTexts(document)), amounts) as Node))

@@ -17,6 +17,6 @@ export const requests = {
     signer_id: "hot-1",
     notification_id: "ops",
     custom_rpc_urls: [{ url: "https://rpc.example.com/v1/my-key", weight: 100 }],
-    policies: { min_balance: 100000000000000000, gas_price_cap: 90000000000, eip1559_pricing: true }
+    policies: { min_balance: "100000000000000000", gas_price_cap: 90000000000, eip1559_pricing: true }
   }
 } as const

@@ -81,13 +81,14 @@ const make = Effect.map(HttpServer.HttpServer, ({ address }) => {
   return TestApi.of({ baseUrl, call })
 })
 
-const client = Layer.unwrap(
-  Effect.map(TestApi, ({ baseUrl }) => ApiClient.layer({ baseUrl, apiKey: Redacted.make(apiKey) }))
-).pipe(Layer.provide(FetchHttpClient.layer))
+const client = () =>
+  Layer.unwrap(Effect.map(TestApi, ({ baseUrl }) => ApiClient.layer({ baseUrl, apiKey: Redacted.make(apiKey) }))).pipe(
+    Layer.provide(FetchHttpClient.layer)
+  )
 
 /** `database`: a layer of `SqlClient`; a fresh copy of the template unless told. */
 export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
-  Layer.provideMerge(client, Layer.effect(TestApi, make)).pipe(
+  Layer.provideMerge(client(), Layer.effect(TestApi, make)).pipe(
     Layer.provideMerge(
       HttpRouter.serve(Server.layer(options.server), {
         routerConfig: Server.routerConfig,

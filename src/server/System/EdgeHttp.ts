@@ -117,7 +117,10 @@ const make = (options: Options) =>
         const timer = setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
         Metrics.inFlightRequests.modifyUnsafe(1, fiber.context)
 
-        return httpEffect.pipe(
+        let endpoint = "unmatched"
+        const routed = Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint)))
+
+        return routed.pipe(
           Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
           Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause))),
           Effect.map((response) => finished(response, id)),
@@ -125,7 +128,7 @@ const make = (options: Options) =>
             Effect.suspend(() => {
               clearTimeout(timer)
               const status = exit._tag === "Success" ? exit.value.status : 499
-              const labels = { endpoint: endpointOf(fiber), method: request.method, status: String(status) }
+              const labels = { endpoint, method: request.method, status: String(status) }
               Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
               Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
               return Effect.logDebug("request", labels)
@@ -137,7 +140,7 @@ const make = (options: Options) =>
   })
 
 /** The pattern of the route that the router has found; it leaves it in the request's context. */
-const endpointOf = (fiber: Fiber.Fiber<unknown, unknown>): string =>
-  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path ?? "unmatched"
+const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>
+  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path
 
 export const layer = (options: Options) => HttpRouter.middleware(make(options), { global: true })

@@ -1,0 +1,83 @@
+// The OpenAPI document: checked in, whole, and true.
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { HttpApi, OpenApi } from "effect/http-api"
+import * as fs from "node:fs"
+import { Api } from "../../src/api/Api.ts"
+import * as Examples from "../../src/api/Examples.ts"
+import { CreateNotification } from "../../src/domain/Notification.ts"
+import { CreateRelayer } from "../../src/domain/Relayer.ts"
+import { CreateSigner } from "../../src/domain/Signer.ts"
+
+const document = OpenApi.fromApi(Api)
+const text = JSON.stringify(document)
+
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({
+    path,
+    method,
+    operation: operation as OpenApi.OpenAPISpecOperation
+  }))
+)
+
+describe("openapi.json", () => {
+  it("is what the contract says", () => {
+    const file = fs.readFileSync(new URL("../../openapi.json", import.meta.url), "utf8")
+    assert.deepStrictEqual(JSON.parse(file), JSON.parse(text))
+  })
+
+  it("has every endpoint of the contract", () => {
+    let count = 0
+    HttpApi.reflect(Api, { onGroup: () => undefined, onEndpoint: () => void count++ })
+    assert.strictEqual(operations.length, count)
+  })
+
+  it("describes every operation, every answer and every body", () => {
+    for (const { path, method, operation } of operations) {
+      const name = `${method} ${path}`
+      assert.isString(operation.summary, name)
+      for (const [status, response] of Object.entries(operation.responses)) {
+        assert.isAbove(response.description.length, 1, `${name} ${status}`)
+        assert.notInclude(["Success", "Error"], response.description, `${name} ${status}`)
+        assert.isObject(response.content, `${name} ${status}`)
+      }
+    }
+  })
+
+  it("says what every resource endpoint may answer", () => {
+    for (const { path, method, operation } of operations) {
+      if (operation.security.length === 0) continue
+      const expected = [
+        "400",
+        "401",
+        "403",
+        "429",
+        "500",
+        "503",
+        ...(method === "post" ? ["201", "409", "413", "415"] : ["200"])
+      ]
+      assert.includeMembers(Object.keys(operation.responses), expected, `${method} ${path}`)
+      assert.deepStrictEqual(operation.security, [{ bearer: [] }])
+    }
+  })
+
+  it("shows bodies as JSON, amounts as integers, and bounds", () => {
+    assert.notInclude(text, "contentMediaType")
+    assert.notInclude(text, "contentSchema")
+    const policy = JSON.stringify(document.components.schemas["EvmPolicy"])
+    assert.include(policy, `"min_balance":{"anyOf":[{"type":"integer","minimum":0,"format":"uint128"`)
+    assert.include(policy, `"maxItems":1000`)
+    assert.include(text, `"maxLength":256`)
+    assert.include(text, `"pattern":"^[A-Za-z0-9_-]{1,36}$"`)
+    assert.notMatch(text, /"#\/components\/schemas\/\w+_\d+"/)
+  })
+
+  it("has examples that are valid requests", () => {
+    const strict = { errors: "all", onExcessProperty: "error" } as const
+    Schema.decodeSync(CreateSigner, strict)(Examples.requests["post /api/v1/signers"])
+    Schema.decodeSync(CreateNotification, strict)(Examples.requests["post /api/v1/notifications"])
+    Schema.decodeSync(CreateRelayer, strict)(Examples.requests["post /api/v1/relayers"])
+    for (const key of Object.keys(Examples.requests))
+      assert.include(text, JSON.stringify(Examples.requests[key as never]))
+  })
+})

@@ -1,0 +1,59 @@
+// The error table works both ways.
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import * as Errors from "../../src/api/Errors.ts"
+import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/Caller.ts"
+import { NetworkNotFound } from "../../src/domain/Network.ts"
+import { NotificationIdTaken, NotificationNotFound } from "../../src/domain/Notification.ts"
+import { RelayerIdTaken, RelayerNotFound } from "../../src/domain/Relayer.ts"
+import * as Request from "../../src/domain/Request.ts"
+import { SignerIdTaken, SignerNotFound } from "../../src/domain/Signer.ts"
+import * as Failures from "../../src/server/System/Failures.ts"
+
+const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unknown]> = [
+  [Errors.BadRequestError, new Request.BadRequest({ error: "name: is required" })],
+  [Errors.BadRequestError, new Request.BadRequest({})],
+  [Errors.UnauthorizedError, new Unauthorized({})],
+  [Errors.ForbiddenError, new Forbidden({})],
+  [Errors.TooManyRequestsError, new TooManyRequests({ retryAfter: 7 })],
+  [Errors.NotFoundError, new Request.NotFound({})],
+  [Errors.NetworkNotFoundError, new NetworkNotFound({})],
+  [Errors.NotificationNotFoundError, new NotificationNotFound({})],
+  [Errors.RelayerNotFoundError, new RelayerNotFound({})],
+  [Errors.SignerNotFoundError, new SignerNotFound({})],
+  [Errors.MethodNotAllowedError, new Request.MethodNotAllowed({ allow: ["GET", "POST"] })],
+  [Errors.NotificationIdTakenError, new NotificationIdTaken({})],
+  [Errors.RelayerIdTakenError, new RelayerIdTaken({})],
+  [Errors.SignerIdTakenError, new SignerIdTaken({})],
+  [Errors.PayloadTooLargeError, new Request.PayloadTooLarge({})],
+  [Errors.UnsupportedMediaTypeError, new Request.UnsupportedMediaType({})],
+  [Errors.InternalServerErrorError, new Request.InternalServerError({})],
+  [Errors.ServiceUnavailableError, new Request.ServiceUnavailable({})]
+] as ReadonlyArray<readonly [Schema.Codec<unknown>, unknown]>
+
+describe("the error table", () => {
+  for (const [schema, error] of table) {
+    const name = (error as { _tag: string })._tag
+    it(`${name} decodes to the class that was encoded`, () => {
+      const wire = Schema.encodeSync(schema)(error)
+      assert.deepStrictEqual(Schema.decodeSync(schema)(JSON.parse(JSON.stringify(wire))), error)
+    })
+  }
+
+  it("answers outside of the endpoints have the statuses of the table", () => {
+    assert.deepStrictEqual(
+      [
+        Failures.badRequest(new Request.BadRequest({})),
+        Failures.unauthorized(new Unauthorized({})),
+        Failures.forbidden(new Forbidden({})),
+        Failures.notFound(new Request.NotFound({})),
+        Failures.methodNotAllowed(new Request.MethodNotAllowed({ allow: ["GET"] })),
+        Failures.payloadTooLarge(new Request.PayloadTooLarge({})),
+        Failures.unsupportedMediaType(new Request.UnsupportedMediaType({})),
+        Failures.internalServerError(new Request.InternalServerError({})),
+        Failures.serviceUnavailable(new Request.ServiceUnavailable({}))
+      ].map(({ status }) => status),
+      [400, 401, 403, 404, 405, 413, 415, 500, 503]
+    )
+  })
+})

@@ -1,0 +1,184 @@
+// What a request may not be: each gets 400 with the field named, and never more than that.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { evmRelayer, notification, signer, solanaRelayer, stellarRelayer } from "../support/fixtures.ts"
+import * as TestApi from "../support/TestApi.ts"
+
+const relayers = "/api/v1/relayers"
+const notifications = "/api/v1/notifications"
+const signers = "/api/v1/signers"
+
+const without = <K extends string>(value: Record<string, unknown>, key: K) => {
+  const { [key]: _, ...rest } = value
+  return rest
+}
+
+const evmPolicy = (policies: Record<string, unknown>) => ({ ...evmRelayer, policies })
+const solanaPolicy = (policies: Record<string, unknown>) => ({ ...solanaRelayer, policies })
+const stellarPolicy = (policies: Record<string, unknown>) => ({
+  ...stellarRelayer,
+  policies: { ...stellarRelayer.policies, ...policies }
+})
+const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
+
+/** Path, body, and the start of `error`. */
+// oxfmt-ignore
+const cases: Record<string, readonly [path: string, body: unknown, error: string]> = {
+  "no body": [relayers, "", "body: "],
+  "half of a body": [relayers, `{"name":`, "body: Expected valid JSON"],
+  "a body that is no object": [relayers, 5, "body: network_type must be evm, solana or stellar"],
+  "a list": [relayers, [evmRelayer], "body: "],
+  "NUL bytes between tokens": [relayers, `{"name":\u0000"a"}`, "body: Expected valid JSON"],
+  "deep nesting": [relayers, nested(200_000), "body: "],
+  "deep nesting with long numbers": [relayers, `{"a":${nested(100_000)},"b":12345678901234567890}`, "body: "],
+  "an unknown network type": [relayers, { ...evmRelayer, network_type: "bitcoin" }, "body: network_type must be"],
+  "a missing name": [relayers, without(evmRelayer, "name"), "name: is required"],
+  "a missing paused": [relayers, without(evmRelayer, "paused"), "paused: is required"],
+  "an unknown key": [relayers, { ...evmRelayer, nam: "x" }, "nam: is not a known field"],
+  "a key of Object.prototype": [relayers, JSON.stringify(evmRelayer).replace("{", `{"__proto__":1,`), "__proto__: is not a known field"],
+  "an empty name": [relayers, { ...evmRelayer, name: "" }, "name: "],
+  "a name of 5 kB": [relayers, { ...evmRelayer, name: "n".repeat(5000) }, "name: "],
+  "a NUL in a name": [relayers, { ...evmRelayer, name: "a\u0000b" }, "name: "],
+  "a lone surrogate in a name": [relayers, `${JSON.stringify(evmRelayer).replace("Payouts", "\\ud800")}`, "name: "],
+  "a number as name": [relayers, { ...evmRelayer, name: 12 }, "name: Expected string"],
+  "a long number as name": [relayers, JSON.stringify(evmRelayer).replace(`"Payouts"`, "12345678901234567890"), "name: Expected string"],
+  "a string as paused": [relayers, { ...evmRelayer, paused: "true" }, "paused: Expected boolean"],
+  "an id with a space": [relayers, { ...evmRelayer, id: "a b" }, "id: Expected 1 to 36 letters"],
+  "an id of 37 characters": [relayers, { ...evmRelayer, id: "i".repeat(37) }, "id: Expected 1 to 36 letters"],
+  "an RPC URL of another scheme": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: "ftp://a" }] }, "custom_rpc_urls.0.url: Expected an http or https URL"],
+  "a bare RPC URL": [relayers, { ...evmRelayer, custom_rpc_urls: ["https://a"] }, "custom_rpc_urls.0: "],
+  "an RPC URL that is too long": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: `https://a/${"x".repeat(2048)}` }] }, "custom_rpc_urls.0.url: "],
+  "a weight over 100": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: "https://a", weight: 101 }] }, "custom_rpc_urls.0.weight: Expected a value between 0 and 100"],
+  "a fraction as weight": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: "https://a", weight: 1.5 }] }, "custom_rpc_urls.0.weight: "],
+  "1001 RPC URLs": [relayers, { ...evmRelayer, custom_rpc_urls: Array.from({ length: 1001 }, () => ({ url: "https://a" })) }, "custom_rpc_urls: "],
+  "an amount below zero": [relayers, evmPolicy({ min_balance: -1 }), "policies.min_balance: Expected an integer from 0 to"],
+  "an amount of 2^128": [relayers, evmPolicy({ gas_price_cap: String(2n ** 128n) }), "policies.gas_price_cap: Expected an integer from 0 to"],
+  "a fraction as amount": [relayers, evmPolicy({ min_balance: 1.5 }), "policies.min_balance: Expected an integer"],
+  "a receiver that is no address": [relayers, evmPolicy({ whitelist_receivers: ["0x12"] }), "policies.whitelist_receivers.0: Expected an address"],
+  "a policy field of another network type": [relayers, evmPolicy({ fee_payment_strategy: "user" }), "policies.fee_payment_strategy: is not a known field"],
+  "lamports of 2^64": [relayers, solanaPolicy({ min_balance: String(2n ** 64n) }), "policies.min_balance: "],
+  "both account lists": [relayers, solanaPolicy({ allowed_accounts: [], disallowed_accounts: [] }), "policies.disallowed_accounts: cannot be given together with allowed_accounts"],
+  "a cap of no lamports": [relayers, solanaPolicy({ max_allowed_fee_lamports: 0 }), "policies.max_allowed_fee_lamports: Expected an integer from 1"],
+  "a margin below zero": [relayers, solanaPolicy({ fee_margin_percentage: -1 }), "policies.fee_margin_percentage: "],
+  "a swap where the relayer pays": [relayers, solanaPolicy({ fee_payment_strategy: "relayer", swap_config: {} }), "policies.swap_config: is only supported where"],
+  "Jupiter on devnet": [relayers, { ...solanaRelayer, network: "devnet" }, "policies.swap_config.strategy: jupiter-swap is only supported on mainnet-beta"],
+  "a cron of five fields": [relayers, solanaPolicy({ swap_config: { cron_schedule: "* * * * *" } }), "policies.swap_config.cron_schedule: Expected a cron schedule"],
+  "options of another strategy": [relayers, solanaPolicy({ swap_config: { strategy: "noop", jupiter_swap_options: {} } }), "policies.swap_config.jupiter_swap_options: is only valid"],
+  "a priority without its fee": [relayers, solanaPolicy({ swap_config: { strategy: "jupiter-swap", jupiter_swap_options: { priority_level: "high" } } }), "policies.swap_config.jupiter_swap_options.priority_level: must be given together"],
+  "a stellar policy without its strategy": [relayers, { ...stellarRelayer, policies: {} }, "policies.fee_payment_strategy: is required"],
+  "a slippage over 100": [relayers, stellarPolicy({ slippage_percentage: 101 }), "policies.slippage_percentage: "],
+  "an asset that is none": [relayers, stellarPolicy({ allowed_tokens: [{ asset: "USDC:X" }] }), "policies.allowed_tokens.0.asset: Expected native, XLM"],
+  "a swap without strategies": [relayers, stellarPolicy({ fee_payment_strategy: "user", swap_config: { strategies: [] } }), "policies.swap_config.strategies: "],
+  "a signer of an unknown type": [signers, { type: "paper" }, "type: "],
+  "a key that is too short": [signers, { type: "plain", config: { key: "ab" } }, "config.key: Expected 32 bytes as 64 hex digits"],
+  "a key of zeros": [signers, { type: "plain", config: { key: "0".repeat(64) } }, "config.key: Expected a key above zero"],
+  "a key beyond the curve": [signers, { type: "plain", config: { key: "f".repeat(64) } }, "config.key: Expected a key above zero"],
+  "a webhook over http": [notifications, { ...notification, url: "http://example.com" }, "url: Expected an https URL"],
+  "a webhook with credentials": [notifications, { ...notification, url: "https://u:p@example.com" }, "url: Expected a URL without credentials"],
+  "a webhook that is no URL": [notifications, { ...notification, url: "hooks" }, "url: Expected an http or https URL"],
+  "a short signing key": [notifications, { ...notification, signing_key: "short" }, "signing_key: "],
+  "another notification type": [notifications, { ...notification, type: "email" }, "type: "]
+}
+
+/** Fields of which no garbage is a valid value. */
+const BrokenField = Schema.Literals([
+  "id",
+  "name",
+  "network",
+  "network_type",
+  "paused",
+  "signer_id",
+  "custom_rpc_urls",
+  "policies"
+])
+const Garbage = Schema.Union([Schema.Finite, Schema.Struct({ a: Schema.String }), Schema.NonEmptyArray(Schema.Finite)])
+
+const stored = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ count: bigint }>`
+    SELECT (SELECT count(*) FROM relayers) + (SELECT count(*) FROM notifications) + (SELECT count(*) FROM signers) AS count`
+  return row?.count
+})
+
+layer(TestApi.layer())("bad input", (it) => {
+  it.effect("the requests that are broken below are good ones", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      for (const [path, body] of [
+        [signers, signer],
+        [notifications, notification],
+        [relayers, evmRelayer],
+        [relayers, solanaRelayer],
+        [relayers, stellarRelayer]
+      ] as const) {
+        const answer = yield* api.call(path, { body })
+        assert.strictEqual(answer.status, 201, answer.text)
+      }
+      yield* sql`TRUNCATE relayers, notifications, signers`
+    })
+  )
+
+  for (const [name, [path, body, error]] of Object.entries(cases)) {
+    it.effect(`${name}: ${error}`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.TestApi
+        const answer = yield* api.call(path, { method: "POST", body })
+        assert.strictEqual(answer.status, 400, answer.text)
+        assert.deepStrictEqual(Object.keys(answer.json).sort(), ["data", "error", "message", "success"])
+        assert.strictEqual(answer.json.message, "Bad Request")
+        assert.isTrue(answer.json.error?.startsWith(error), answer.json.error)
+        assert.isAtMost(answer.json.error?.length ?? 0, 1024)
+        assert.strictEqual(yield* stored, 0n)
+      })
+    )
+  }
+
+  it.effect("every offending field is named at once", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const body = { ...evmPolicy({ min_balance: -1, x: 1 }), id: "a b", name: "", paused: 1, y: 2 }
+      const { json } = yield* api.call(relayers, { body })
+      for (const field of ["policies.min_balance", "policies.x", "id", "name", "paused", "y"]) {
+        assert.include(json.error, `${field}: `)
+      }
+    })
+  )
+
+  it.effect("no value of a request comes back, secrets least of all", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const secret = "s3cr3t-value"
+      const bodies = [
+        [signers, { type: "plain", config: { key: secret } }],
+        [signers, { type: secret, config: { key: secret } }],
+        [notifications, { ...notification, url: secret, signing_key: secret }],
+        [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: secret, weight: secret }], paused: secret }]
+      ] as const
+      for (const [path, body] of bodies) assert.notInclude((yield* api.call(path, { body })).text, secret)
+    })
+  )
+
+  it.effect("an error text of any size is cut at 1 kB", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`unknown-${n}`, n]))
+      const { json } = yield* api.call(relayers, { body: { ...evmRelayer, ...unknown } })
+      assert.strictEqual(json.error?.length, 1024)
+    })
+  )
+
+  it.effect.prop(
+    "a valid request with one field broken is refused, with that field named",
+    [BrokenField, Garbage],
+    ([field, garbage]) =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.TestApi
+        const { status, json } = yield* api.call(relayers, { body: { ...evmRelayer, [field]: garbage } })
+        assert.strictEqual(status, 400)
+        assert.include(json.error, field)
+      }),
+    { arbitrary: { runs: 60 } }
+  )
+})
