@@ -1,6 +1,7 @@
 // Metrics that are read when somebody looks, not counted as things happen.
 import { Context, Effect, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
+import { NetworkType } from "../../domain/Network.ts"
 import * as Health from "../../sql/Health.ts"
 import { Relayers } from "../Relayers/Relayers.ts"
 import * as Metrics from "./Metrics.ts"
@@ -11,6 +12,12 @@ export const ProcessGauges = Context.Reference<Effect.Effect<void>>(
   {
     defaultValue: () => Effect.void
   }
+)
+
+/** Groups that have become empty are 0, not what they last were. */
+const connectionStates = ["active", "idle", "idle in transaction"]
+const relayerGroups = NetworkType.literals.flatMap((network_type) =>
+  (["active", "paused", "disabled"] as const).map((state) => ({ network_type, state }))
 )
 
 /** Counting all relayers reads all of them: several scrapers share one count. */
@@ -29,11 +36,17 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
       const process = yield* ProcessGauges
 
       const database = Effect.gen(function* () {
-        for (const { state, count } of yield* Health.connections) {
-          yield* Metric.update(Metric.withAttributes(Metrics.databaseConnections, { state }), Number(count))
+        const connections = new Map((yield* Health.connections).map(({ state, count }) => [state, Number(count)]))
+        for (const state of connectionStates) {
+          yield* Metric.update(
+            Metric.withAttributes(Metrics.databaseConnections, { state }),
+            connections.get(state) ?? 0
+          )
         }
-        for (const { network_type, state, count } of yield* relayers.count) {
-          yield* Metric.update(Metric.withAttributes(Metrics.relayers, { network_type, state }), count)
+        const counts = yield* relayers.count
+        for (const { network_type, state } of relayerGroups) {
+          const group = counts.find((other) => other.network_type === network_type && other.state === state)
+          yield* Metric.update(Metric.withAttributes(Metrics.relayers, { network_type, state }), group?.count ?? 0)
         }
       }).pipe(
         Effect.provideService(SqlClient.SqlClient, sql),

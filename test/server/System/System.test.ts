@@ -48,7 +48,8 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
   it.effect("metrics are names as JSON, and the exposition for a scraper", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
-      yield* api.call("/api/v1/relayers", { body: evmRelayer })
+      const { notification_id: _, ...relayer } = evmRelayer
+      yield* api.call("/api/v1/relayers", { body: relayer })
       yield* api.call("/api/v1/relayers/none")
       const names = yield* api.call("/metrics", { key: null })
       assert.match(names.headers.get("content-type") ?? "", /^application\/json/)
@@ -63,7 +64,8 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
         /requests_total\{endpoint="\/api\/v1\/relayers\/:relayer_id",method="GET",status="404"\} [1-9]/
       )
       assert.match(scraped.text, /database_query_seconds_count\{query="RelayersRepo.find"\} [1-9]/)
-      assert.match(scraped.text, /relayers\{network_type="evm",state="active"\} \d/)
+      assert.match(scraped.text, /\nrelayers\{network_type="evm",state="active"\} 1\n/)
+      assert.match(scraped.text, /\nrelayers\{network_type="stellar",state="paused"\} 0\n/)
       assert.match(scraped.text, /database_connections\{state="\w+"\} [1-9]/)
       assert.notInclude(scraped.text, "none")
       assert.strictEqual((yield* api.call("/debug/metrics/scrape", { key: null })).status, 200)
