@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The process: reads the environment, builds the layers, serves. The only file that does so.
-import { NodeRuntime, NodeServices } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, Layer, Option, Redacted } from "effect"
 import { CliConfig, Command, Flag, GlobalFlag } from "effect/cli"
 import { HttpRouter, HttpServer } from "effect/http"
@@ -11,7 +12,6 @@ import * as Keys from "./process/Keys.ts"
 import * as Logging from "./process/Logging.ts"
 import * as ProcessGauges from "./process/ProcessGauges.ts"
 import * as Settings from "./process/Settings.ts"
-import * as SharedStore from "./process/SharedStore.ts"
 import * as Welcome from "./process/Welcome.ts"
 import { RateLimits } from "./server/Limits/RateLimits.ts"
 import * as Server from "./server/Server.ts"
@@ -54,9 +54,11 @@ const rateLimits = (settings: Settings.Settings) => {
     requestsPerSecond: settings.RATE_LIMIT_REQUESTS_PER_SECOND,
     burst: settings.RATE_LIMIT_BURST_SIZE
   }
-  return settings.REDIS_URL === undefined
-    ? RateLimits.layerMemory(options)
-    : RateLimits.layer(options).pipe(Layer.provide(SharedStore.layer(settings.REDIS_URL)))
+  const url = settings.REDIS_URL
+  if (url === undefined) return RateLimits.layerMemory(options)
+  // Loaded only where there is a Redis: its client takes a tenth of a second.
+  const store = Effect.map(Effect.promise(() => import("./process/SharedStore.ts")), ({ layer }) => layer(url))
+  return RateLimits.layer(options).pipe(Layer.provide(Layer.unwrap(store)))
 }
 
 const welcome = (apiKey: Keys.Kept | undefined) =>

@@ -1,5 +1,5 @@
 // The Node server under the routes.
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import type { HttpServerError } from "effect/http"
 import { createServer } from "node:http"

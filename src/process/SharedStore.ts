@@ -1,6 +1,6 @@
 // The rate limit's counters in Redis. Redis may be away, also at the start: until it answers, the store fails, and
 // `RateLimits` counts by itself.
-import { NodeRedis } from "@effect/platform-node"
+import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Effect, Layer, Redacted, Schedule } from "effect"
 import { RateLimiter } from "effect/persistence"
 

@@ -1,0 +1,5 @@
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: { include: ["test/redis/**/*.test.ts"], globalSetup: ["test/support/Redis.ts"], testTimeout: 30_000 }
+})
