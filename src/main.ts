@@ -10,6 +10,7 @@ import { parseEnv } from "node:util"
 import * as HttpServerNode from "./process/HttpServer.ts"
 import * as Keys from "./process/Keys.ts"
 import * as Logging from "./process/Logging.ts"
+import * as Npm from "./process/Npm.ts"
 import * as ProcessGauges from "./process/ProcessGauges.ts"
 import * as Settings from "./process/Settings.ts"
 import * as Welcome from "./process/Welcome.ts"
@@ -103,6 +104,7 @@ const start = (given: Record<string, Option.Option<string>>) =>
     const fromFlags = Object.fromEntries(
       Object.entries(given).map(([name, value]) => [name, Option.getOrUndefined(value)])
     )
+    if (process.env.npm_lifecycle_event !== undefined) yield* Effect.forkChild(Npm.stopWithParent)
     const settings = yield* Settings.decode(fromFlags, process.env, dotEnv())
     const run = Layer.launch(Layer.unwrap(application(settings))).pipe(
       Effect.catchTag("ServeError", (error) => Effect.fail({ message: HttpServerNode.explain(settings, error) }))
