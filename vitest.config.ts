@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/redis/**"],
+    exclude: ["test/browser/**", "test/redis/**"],
     globalSetup: ["test/support/Postgres.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000

@@ -58,7 +58,10 @@ const rateLimits = (settings: Settings.Settings) => {
   const url = settings.REDIS_URL
   if (url === undefined) return RateLimits.layerMemory(options)
   // Loaded only where there is a Redis: its client takes a tenth of a second.
-  const store = Effect.map(Effect.promise(() => import("./process/SharedStore.ts")), ({ layer }) => layer(url))
+  const store = Effect.map(
+    Effect.promise(() => import("./process/SharedStore.ts")),
+    ({ layer }) => layer(url)
+  )
   return RateLimits.layer(options).pipe(Layer.provide(Layer.unwrap(store)))
 }
 

@@ -95,15 +95,66 @@ const descriptions: Record<string, string> = {
     "The database is away, the request took too long, or the process is about to stop; try again after `Retry-After`."
 }
 
-const withDescriptions = (document: Node): Node => {
-  const paths = document.paths as { [path: string]: { [method: string]: { responses: { [status: string]: Node } } } }
-  for (const { responses } of Object.values(paths).flatMap((item) => Object.values(item))) {
+const header = (description: string, example: string) => ({
+  description,
+  required: true,
+  schema: { type: "string" },
+  example
+})
+
+const requestId = {
+  "x-request-id": header("The caller's, where it sent one that is sane.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b")
+}
+
+const rateLimit = {
+  "ratelimit-policy": header("Burst (`q`) and the seconds that refill it (`w`).", '"default";q=300;w=3'),
+  ratelimit: header("Requests left (`r`) and seconds until the burst is full again (`t`).", '"default";r=299;t=1')
+}
+
+const location = { location: header("Path of what was created.", "/api/v1/relayers/payouts") }
+
+/** Headers that the middleware sets, by status. */
+const headers: Record<string, Node> = { "200": rateLimit, "201": { ...rateLimit, ...location }, "429": rateLimit }
+
+const debugParameter = {
+  name: "X-Relayer-Debug",
+  in: "header",
+  required: false,
+  description: "`true` fills `metadata` with the log lines and spans of this request.",
+  schema: { type: "string", enum: ["true"] }
+}
+
+interface Operation {
+  readonly security: ReadonlyArray<unknown>
+  readonly parameters: Array<unknown>
+  readonly responses: { readonly [status: string]: Node }
+}
+
+const withMiddleware = (document: Node): Node => {
+  const paths = document.paths as { [path: string]: { [method: string]: Operation } }
+  for (const { security, parameters, responses } of Object.values(paths).flatMap((item) => Object.values(item))) {
+    const isResource = security.length > 0
+    if (isResource) parameters.push(debugParameter)
     for (const [status, response] of Object.entries(responses)) {
       response.description = descriptions[status] ?? response.description
+      response.headers = {
+        ...requestId,
+        ...(isResource ? headers[status] : {}),
+        ...(response.headers as Node | undefined)
+      }
     }
   }
   return document
 }
 
-export const transform = (document: Node): Node =>
-  withDescriptions(withExamples(map(withoutDuplicates(withoutTexts(document)), amounts) as Node))
+/** Tools compare the scheme's name as OpenAPI writes it, in lower case. */
+const withLowerCaseSchemes = (document: Node): Node => {
+  const { components } = document as { components: { securitySchemes: { [name: string]: Node } } }
+  for (const scheme of Object.values(components.securitySchemes)) scheme.scheme = String(scheme.scheme).toLowerCase()
+  return document
+}
+
+export const transform = (document: Node): Node => {
+  const described = map(withoutDuplicates(withoutTexts(document)), amounts) as Node
+  return withLowerCaseSchemes(withMiddleware(withExamples(described)))
+}

@@ -15,5 +15,8 @@ const document = Effect.runSync(
 
 export const DocsHttp = Layer.mergeAll(
   HttpRouter.add("GET", "/openapi.json", document),
-  HttpApiScalar.layer(Api, { path: "/docs" })
+  HttpApiScalar.layer(Api, {
+    path: "/docs",
+    scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "bearer" } }
+  })
 )
