@@ -6,7 +6,7 @@ const sum = (key) => reports.reduce((total, report) => total + report[key], 0)
 const passed = sum("numPassedTests")
 const failed = sum("numFailedTests")
 for (const [index, file] of process.argv.slice(2).entries()) {
-  console.log(`${file.replace(/^.*results-|\.json$/g, "")}: ${reports[index].numPassedTests} tests`)
+  process.stdout.write(`${file.replace(/^.*results-|\.json$/g, "")}: ${reports[index].numPassedTests} tests\n`)
 }
-console.log(`${passed} passed, ${failed} failed`)
+process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1

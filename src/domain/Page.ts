@@ -42,7 +42,7 @@ export interface PageRequest {
 
 export const pageRequest = (query: PageQuery): PageRequest => {
   const page = Math.max(query.page ?? 1, 1)
-  const perPage = Math.min(query.per_page ?? 10, maxPerPage)
+  const perPage = Math.min(Math.max(query.per_page ?? 10, 0), maxPerPage)
   return { page, perPage, offset: Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER) }
 }
 

@@ -1,5 +1,6 @@
 // Every route, still asking for its services.
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { AuthorizationHttp } from "./Auth/AuthorizationHttp.ts"
@@ -34,3 +35,17 @@ export const routes = Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
 
 /** The routes, and what surrounds every request of the router: ids, limits, metrics, envelopes for what fails. */
 export const layer = (options: Options = defaults) => Layer.mergeAll(routes, EdgeHttp.layer(options))
+
+/**
+ * The API under `prefix` of a host's router. It has a router to itself: on the host's, what surrounds every request here
+ * would answer for the host's routes too. The one route of the host's is uninterruptible because a request that takes too
+ * long is interrupted, and then answered.
+ */
+export const mount = (prefix: `/${string}`, options: Options = defaults) =>
+  HttpRouter.use((host) =>
+    Effect.gen(function* () {
+      const router = yield* HttpRouter.make.pipe(Effect.provideService(HttpRouter.RouterConfig, routerConfig))
+      yield* Layer.build(layer(options).pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router))))
+      yield* host.prefixed(prefix).add("*", "/*", router.asHttpEffect(), { uninterruptible: true })
+    })
+  )

@@ -13,8 +13,6 @@ import { Gauges } from "./System/Gauges.ts"
 import { Readiness } from "./System/Readiness.ts"
 
 export interface Options {
-  /** The key that may do everything, at least 32 characters. */
-  readonly administratorKey: Redacted.Redacted
   /** 32 bytes: encrypts the secrets in the database. */
   readonly masterKey: Redacted.Redacted<Uint8Array>
 }
@@ -23,15 +21,13 @@ const resources = Relayers.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Signers.layer, Notifications.layer, Networks.layer))
 )
 
-/** Fails where the database was written with another master key. */
-export const layer = (options: Options) =>
+/** Without API keys: a host brings its own `ApiKeys`, or serves no HTTP. Fails where the database was written with another master key. */
+export const layerNoKeys = ({ masterKey }: Options) =>
   Layer.mergeAll(Gauges.layer, Readiness.layer, MasterKey.layerCheck).pipe(
     Layer.provideMerge(resources),
-    Layer.provideMerge(
-      Layer.mergeAll(
-        Secrets.layer(options.masterKey),
-        ApiKeys.layer({ administrator: options.administratorKey }),
-        Draining.layer
-      )
-    )
+    Layer.provideMerge(Layer.mergeAll(Secrets.layer(masterKey), Draining.layer))
   )
+
+/** With one API key, of at least 32 characters, that may do everything. */
+export const layer = ({ administratorKey, ...options }: Options & { readonly administratorKey: Redacted.Redacted }) =>
+  Layer.provideMerge(layerNoKeys(options), ApiKeys.layer({ administrator: administratorKey }))

@@ -1,12 +1,15 @@
 // How repositories run their queries: named, timed, and with everything unexpected as a defect.
 import { Clock, Effect, Metric } from "effect"
 import type { Schema } from "effect"
-import { SqlError } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 
 export const databaseQuerySeconds = Metric.histogram("database_query_seconds", {
   description: "Time of a repository's query, in seconds.",
   boundaries: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 })
+
+/** The client of repositories: columns are named as they are written, also where a host's client renames its own. */
+export const client = Effect.map(SqlClient.SqlClient, (sql) => sql.withoutTransforms())
 
 type Unexpected = SqlError.SqlError | Schema.SchemaError
 

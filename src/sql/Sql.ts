@@ -1,11 +1,12 @@
 // The database: a PostgreSQL that is given, or the embedded one, with its schema up to date.
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Layer, Redacted } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql"
+import { Migrator } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
 import { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
-import { latestMigration, migrations } from "./migrations/index.ts"
+import { latestMigration, migrations, migrationsTable } from "./migrations/index.ts"
+import { client } from "./Query.ts"
 
 export type Options =
   | { readonly _tag: "Url"; readonly url: Redacted.Redacted; readonly pool?: PoolOptions }
@@ -54,7 +55,7 @@ const explain = (place: string) => (error: SqlError.SqlError) => {
 
 const checkVersion = (place: string) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
+    const sql = yield* client
     const [row] = yield* sql<{ version: string }>`SELECT current_setting('server_version_num') AS version`
     const version = Math.floor(Number(row?.version) / 10_000)
     if (version < minimumVersion) {
@@ -66,10 +67,10 @@ const checkVersion = (place: string) =>
 
 const checkNotNewer = (place: string) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const [table] = yield* sql`SELECT 1 WHERE to_regclass('effect_sql_migrations') IS NOT NULL`
+    const sql = yield* client
+    const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
     if (table === undefined) return
-    const [row] = yield* sql<{ latest: number | null }>`SELECT max(migration_id) AS latest FROM effect_sql_migrations`
+    const [row] = yield* sql<{ latest: number | null }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
     const latest = row?.latest ?? 0
     if (latest > latestMigration) {
       return yield* new DatabaseError({
@@ -83,7 +84,7 @@ export const migrate = (place: string) =>
   Effect.gen(function* () {
     yield* checkVersion(place)
     yield* checkNotNewer(place)
-    const done = yield* runMigrations({ loader: Migrator.fromRecord(migrations) })
+    const done = yield* runMigrations({ loader: Migrator.fromRecord(migrations), table: migrationsTable })
     for (const [id, name] of done) yield* Effect.logInfo("migration applied", { migration: `${id}_${name}` })
   }).pipe(
     Effect.catchTags({

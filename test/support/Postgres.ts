@@ -30,7 +30,7 @@ export const clientConfig = (server: Server, database: string): PgClient.PgPoolC
 const start = Effect.fnUntraced(function* (dataDir: string) {
   const url = process.env.TEST_DATABASE_URL
   if (url !== undefined) return { url }
-  const { connection } = yield* EmbeddedPostgres.start({ dataDir })
+  const { connection } = yield* EmbeddedPostgres.start({ dataDir, bin: process.env.POSTGRES_BIN })
   return { path: connection.path ?? "", username: connection.username ?? "" }
 })
 

@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 /** The fields of all envelopes. */
-export interface Body {
+interface Body {
   readonly success?: boolean
   readonly data?: unknown
   readonly message?: string
@@ -87,7 +87,7 @@ const client = () =>
   )
 
 /** `database`: a layer of `SqlClient`; a fresh copy of the template unless told. */
-export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
+const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
   Layer.provideMerge(client(), Layer.effect(TestApi, make)).pipe(
     Layer.provideMerge(
       HttpRouter.serve(Server.layer(options.server), {

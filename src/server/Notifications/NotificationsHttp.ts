@@ -11,7 +11,7 @@ export const NotificationsHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const notifications = yield* Notifications
     return handlers.handleAll({
-      create: ({ payload }) => Respond.created("/api/v1/notifications", notifications.create(payload)),
+      create: ({ payload }) => Respond.created(notifications.create(payload)),
       list: ({ query }) => Respond.page(notifications.list(query)),
       get: ({ params }) => Respond.one(notifications.get(params.notification_id))
     })

@@ -1,10 +1,10 @@
 // The table `notifications`.
 import { Context, Effect, Layer } from "effect"
 import type { Option } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlSchema } from "effect/sql"
 import { Notification, NotificationId, NotificationIdTaken } from "../../domain/Notification.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
-import { onConflict, query } from "../../sql/Query.ts"
+import { client, onConflict, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 
 export class NotificationsRepo extends Context.Service<
@@ -21,7 +21,7 @@ export class NotificationsRepo extends Context.Service<
   static readonly layer = Layer.effect(
     NotificationsRepo,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* client
       const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key`
 
       const insert = (notification: Notification, signingKeySealed: Uint8Array | undefined) =>

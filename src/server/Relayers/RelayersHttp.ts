@@ -11,7 +11,7 @@ export const RelayersHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const relayers = yield* Relayers
     return handlers.handleAll({
-      create: ({ payload }) => Respond.created("/api/v1/relayers", relayers.create(payload)),
+      create: ({ payload }) => Respond.created(relayers.create(payload)),
       list: ({ query }) => Respond.page(relayers.list(query)),
       get: ({ params }) => Respond.one(relayers.get(params.relayer_id))
     })

@@ -1,14 +1,14 @@
 // The table `relayers`.
 import { Context, Effect, Layer, Schema, SchemaTransformation } from "effect"
 import type { Option } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlSchema } from "effect/sql"
 import { parse } from "../../domain/ExactJson.ts"
 import type { NetworkName, NetworkType } from "../../domain/Network.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
 import { MaskedRpcConfig } from "../../domain/Rpc.ts"
 import { CreateRelayer, Relayer, RelayerId, RelayerIdTaken } from "../../domain/Relayer.ts"
 import type { SignerId } from "../../domain/Signer.ts"
-import { onConflict, query } from "../../sql/Query.ts"
+import { client, onConflict, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 
 /** The signer already serves a relayer on that network. */
@@ -74,7 +74,7 @@ export class RelayersRepo extends Context.Service<
   static readonly layer = Layer.effect(
     RelayersRepo,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* client
       const columns = sql`t.id, t.name, t.network_type, t.network, t.address, t.paused, t.system_disabled,
         t.disabled_reason::text AS disabled_reason, t.signer_id, t.notification_id, t.policies::text AS policies,
         t.custom_rpc_urls::text AS custom_rpc_urls`

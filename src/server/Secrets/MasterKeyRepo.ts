@@ -1,7 +1,7 @@
 // The table `master_key`.
 import { Context, Effect, Layer, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
-import { query } from "../../sql/Query.ts"
+import { SqlSchema } from "effect/sql"
+import { client, query } from "../../sql/Query.ts"
 
 export class MasterKeyRepo extends Context.Service<
   MasterKeyRepo,
@@ -13,7 +13,7 @@ export class MasterKeyRepo extends Context.Service<
   static readonly layer = Layer.effect(
     MasterKeyRepo,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* client
       const keepRow = SqlSchema.findOne({
         Request: Schema.Uint8Array,
         Result: Schema.Struct({ sealed: Schema.Uint8Array }),

@@ -11,7 +11,7 @@ export const SignersHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const signers = yield* Signers
     return handlers.handleAll({
-      create: ({ payload }) => Respond.created("/api/v1/signers", signers.create(payload)),
+      create: ({ payload }) => Respond.created(signers.create(payload)),
       list: ({ query }) => Respond.page(signers.list(query)),
       get: ({ params }) => Respond.one(signers.get(params.signer_id))
     })

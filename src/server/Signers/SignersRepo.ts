@@ -1,10 +1,10 @@
 // The table `signers`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlSchema } from "effect/sql"
 import type { Page, PageRequest } from "../../domain/Page.ts"
 import { SignerId, SignerIdTaken } from "../../domain/Signer.ts"
 import type { Signer } from "../../domain/Signer.ts"
-import { onConflict, query } from "../../sql/Query.ts"
+import { client, onConflict, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 
 const Row = Schema.Struct({
@@ -33,7 +33,7 @@ export class SignersRepo extends Context.Service<
   static readonly layer = Layer.effect(
     SignersRepo,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
+      const sql = yield* client
       const columns = sql`t.id, t.type, t.evm_address, t.solana_address, t.stellar_address`
 
       const insert = (signer: Signer, keySealed: Uint8Array) =>

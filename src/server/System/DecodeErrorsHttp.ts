@@ -26,7 +26,7 @@ const fieldName = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey
 
 const roots: Record<string, string> = { Params: "path", Query: "query", Headers: "headers", Payload: "body" }
 
-export const violations = (error: HttpApiError.HttpApiSchemaError): ReadonlyArray<Violation> => {
+const violations = (error: HttpApiError.HttpApiSchemaError): ReadonlyArray<Violation> => {
   const root = roots[error.kind] ?? "request"
   const seen = new Map<string, Violation>()
   for (const issue of format(error.cause.issue).issues) {

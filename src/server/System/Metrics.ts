@@ -3,12 +3,12 @@ import { Effect, Metric } from "effect"
 import type { Context } from "effect"
 import { databaseQuerySeconds } from "../../sql/Query.ts"
 
-export const requestsTotal = Metric.counter("requests_total", {
+const requestsTotal = Metric.counter("requests_total", {
   description: "Requests answered, by route pattern, method and status.",
   incremental: true
 })
 
-export const requestLatencySeconds = Metric.histogram("request_latency_seconds", {
+const requestLatencySeconds = Metric.histogram("request_latency_seconds", {
   description: "Time from a request to its answer, in seconds.",
   boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 })
@@ -50,7 +50,7 @@ export const eventLoopDelaySeconds = Metric.gauge("nodejs_eventloop_delay_second
 })
 
 /** In the order of the list endpoint. */
-export const all = [
+const all = [
   requestsTotal,
   requestLatencySeconds,
   inFlightRequests,

@@ -1,0 +1,60 @@
+// Calls a running service with the typed client: creates a relayer, tries the same again, and reads all pages.
+// Yours imports from "effect-relayer/client" what comes from "../src/client/ApiClient.ts" here, and from
+// "effect-relayer/domain/…" what comes from "../src/domain/….ts".
+//
+//   node examples/client.ts http://127.0.0.1:8080 "$API_KEY"
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, Layer, Option, Redacted, Stream } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { ApiClient } from "../src/client/ApiClient.ts"
+import { NetworkName } from "../src/domain/Network.ts"
+import { RelayerId } from "../src/domain/Relayer.ts"
+import type { SignerId } from "../src/domain/Signer.ts"
+
+const id = RelayerId.make("client-example")
+
+const create = Effect.fnUntraced(
+  function* (signer_id: SignerId) {
+    const client = yield* ApiClient
+    const { data } = yield* client.relayers.create({
+      payload: {
+        id,
+        name: "Made by the client",
+        network: NetworkName.make("sepolia"),
+        network_type: "evm",
+        paused: false,
+        signer_id,
+        policies: { min_balance: 10n ** 18n }
+      }
+    })
+    return `created ${data.id} at ${data.address}`
+  },
+  Effect.catchTag("RelayerIdTaken", () => Effect.succeed(`${id} is there already`))
+)
+
+/** Every relayer, page by page. */
+const all = Stream.paginate(1, (page) =>
+  Effect.gen(function* () {
+    const client = yield* ApiClient
+    const { data, pagination } = yield* client.relayers.list({ query: { page, per_page: 100 } })
+    const isLast = page * pagination.per_page >= pagination.total_items
+    return [data, isLast ? Option.none<number>() : Option.some(page + 1)] as const
+  })
+)
+
+/** Returns what it has printed. */
+export const program = Effect.gen(function* () {
+  const client = yield* ApiClient
+  const signer = yield* client.signers.create({ payload: { type: "plain" } })
+  const lines = [yield* create(signer.data.id), yield* create(signer.data.id)]
+  const relayers = yield* Stream.runCollect(all)
+  lines.push(...relayers.map(({ id, network, address }) => `${id} on ${network}: ${address}`))
+  for (const line of lines) yield* Console.log(line)
+  return lines
+})
+
+if (import.meta.main) {
+  const [baseUrl = "http://127.0.0.1:8080", apiKey = ""] = process.argv.slice(2)
+  const client = ApiClient.layer({ baseUrl, apiKey: Redacted.make(apiKey) }).pipe(Layer.provide(FetchHttpClient.layer))
+  program.pipe(Effect.provide(client), NodeRuntime.runMain)
+}

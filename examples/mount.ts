@@ -1,0 +1,47 @@
+// Serves the API under /relay of a program that has routes of its own, on one database for both.
+// Yours imports from "effect-relayer" what comes from "../src/index.ts" here.
+//
+//   node examples/mount.ts        (DATABASE_URL=postgres://… for a database of yours)
+//   curl http://127.0.0.1:8081/
+//   curl -H "Authorization: Bearer only-for-this-example-0123456789" http://127.0.0.1:8081/relay/api/v1/relayers
+import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
+import { Config, Effect, Layer, Option, Redacted } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { createServer } from "node:http"
+import { RateLimits, Relayers, Server, Services, Sql } from "../src/index.ts"
+
+/** A route of the host's that calls a service of ours. */
+const home = HttpRouter.use((host) =>
+  Effect.gen(function* () {
+    const relayers = yield* Relayers
+    const count = Effect.map(relayers.list({ per_page: 0 }), ({ total }) =>
+      HttpServerResponse.text(`This host has ${total} relayers.\n`)
+    )
+    yield* host.add("GET", "/", count)
+  })
+)
+
+/** Asks for a database. The port opens when all else is there: until it has handlers, a server lets requests wait. */
+export const layer = (keys: Parameters<typeof Services.layer>[0], port: number) =>
+  HttpRouter.serve(Layer.mergeAll(home, Server.mount("/relay")), { disableLogger: true }).pipe(
+    Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
+    Layer.provide([Services.layer(keys), RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])
+  )
+
+/** A host that has a `SqlClient` already provides that one, and runs `Sql.migrate` once. */
+const database = Layer.unwrap(
+  Effect.map(Config.option(Config.Redacted("DATABASE_URL")), (url) =>
+    Sql.layer(
+      Option.isSome(url) ? { _tag: "Url", url: url.value } : { _tag: "Embedded", dataDir: "./data/examples/mount" }
+    )
+  )
+)
+
+if (import.meta.main) {
+  // A host takes its keys from where it keeps its secrets.
+  const keys = {
+    administratorKey: Redacted.make("only-for-this-example-0123456789"),
+    masterKey: Redacted.make(new Uint8Array(32).fill(1))
+  }
+  Layer.launch(layer(keys, 8081).pipe(Layer.provide(database))).pipe(NodeRuntime.runMain)
+}

@@ -1,0 +1,119 @@
+// The programs in examples/ do what they say.
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { FetchHttpClient, HttpServer } from "effect/http"
+import { TestConsole } from "effect/testing"
+import { execFile } from "node:child_process"
+import * as fs from "node:fs/promises"
+import * as os from "node:os"
+import * as path from "node:path"
+import { promisify } from "node:util"
+import * as Client from "../examples/client.ts"
+import * as OwnKeys from "../examples/own-keys.ts"
+import * as WithoutHttp from "../examples/without-http.ts"
+import { ApiClient, Relayers, Services } from "../src/index.ts"
+import * as TestApi from "./support/TestApi.ts"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+const masterKey = Redacted.make(TestApi.masterKey)
+
+describe("examples/own-keys.ts", () => {
+  const host = Layer.provideMerge(OwnKeys.layer(masterKey, 0), Layer.merge(TestDatabase.layer, FetchHttpClient.layer))
+
+  const clientOf = Effect.fnUntraced(function* (key: string) {
+    const { address } = yield* HttpServer.HttpServer
+    const options = { baseUrl: HttpServer.formatAddress(address), apiKey: Redacted.make(key) }
+    return yield* Effect.provideContext(ApiClient, yield* Layer.build(ApiClient.layer(options)))
+  })
+
+  layer(host)((it) => {
+    it.effect("lets the team that may write create", () =>
+      Effect.gen(function* () {
+        const client = yield* clientOf("payments-0123456789")
+        const { data } = yield* client.signers.create({ payload: { type: "plain" } })
+        assert.deepStrictEqual((yield* client.signers.get({ params: { signer_id: data.id } })).data, data)
+      })
+    )
+
+    it.effect("lets the team that may read list, and forbids it to create", () =>
+      Effect.gen(function* () {
+        const client = yield* clientOf("reporting-0123456789")
+        assert.deepStrictEqual((yield* client.relayers.list({ query: {} })).data, [])
+        const error = yield* Effect.flip(client.signers.create({ payload: { type: "plain" } }))
+        assert.strictEqual(error._tag, "Forbidden")
+      })
+    )
+
+    it.effect("answers 403 with the envelope before it looks at the body, and 401 to strangers", () =>
+      Effect.gen(function* () {
+        const { address } = yield* HttpServer.HttpServer
+        const post = (key: string) =>
+          Effect.promise(async () => {
+            const url = `${HttpServer.formatAddress(address)}/api/v1/relayers`
+            const response = await fetch(url, {
+              method: "POST",
+              headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+              body: "{"
+            })
+            return [response.status, await response.json()]
+          })
+        assert.deepStrictEqual(yield* post("reporting-0123456789"), [
+          403,
+          { data: null, message: "Forbidden", success: false }
+        ])
+        assert.deepStrictEqual(yield* post("somebody-0123456789"), [
+          401,
+          { data: null, message: "Unauthorized", success: false }
+        ])
+      })
+    )
+  })
+})
+
+describe("examples/without-http.ts", () => {
+  const services = Services.layer({ administratorKey: Redacted.make(TestApi.apiKey), masterKey })
+
+  layer(Layer.provide(services, TestDatabase.layer))((it) => {
+    it.effect("creates a relayer through the services, and lists it", () =>
+      Effect.gen(function* () {
+        const created = yield* WithoutHttp.program
+        const relayers = yield* Relayers
+        assert.deepStrictEqual((yield* relayers.list({})).items, [created])
+        assert.deepStrictEqual((yield* TestConsole.logLines).slice(-2), [
+          "1 relayers, of which the first 1:",
+          `  ${created.id} on sepolia: ${created.address}`
+        ])
+      })
+    )
+  })
+
+  it.live("runs by itself, and ends", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const made = await fs.mkdtemp(path.join(os.tmpdir(), "effect-relayer-example-"))
+          await fs.chmod(made, 0o711)
+          return made
+        }),
+        (made) => Effect.promise(() => fs.rm(made, { recursive: true, force: true }))
+      )
+      const script = path.join(import.meta.dirname, "../examples/without-http.ts")
+      const { stdout } = yield* Effect.promise(() =>
+        promisify(execFile)(process.execPath, [script], { cwd: folder, timeout: 50_000 })
+      )
+      assert.include(stdout, "1 relayers, of which the first 1:")
+    })
+  )
+})
+
+layer(TestApi.layer())("examples/client.ts", (it) => {
+  it.effect("creates once, is told of duplicates, and lists what is there; also when run again", () =>
+    Effect.gen(function* () {
+      const [created, duplicate, ...listed] = yield* Client.program
+      assert.match(created ?? "", /^created client-example at 0x[0-9a-f]{40}$/)
+      assert.strictEqual(duplicate, "client-example is there already")
+      assert.deepStrictEqual(listed, [`client-example on sepolia: ${created?.split(" ").at(-1)}`])
+      assert.deepStrictEqual(yield* Client.program, [duplicate, duplicate, ...listed])
+    })
+  )
+})
