@@ -2,7 +2,7 @@
 // The process: reads the environment, builds the layers, serves. The only file that does so.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Console, Effect, Exit, Layer, Option, Redacted } from "effect"
+import { Cause, Console, Effect, Exit, Layer, Option } from "effect"
 import { CliConfig, Command, Flag, GlobalFlag } from "effect/cli"
 import { HttpRouter, HttpServer } from "effect/http"
 import * as fs from "node:fs"
@@ -69,11 +69,11 @@ const welcome = (apiKey: Keys.Kept | undefined) =>
   Layer.effectDiscard(HttpServer.addressFormattedWith((address) => Console.log(Welcome.text(address, apiKey))))
 
 const application = Effect.fn("application")(function* (settings: Settings.Settings) {
-  const apiKey = settings.API_KEY === undefined ? yield* Keys.apiKey(settings.DATA_DIR) : undefined
+  const apiKey = settings.API_KEY === undefined ? yield* Keys.apiKey(settings.DATA_DIR) : { key: settings.API_KEY }
   const masterKey = settings.STORAGE_ENCRYPTION_KEY ?? (yield* Keys.storageEncryptionKey(settings.DATA_DIR)).key
 
   const services = Services.layer({
-    administratorKey: settings.API_KEY ?? apiKey?.key ?? Redacted.make(""),
+    administratorKey: apiKey.key,
     masterKey: Settings.masterKeyBytes(masterKey)
   }).pipe(Layer.provide(ProcessGauges.layer), Layer.provideMerge(Sql.layer(database(settings))))
 
@@ -85,7 +85,7 @@ const application = Effect.fn("application")(function* (settings: Settings.Setti
     maxBodyBytes: settings.MAX_BODY_BYTES
   })
 
-  return Layer.merge(drain, welcome(apiKey)).pipe(
+  return Layer.merge(drain, welcome("file" in apiKey ? apiKey : undefined)).pipe(
     Layer.provide(
       HttpRouter.serve(routes, { routerConfig: Server.routerConfig, disableLogger: true, disableListenLog: true })
     ),

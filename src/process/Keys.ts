@@ -3,6 +3,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import * as Settings from "./Settings.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {
   message: Schema.String,
@@ -24,7 +25,7 @@ const read = (file: string) =>
 
 /** On disk before anything is encrypted with it, and never in place of another one. */
 const write = async (file: string, text: string): Promise<boolean> => {
-  const unfinished = `${file}.${process.pid}`
+  const unfinished = `${file}.${randomBytes(6).toString("hex")}`
   const handle = await fs.open(unfinished, "wx", 0o600)
   try {
     await handle.writeFile(`${text}\n`)
@@ -43,23 +44,38 @@ const write = async (file: string, text: string): Promise<boolean> => {
   }
 }
 
-const keep = (dataDir: string, name: string, make: () => string): Effect.Effect<Kept, KeyFileError> => {
+/** A file that is empty or cut short holds no key, and must never be taken for one. */
+const keep = (
+  dataDir: string,
+  name: string,
+  isKey: (text: string) => boolean,
+  make: () => string
+): Effect.Effect<Kept, KeyFileError> => {
   const file = path.join(path.resolve(dataDir), name)
+  const kept = (text: string, made: boolean): Kept => {
+    if (!isKey(text)) throw new Error("what is in it is no key; restore it from a backup")
+    return { key: Redacted.make(text), file, made }
+  }
   return Effect.tryPromise({
     try: async () => {
       const existing = await read(file)
-      if (existing !== undefined) return { key: Redacted.make(existing), file, made: false }
+      if (existing !== undefined) return kept(existing, false)
       await fs.mkdir(path.dirname(file), { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
       const made = await write(file, make())
-      return { key: Redacted.make((await read(file)) ?? ""), file, made }
+      return kept((await read(file)) ?? "", made)
     },
-    catch: (cause) => new KeyFileError({ message: `cannot keep a key in ${file}: ${String(cause)}`, cause })
+    catch: (cause) =>
+      new KeyFileError({
+        message: `cannot keep a key in ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
+        cause
+      })
   })
 }
 
 /** 256 random bits with a prefix that secret scanners can find. */
-export const apiKey = (dataDir: string) => keep(dataDir, "api-key", () => `er_${randomBytes(32).toString("base64url")}`)
+export const apiKey = (dataDir: string) =>
+  keep(dataDir, "api-key", Settings.isApiKey, () => `er_${randomBytes(32).toString("base64url")}`)
 
 /** 32 bytes as base64. */
 export const storageEncryptionKey = (dataDir: string) =>
-  keep(dataDir, "storage-encryption-key", () => randomBytes(32).toString("base64"))
+  keep(dataDir, "storage-encryption-key", Settings.isMasterKey, () => randomBytes(32).toString("base64"))

@@ -24,18 +24,22 @@ const url = (protocols: ReadonlyArray<string>) => {
   )
 }
 
-const masterKey = Schema.String.check(
-  Schema.makeFilter((text: string) => /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32, {
-    expected: "32 bytes as base64"
-  })
-)
+const minApiKeyLength = 32
+
+export const isApiKey = (text: string): boolean => text.length >= minApiKeyLength
+
+/** 32 bytes as base64. */
+export const isMasterKey = (text: string): boolean =>
+  /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32
+
+const masterKey = Schema.String.check(Schema.makeFilter(isMasterKey, { expected: "32 bytes as base64" }))
 
 const variables = {
   HOST: { schema: Schema.NonEmptyString, default: "127.0.0.1", example: "0.0.0.0", help: "Address to listen on" },
   PORT: { schema: integer(0, 65535), default: "8080", example: "8080", help: "Port to listen on; 0 takes a free one" },
   API_KEY: {
     schema: Schema.RedactedFromValue(
-      Schema.String.check(Schema.isMinLength(32, { expected: "at least 32 characters" }))
+      Schema.String.check(Schema.makeFilter(isApiKey, { expected: `at least ${minApiKeyLength} characters` }))
     ),
     example: "the output of: openssl rand -hex 32",
     help: "The administrator's key; made on the first start and kept in DATA_DIR where it is not set"

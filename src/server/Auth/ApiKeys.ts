@@ -24,6 +24,7 @@ export class ApiKeys extends Context.Service<
   static readonly layer = (options: { readonly administrator: Redacted.Redacted }) =>
     Layer.sync(ApiKeys, () => {
       const administrator: Caller = { id: "administrator" }
+      if (Redacted.value(options.administrator) === "") throw new Error("the administrator's key is empty")
       const expected = hash(options.administrator)
       return ApiKeys.of({
         authenticate: (token) =>
