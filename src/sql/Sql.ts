@@ -107,6 +107,10 @@ export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgCli
   )
 
 const connect = (place: string, config: PgClient.PgPoolConfig) => {
-  const client = PgClient.layerFrom(PgClient.make(config).pipe(Effect.mapError(explain(place))))
-  return Layer.effectDiscard(migrate(place)).pipe(Layer.provideMerge(client))
+  const clientOf = (settings: PgClient.PgPoolConfig) =>
+    PgClient.layerFrom(PgClient.make(settings).pipe(Effect.mapError(explain(place))))
+  // On a connection of its own: a migration may take longer than a request's statement.
+  const { startupParameters: _, ...patient } = config
+  const migrated = Effect.provide(migrate(place), clientOf({ ...patient, maxConnections: 1 }))
+  return Layer.provideMerge(clientOf(config), Layer.effectDiscard(migrated))
 }

@@ -32,7 +32,13 @@ const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
 /** The database is away, or too busy to answer: not the request's fault, and worth another try. */
 const isUnavailable = (defect: unknown): boolean =>
   SqlError.isSqlError(defect) &&
-  ["ConnectionError", "AuthenticationError", "LockTimeoutError", "StatementTimeoutError"].includes(defect.reason._tag)
+  (unavailable.has(defect.reason._tag) ||
+    unavailableStates.test(String((defect.reason.cause as { readonly code?: unknown } | null)?.code)))
+
+const unavailable = new Set(["ConnectionError", "AuthenticationError", "LockTimeoutError", "StatementTimeoutError"])
+
+/** SQLSTATEs that the driver does not sort: out of resources (53), shut down, crashed, starting up (57P01 to 57P03). */
+const unavailableStates = /^(53...|57P0[1-3])$/
 
 const routeNotFound = (cause: Cause.Cause<unknown>) =>
   cause.reasons.some(

@@ -1,5 +1,5 @@
 // The files of the embedded PostgreSQL: made whole or not at all, owned by the user that PostgreSQL runs as.
-import { Effect } from "effect"
+import { Cause, Effect } from "effect"
 import { execFile } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
@@ -13,7 +13,12 @@ export const superuser = "relayer"
 
 const run = promisify(execFile)
 
-const fail = (message: string) => (cause: unknown) => new DatabaseError({ message, cause })
+/** With what the system, or `initdb`, says of it. */
+const fail = (message: string) => (error: unknown) => {
+  const cause = error instanceof Cause.UnknownError ? error.cause : error
+  const reason = (cause as { readonly stderr?: string }).stderr?.trim() || String(cause)
+  return new DatabaseError({ message: `${message}: ${reason.split("\n")[0]}`, cause })
+}
 
 /** `DATA_DIR/postgres`, or where that link points to: somewhere `user` can reach when `DATA_DIR` is not. */
 const place = (dataDir: string, user: SystemUser | undefined) =>
@@ -39,7 +44,9 @@ const place = (dataDir: string, user: SystemUser | undefined) =>
 const removeUnfinished = async (folder: string): Promise<void> => {
   const prefix = `${path.basename(folder)}.init-`
   for (const name of await fs.readdir(path.dirname(folder))) {
-    if (name.startsWith(prefix) && !isAlive(Number(name.slice(prefix.length)))) {
+    const pid = Number(name.slice(prefix.length))
+    // Our own id was another process's before: in a container, that of every start.
+    if (name.startsWith(prefix) && (pid === process.pid || !isAlive(pid))) {
       await fs.rm(path.join(path.dirname(folder), name), { recursive: true, force: true })
     }
   }

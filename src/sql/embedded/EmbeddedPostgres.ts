@@ -101,12 +101,13 @@ const stopOrphan = (dataDir: string, folder: string, connect: (server: Pid.Runni
   Effect.gen(function* () {
     const orphan = Pid.running(folder)
     if (orphan === undefined) return yield* Effect.sync(() => Pid.removeStale(folder))
-    yield* Effect.scoped(lock(dataDir, connect(orphan))).pipe(
+    yield* lock(dataDir, connect(orphan)).pipe(
       Effect.retry({ while: (error) => !isInUse(error), schedule: Schedule.spaced("200 millis"), times: 50 })
     )
+    // With the lock in hand, so that nobody who is just starting takes it for a server to work with.
     yield* Effect.logInfo("stopping the PostgreSQL that an earlier service left behind", { pid: orphan.pid })
     yield* Postmaster.stop(orphan.pid)
-  })
+  }).pipe(Effect.scoped)
 
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
 

@@ -48,7 +48,10 @@ export const running = (folder: string): Running | undefined => {
   return { pid, port: Number(lines[3]), socketFolder: lines[4] === "" ? undefined : lines[4] }
 }
 
-/** Removes the file of a server that is gone; PostgreSQL would take any process with that id for itself. */
+/** Removes the lock files of a server that is gone; PostgreSQL would take any process with that id for it. */
 export const removeStale = (folder: string): void => {
-  if (running(folder) === undefined) fs.rmSync(path.join(folder, "postmaster.pid"), { force: true })
+  if (running(folder) !== undefined) return
+  for (const name of ["postmaster.pid", ".s.PGSQL.5432.lock", ".s.PGSQL.5432"]) {
+    fs.rmSync(path.join(folder, name), { force: true })
+  }
 }

@@ -50,12 +50,14 @@ export interface Run {
 
 const readyLine = "database system is ready to accept connections"
 
+/** A session that is cut, or comes too early, says FATAL, too: that is no news of the server. */
+const ofOneSession = /^(terminating connection due to|the database system is )/
+
 /** `LOG:  text` to our levels. */
 const relay = (line: string) => {
   const [, severity = "LOG", text = line] = /^([A-Z]+):\s+(.*)$/.exec(line) ?? []
   const message = `postgres: ${text}`
-  // A session that is cut when the server stops says FATAL, too.
-  if (text.startsWith("terminating connection due to")) return Effect.logDebug(message)
+  if (ofOneSession.test(text)) return Effect.logDebug(message)
   if (severity === "FATAL" || severity === "PANIC") return Effect.logError(message)
   return severity === "WARNING" ? Effect.logWarning(message) : Effect.logDebug(message)
 }

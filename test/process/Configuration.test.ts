@@ -1,0 +1,94 @@
+// Where settings come from, and what is said of those that do not fit.
+import { assert, describe, inject, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { folder } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+interface Sources {
+  readonly flags?: ReadonlyArray<string>
+  readonly env?: Record<string, string>
+  readonly dotEnv?: string
+}
+
+/** The burst that a service with these sources grants. */
+const burst = Effect.fnUntraced(function* (database: string, { flags = [], env, dotEnv }: Sources) {
+  const home = yield* folder
+  if (dotEnv !== undefined) yield* Effect.promise(() => fs.writeFile(path.join(home, ".env"), dotEnv))
+  const service = yield* Service.listen({
+    folder: home,
+    flags,
+    env: { ...Service.onServer(inject("postgres"), database), ...env }
+  })
+  const { headers } = yield* service.call("/api/v1/signers")
+  return /^"default";q=(\d+)/.exec(headers.get("ratelimit-policy") ?? "")?.[1]
+}, Effect.scoped)
+
+describe.concurrent("settings", () => {
+  it.live("come from flags, then the environment, then .env, then defaults; an empty one is as none", () =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make
+      const dotEnv = "# ours\nRATE_LIMIT_BURST_SIZE=11\n"
+      const sources: ReadonlyArray<Sources> = [
+        {},
+        { dotEnv, env: { RATE_LIMIT_BURST_SIZE: "" } },
+        { dotEnv, env: { RATE_LIMIT_BURST_SIZE: "12" } },
+        { dotEnv, env: { RATE_LIMIT_BURST_SIZE: "12" }, flags: ["--rate-limit-burst-size", "13"] }
+      ]
+      const bursts = yield* Effect.forEach(sources, (given) => burst(database, given), { concurrency: 2 })
+      assert.deepStrictEqual(bursts, ["300", "11", "12", "13"])
+    })
+  )
+
+  it.live("that do not fit are all told at once: name, form and an example, and no secret", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const ended = yield* Service.run({
+        folder: home,
+        env: {
+          PORT: "abc",
+          API_KEY: "short-secret",
+          LOG_LEVEL: "loud",
+          DATABASE_URL: "mysql://root:database-secret@db/x",
+          REDIS_URL: "http://:redis-secret@redis",
+          RATE_LIMIT_BURST_SIZE: "-1"
+        }
+      })
+      assert.strictEqual(ended.code, 1)
+      const [first, ...lines] = ended.stderr.trimEnd().split("\n")
+      assert.strictEqual(first, "effect-relayer: the configuration does not fit:")
+      const forms = {
+        PORT: "an integer from 0 to 65535",
+        API_KEY: "at least 32 characters",
+        LOG_LEVEL: '"info"',
+        DATABASE_URL: "postgres://",
+        STORAGE_ENCRYPTION_KEY: "is required with DATABASE_URL",
+        REDIS_URL: "redis://",
+        RATE_LIMIT_BURST_SIZE: "an integer from 1 to"
+      }
+      assert.lengthOf(lines, Object.keys(forms).length)
+      for (const [name, form] of Object.entries(forms)) {
+        const line = lines.find((line) => line.startsWith(`  ${name}: `)) ?? assert.fail(`${name} is not told`)
+        assert.include(line, form)
+        assert.match(line, /\(for example .+\)$/)
+      }
+      assert.notMatch(ended.stderr + ended.stdout, /secret|abc|loud|mysql/)
+      assert.isEmpty(yield* Effect.promise(() => fs.readdir(home)))
+    })
+  )
+
+  it.live("that nobody knows are refused as flags, and secrets are no flags", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const ended = yield* Service.run({ folder: home, flags: ["--api-key", "x"] })
+      assert.strictEqual(ended.code, 1)
+      assert.include(ended.stderr, "--api-key")
+      const help = yield* Service.run({ folder: home, flags: ["--help"] })
+      assert.strictEqual(help.code, 0)
+      assert.include(help.stdout, "--data-dir")
+      assert.notInclude(help.stdout, "--api-key")
+    })
+  )
+})

@@ -1,0 +1,100 @@
+// What somebody sees who types `npm start` for the first time, and for the second.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { execFile, spawnSync } from "node:child_process"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { promisify } from "node:util"
+import { folder } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+const run = promisify(execFile)
+
+const hasCurl = spawnSync("bash", ["-c", "command -v curl"]).status === 0
+
+/** From `export` to the last command, as somebody would copy them. */
+const commands = (stdout: string): string => /^ {2}export API_KEY=(?:.|\n)*?(?=\n\n)/m.exec(stdout)?.[0] ?? ""
+
+/** Runs them as they are; a `.curlrc` makes curl quiet and ends each body with a line. */
+const paste = Effect.fnUntraced(function* (script: string, home: string) {
+  yield* Effect.promise(() => fs.writeFile(path.join(home, ".curlrc"), 'silent\nwrite-out = "\\n"\n'))
+  const { stdout } = yield* Effect.promise(() =>
+    run("bash", ["-e", "-c", script], { env: { PATH: process.env.PATH, HOME: home } })
+  )
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { readonly success: boolean; readonly data: unknown })
+})
+
+const mode = (file: string) => Effect.promise(async () => ((await fs.stat(file)).mode & 0o777).toString(8))
+
+describe.concurrent("the first start", () => {
+  it.live.skipIf(!hasCurl)("prints commands that work as they are printed", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const service = yield* Service.listen({ folder: home, env: {} })
+      const [signer, relayer, list, ...rest] = yield* paste(commands(service.stdout()), home)
+      assert.isTrue(signer?.success)
+      assert.deepInclude(signer?.data, { id: "hot-1" })
+      assert.isTrue(relayer?.success)
+      assert.deepInclude(relayer?.data, { id: "payouts", signer_id: "hot-1" })
+      assert.isTrue(list?.success)
+      assert.deepStrictEqual(list?.data, [relayer?.data])
+      assert.isEmpty(rest)
+    })
+  )
+
+  it.live("makes keys that only the owner can read, and shows the API key then and never again", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const data = path.join(home, "data")
+      const first = yield* Service.listen({ folder: home, env: {} })
+      const key = (yield* Effect.promise(() => fs.readFile(path.join(data, "api-key"), "utf8"))).trim()
+      assert.match(key, /^er_[A-Za-z0-9_-]{43}$/)
+      assert.include(first.stdout(), `\n    ${key}\n`)
+      assert.strictEqual(yield* mode(path.join(data, "api-key")), "600")
+      assert.strictEqual(yield* mode(path.join(data, "storage-encryption-key")), "600")
+      const created = yield* first.call("/api/v1/signers", { key, body: { id: "kept", type: "plain" } })
+      assert.strictEqual(created.status, 201)
+      assert.deepStrictEqual(yield* Service.stop(first), { code: 0, signal: null })
+
+      const second = yield* Service.listen({ folder: home, env: {} })
+      assert.notInclude(second.stdout(), key)
+      assert.include(second.stdout(), path.join(data, "api-key"))
+      const kept = yield* second.call("/api/v1/signers/kept", { key })
+      assert.strictEqual(kept.status, 200)
+      assert.strictEqual((yield* second.call("/api/v1/signers/kept", { key: `${key}x` })).status, 401)
+      assert.strictEqual(first.stderr() + second.stderr(), "")
+    })
+  )
+
+  it.live("goes well when two are begun at once on an empty directory: one serves, the other says why not", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const race = yield* Effect.forEach(
+        [1, 2],
+        () =>
+          Effect.gen(function* () {
+            const service = yield* Service.start({ folder: home, env: {} })
+            return { service, listens: Service.listens(service) }
+          }),
+        { concurrency: "unbounded" }
+      )
+      const outcomes = yield* Effect.forEach(
+        race,
+        ({ service, listens }) => Effect.raceFirst(listens, service.exited),
+        {
+          concurrency: "unbounded"
+        }
+      )
+      assert.strictEqual(outcomes.filter((outcome) => typeof outcome === "string").length, 1)
+      const refused = race.find((_, index) => typeof outcomes[index] !== "string")
+      assert.deepStrictEqual(
+        outcomes.find((outcome) => typeof outcome !== "string"),
+        { code: 1, signal: null }
+      )
+      assert.match(refused?.service.stderr() ?? "", /^effect-relayer: .+ is in use by effect-relayer process \d+.*\n$/)
+    })
+  )
+})

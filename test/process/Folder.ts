@@ -1,0 +1,52 @@
+// Temporary folders, and an end to whatever PostgreSQL still runs in them.
+import { Effect, Schedule } from "effect"
+import * as fs from "node:fs/promises"
+import * as os from "node:os"
+import * as path from "node:path"
+import * as Pid from "../../src/sql/embedded/Pid.ts"
+import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
+
+/** Waits until `check` has something to give; `what` is for whoever reads why a test failed. */
+export const until = <A, R>(what: string, check: Effect.Effect<A | undefined, never, R>): Effect.Effect<A, never, R> =>
+  check.pipe(
+    Effect.repeat({ until: (found) => found !== undefined, schedule: Schedule.spaced("20 millis") }),
+    Effect.filterOrElse(
+      (found) => found !== undefined,
+      () => Effect.never
+    ),
+    Effect.timeoutOrElse({ duration: "30 seconds", orElse: () => Effect.die(new Error(`waited in vain for ${what}`)) })
+  )
+
+/** The files of the PostgreSQL of `dataDir`: possibly behind a link. */
+export const postgresFolder = (dataDir: string) =>
+  Effect.promise(() => fs.realpath(path.join(dataDir, "postgres")).catch(() => undefined))
+
+/** The PostgreSQL that runs in `dataDir`. */
+export const postgresPid = (dataDir: string) =>
+  Effect.map(postgresFolder(dataDir), (folder) => (folder === undefined ? undefined : Pid.running(folder)?.pid))
+
+export const isGone = (pid: number) => Effect.sync(() => (Pid.isAlive(pid) ? undefined : true))
+
+/** A service that was killed leaves its PostgreSQL; one of root's may have its files elsewhere. */
+const clear = Effect.fnUntraced(function* (dataDir: string) {
+  const pid = yield* postgresPid(dataDir)
+  if (pid !== undefined) yield* Postmaster.stop(pid)
+  const link = path.join(dataDir, "postgres")
+  const isLink = yield* Effect.promise(() => fs.readlink(link).then(Boolean, () => false))
+  const files = isLink ? yield* postgresFolder(dataDir) : undefined
+  if (files !== undefined) yield* Effect.promise(() => fs.rm(path.dirname(files), { recursive: true, force: true }))
+})
+
+/** Everybody may pass through it. Data directories belong right inside. */
+export const folder = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const made = await fs.mkdtemp(path.join(os.tmpdir(), "effect-relayer-process-"))
+    await fs.chmod(made, 0o711)
+    return made
+  }),
+  (made) =>
+    Effect.gen(function* () {
+      for (const name of yield* Effect.promise(() => fs.readdir(made))) yield* clear(path.join(made, name))
+      yield* Effect.promise(() => fs.rm(made, { recursive: true, force: true }))
+    })
+)

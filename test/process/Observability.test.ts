@@ -1,0 +1,103 @@
+// What leaves the process: telemetry by OTLP, and answers to bytes that are no request.
+import { assert, describe, inject, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import * as net from "node:net"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { folder, until } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+/** An OTLP collector that keeps the bodies that it gets, by path. */
+const collector = Effect.acquireRelease(
+  Effect.callback<{ readonly url: string; readonly received: Map<string, string>; readonly close: () => void }>(
+    (resume) => {
+      const received = new Map<string, string>()
+      const server = createServer((request, response) => {
+        let body = ""
+        request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk))
+        request.on("end", () => {
+          received.set(request.url ?? "", (received.get(request.url ?? "") ?? "") + body)
+          response.end("{}")
+        })
+      })
+      server.listen(0, "127.0.0.1", () => {
+        const { port } = server.address() as AddressInfo
+        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, received, close: () => server.close() }))
+      })
+    }
+  ),
+  ({ close }) => Effect.sync(close)
+)
+
+/** Sends `bytes` on a connection of its own and returns all that comes back. */
+const send = (baseUrl: string, bytes: string) =>
+  Effect.callback<string>((resume) => {
+    const { hostname, port } = new URL(baseUrl)
+    let answer = ""
+    const socket = net.connect(Number(port), hostname, () => socket.write(bytes))
+    socket.setEncoding("utf8").on("data", (chunk: string) => (answer += chunk))
+    socket.on("error", () => undefined)
+    socket.on("close", () => resume(Effect.succeed(answer)))
+    return Effect.sync(() => socket.destroy())
+  })
+
+const started = Effect.fnUntraced(function* (env: Record<string, string>) {
+  const database = yield* TestDatabase.make
+  const home = yield* folder
+  return yield* Service.listen({ folder: home, env: { ...Service.onServer(inject("postgres"), database), ...env } })
+})
+
+describe.concurrent("observability", () => {
+  it.live("spans, log lines and metrics arrive at an OTLP collector, with the parent that the caller names", () =>
+    Effect.gen(function* () {
+      const { url, received } = yield* collector
+      const service = yield* started({ OTEL_EXPORTER_OTLP_ENDPOINT: url })
+      const traceId = "0af7651916cd43dd8448eb211c80319c"
+      const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+      const created = yield* service.call("/api/v1/signers", { body: { id: "traced", type: "plain" }, headers })
+      assert.strictEqual(created.status, 201)
+      yield* Service.stop(service)
+      yield* until(
+        "traces, logs and metrics",
+        Effect.sync(() => ["/v1/traces", "/v1/logs", "/v1/metrics"].every((path) => received.has(path)) || undefined)
+      )
+      const traces = received.get("/v1/traces") ?? ""
+      for (const name of ["POST", "Signers.create", "SignersRepo.insert"]) {
+        assert.isTrue(traces.includes(`"name":"${name}"`), name)
+      }
+      assert.include(traces, traceId)
+      assert.include(traces, "effect-relayer")
+      assert.include(received.get("/v1/logs"), "signer created")
+      assert.include(received.get("/v1/metrics"), "requests_total")
+    })
+  )
+
+  it.live("bytes that are no request, two keys, and too many headers get an envelope", () =>
+    Effect.gen(function* () {
+      const { baseUrl } = yield* started({})
+      const key = `Authorization: Bearer ${Service.apiKey}\r\n`
+      const close = "Host: a\r\nConnection: close\r\n\r\n"
+      const cases = [
+        ["NONSENSE\r\n\r\n", 400, "Bad Request"],
+        ["GET /v1/health HTTP/9.9\r\n\r\n", 400, "Bad Request"],
+        [`GET /api/v1/relayers HTTP/1.1\r\nX: ${"x".repeat(40_000)}\r\n${close}`, 431, "Bad Request"],
+        [`GET /api/v1/relayers HTTP/1.1\r\n${key}${key}${close}`, 401, "Unauthorized"],
+        [`GET /api/v1/relayers HTTP/1.1\r\n${key}Authorization: Bearer other\r\n${close}`, 401, "Unauthorized"],
+        [
+          `POST /api/v1/signers HTTP/1.1\r\n${key}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n${close}zz\r\n`,
+          400,
+          "Bad Request"
+        ]
+      ] as const
+      for (const [bytes, status, message] of cases) {
+        const [head, body = ""] = (yield* send(baseUrl, bytes)).split("\r\n\r\n")
+        assert.match(head ?? "", new RegExp(`^HTTP/1.1 ${status} `), bytes.slice(0, 40))
+        const { error: _, ...envelope } = JSON.parse(body)
+        assert.deepStrictEqual(envelope, { data: null, message, success: false })
+      }
+      const good = yield* send(baseUrl, `GET /api/v1/relayers HTTP/1.1\r\n${key}${close}`)
+      assert.match(good, /^HTTP\/1.1 200 /)
+    })
+  )
+})

@@ -1,0 +1,59 @@
+// Who starts it, and where the files lie.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { canReach } from "../../src/sql/embedded/SystemUser.ts"
+import { folder, postgresFolder } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+const isRoot = process.getuid?.() === 0
+const nobody = { uid: 65534, gid: 65534 }
+
+const works = Effect.fnUntraced(function* (options: Service.Options) {
+  const service = yield* Service.listen(options)
+  const created = yield* service.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
+  assert.strictEqual(created.status, 201)
+  assert.deepStrictEqual(yield* Service.stop(service), { code: 0, signal: null })
+  return service.stdout()
+})
+
+describe.concurrent("the embedded PostgreSQL", () => {
+  it.live("works where only its starter may enter; for root, in a place that is told and linked", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      yield* Effect.promise(() => fs.chmod(home, 0o700))
+      const output = yield* works({ folder: home })
+      const data = path.join(home, "data")
+      const files = (yield* postgresFolder(data)) ?? assert.fail("no files")
+      assert.include(yield* Effect.promise(() => fs.readdir(files)), "PG_VERSION")
+      if (!isRoot) return assert.strictEqual(files, path.join(data, "postgres"))
+      assert.isFalse(files.startsWith(home))
+      assert.strictEqual(yield* Effect.promise(() => fs.readlink(path.join(data, "postgres"))), files)
+      assert.include(output, `"folder":"${files}"`)
+      const { uid, mode } = yield* Effect.promise(() => fs.stat(files))
+      assert.deepStrictEqual([uid, mode & 0o777], [nobody.uid, 0o700])
+
+      const again = yield* Service.listen({ folder: home })
+      assert.strictEqual((yield* again.call("/api/v1/signers/kept")).status, 200)
+      assert.strictEqual(yield* postgresFolder(data), files)
+    })
+  )
+
+  it.live("works for a user without rights, in a DATA_DIR of its own", (context) =>
+    Effect.gen(function* () {
+      const needed = [path.dirname(Service.main), process.execPath, path.resolve("node_modules/effect")]
+      const reachable = yield* Effect.forEach(needed, (target) => canReach(nobody, target))
+      if (isRoot && reachable.includes(false)) context.skip(`uid ${nobody.uid} cannot enter this checkout`)
+      const home = yield* folder
+      const data = path.join(home, "data")
+      yield* Effect.promise(() => fs.mkdir(data, { mode: 0o700 }))
+      if (isRoot) yield* Effect.promise(() => fs.chown(data, nobody.uid, nobody.gid))
+      const output = yield* works({ folder: home, user: isRoot ? nobody : undefined })
+      assert.notInclude(output, "unprivileged user")
+      const files = yield* Effect.promise(() => fs.lstat(path.join(data, "postgres")))
+      assert.isTrue(files.isDirectory())
+      assert.strictEqual(files.uid, isRoot ? nobody.uid : process.getuid?.())
+    })
+  )
+})

@@ -1,0 +1,136 @@
+// Starts that cannot go well: one line for the operator, exit code 1, and nothing left running.
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, inject, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as fs from "node:fs/promises"
+import * as net from "node:net"
+import * as path from "node:path"
+import { migrationsTable } from "../../src/sql/migrations/index.ts"
+import { clientConfig } from "../support/Postgres.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { folder, postgresPid } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+const server = inject("postgres")
+
+/** A port of loopback that is taken as long as the scope is open. */
+const takenPort = Effect.map(
+  Effect.acquireRelease(
+    Effect.callback<net.Server>((resume) => {
+      const made = net.createServer()
+      made.listen(0, "127.0.0.1", () => resume(Effect.succeed(made)))
+    }),
+    (made) => Effect.callback<void>((resume) => void made.close(() => resume(Effect.void)))
+  ),
+  (made) => (made.address() as net.AddressInfo).port
+)
+
+/** Starts, and returns the line that it ends with. */
+const refusal = Effect.fnUntraced(function* (options: Service.Options) {
+  const { code, stderr, stdout } = yield* Service.run(options)
+  assert.strictEqual(code, 1, stderr + stdout)
+  assert.match(stderr, /^effect-relayer: [^\n]+\n$/)
+  assert.notMatch(stderr + stdout, /^\s+at /m)
+  assert.notInclude(stdout, "listens on")
+  return stderr.trimEnd()
+})
+
+describe.concurrent("a start is refused", () => {
+  it.live("where the port is taken", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const port = yield* takenPort
+      const env = Service.onServer(server, yield* TestDatabase.make)
+      const line = yield* refusal({ folder: home, env: { ...env, PORT: String(port) } })
+      assert.strictEqual(line, `effect-relayer: 127.0.0.1:${port} is taken: choose another PORT`)
+    })
+  )
+
+  it.live("where DATABASE_URL cannot be reached, or has no such database, or another schema in it", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const port = yield* Effect.scoped(takenPort)
+      const env = Service.onServer(server, "no_such_database")
+      const unreachable = `postgres://relayer:url-secret@127.0.0.1:${port}/relayer`
+      const away = yield* refusal({ folder: home, env: { ...env, DATABASE_URL: unreachable } })
+      assert.include(away, `cannot use the database at 127.0.0.1:${port}/relayer`)
+      assert.include(away, "ECONNREFUSED")
+      assert.notInclude(away, "url-secret")
+
+      assert.match(yield* refusal({ folder: home, env }), /no_such_database.*does not exist/)
+    })
+  )
+
+  it.live("where the schema is newer than the program", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const database = yield* TestDatabase.make
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`INSERT INTO ${sql(migrationsTable)} (migration_id, name) VALUES (999, 'future')`
+      }).pipe(Effect.provide(PgClient.layer(clientConfig(server, database))), Effect.scoped)
+      const line = yield* refusal({ folder: home, env: Service.onServer(server, database) })
+      assert.match(line, /has schema 999, newer than this version knows \(\d+\): start a newer version$/)
+      assert.include(line, database)
+    })
+  )
+
+  it.live("with another STORAGE_ENCRYPTION_KEY than the data were written with, and PostgreSQL is stopped again", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const data = path.join(home, "data")
+      const first = yield* Service.listen({ folder: home })
+      yield* first.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
+      yield* Service.stop(first)
+
+      const other = Buffer.alloc(32, 8).toString("base64")
+      const env = { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: other }
+      const line = yield* refusal({ folder: home, env })
+      assert.include(line, "the database was written with another STORAGE_ENCRYPTION_KEY")
+      assert.notInclude(line, other)
+      assert.isUndefined(yield* postgresPid(data))
+
+      const again = yield* Service.listen({ folder: home })
+      assert.strictEqual((yield* again.call("/api/v1/signers/kept")).status, 200)
+    })
+  )
+
+  it.live("with a POSTGRES_BIN where nothing is", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const line = yield* refusal({ folder: home, flags: ["--postgres-bin", path.join(home, "bin")] })
+      assert.include(line, path.join(home, "bin"))
+      assert.include(line, "set POSTGRES_BIN to the folder of initdb and postgres, or DATABASE_URL")
+    })
+  )
+
+  it.live("with a DATA_DIR that is no folder", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      yield* Effect.promise(() => fs.writeFile(path.join(home, "data"), ""))
+      assert.include(yield* refusal({ folder: home }), path.join(home, "data"))
+    })
+  )
+
+  it.live("with a key file that holds no key", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const {
+        API_KEY: _,
+        STORAGE_ENCRYPTION_KEY: key,
+        ...database
+      } = Service.onServer(server, yield* TestDatabase.make)
+      const data = path.join(home, "data")
+      const file = path.join(data, "api-key")
+      yield* Effect.promise(() => fs.mkdir(data))
+      yield* Effect.promise(() => fs.writeFile(file, "\n"))
+      const env = { ...database, STORAGE_ENCRYPTION_KEY: key ?? "" }
+      assert.include(yield* refusal({ folder: home, env }), file)
+
+      const encryption = path.join(data, "storage-encryption-key")
+      yield* Effect.promise(() => fs.writeFile(encryption, "c2hvcnQ=\n"))
+      assert.include(yield* refusal({ folder: home }), encryption)
+    })
+  )
+})

@@ -1,0 +1,162 @@
+// How the command ends when it is asked to.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as fs from "node:fs/promises"
+import * as net from "node:net"
+import * as path from "node:path"
+import { folder, isGone, postgresPid, until } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+const asked = { code: 0, signal: null }
+
+/** Bytes by hand: what `fetch` would never send, or never so slowly. */
+const connect = Effect.fnUntraced(function* (baseUrl: string) {
+  const { hostname, port } = new URL(baseUrl)
+  const socket = yield* Effect.acquireRelease(
+    Effect.callback<net.Socket, Error>((resume) => {
+      const made = net.connect(Number(port), hostname)
+      made.once("error", (error) => resume(Effect.fail(error)))
+      made.once("connect", () => resume(Effect.succeed(made)))
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
+  const received = Service.collect(socket)
+  const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()).on("error", () => undefined))
+  return {
+    received,
+    write: (text: string) => Effect.sync(() => void socket.write(text)),
+    ended: Effect.promise(() => ended)
+  }
+})
+
+const body = JSON.stringify({ id: "slow", type: "plain" })
+
+/** The first half of a POST, up to where the service has begun to read the body. */
+const beginRequest = Effect.fnUntraced(function* (baseUrl: string) {
+  const connection = yield* connect(baseUrl)
+  yield* connection.write(
+    [
+      "POST /api/v1/signers HTTP/1.1",
+      "host: test",
+      `authorization: Bearer ${Service.apiKey}`,
+      "content-type: application/json",
+      `content-length: ${body.length}`,
+      "expect: 100-continue",
+      "",
+      body.slice(0, 10)
+    ].join("\r\n")
+  )
+  yield* until(
+    "the service to read the body",
+    Effect.sync(() => connection.received().startsWith("HTTP/1.1 100 Continue") || undefined)
+  )
+  return connection
+})
+
+const draining = (service: Service.Service) =>
+  until(
+    "the service to drain",
+    Effect.sync(() => service.stdout().includes('"draining"') || undefined)
+  )
+
+const refusesConnections = (baseUrl: string) =>
+  until(
+    "a refused connection",
+    connect(baseUrl).pipe(
+      Effect.scoped,
+      Effect.as(undefined),
+      Effect.orElseSucceed(() => true)
+    )
+  )
+
+describe.concurrent("a signal", () => {
+  it.live(
+    "lets requests in flight finish, refuses new connections, and stops PostgreSQL; a second one is as none",
+    () =>
+      Effect.gen(function* () {
+        const home = yield* folder
+        const service = yield* Service.listen({ folder: home })
+        const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
+        const request = yield* beginRequest(service.baseUrl)
+        const idle = yield* service.call("/v1/health")
+        assert.strictEqual(idle.headers.get("connection"), "keep-alive")
+
+        yield* service.kill("SIGTERM")
+        yield* draining(service)
+        yield* service.kill("SIGTERM")
+        yield* service.kill("SIGINT")
+        yield* refusesConnections(service.baseUrl)
+        yield* request.write(body.slice(10))
+        yield* request.ended
+        assert.match(request.received(), /^HTTP\/1\.1 201 Created\r\n/m)
+        assert.match(request.received(), /^connection: close\r\n/im)
+        assert.include(request.received(), '"id":"slow"')
+
+        assert.deepStrictEqual(yield* service.exited, asked)
+        assert.isTrue(yield* isGone(postgres))
+        const files = yield* Effect.promise(() => fs.readdir(path.join(home, "data", "postgres")))
+        assert.include(files, "PG_VERSION")
+        assert.notInclude(files, "postmaster.pid")
+        assert.strictEqual(service.stderr(), "")
+
+        const next = yield* Service.listen({ folder: home })
+        assert.strictEqual((yield* next.call("/api/v1/signers/slow")).status, 200)
+        assert.notInclude(next.stdout(), "left behind")
+      })
+  )
+
+  it.live("does not wait for requests beyond the grace", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const service = yield* Service.listen({ folder: home, flags: ["--shutdown-grace-ms=200"] })
+      const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
+      const request = yield* beginRequest(service.baseUrl)
+      const silent = yield* connect(service.baseUrl)
+      const exited = yield* Effect.timeout(Service.stop(service), "8 seconds")
+      assert.deepStrictEqual(exited, asked)
+      yield* request.ended
+      yield* silent.ended
+      assert.isTrue(yield* isGone(postgres))
+    })
+  )
+
+  it.live("that ends npm, or its shell, is one to the service", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const env = { API_KEY: Service.apiKey, npm_lifecycle_event: "start" }
+      const shell = yield* Service.listen({ folder: home, env, throughShell: true })
+      const pid = Number(/^started (\d+)$/m.exec(shell.stdout())?.[1])
+      yield* Effect.addFinalizer(() => Effect.ignore(Effect.try(() => process.kill(pid, "SIGKILL"))))
+      const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
+      yield* shell.kill("SIGKILL")
+      // Its output ends with the service.
+      assert.deepStrictEqual(yield* Effect.timeout(shell.exited, "8 seconds"), { code: null, signal: "SIGKILL" })
+      yield* until("the end of the service", isGone(pid))
+      assert.isTrue(yield* isGone(postgres))
+      assert.include(shell.stdout(), '"draining"')
+    })
+  )
+
+  it.live("in the middle of the first start leaves nothing that the next start minds", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const data = path.join(home, "data")
+      const entries = Effect.promise(() => fs.readdir(data).catch((): Array<string> => []))
+      for (const [signal, outcome] of [
+        ["SIGINT", asked],
+        ["SIGKILL", { code: null, signal: "SIGKILL" }]
+      ] as const) {
+        const service = yield* Service.start({ folder: home })
+        yield* until(
+          "initdb",
+          Effect.map(entries, (names) => names.some((name) => name.endsWith(`.init-${service.pid}`)) || undefined)
+        )
+        yield* service.kill(signal)
+        assert.deepStrictEqual(yield* service.exited, outcome)
+      }
+      const service = yield* Service.listen({ folder: home })
+      assert.strictEqual((yield* service.call("/api/v1/ready")).status, 200)
+      assert.deepStrictEqual((yield* entries).sort(), ["postgres", "storage-encryption-key"])
+    })
+  )
+})

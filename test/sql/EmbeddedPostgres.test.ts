@@ -1,0 +1,174 @@
+// The embedded server on its own: what it starts on, what it survives, and what it refuses.
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { spawn, spawnSync } from "node:child_process"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { DatabaseError } from "../../src/sql/DatabaseError.ts"
+import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
+import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
+import { folder, postgresPid, until } from "../process/Folder.ts"
+
+const use = <A, E>(config: PgClient.PgClientConfig, self: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  Effect.scoped(Effect.provide(self, PgClient.layer({ ...config, maxConnections: 1 })))
+
+const value = (config: PgClient.PgClientConfig) =>
+  use(
+    config,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE IF NOT EXISTS kept (value int)`
+      yield* sql`INSERT INTO kept SELECT 1 WHERE NOT EXISTS (SELECT FROM kept)`
+      return yield* sql<{ readonly value: number }>`SELECT value FROM kept`
+    })
+  )
+
+const kept = [{ value: 1 }]
+
+const dataDirectory = Effect.map(folder, (home) => path.join(home, "data"))
+
+/** Starts, has a look, and stops again. */
+const serves = (dataDir: string) =>
+  Effect.scoped(Effect.flatMap(EmbeddedPostgres.start({ dataDir }), ({ connection }) => value(connection)))
+
+const refusal = (options: EmbeddedPostgres.Options) =>
+  Effect.map(Effect.flip(Effect.scoped(EmbeddedPostgres.start(options))), (error) => {
+    assert.instanceOf(error, DatabaseError)
+    return error.message
+  })
+
+const isLocked = (connection: PgClient.PgClientConfig) =>
+  use(
+    connection,
+    Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted`)
+  ).pipe(
+    Effect.map((rows) => rows.length > 0 || undefined),
+    Effect.orElseSucceed(() => undefined)
+  )
+
+/** The id of a process that has ended. */
+const deadPid = Effect.sync(() => spawnSync(process.execPath, ["-e", "0"]).pid)
+
+/** A process of the server's user, as lives on under the id that a killed server once had. */
+const namesake = Effect.map(
+  Effect.acquireRelease(
+    Effect.sync(() => spawn("sleep", ["60"], { ...serverUser(), stdio: "ignore" })),
+    (child) => Effect.sync(() => child.kill("SIGKILL"))
+  ),
+  ({ pid }) => pid ?? assert.fail("no process")
+)
+
+const setting = (connection: PgClient.PgClientConfig, name: string) =>
+  use(
+    connection,
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql<{ readonly value: string }>`SELECT current_setting(${name}) AS value`
+    )
+  ).pipe(Effect.map(([row]) => row?.value))
+
+describe.concurrent("the embedded PostgreSQL", () => {
+  it.live("is durable and on no network, starts again when it was killed, and serves one holder", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "unix" })
+      assert.deepStrictEqual(yield* value(connection), kept)
+      for (const [name, wanted] of Object.entries({ fsync: "on", synchronous_commit: "on", listen_addresses: "" })) {
+        assert.strictEqual(yield* setting(connection, name), wanted, name)
+      }
+
+      const message = yield* refusal({ dataDir })
+      assert.include(message, `${dataDir} is in use by effect-relayer process ${process.pid}`)
+      assert.deepStrictEqual(yield* value(connection), kept)
+
+      const first = (yield* postgresPid(dataDir)) ?? assert.fail("no server")
+      process.kill(first, "SIGKILL")
+      const second = yield* until(
+        "another server",
+        Effect.map(postgresPid(dataDir), (pid) => (pid === first ? undefined : pid))
+      )
+      assert.notStrictEqual(second, first)
+      assert.isTrue(yield* until("the lock to be held again", isLocked(connection)))
+      assert.deepStrictEqual(yield* value(connection), kept)
+      assert.include(yield* refusal({ dataDir }), "is in use by")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("clears away an initdb that was killed, stops with its scope, and its files serve the next one", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      // Ours, too: in a container the next start has the same id as the one before.
+      for (const pid of [yield* deadPid, process.pid]) {
+        const unfinished = path.join(dataDir, `postgres.init-${pid}`)
+        yield* Effect.promise(() => fs.mkdir(path.join(unfinished, "base"), { recursive: true }))
+      }
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+      assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["postgres"])
+      assert.isUndefined(yield* postgresPid(dataDir))
+      const files = yield* Effect.promise(() => fs.readdir(path.join(dataDir, "postgres")))
+      assert.isEmpty(files.filter((name) => name === "postmaster.pid" || name.startsWith(".s.PGSQL")))
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+    })
+  )
+
+  it.live("serves a DATA_DIR that is longer than the path of a socket may be", () =>
+    Effect.gen(function* () {
+      const dataDir = path.join(yield* dataDirectory, "long-".repeat(40))
+      assert.isAbove(dataDir.length, 200)
+      const socket = yield* Effect.gen(function* () {
+        const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "unix" })
+        assert.deepStrictEqual(yield* value(connection), kept)
+        return connection.path ?? ""
+      }).pipe(Effect.scoped)
+      assert.isAtMost(socket.length, 103)
+      const left = yield* Effect.promise(() => fs.stat(path.dirname(socket)).catch(() => undefined))
+      assert.isUndefined(left)
+    })
+  )
+
+  it.live("asks for its password over TCP, and keeps it for the owner alone", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "tcp" })
+      assert.strictEqual(connection.host, "127.0.0.1")
+      assert.deepStrictEqual(yield* value(connection), kept)
+      assert.strictEqual(yield* setting(connection, "listen_addresses"), "127.0.0.1")
+      for (const password of [Redacted.make("wrong"), Redacted.make(""), undefined]) {
+        const refused = yield* Effect.flip(value({ ...connection, password }))
+        assert.strictEqual(refused._tag === "SqlError" ? refused.reason._tag : refused, "AuthenticationError")
+      }
+      const { mode } = yield* Effect.promise(() => fs.stat(path.join(dataDir, "postgres.password")))
+      assert.strictEqual(mode & 0o777, 0o600)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("minds no files of a server that was killed, also where its process id is somebody else's by now", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+      const files = path.join(dataDir, "postgres")
+      const stale = [yield* namesake, files, 1, 5432, files, "", "", "ready   "].join("\n")
+      yield* Effect.promise(() => fs.writeFile(path.join(files, "postmaster.pid"), stale))
+      yield* Effect.promise(() => fs.writeFile(path.join(files, ".s.PGSQL.5432.lock"), stale))
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+    })
+  )
+
+  it.live("says what to do about data of another major version, and about binaries that are not there", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const files = path.join(dataDir, "postgres")
+      yield* Effect.promise(() => fs.mkdir(files, { recursive: true }))
+      yield* Effect.promise(() => fs.writeFile(path.join(files, "PG_VERSION"), "9\n"))
+      const other = yield* refusal({ dataDir })
+      assert.include(other, `the data in ${files} were made by PostgreSQL 9, these binaries are `)
+      assert.include(other, "set POSTGRES_BIN to binaries of PostgreSQL 9")
+
+      const bin = path.join(dataDir, "nowhere")
+      const missing = yield* refusal({ dataDir, bin })
+      assert.include(missing, `the PostgreSQL binaries in ${bin} do not run: set POSTGRES_BIN`)
+    })
+  )
+})
