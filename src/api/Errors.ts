@@ -139,6 +139,12 @@ export const UnsupportedMediaTypeError = failure(Request.UnsupportedMediaType, 4
 
 export const InternalServerErrorError = failure(Request.InternalServerError, 500, "Internal Server Error")
 
+/** Of what Node refuses before there is a request, by the code of its error; anything else is as `BadRequestError`. */
+export const unreadableStatus: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408
+}
+
 /** Any request may end so. */
 export const any = [InternalServerErrorError, ServiceUnavailableError] as const
 

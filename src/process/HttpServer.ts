@@ -1,29 +1,34 @@
 // The Node server under the routes.
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import type { HttpServerError } from "effect/http"
-import { createServer } from "node:http"
+import { randomUUID } from "node:crypto"
+import { STATUS_CODES, createServer } from "node:http"
 import type { Server } from "node:http"
 import type { Duplex } from "node:stream"
+import { BadRequestError, unreadableStatus } from "../api/Errors.ts"
+import { BadRequest } from "../domain/Request.ts"
 import { Draining } from "../server/System/Draining.ts"
+import * as Failures from "../server/System/Failures.ts"
 import type { Settings } from "./Settings.ts"
 
-/** What Node refuses before there is a request: the same envelope, by hand. */
-const refusals: Record<string, { readonly status: string; readonly message: string }> = {
-  HPE_HEADER_OVERFLOW: { status: "431 Request Header Fields Too Large", message: "Bad Request" },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: "408 Request Timeout", message: "Bad Request" }
-}
-
+/** What Node refuses before there is a request gets the envelope of a bad request, too. */
 const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy()
     return
   }
-  const { status, message } = refusals[error.code ?? ""] ?? { status: "400 Bad Request", message: "Bad Request" }
-  const body = JSON.stringify({ data: null, message, success: false })
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`
-  )
+  const badRequest = Failures.badRequest(new BadRequest({}))
+  const status = unreadableStatus[error.code ?? ""] ?? badRequest.status
+  const body = JSON.stringify(Schema.encodeSync(BadRequestError)(new BadRequest({})))
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "content-type: application/json",
+    `content-length: ${body.length}`,
+    `x-request-id: ${randomUUID()}`,
+    "connection: close"
+  ]
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`)
 }
 
 /** Two `Authorization` headers are joined, and so fit no key; Node alone would take the first. */

@@ -34,11 +34,12 @@ const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
   }
 })
 
+/** Host, port and database; of a socket URL (`?host=/folder`) the folder. Never user or password. */
 const where = (url: Redacted.Redacted): string => {
   const parsed = URL.parse(Redacted.value(url))
-  return parsed === null
-    ? "the given URL"
-    : `${parsed.hostname || "localhost"}:${parsed.port || "5432"}${parsed.pathname}`
+  if (parsed === null) return "the given URL"
+  const host = parsed.searchParams.get("host") ?? `${parsed.hostname || "localhost"}:${parsed.port || "5432"}`
+  return `${host}${parsed.pathname}`
 }
 
 const explain = (place: string) => (error: SqlError.SqlError) => {

@@ -93,6 +93,7 @@ describe.concurrent("observability", () => {
       for (const [bytes, status, message] of cases) {
         const [head, body = ""] = (yield* send(baseUrl, bytes)).split("\r\n\r\n")
         assert.match(head ?? "", new RegExp(`^HTTP/1.1 ${status} `), bytes.slice(0, 40))
+        assert.match(head ?? "", /\r\nx-request-id: [0-9a-f-]{36}/i)
         const { error: _, ...envelope } = JSON.parse(body)
         assert.deepStrictEqual(envelope, { data: null, message, success: false })
       }

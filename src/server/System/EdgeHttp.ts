@@ -69,9 +69,11 @@ const expected = (cause: Cause.Cause<unknown>): Response | undefined => {
 
 /** `HttpApiBuilder` answers a content type that it does not know with a text of its own. */
 const enveloped = (response: Response): Response =>
-  response.status === 415 && response.headers["content-type"]?.startsWith("text/plain")
-    ? Failures.unsupportedMediaType(new Request.UnsupportedMediaType({}))
+  response.status === unsupportedMediaType.status && response.headers["content-type"]?.startsWith("text/plain")
+    ? unsupportedMediaType
     : response
+
+const unsupportedMediaType = Failures.unsupportedMediaType(new Request.UnsupportedMediaType({}))
 
 const make = (options: Options) =>
   Effect.gen(function* () {
@@ -133,8 +135,8 @@ const make = (options: Options) =>
           Effect.onExit((exit) =>
             Effect.suspend(() => {
               clearTimeout(timer)
-              const status = exit._tag === "Success" ? exit.value.status : 499
-              const labels = { endpoint, method: request.method, status: String(status) }
+              const status = exit._tag === "Success" ? String(exit.value.status) : "aborted"
+              const labels = { endpoint, method: request.method, status }
               Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
               Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
               return Effect.logDebug("request", labels)

@@ -14,7 +14,8 @@ const hasHeaders = (encoded: unknown): encoded is WithHeaders =>
 const responder = <S extends Schema.ConstraintCodec<unknown, unknown>>(schema: S) => {
   const encode = Schema.encodeSync(schema)
   const annotations = Schema.resolveAnnotationsKey(schema) ?? Schema.resolveAnnotations(schema)
-  const status = annotations?.httpApiStatus ?? 500
+  const status = annotations?.httpApiStatus
+  if (typeof status !== "number") throw new Error("an entry of the error table has no status")
   return (error: S["Type"]): HttpServerResponse.HttpServerResponse => {
     const encoded = encode(error)
     return hasHeaders(encoded)

@@ -1,6 +1,6 @@
 // A real PostgreSQL as a supervised child: one per data directory, one service per PostgreSQL.
 import { PgClient } from "@effect/sql-pg"
-import { Deferred, Effect, Layer, Redacted, Schedule } from "effect"
+import { Deferred, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomBytes } from "node:crypto"
@@ -69,6 +69,9 @@ const password = (dataDir: string, user: SystemUser | undefined) =>
     return { file, value: Redacted.make(await fs.readFile(file, "utf8")) }
   }).pipe(Effect.mapError(fail(`cannot keep a database password in ${dataDir}`)))
 
+/** Another service holds the directory: nothing that waiting would mend. */
+class DirectoryInUse extends Schema.TaggedError<DirectoryInUse>()("DirectoryInUse", { message: Schema.String }) {}
+
 /** Distinguishes our session lock from others in the same database. */
 const lockKey = 7_303_014
 
@@ -76,7 +79,10 @@ const lockKey = 7_303_014
  * Takes the directory for this process: a session-level advisory lock on a connection of its own, which the server gives
  * back the moment this process dies.
  */
-const lock = (dataDir: string, connection: Connection): Effect.Effect<void, DatabaseError, Scope.Scope> =>
+const lock = (
+  dataDir: string,
+  connection: Connection
+): Effect.Effect<void, DatabaseError | DirectoryInUse, Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Layer.build(
       PgClient.layerFrom(
@@ -89,12 +95,10 @@ const lock = (dataDir: string, connection: Connection): Effect.Effect<void, Data
     const [holder] = yield* sql<{ application_name: string }>`
       SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
       WHERE l.locktype = 'advisory' AND l.objid = ${lockKey} AND l.granted`
-    return yield* new DatabaseError({
+    return yield* new DirectoryInUse({
       message: `${dataDir} is in use by ${holder?.application_name ?? "another effect-relayer"}: stop it first, or choose another DATA_DIR`
     })
   }).pipe(Effect.catchTag("SqlError", (cause) => Effect.fail(fail("cannot connect to the embedded PostgreSQL")(cause))))
-
-const isInUse = (error: DatabaseError) => error.message.includes("is in use by")
 
 /** A server that survived its service, or one whose service lives: the lock tells which. */
 const stopOrphan = (dataDir: string, folder: string, connect: (server: Pid.Running) => Connection) =>
@@ -102,7 +106,11 @@ const stopOrphan = (dataDir: string, folder: string, connect: (server: Pid.Runni
     const orphan = Pid.running(folder)
     if (orphan === undefined) return yield* Effect.sync(() => Pid.removeStale(folder))
     yield* lock(dataDir, connect(orphan)).pipe(
-      Effect.retry({ while: (error) => !isInUse(error), schedule: Schedule.spaced("200 millis"), times: 50 })
+      Effect.retry({
+        while: (error) => error._tag !== "DirectoryInUse",
+        schedule: Schedule.spaced("200 millis"),
+        times: 50
+      })
     )
     // With the lock in hand, so that nobody who is just starting takes it for a server to work with.
     yield* Effect.logInfo("stopping the PostgreSQL that an earlier service left behind", { pid: orphan.pid })
@@ -169,7 +177,7 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
       yield* lock(dataDir, connect(listen))
       yield* started
       return yield* server.ended
-    })
+    }).pipe(Effect.catchTag("DirectoryInUse", ({ message }) => Effect.fail(new DatabaseError({ message }))))
   )
   return { connection: connect(listen) }
 })
