@@ -1,0 +1,277 @@
+// The client against servers on this machine: what it reaches, what ends a request, and what is told of it.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Schema, Tracer } from "effect"
+import { HttpBody, type HttpClientError, HttpClientResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+import { once } from "node:events"
+import * as https from "node:https"
+import * as tls from "node:tls"
+import { inspect } from "node:util"
+import { outbound, resolver, why } from "./Client.ts"
+import * as Target from "./Target.ts"
+
+describe("a destination", () => {
+  it.effect("on this machine is refused and not connected to", () =>
+    Effect.gen(function* () {
+      const target = yield* Target.listen(Target.echo())
+      const { client, refuse } = yield* outbound({ allow: "" })
+      for (const host of ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]"]) {
+        const error = yield* Effect.flip(client.get(target.url("/", host)))
+        assert.strictEqual(why(error), "points to a loopback address, which OUTBOUND_ALLOW does not name")
+        assert.strictEqual(refuse(target.url("/", host)), why(error))
+        assert.strictEqual(error.reason._tag, "TransportError")
+        assert.include(error.message, "points to a loopback address")
+      }
+      const error = yield* Effect.flip(client.get(target.url("/", "localhost.")))
+      assert.strictEqual(why(error), "points to a loopback host, which OUTBOUND_ALLOW does not name")
+      assert.isEmpty(target.sockets)
+    })
+  )
+
+  it.effect("that is allowed is reached, by its address or by its name", () =>
+    Effect.gen(function* () {
+      const target = yield* Target.listen(Target.echo())
+      const { client } = yield* outbound({ allow: "127.0.0.1,localhost" })
+      for (const host of ["127.0.0.1", "localhost"]) {
+        const response = yield* client.post(target.url("/path?q=1", host), { body: HttpBody.text("body") })
+        assert.strictEqual(response.status, 200)
+        assert.deepInclude(yield* response.json, { url: "/path?q=1" })
+      }
+    })
+  )
+
+  it.effect("whose name resolves inside is refused and not connected to, however often it is asked", () =>
+    Effect.gen(function* () {
+      const target = yield* Target.listen(Target.echo())
+      const answers = [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["127.0.0.1", "8.8.8.8"], ["::ffff:127.0.0.1"]]
+      for (const answer of answers) {
+        const { client, refuse } = yield* outbound({ allow: "", resolve: resolver(answer).resolve })
+        const url = target.url("/", "hook.example")
+        assert.isUndefined(refuse(url))
+        for (const _ of answers) {
+          const error = yield* Effect.flip(client.get(url))
+          assert.strictEqual(why(error), "resolves to a loopback address, which OUTBOUND_ALLOW does not name")
+        }
+      }
+      assert.isEmpty(target.sockets)
+    })
+  )
+
+  it.effect("is where the name resolved to when it was checked: another answer comes too late", () =>
+    Effect.gen(function* () {
+      const target = yield* Target.listen(Target.echo())
+      // Nobody listens on ::1, so only a second resolution would get an answer.
+      const { asked, resolve } = resolver(["::1"], ["127.0.0.1"])
+      const { client } = yield* outbound({ allow: "::1", resolve })
+      const url = target.url("/", "hook.example")
+      const first = yield* Effect.flip(client.get(url))
+      assert.isUndefined(why(first))
+      assert.deepStrictEqual(asked, ["hook.example"])
+      const second = yield* Effect.flip(client.get(url))
+      assert.strictEqual(why(second), "resolves to a loopback address, which OUTBOUND_ALLOW does not name")
+      assert.lengthOf(asked, 2)
+      assert.isEmpty(target.sockets)
+    })
+  )
+
+  it.effect("is told its name, and may be allowed by its address or by its name", () =>
+    Effect.gen(function* () {
+      const target = yield* Target.listen(Target.echo())
+      for (const allow of ["127.0.0.0/8", "hook.example"]) {
+        const { asked, resolve } = resolver(["127.0.0.1"])
+        const { client } = yield* outbound({ allow, resolve })
+        const response = yield* client.get(target.url("/", "Hook.Example"))
+        assert.deepInclude(yield* response.json, {
+          headers: { host: `hook.example:${target.port}`, connection: "keep-alive" }
+        })
+        assert.deepStrictEqual(asked, ["hook.example"])
+      }
+    })
+  )
+
+  it.effect("without an address, without a server or without an answer is not refused", () =>
+    Effect.gen(function* () {
+      const silent = yield* Target.listen(Target.raw("", (socket) => socket.resetAndDestroy()))
+      const closed = yield* Effect.scoped(Target.listen(Target.echo()))
+      const unknown = yield* outbound({ resolve: () => Promise.reject(new Error("ENOTFOUND")) })
+      const empty = yield* outbound({ resolve: resolver([]).resolve })
+      const { client } = yield* outbound()
+      const name = silent.url("/", "hook.example")
+      const requests = [
+        unknown.client.get(name),
+        empty.client.get(name),
+        client.get(closed.url()),
+        client.get(silent.url())
+      ]
+      for (const request of requests) {
+        const error = yield* Effect.flip(request)
+        assert.strictEqual(error.reason._tag, "TransportError")
+        assert.isDefined(error.reason.cause)
+        assert.isUndefined(why(error))
+      }
+    })
+  )
+
+  it.effect("speaks http or https", () =>
+    Effect.gen(function* () {
+      const { client } = yield* outbound()
+      for (const url of ["ftp://127.0.0.1", "file:///etc/passwd", "/path", ""]) {
+        assert.strictEqual(why(yield* Effect.flip(client.get(url))), "is not an http or https URL")
+      }
+    })
+  )
+
+  it.effect("proves its name by its certificate, whatever the name resolves to", () =>
+    Effect.gen(function* () {
+      const server = https.createServer({ cert: Target.certificate, key: Target.certificateKey })
+      server.on("request", (request, response) => response.end(request.headers.host))
+      const target = yield* Target.listen(server)
+      const { client } = yield* outbound({ resolve: resolver(["127.0.0.1"]).resolve })
+      const get = (name: string) => client.get(`https://${name}:${target.port}`)
+      const codeOf = (error: HttpClientError.HttpClientError) => (error.reason.cause as NodeJS.ErrnoException).code
+
+      assert.strictEqual(codeOf(yield* Effect.flip(get("hook.example"))), "DEPTH_ZERO_SELF_SIGNED_CERT")
+      yield* Effect.acquireRelease(
+        Effect.sync(() => {
+          const before = tls.getCACertificates()
+          tls.setDefaultCACertificates([Target.certificate])
+          return before
+        }),
+        (before) => Effect.sync(() => tls.setDefaultCACertificates(before))
+      )
+      const response = yield* get("hook.example")
+      assert.strictEqual(yield* response.text, `hook.example:${target.port}`)
+      assert.strictEqual(codeOf(yield* Effect.flip(get("other.example"))), "ERR_TLS_CERT_ALTNAME_INVALID")
+      assert.strictEqual(codeOf(yield* Effect.flip(get("127.0.0.1"))), "ERR_TLS_CERT_ALTNAME_INVALID")
+    })
+  )
+})
+
+describe("time", () => {
+  const stops = [
+    ["before the answer", ""],
+    ["amid the headers", "HTTP/1.1 200 OK\r\nx: "],
+    ["amid the body", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc"]
+  ] as const
+  it.effect.each(stops)("ends a request whose server stops %s", ([, text]) =>
+    Effect.gen(function* () {
+      const server = Target.raw(text)
+      const target = yield* Target.listen(server)
+      const { client } = yield* outbound()
+      const answered = once(server, "answered")
+      const fiber = yield* Effect.forkChild(client.get(target.url()))
+      yield* Effect.promise(() => answered)
+      yield* TestClock.adjust("9999 millis")
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      const error = yield* Effect.flip(Fiber.join(fiber))
+      assert.include(error.message, "no answer in 10s")
+      assert.isUndefined(why(error))
+      yield* Target.closed(target)
+    })
+  )
+
+  it.effect("counts from the look-up of the name", () =>
+    Effect.gen(function* () {
+      const asked = Promise.withResolvers<string>()
+      const resolve = (name: string) => {
+        asked.resolve(name)
+        return new Promise<never>(() => {})
+      }
+      const { client } = yield* outbound({ timeout: "2 seconds", resolve })
+      const fiber = yield* Effect.forkChild(client.get("http://hook.example"))
+      yield* Effect.promise(() => asked.promise)
+      yield* TestClock.adjust("2 seconds")
+      assert.include((yield* Effect.flip(Fiber.join(fiber))).message, "no answer in 2s")
+    })
+  )
+
+  it.effect("a request that is interrupted lets go of its connection", () =>
+    Effect.gen(function* () {
+      const server = Target.raw("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc")
+      const target = yield* Target.listen(server)
+      const { client } = yield* outbound()
+      const answered = once(server, "answered")
+      const fiber = yield* Effect.forkChild(client.get(target.url()))
+      yield* Effect.promise(() => answered)
+      yield* Fiber.interrupt(fiber)
+      yield* Target.closed(target)
+    })
+  )
+
+  it.effect("a connection serves the requests that follow, and ends with the layer", () =>
+    Effect.gen(function* () {
+      const target = yield* Target.listen(Target.echo())
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const { asked, resolve } = resolver(["127.0.0.1"])
+          const { client } = yield* outbound({ resolve })
+          for (const _ of [1, 2, 3]) yield* client.get(target.url("/", "hook.example"))
+          assert.lengthOf(target.sockets, 1)
+          assert.lengthOf(asked, 1)
+          assert.isFalse(target.sockets[0]?.destroyed)
+        })
+      )
+      yield* Target.closed(target)
+    })
+  )
+})
+
+describe("a secret", () => {
+  const url = (target: { url(path: string): string }) =>
+    target.url("/secret?key=secret#secret").replace("//", "//user:secret@")
+  const options = { headers: { "x-vault-token": "secret" }, body: HttpBody.text("secret") }
+
+  it.effect("in a URL, a header or a body is in no error, answer or span, and no trace is told", () =>
+    Effect.gen(function* () {
+      const target = yield* Target.listen(Target.echo())
+      const closed = yield* Effect.scoped(Target.listen(Target.echo()))
+      const spans: Array<Tracer.Span> = []
+      const tracer = Tracer.make({
+        span: (options) => {
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
+        }
+      })
+      const { client } = yield* outbound()
+      const send = (to: string) => Effect.provideService(client.post(to, options), Tracer.Tracer, tracer)
+      const response = yield* send(url(target))
+      const { headers } = yield* Schema.decodeUnknownEffect(
+        Schema.Struct({ headers: Schema.Record(Schema.String, Schema.String) })
+      )(yield* response.json)
+      assert.strictEqual(headers["x-vault-token"], "secret")
+      assert.notProperty(headers, "traceparent")
+      assert.notProperty(headers, "b3")
+
+      const errors = [yield* Effect.flip(send(url(closed))), yield* Effect.flip(send("http://10.0.0.1/secret"))]
+      const status = yield* Effect.flip(HttpClientResponse.filterStatus(response, () => false))
+      for (const value of [...errors, status, response]) {
+        assert.notInclude(inspect(value, { depth: 20, showHidden: false }), "secret")
+        assert.notInclude(`${value}${JSON.stringify(value)}`, "secret")
+      }
+      assert.deepStrictEqual(
+        spans.map(({ name }) => name),
+        ["Outbound.send", "Outbound.send", "Outbound.send"]
+      )
+      for (const { attributes, status } of spans) {
+        assert.strictEqual(attributes.get("http.request.method"), "POST")
+        assert.notInclude(inspect([attributes, status], { depth: 20 }), "secret")
+      }
+    })
+  )
+
+  it.effect("that Node cannot send is a failure and no defect", () =>
+    Effect.gen(function* () {
+      const target = yield* Target.listen(Target.echo())
+      const { client } = yield* outbound()
+      const header = yield* Effect.flip(client.get(target.url(), { headers: { "x-vault-token": "secret\n" } }))
+      const user = yield* Effect.flip(client.get(target.url().replace("//", "//%ff:secret@")))
+      for (const error of [header, user]) {
+        assert.strictEqual(error.reason._tag, "TransportError")
+        assert.notInclude(inspect(error, { depth: 20 }), "secret")
+      }
+      assert.isEmpty(target.sockets)
+    })
+  )
+})
