@@ -1,12 +1,6 @@
 // Amounts of a chain's smallest unit. They exceed 2^53, so they are `bigint` inside and keep every digit on the wire.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
-
-declare global {
-  interface JSON {
-    /** Text that `JSON.stringify` writes as it stands (ECMAScript "JSON.parse source text access", in Node since 22). */
-    rawJSON(text: string): { readonly rawJSON: string }
-  }
-}
+import { rawInteger } from "./ExactJson.ts"
 
 const decimal = /^(0|[1-9]\d{0,38})$/
 
@@ -29,7 +23,7 @@ const amount = (format: "uint64" | "uint128", maximum: bigint, minimum: bigint) 
             ? Effect.fail(new SchemaIssue.InvalidValue({ expected }, input, options))
             : Effect.succeed(value)
         },
-        encode: (value: bigint): Effect.Effect<unknown> => Effect.succeed(JSON.rawJSON(String(value)))
+        encode: (value: bigint): Effect.Effect<unknown> => Effect.succeed(rawInteger(value))
       })
     )
   )

@@ -40,6 +40,15 @@ export const CreateNotification = Schema.Struct({
 }).annotate({ identifier: "CreateNotificationRequest" })
 export type CreateNotification = typeof CreateNotification.Type
 
+/** What is absent or null stays. */
+export const UpdateNotification = Schema.Struct({
+  type: maybe(Type),
+  url: maybe(WebhookUrl),
+  /** Empty: removed. */
+  signing_key: maybe(Schema.Union([Schema.Literal(""), SigningKey]))
+}).annotate({ identifier: "UpdateNotificationRequest" })
+export type UpdateNotification = typeof UpdateNotification.Type
+
 export const Notification = Schema.Struct({
   id: NotificationId,
   type: Type,
@@ -49,5 +58,11 @@ export const Notification = Schema.Struct({
 export type Notification = typeof Notification.Type
 
 export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()("NotificationNotFound", {}) {}
+
+/** Relayers tell of their events by it. */
+export class NotificationInUse extends Schema.TaggedError<NotificationInUse>()("NotificationInUse", {
+  /** Names them. */
+  error: Schema.String
+}) {}
 
 export class NotificationIdTaken extends Schema.TaggedError<NotificationIdTaken>()("NotificationIdTaken", {}) {}

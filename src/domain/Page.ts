@@ -4,7 +4,7 @@ import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 export const maxPerPage = 1000
 
 /** Any count of digits is an integer; what exceeds 2^53−1 is past the end of every list and served as 2^53−1. */
-const Count = Schema.String.pipe(
+export const Count = Schema.String.pipe(
   Schema.decodeTo(
     Schema.Natural,
     SchemaTransformation.transformEffect({
@@ -32,6 +32,19 @@ export interface PageQuery {
   readonly per_page?: number
 }
 
+export const CursorQuery = {
+  ...PageQuery,
+  cursor: Schema.optionalKey(
+    Schema.String.annotateKey({
+      description:
+        "Instead of `page`: the place after the last item that was served, from the `Link` header (`rel=next`) of the same list. As fast at the end of a list as at its start."
+    })
+  )
+}
+export interface CursorQuery extends PageQuery {
+  readonly cursor?: string
+}
+
 /** What is served: the numbers that `pagination` echoes, and the rows they stand for. */
 export interface PageRequest {
   readonly page: number
@@ -46,8 +59,13 @@ export const pageRequest = (query: PageQuery): PageRequest => {
   return { page, perPage, offset: Math.min((page - 1) * perPage, Number.MAX_SAFE_INTEGER) }
 }
 
-export interface Page<A> {
+export interface Items<A> {
   readonly items: ReadonlyArray<A>
+  /** Cursor of the items after these, where the list has cursors and there are more. */
+  readonly next?: string
+}
+
+export interface Page<A> extends Items<A> {
   readonly total: number
   readonly request: PageRequest
 }

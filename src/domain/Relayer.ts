@@ -1,11 +1,14 @@
 // A relayer: an account-like worker bound to one network and one signer.
 import { Schema } from "effect"
-import { NetworkName } from "./Network.ts"
+import { Value } from "./ExactJson.ts"
+import { NetworkName, NetworkType } from "./Network.ts"
 import { NotificationId } from "./Notification.ts"
+import { immutable } from "./MergePatch.ts"
+import { CursorQuery } from "./Page.ts"
 import { EvmPolicy, SolanaPolicy, StellarPolicy } from "./Policy.ts"
 import { MaskedRpcConfig, RpcConfig } from "./Rpc.ts"
 import { SignerId } from "./Signer.ts"
-import { list, maybe, resourceId, text } from "./Text.ts"
+import { Flag, list, maybe, resourceId, text } from "./Text.ts"
 
 export const RelayerId = resourceId.pipe(Schema.brand("RelayerId"))
 export type RelayerId = typeof RelayerId.Type
@@ -46,6 +49,51 @@ export const CreateRelayer = Schema.Union([
   })
 ]).annotate({ message: "network_type must be evm, solana or stellar" })
 export type CreateRelayer = typeof CreateRelayer.Type
+
+/** A merge patch (RFC 7396): what is absent stays, null removes. */
+export const UpdateRelayer = Schema.Struct({
+  name: Schema.optionalKey(RelayerName),
+  paused: Schema.optionalKey(Schema.Boolean),
+  notification_id: Schema.optionalKey(Schema.NullOr(NotificationId)),
+  /** Replaced whole. */
+  custom_rpc_urls: Schema.optionalKey(Schema.NullOr(list(RpcConfig))),
+  /** Merged field by field, of the policy of the relayer's network type. */
+  policies: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Value))),
+  id: immutable,
+  network: immutable,
+  network_type: immutable,
+  signer_id: immutable,
+  address: immutable,
+  system_disabled: immutable,
+  disabled_reason: immutable
+}).annotate({ identifier: "UpdateRelayerRequest" })
+export type UpdateRelayer = typeof UpdateRelayer.Type
+
+/** Which relayers a list has. */
+export const RelayerFilter = {
+  network_type: Schema.optionalKey(NetworkType),
+  network: Schema.optionalKey(NetworkName),
+  signer_id: Schema.optionalKey(SignerId),
+  notification_id: Schema.optionalKey(NotificationId),
+  paused: Schema.optionalKey(Flag),
+  system_disabled: Schema.optionalKey(Flag),
+  /** Is contained in the name or the id, in upper or lower case. */
+  q: Schema.optionalKey(text(1, 256))
+}
+export type RelayerFilter = { readonly [K in keyof typeof RelayerFilter]?: (typeof RelayerFilter)[K]["Type"] }
+
+/** `-` is descending. Names are compared by their code points. */
+export const RelayerSort = Schema.Literals(["created_at", "-created_at", "name", "-name"])
+export type RelayerSort = typeof RelayerSort.Type
+
+export const RelayerQuery = {
+  ...CursorQuery,
+  ...RelayerFilter,
+  sort: Schema.optionalKey(RelayerSort.annotateKey({ description: "`created_at` unless told." }))
+}
+export interface RelayerQuery extends CursorQuery, RelayerFilter {
+  readonly sort?: RelayerSort
+}
 
 /** Why the service has disabled a relayer; `details` is a fixed text, never an answer of a provider. */
 export const DisabledReason = Schema.Struct({

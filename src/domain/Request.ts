@@ -1,5 +1,5 @@
 // What can be wrong with any request, and with the service that gets it.
-import { Schema } from "effect"
+import { Schema, SchemaIssue } from "effect"
 
 /** A field of a request, as a caller would write it (`policies.min_balance`), and what is wrong with it. */
 export interface Violation {
@@ -10,6 +10,35 @@ export interface Violation {
 /** Longest `error` text, in UTF-16 code units. */
 export const maxErrorLength = 1024
 
+/** Our words for what is missing, unknown or no object; everything else says what was expected. */
+const leafHook: SchemaIssue.LeafHook = (issue) => {
+  if (issue._tag === "MissingKey") return "is required"
+  if (issue._tag === "InvalidType" && issue.ast._tag === "Objects") return "Expected an object"
+  return issue._tag === "UnexpectedKey" ? "is not a known field" : SchemaIssue.defaultLeafHook(issue)
+}
+
+/** Issues carry no input unless `reportInput` is set, which it is not: nothing of the request comes back. */
+const format = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook })
+
+const segment = (key: PropertyKey | { readonly key: PropertyKey }) => String(typeof key === "object" ? key.key : key)
+
+/** Field names come from the caller: they are cut, and lose what would not print. */
+const fieldName = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined, root: string) => {
+  const name = (path ?? []).map(segment).join(".")
+  // oxlint-disable-next-line no-control-regex -- control characters are what is removed.
+  return name === "" ? root : name.replace(/[\u0000-\u001f\u007f\ud800-\udfff]/g, "?").slice(0, 128)
+}
+
+/** What a decoder refused, once per field; `root` is the field's name where all of it is refused. */
+const violations = (issue: SchemaIssue.Issue, root: string): ReadonlyArray<Violation> => {
+  const seen = new Map<string, Violation>()
+  for (const { path, message } of format(issue).issues) {
+    const violation = { field: fieldName(path, root), message }
+    if (!seen.has(violation.field)) seen.set(violation.field, violation)
+  }
+  return [...seen.values()]
+}
+
 export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
   /** Names every offending field and what was expected; never a value of the request. */
   error: Schema.optionalKey(Schema.String)
@@ -17,6 +46,10 @@ export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
   static of(violations: ReadonlyArray<Violation>): BadRequest {
     const error = violations.map(({ field, message }) => `${field}: ${message}`).join("; ")
     return new BadRequest({ error: error.length > maxErrorLength ? `${error.slice(0, maxErrorLength - 1)}…` : error })
+  }
+
+  static fromIssue(issue: SchemaIssue.Issue, root: string): BadRequest {
+    return BadRequest.of(violations(issue, root))
   }
 }
 

@@ -42,4 +42,7 @@ export const maskUrl = (url: string): string => {
   return bare ? parsed.origin : `${parsed.origin}/***`
 }
 
+/** Whether a URL is what `maskUrl` shows of one that it has hidden something of. */
+export const isMasked = (url: string): boolean => url.endsWith("/***")
+
 export const maskRpc = (config: RpcConfig): MaskedRpcConfig => ({ url: maskUrl(config.url), weight: config.weight })

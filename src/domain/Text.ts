@@ -31,3 +31,11 @@ export const resourceId = Schema.String.check(
     expected: "1 to 36 letters, digits, dashes and underscores"
   })
 )
+
+/** A boolean in a query. */
+export const Flag = Schema.Literals(["true", "false"]).pipe(
+  Schema.decodeTo(Schema.Boolean, {
+    decode: SchemaGetter.transform((text: "true" | "false") => text === "true"),
+    encode: SchemaGetter.transform((flag: boolean): "true" | "false" => (flag ? "true" : "false"))
+  })
+)

@@ -39,3 +39,17 @@ const isConflict =
   <E>(name: string) =>
   (error: E): error is Extract<E, SqlError.SqlError> =>
     SqlError.isSqlError(error) && error.reason._tag === "UniqueViolation" && error.reason.constraint === name
+
+/** The violation of the foreign key `name` is an expected failure. */
+export const onForeignKey =
+  <E2>(name: string, failure: () => E2) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>) =>
+    Effect.catchIf(self, isForeignKey<E>(name), () => Effect.fail(failure()))
+
+/** The driver's error has the constraint; the reason that is made of it has not. */
+const isForeignKey =
+  <E>(name: string) =>
+  (error: E): error is Extract<E, SqlError.SqlError> =>
+    SqlError.isSqlError(error) &&
+    error.reason._tag === "ConstraintError" &&
+    (error.reason.cause as { readonly constraint?: unknown } | null)?.constraint === name

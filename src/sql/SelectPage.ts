@@ -1,4 +1,4 @@
-// A page of a table in creation order, with the count of all rows, in one statement and so of one moment.
+// A page of a table, with the count of all rows, in one statement and so of one moment.
 import { Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 
@@ -9,18 +9,33 @@ export interface Selection<Row extends Schema.Constraint> {
   readonly Row: Row
 }
 
-/** The offset walks the narrow index on `seq`; only the rows of the page are read whole. */
+export interface Rows {
+  readonly perPage: number
+  readonly offset: number
+  /** Of the table as `t`. Absent: all. */
+  readonly where?: Statement.Fragment
+  /** Of the table as `t`, and without ties. Absent: creation order. */
+  readonly orderBy?: Statement.Fragment
+  /** An expression. Absent: the rows that there are, counted. */
+  readonly total?: Statement.Fragment
+}
+
+/** The offset walks an index; only the rows of the page are read whole. */
 export const selectPage = <Row extends Schema.Constraint>(sql: SqlClient.SqlClient, selection: Selection<Row>) => {
   const table = sql(selection.table)
   const decode = Schema.decodeUnknownEffect(Schema.Array(selection.Row))
-  return Effect.fnUntraced(function* (limit: number, offset: number) {
+  const everything = sql`true`
+  const creation = sql`t.seq`
+
+  return Effect.fnUntraced(function* ({ perPage, offset, where = everything, orderBy = creation, total }: Rows) {
     const rows = yield* sql<{ readonly total: bigint; readonly seq: bigint | null }>`
-      SELECT counted.total, page.seq, ${selection.columns}
-      FROM (SELECT count(*) AS total FROM ${table}) counted
-      LEFT JOIN (SELECT seq FROM ${table} ORDER BY seq LIMIT ${limit} OFFSET ${offset}) page ON true
+      SELECT counted.total, page.seq AS seq, ${selection.columns}
+      FROM (SELECT ${total ?? sql`(SELECT count(*) FROM ${table} t WHERE ${where})`} AS total) counted
+      LEFT JOIN (SELECT t.seq FROM ${table} t WHERE ${where} ORDER BY ${orderBy} LIMIT ${perPage} OFFSET ${offset}) page ON true
       LEFT JOIN ${table} t ON t.seq = page.seq
-      ORDER BY page.seq`
-    const items = yield* decode(rows.filter(({ seq }) => seq !== null))
-    return { items, total: Number(rows[0]?.total ?? 0n) }
+      ORDER BY ${orderBy}`
+    const found = rows.filter(({ seq }) => seq !== null)
+    const items = yield* decode(found)
+    return { items, seqs: found.map(({ seq }) => Number(seq)), total: Number(rows[0]?.total ?? 0n) }
   })
 }

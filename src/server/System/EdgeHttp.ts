@@ -7,10 +7,12 @@ import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import { SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import * as Request from "../../domain/Request.ts"
-import { ApiKeys } from "../Auth/ApiKeys.ts"
+import { Authentication } from "../Auth/Authentication.ts"
 import { Draining } from "./Draining.ts"
 import * as Failures from "./Failures.ts"
 import * as Metrics from "./Metrics.ts"
+import { CurrentRequestId } from "./RequestId.ts"
+import { CurrentResponseHeaders } from "./ResponseHeaders.ts"
 import { allowedMethods } from "./Routes.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -77,7 +79,7 @@ const unsupportedMediaType = Failures.unsupportedMediaType(new Request.Unsupport
 
 const make = (options: Options) =>
   Effect.gen(function* () {
-    const keys = yield* ApiKeys
+    const authentication = yield* Authentication
     const draining = yield* Draining
     const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
 
@@ -86,7 +88,7 @@ const make = (options: Options) =>
       const request = yield* HttpServerRequest.HttpServerRequest
       if (isResource(request.url)) {
         const token = yield* HttpApiBuilder.securityDecode(HttpApiSecurity.bearer)
-        yield* keys.authenticate(token, undefined)
+        yield* authentication.authenticate(token, undefined)
       }
       const allow = allowedMethods(request.url)
       return allow.length === 0
@@ -111,8 +113,9 @@ const make = (options: Options) =>
       )
     }
 
-    const finished = (response: Response, id: string) =>
+    const finished = (response: Response, id: string, headers: ReadonlyMap<string, string>) =>
       HttpServerResponse.setHeaders(enveloped(response), {
+        ...Object.fromEntries(headers),
         "x-request-id": id,
         ...(draining.isDraining() ? { connection: "close" } : {})
       })
@@ -125,13 +128,15 @@ const make = (options: Options) =>
         const timer = setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
         Metrics.inFlightRequests.modifyUnsafe(1, fiber.context)
 
+        const headers = new Map<string, string>()
+
         let endpoint = "unmatched"
         const routed = Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint)))
 
         return routed.pipe(
           Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
           Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause))),
-          Effect.map((response) => finished(response, id)),
+          Effect.map((response) => finished(response, id, headers)),
           Effect.onExit((exit) =>
             Effect.suspend(() => {
               clearTimeout(timer)
@@ -142,6 +147,8 @@ const make = (options: Options) =>
               return Effect.logDebug("request", labels)
             })
           ),
+          Effect.provideService(CurrentRequestId, id),
+          Effect.provideService(CurrentResponseHeaders, headers),
           Effect.annotateLogs("request_id", id)
         )
       })

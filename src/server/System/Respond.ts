@@ -1,10 +1,12 @@
 // How handlers answer: the envelope around what a service returns.
 import { Effect } from "effect"
-import { HttpEffect, HttpServerResponse } from "effect/http"
-import type { HttpServerRequest } from "effect/http"
+import { HttpServerRequest } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
-import type { Page } from "../../domain/Page.ts"
+import type { Items, Page } from "../../domain/Page.ts"
+import { entityTag } from "../../domain/Version.ts"
+import type { Versioned } from "../../domain/Version.ts"
 import { CurrentRecording } from "./DebugHttp.ts"
+import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 /** Read when the service is done, so that its spans have ended. */
 const metadata = Effect.map(CurrentRecording, (recording) => (recording === undefined ? {} : { metadata: recording() }))
@@ -12,8 +14,40 @@ const metadata = Effect.map(CurrentRecording, (recording) => (recording === unde
 export const one = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.flatMap(self, (data) => Effect.map(metadata, (extra) => ({ success: true as const, data, ...extra })))
 
+/** With `ETag`. */
+export const versioned = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
+  one(Effect.flatMap(self, ({ value, version }) => Effect.as(ResponseHeaders.set("etag", entityTag(version)), value)))
+
+/** `text` says what has been done. */
+export const done = <const Text extends string, A, E, R>(self: Effect.Effect<A, E, R>, text: Text) =>
+  one(Effect.as(self, text))
+
+/** The path that the caller used, also where a host serves the API under a prefix, and its query. */
+const target = Effect.map(HttpServerRequest.HttpServerRequest, ({ originalUrl }) => {
+  const [path = "", query = ""] = originalUrl
+    .replace(/^https?:\/\/[^/]*/i, "")
+    .replace(/#.*$/, "")
+    .split(/\?(.*)/s)
+  return { path: path.replace(/\/+$/, ""), query: new URLSearchParams(query) }
+})
+
+/** The same request, but for the items after the ones that are served. */
+const linkNext = Effect.fnUntraced(function* (cursor: string) {
+  const { path, query } = yield* target
+  query.delete("page")
+  query.set("cursor", cursor)
+  yield* ResponseHeaders.set("link", `<${path}?${query}>; rel="next"`)
+})
+
+/** With `Link` to the next page, where there is a cursor of it. */
+const linked = <A extends Items<unknown>, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.tap(self, ({ next }) => (next === undefined ? Effect.void : linkNext(next)))
+
+export const items = <A, E, R>(self: Effect.Effect<Items<A>, E, R>) =>
+  one(Effect.map(linked(self), ({ items }) => items))
+
 export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
-  Effect.flatMap(self, (served) =>
+  Effect.flatMap(linked(self), (served) =>
     Effect.map(metadata, (extra) => ({
       success: true as const,
       data: served.items,
@@ -22,18 +56,16 @@ export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
     }))
   )
 
-/** The path that the caller used, also where a host serves the API under a prefix. */
-const collection = (request: HttpServerRequest.HttpServerRequest): string => {
-  const path = request.originalUrl.replace(/^https?:\/\/[^/]*/i, "").replace(/[?#].*$/, "")
-  return path.replace(/\/+$/, "")
-}
-
 /** With `Location`: the collection that was posted to, and the new id. */
 export const created = <A extends { readonly id: string }, E, R>(self: Effect.Effect<A, E, R>) =>
   one(
     Effect.tap(self, ({ id }) =>
-      HttpEffect.appendPreResponseHandler((request, response) =>
-        Effect.succeed(HttpServerResponse.setHeader(response, "location", `${collection(request)}/${id}`))
-      )
+      Effect.flatMap(target, ({ path }) => ResponseHeaders.set("location", `${path}/${encodeURIComponent(id)}`))
     )
+  )
+
+/** With `Location` and `ETag`. */
+export const createdVersioned = <A extends { readonly id: string }, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
+  created(
+    Effect.flatMap(self, ({ value, version }) => Effect.as(ResponseHeaders.set("etag", entityTag(version)), value))
   )

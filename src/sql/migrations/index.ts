@@ -1,8 +1,16 @@
 // The ordered record. A migration that has been released is never edited.
 import resources from "./0001_resources.ts"
+import lifeCycle from "./0002_life_cycle.ts"
+import envelope from "./0003_envelope.ts"
+import access from "./0004_access.ts"
+import knownKeys from "./0005_known_keys.ts"
 
 export const migrations = {
-  "0001_resources": resources
+  "0001_resources": resources,
+  "0002_life_cycle": lifeCycle,
+  "0003_envelope": envelope,
+  "0004_access": access,
+  "0005_known_keys": knownKeys
 }
 
 /** Our own, so that a host may keep its migrations in the same database. */

@@ -1,0 +1,28 @@
+// JSON Merge Patch (RFC 7396).
+import { Predicate, Schema } from "effect"
+
+type Members = { readonly [key: string]: unknown }
+
+const isObject = (value: unknown): value is Members => Predicate.isObject(value) && !Array.isArray(value)
+
+/** `target` with the changes of `patch`: null removes a member, an object changes the object there, all else replaces. */
+export const apply = (target: unknown, patch: unknown): unknown => {
+  if (!isObject(patch)) return patch
+  const merged = new Map(Object.entries(isObject(target) ? target : {}))
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key)
+    else merged.set(key, apply(merged.get(key), value))
+  }
+  return Object.fromEntries(merged)
+}
+
+/** Deepest nesting of a patch: more than any resource has, and far from what recursion can bear. */
+export const maxDepth = 32
+
+/** Whether `value` nests deeper than `maxDepth` objects and lists. */
+export const isTooDeep = (value: unknown, depth = 0): boolean =>
+  (isObject(value) || Array.isArray(value)) &&
+  (depth >= maxDepth || Object.values(value).some((child) => isTooDeep(child, depth + 1)))
+
+/** A field that a patch may name, and may not change. */
+export const immutable = Schema.optionalKey(Schema.Never.annotate({ message: "cannot be changed" }))

@@ -1,0 +1,24 @@
+// Versions of a resource, as entity tags (RFC 9110, section 8.8.3) that a caller can make a change conditional on.
+import { Schema } from "effect"
+
+/** What was read, and the number of the change that made it so, from 1. */
+export interface Versioned<A> {
+  readonly value: A
+  readonly version: number
+}
+
+/** The resource has changed since the caller read it. */
+export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()("PreconditionFailed", {}) {}
+
+/** A strong entity tag. */
+export const entityTag = (version: number): string => `"${version}"`
+
+/** Strong comparison: a weak tag (`W/"…"`) matches nothing. */
+const matches = (ifMatch: string, version: number): boolean => {
+  const tags = new Set(ifMatch.split(",").map((tag) => tag.trim()))
+  return tags.has("*") || tags.has(entityTag(version))
+}
+
+/** Absent `ifMatch`: no condition. */
+export const isCurrent = (ifMatch: string | undefined, version: number): boolean =>
+  ifMatch === undefined || matches(ifMatch, version)

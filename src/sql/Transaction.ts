@@ -1,0 +1,16 @@
+// Transactions of services: what they wrap happens whole or not at all.
+import { Effect } from "effect"
+import { SqlClient, SqlError } from "effect/sql"
+
+/**
+ * Runs an effect in a transaction of its own, or as part of the one that is running (a savepoint). A failure rolls back
+ * what it has written.
+ */
+export const make = Effect.map(
+  SqlClient.SqlClient,
+  (sql) =>
+    <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+      Effect.catchIf(sql.withTransaction(self), isSqlError<E>, Effect.die) as Effect.Effect<A, E, R>
+)
+
+const isSqlError = <E>(error: E | SqlError.SqlError): error is SqlError.SqlError => SqlError.isSqlError(error)

@@ -1,0 +1,30 @@
+// What is sealed names a master key that has a mark: a mark cannot go while something needs its key, and nothing comes in
+// that was sealed with a key whose mark is gone.
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+const sealed = [
+  ["signers", "key_sealed"],
+  ["signers", "config_sealed"],
+  ["notifications", "signing_key_sealed"],
+  ["networks", "rpc_urls_sealed"],
+  ["relayers", "custom_rpc_urls_sealed"],
+  ["idempotency_keys", "body_sealed"],
+  ["service_secrets", "sealed"]
+] as const
+
+/** Version (1 byte), key id (4), nonce (12) and tag (16): what is shorter was never sealed. */
+const shortest = 33
+
+export default Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const [table, column] of sealed) {
+    yield* sql`
+      ALTER TABLE ${sql(table)} ADD COLUMN ${sql(`${column}_key_id`)} text
+        GENERATED ALWAYS AS (
+          CASE WHEN octet_length(${sql(column)}) >= ${sql.literal(String(shortest))}
+            THEN encode(substring(${sql(column)} FROM 2 FOR 4), 'hex') END
+        ) STORED
+        CONSTRAINT ${sql(`${table}_${column}_key_id_fkey`)} REFERENCES master_key (key_id)`
+  }
+})
