@@ -3,6 +3,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import type { Store } from "../server/Secrets/MasterKeyStore.ts"
 import * as Settings from "./Settings.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {
@@ -12,6 +13,8 @@ export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileErr
 
 export interface Kept {
   readonly key: Redacted.Redacted
+  /** Of the lines after the first. */
+  readonly earlier: ReadonlyArray<Redacted.Redacted>
   readonly file: string
   /** Whether this very start made it. */
   readonly made: boolean
@@ -19,22 +22,39 @@ export interface Kept {
 
 const read = (file: string) =>
   fs.readFile(file, "utf8").then(
-    (text) => text.trim(),
+    (text) => text.trim().split(/\s*\n\s*/),
     (cause: NodeJS.ErrnoException) => (cause.code === "ENOENT" ? undefined : Promise.reject(cause))
   )
 
-/** On disk before anything is encrypted with it, and never in place of another one. */
-const write = async (file: string, text: string): Promise<boolean> => {
-  const unfinished = `${file}.${randomBytes(6).toString("hex")}`
-  const handle = await fs.open(unfinished, "wx", 0o600)
+/** On disk when it returns, for its owner only. */
+const write = async (file: string, lines: ReadonlyArray<string>): Promise<void> => {
+  const handle = await fs.open(file, "wx", 0o600)
   try {
-    await handle.writeFile(`${text}\n`)
+    await handle.writeFile(`${lines.join("\n")}\n`)
     await handle.sync()
   } finally {
     await handle.close()
   }
+}
+
+/** What has been renamed or linked in it is on disk when this returns; Windows cannot open folders. */
+const syncFolder = async (folder: string): Promise<void> => {
+  if (process.platform === "win32") return
+  const handle = await fs.open(folder, "r")
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** On disk before anything is encrypted with it, and never in place of another one. */
+const add = async (file: string, text: string): Promise<boolean> => {
+  const unfinished = `${file}.${randomBytes(6).toString("hex")}`
+  await write(unfinished, [text])
   try {
     await fs.link(unfinished, file)
+    await syncFolder(path.dirname(file))
     return true
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "EEXIST") return false
@@ -44,38 +64,69 @@ const write = async (file: string, text: string): Promise<boolean> => {
   }
 }
 
-/** A file that is empty or cut short holds no key, and must never be taken for one. */
-const keep = (
-  dataDir: string,
-  name: string,
-  isKey: (text: string) => boolean,
-  make: () => string
-): Effect.Effect<Kept, KeyFileError> => {
-  const file = path.join(path.resolve(dataDir), name)
-  const kept = (text: string, made: boolean): Kept => {
-    if (!isKey(text)) throw new Error("what is in it is no key; restore it from a backup")
-    return { key: Redacted.make(text), file, made }
-  }
-  return Effect.tryPromise({
-    try: async () => {
-      const existing = await read(file)
-      if (existing !== undefined) return kept(existing, false)
-      await fs.mkdir(path.dirname(file), { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
-      const made = await write(file, make())
-      return kept((await read(file)) ?? "", made)
-    },
+/** What a kill leaves unfinished is gone with the next call: no key of before stays behind. */
+const replace = async (file: string, lines: ReadonlyArray<string>): Promise<void> => {
+  const unfinished = `${file}.next`
+  await fs.rm(unfinished, { force: true })
+  await write(unfinished, lines)
+  await fs.rename(unfinished, file)
+  await syncFolder(path.dirname(file))
+}
+
+const attempt = <A>(file: string, run: () => Promise<A>): Effect.Effect<A, KeyFileError> =>
+  Effect.tryPromise({
+    try: run,
     catch: (cause) =>
       new KeyFileError({
         message: `cannot keep a key in ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
         cause
       })
   })
+
+/** A file that is empty or cut short holds no key, and must never be taken for one. */
+const keep = (
+  dataDir: string,
+  name: string,
+  fits: (lines: ReadonlyArray<string>) => boolean,
+  make: () => string
+): Effect.Effect<Kept, KeyFileError> => {
+  const file = path.join(path.resolve(dataDir), name)
+  const kept = (lines: ReadonlyArray<string>, made: boolean): Kept => {
+    const [key = "", ...earlier] = lines
+    if (!fits(lines)) throw new Error("what is in it is no key; restore it from a backup")
+    return { key: Redacted.make(key), earlier: earlier.map((key) => Redacted.make(key)), file, made }
+  }
+  return attempt(file, async () => {
+    const existing = await read(file)
+    if (existing !== undefined) return kept(existing, false)
+    await fs.mkdir(path.dirname(file), { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
+    const made = await add(file, make())
+    return kept((await read(file)) ?? [], made)
+  })
 }
 
 /** 256 random bits with a prefix that secret scanners can find. */
 export const apiKey = (dataDir: string) =>
-  keep(dataDir, "api-key", Settings.isApiKey, () => `er_${randomBytes(32).toString("base64url")}`)
+  keep(
+    dataDir,
+    "api-key",
+    (lines) => lines.length === 1 && lines.every(Settings.isApiKey),
+    () => `er_${randomBytes(32).toString("base64url")}`
+  )
 
-/** 32 bytes as base64. */
+/** 32 bytes as base64; further lines are keys of before, while a rotation is not finished. */
 export const storageEncryptionKey = (dataDir: string) =>
-  keep(dataDir, "storage-encryption-key", Settings.isMasterKey, () => randomBytes(32).toString("base64"))
+  keep(
+    dataDir,
+    "storage-encryption-key",
+    (lines) => lines.length > 0 && lines.every(Settings.isMasterKey),
+    () => randomBytes(32).toString("base64")
+  )
+
+/** Keeps master keys in the file that they came from. */
+export const store = ({ file }: Kept): Store => ({
+  keep: (keys) => {
+    const lines = keys.map((key) => Buffer.from(Redacted.value(key)).toString("base64"))
+    return Effect.orDie(attempt(file, () => replace(file, lines)))
+  }
+})

@@ -1,5 +1,6 @@
 // The configuration of the process: text from outside, decoded once, with every mistake told at once.
 import { Effect, Redacted, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import * as AllowList from "../outbound/AllowList.ts"
 
 const integer = (minimum: number, maximum: number) =>
   Schema.String.check(Schema.isPattern(/^\d{1,15}$/u, { expected: `an integer from ${minimum} to ${maximum}` })).pipe(
@@ -34,6 +35,14 @@ export const isMasterKey = (text: string): boolean =>
 
 const masterKey = Schema.String.check(Schema.makeFilter(isMasterKey, { expected: "32 bytes as base64" }))
 
+const masterKeys = (text: string): ReadonlyArray<string> => text.split(",").map((key) => key.trim())
+
+const masterKeyList = Schema.String.check(
+  Schema.makeFilter((text: string) => masterKeys(text).every(isMasterKey), {
+    expected: "keys of 32 bytes as base64, with commas between them"
+  })
+)
+
 const variables = {
   HOST: { schema: Schema.NonEmptyString, default: "127.0.0.1", example: "0.0.0.0", help: "Address to listen on" },
   PORT: { schema: integer(0, 65535), default: "8080", example: "8080", help: "Port to listen on; 0 takes a free one" },
@@ -64,6 +73,11 @@ const variables = {
     schema: Schema.RedactedFromValue(masterKey),
     example: "the output of: openssl rand -base64 32",
     help: "Encrypts secrets in the database; made and kept in DATA_DIR with the embedded one, required with DATABASE_URL"
+  },
+  STORAGE_DECRYPTION_KEYS: {
+    schema: Schema.RedactedFromValue(masterKeyList),
+    example: "the STORAGE_ENCRYPTION_KEY of before",
+    help: "Further keys, with commas between them, that stored secrets may still be read with, for a rotation"
   },
   RATE_LIMIT_REQUESTS_PER_SECOND: {
     schema: integer(1, 1_000_000),
@@ -100,6 +114,11 @@ const variables = {
     example: "10000",
     help: "Milliseconds that requests get to finish after SIGTERM"
   },
+  OUTBOUND_ALLOW: {
+    schema: AllowList.FromText,
+    example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
+    help: "Hosts and ranges that are not public, and that URLs of users may point to all the same; none where it is not set"
+  },
   LOG_LEVEL: {
     schema: Schema.Literals(["trace", "debug", "info", "warn", "error", "fatal", "none"]),
     default: "info",
@@ -135,12 +154,14 @@ const Raw = Schema.Struct({
   DATA_DIR: v.DATA_DIR.schema,
   POSTGRES_BIN: Schema.optionalKey(v.POSTGRES_BIN.schema),
   STORAGE_ENCRYPTION_KEY: Schema.optionalKey(v.STORAGE_ENCRYPTION_KEY.schema),
+  STORAGE_DECRYPTION_KEYS: Schema.optionalKey(v.STORAGE_DECRYPTION_KEYS.schema),
   RATE_LIMIT_REQUESTS_PER_SECOND: v.RATE_LIMIT_REQUESTS_PER_SECOND.schema,
   RATE_LIMIT_BURST_SIZE: v.RATE_LIMIT_BURST_SIZE.schema,
   REDIS_URL: Schema.optionalKey(v.REDIS_URL.schema),
   REQUEST_TIMEOUT_MS: v.REQUEST_TIMEOUT_MS.schema,
   MAX_BODY_BYTES: v.MAX_BODY_BYTES.schema,
   SHUTDOWN_GRACE_MS: v.SHUTDOWN_GRACE_MS.schema,
+  OUTBOUND_ALLOW: Schema.optionalKey(v.OUTBOUND_ALLOW.schema),
   LOG_LEVEL: v.LOG_LEVEL.schema,
   LOG_FORMAT: Schema.optionalKey(v.LOG_FORMAT.schema),
   OTEL_EXPORTER_OTLP_ENDPOINT: Schema.optionalKey(v.OTEL_EXPORTER_OTLP_ENDPOINT.schema)
@@ -198,6 +219,12 @@ export const decode = (
     return Result.isSuccess(decoded) && found.size === 0 ? Effect.succeed(decoded.success) : Effect.fail(explain(found))
   })
 }
+
+/** The keys of `STORAGE_DECRYPTION_KEYS`. */
+export const decryptionKeys = (settings: Settings): ReadonlyArray<Redacted.Redacted> =>
+  settings.STORAGE_DECRYPTION_KEYS === undefined
+    ? []
+    : masterKeys(Redacted.value(settings.STORAGE_DECRYPTION_KEYS)).map((key) => Redacted.make(key))
 
 /** The bytes of a `STORAGE_ENCRYPTION_KEY`. */
 export const masterKeyBytes = (key: Redacted.Redacted): Redacted.Redacted<Uint8Array> =>

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Exit, Redacted } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Keys from "../../src/process/Keys.ts"
+import * as Settings from "../../src/process/Settings.ts"
 import { folder } from "./Folder.ts"
 
 describe("kept keys", () => {
@@ -29,8 +30,73 @@ describe("kept keys", () => {
         const error = yield* Effect.flip(Keys.apiKey(dataDir))
         assert.include(error.message, "no key")
       }
-      yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "storage-encryption-key"), "AAAA"))
-      assert.include((yield* Effect.flip(Keys.storageEncryptionKey(dataDir))).message, "no key")
+      const key = Buffer.alloc(32, 1).toString("base64")
+      for (const text of ["", "AAAA", `${key}\nAAAA\n`, `AAAA\n${key}\n`]) {
+        yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "storage-encryption-key"), text))
+        assert.include((yield* Effect.flip(Keys.storageEncryptionKey(dataDir))).message, "no key")
+      }
+    })
+  )
+
+  it.effect("are one per file, but for master keys: their current one comes first", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* folder
+      const [one, other] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString("base64"))
+      yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "api-key"), `${one}\n${other}\n`))
+      assert.include((yield* Effect.flip(Keys.apiKey(dataDir))).message, "no key")
+
+      const file = path.join(dataDir, "storage-encryption-key")
+      for (const text of [`${one}\n${other}\n`, `${one}\r\n\n ${other}`]) {
+        yield* Effect.promise(() => fs.writeFile(file, text))
+        const kept = yield* Keys.storageEncryptionKey(dataDir)
+        assert.deepStrictEqual([kept.key, ...kept.earlier].map(Redacted.value), [one, other])
+        assert.isFalse(kept.made)
+      }
+    })
+  )
+})
+
+const bytes = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
+
+describe("the store of master keys", () => {
+  it.effect("keeps what it is given, the current one first, for the file's owner only", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* folder
+      const store = Keys.store(yield* Keys.storageEncryptionKey(dataDir))
+      // What a kill left of an earlier attempt.
+      yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "storage-encryption-key.next"), "AAAA".repeat(99)))
+      for (const given of [[bytes(3), bytes(2), bytes(1)], [bytes(3)]] as const) {
+        yield* store.keep(given)
+        const kept = yield* Keys.storageEncryptionKey(dataDir)
+        const read = [kept.key, ...kept.earlier].map((key) => Redacted.value(Settings.masterKeyBytes(key)))
+        assert.deepStrictEqual(read, given.map(Redacted.value))
+        const { mode } = yield* Effect.promise(() => fs.stat(kept.file))
+        assert.strictEqual(mode & 0o777, 0o600)
+        assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["storage-encryption-key"])
+      }
+    })
+  )
+
+  it.effect("puts a whole file in the place of a whole file: whoever reads it meanwhile sees one of them", () =>
+    Effect.gen(function* () {
+      const kept = yield* Keys.storageEncryptionKey(yield* folder)
+      const reader = yield* Effect.acquireRelease(
+        Effect.promise(() => fs.open(kept.file)),
+        (handle) => Effect.promise(() => handle.close())
+      )
+      yield* Keys.store(kept).keep([bytes(2), bytes(1)])
+      assert.strictEqual(yield* Effect.promise(() => reader.readFile("utf8")), `${Redacted.value(kept.key)}\n`)
+    })
+  )
+
+  it.effect("leaves the file as it was where it cannot write", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* folder
+      const kept = yield* Keys.storageEncryptionKey(dataDir)
+      yield* Effect.promise(() => fs.mkdir(`${kept.file}.next`))
+      const exit = yield* Effect.exit(Keys.store(kept).keep([bytes(1)]))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.deepStrictEqual(yield* Keys.storageEncryptionKey(dataDir), { ...kept, made: false })
     })
   )
 })

@@ -1,0 +1,101 @@
+// The format of sealed secrets. Version 2: header, a data key wrapped by the master key, and the secret under the data key.
+// Version 1, which is only read: header, and the secret under the master key itself.
+import { Effect } from "effect"
+import { Aead, SecureRandom } from "effect/crypto"
+import type { CryptoError } from "effect/crypto"
+import { Hex } from "effect/encoding"
+
+/** Where a secret is stored; a ciphertext moved elsewhere does not open. */
+export interface Place {
+  readonly table: string
+  readonly id: string
+  readonly column: string
+}
+
+export interface MasterKey {
+  /** First bytes of its SHA-256, in hex. */
+  readonly id: string
+  readonly key: Aead.Key
+  /** What it seals begins with this: version (1 byte) and key id. */
+  readonly header: Uint8Array
+}
+
+const algorithm = Aead.aes256Gcm
+
+export const keyIdLength = 4
+const headerLength = 1 + keyIdLength
+
+/** Nonce, and what it was encrypted to: the key and its tag. */
+const wrappedKeyLength = algorithm.nonceLength + algorithm.keyLength + 16
+
+const concat = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let offset = 0
+  for (const part of parts) {
+    whole.set(part, offset)
+    offset += part.length
+  }
+  return whole
+}
+
+export const headerOf = (keyId: Uint8Array): Uint8Array => Uint8Array.from([2, ...keyId])
+
+/** The master key that `sealed` names. */
+export const keyIdOf = (sealed: Uint8Array): string => Hex.encode(sealed.subarray(1, headerLength))
+
+const associatedData = ({ table, id, column }: Place) => new TextEncoder().encode(JSON.stringify([table, id, column]))
+
+type Opened = Effect.Effect<Uint8Array, CryptoError.CryptoError>
+
+export const make = Effect.gen(function* () {
+  const aead = yield* Aead.Aead
+  const random = yield* SecureRandom.SecureRandom
+
+  /** Nonce, ciphertext and tag. */
+  const encrypt = Effect.fnUntraced(function* (key: Aead.Key, plaintext: Uint8Array, aad: Uint8Array) {
+    const nonce = yield* random.randomBytes(algorithm.nonceLength)
+    return concat(nonce, yield* aead.encrypt(key, plaintext, { nonce, aad }))
+  })
+
+  const decrypt = (key: Aead.Key, encrypted: Uint8Array, aad: Uint8Array) =>
+    aead.decrypt(key, encrypted.subarray(algorithm.nonceLength), {
+      nonce: encrypted.subarray(0, algorithm.nonceLength),
+      aad
+    })
+
+  const wrap = (master: MasterKey, dataKey: Uint8Array, place: Place) =>
+    encrypt(master.key, dataKey, concat(master.header, associatedData(place)))
+
+  const unwrap = (master: MasterKey, sealed: Uint8Array, place: Place): Opened =>
+    decrypt(
+      master.key,
+      sealed.subarray(headerLength, headerLength + wrappedKeyLength),
+      concat(sealed.subarray(0, headerLength), associatedData(place))
+    )
+
+  const seal = Effect.fnUntraced(function* (master: MasterKey, secret: Uint8Array, place: Place) {
+    const dataKey = yield* random.randomBytes(algorithm.keyLength)
+    const key = yield* Aead.key(algorithm, dataKey)
+    return concat(
+      master.header,
+      yield* wrap(master, dataKey, place),
+      yield* encrypt(key, secret, associatedData(place))
+    )
+  }, Effect.orDie)
+
+  /** `master`: the one that `sealed` names. */
+  const open = Effect.fnUntraced(function* (master: MasterKey, sealed: Uint8Array, place: Place) {
+    if (sealed[0] === 1) return yield* decrypt(master.key, sealed.subarray(headerLength), associatedData(place))
+    const key = yield* Aead.key(algorithm, yield* unwrap(master, sealed, place))
+    return yield* decrypt(key, sealed.subarray(headerLength + wrappedKeyLength), associatedData(place))
+  })
+
+  /** Under `to`, what is sealed under `from`: of version 2, only header and wrapped key change. */
+  const rewrap = Effect.fnUntraced(function* (from: MasterKey, to: MasterKey, sealed: Uint8Array, place: Place) {
+    if (sealed[0] === 1) return yield* seal(to, yield* open(from, sealed, place), place)
+    const wrapped = yield* wrap(to, yield* unwrap(from, sealed, place), place)
+    return concat(to.header, wrapped, sealed.subarray(headerLength + wrappedKeyLength))
+  })
+
+  return { seal, open, rewrap }
+})

@@ -1,0 +1,228 @@
+// The master key changes: given by the operator to real processes, or kept in a file that a kill leaves at any step.
+import { assert, describe, inject, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import * as Keys from "../../src/process/Keys.ts"
+import * as Settings from "../../src/process/Settings.ts"
+import type { Store } from "../../src/server/Secrets/MasterKeyStore.ts"
+import {
+  addSigners,
+  keyIdOf,
+  markedKeys,
+  openSigners,
+  rotate,
+  seal,
+  signerPlace,
+  tested,
+  withStart
+} from "../server/Secrets/Start.ts"
+import { evmRelayer, notification, signer } from "../support/fixtures.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { folder, until } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+const newKey = Buffer.alloc(32, 8).toString("base64")
+
+describe.concurrent("STORAGE_ENCRYPTION_KEY", () => {
+  it.live("is changed with the key of before in STORAGE_DECRYPTION_KEYS, and not without it", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const env = Service.onServer(inject("postgres"), yield* TestDatabase.make)
+      const oldKey = env.STORAGE_ENCRYPTION_KEY ?? assert.fail("no key")
+      const listen = (more: Record<string, string>) => Service.listen({ folder: home, env: { ...env, ...more } })
+
+      const first = yield* listen({})
+      for (const [resource, body] of Object.entries({
+        signers: signer,
+        notifications: notification,
+        relayers: evmRelayer
+      })) {
+        const created = yield* first.call(`/api/v1/${resource}`, { body })
+        assert.strictEqual(created.status, 201, created.text)
+      }
+      yield* Service.stop(first)
+
+      const refusal = Effect.fnUntraced(function* (more: Record<string, string>) {
+        const { code, stderr, stdout } = yield* Service.run({ folder: home, env: { ...env, ...more } })
+        assert.strictEqual(code, 1, stderr + stdout)
+        assert.match(stderr, /^effect-relayer: [^\n]+\n$/)
+        for (const key of [oldKey, newKey]) assert.notInclude(stderr + stdout, key)
+        return stderr
+      })
+      const another = "the database was written with another STORAGE_ENCRYPTION_KEY"
+      assert.include(yield* refusal({ STORAGE_ENCRYPTION_KEY: newKey }), another)
+
+      const changed = { STORAGE_ENCRYPTION_KEY: newKey, STORAGE_DECRYPTION_KEYS: oldKey }
+      const second = yield* listen(changed)
+      const kept = yield* second.call(`/api/v1/relayers/${evmRelayer.id}`)
+      assert.strictEqual(kept.status, 200, kept.text)
+      assert.strictEqual((yield* second.call("/api/v1/signers", { body: { id: "new", type: "plain" } })).status, 201)
+      yield* Service.stop(second)
+
+      const dropped = yield* refusal({ STORAGE_ENCRYPTION_KEY: newKey })
+      assert.match(dropped, /still holds secrets under a master key that is not given .*STORAGE_DECRYPTION_KEYS/)
+      assert.match(yield* refusal({}), /still holds secrets under a master key that is not given/)
+      // Nothing that was refused has left a mark: these keys are all that it takes.
+      yield* Service.stop(yield* listen(changed))
+    })
+  )
+
+  it.effect("and STORAGE_DECRYPTION_KEYS are 32 bytes each, and never told", () =>
+    Effect.gen(function* () {
+      const [one = "", other = ""] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString("base64"))
+      const settings = yield* Settings.decode({ STORAGE_DECRYPTION_KEYS: `${one}, ${other}\n` })
+      assert.deepStrictEqual(Settings.decryptionKeys(settings).map(Redacted.value), [one, other])
+      assert.deepStrictEqual(Settings.decryptionKeys(yield* Settings.decode({ STORAGE_DECRYPTION_KEYS: "" })), [])
+      for (const text of [`${one},`, `${one} ${other}`, `${one},AAAA`]) {
+        const error = yield* Effect.flip(Settings.decode({ STORAGE_DECRYPTION_KEYS: text }))
+        assert.match(error.message, /^ {2}STORAGE_DECRYPTION_KEYS: .*32 bytes as base64/m)
+        assert.notInclude(error.message, one)
+      }
+    })
+  )
+})
+
+const startFrom = Effect.fnUntraced(function* (dataDir: string) {
+  const kept = yield* Keys.storageEncryptionKey(dataDir)
+  const keys = {
+    current: Settings.masterKeyBytes(kept.key),
+    others: kept.earlier.map(Settings.masterKeyBytes)
+  }
+  return { kept, keys, store: Keys.store(kept) }
+})
+
+/** Runs `self` in a service that has its master keys from the file; `change` is what befalls the store. */
+const withFile =
+  (dataDir: string, change: (store: Store, file: string) => Store = (store) => store) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(startFrom(dataDir), ({ kept, keys, store }) => withStart(keys, change(store, kept.file))(self))
+
+/** As if the process were killed: what it was about to do is not done. */
+const killed = Effect.die(new Error("killed"))
+
+/** The file is written twice: with the new key and those of before, and with the new key alone. */
+const kills = {
+  "before the file is written": { write: 1, at: "before" },
+  "while the file is written": { write: 1, at: "within" },
+  "when the file holds the new key, which nothing uses": { write: 1, at: "after" },
+  "when only the file holds the key of before": { write: 2, at: "before" },
+  "while the file is written again": { write: 2, at: "within" },
+  "at the very end": { write: 2, at: "after" }
+} as const
+
+const killAt =
+  ({ write, at }: (typeof kills)[keyof typeof kills]) =>
+  (store: Store, file: string): Store => {
+    let writes = 0
+    return {
+      keep: (keys) =>
+        Effect.gen(function* () {
+          if (++writes === write && at === "before") return yield* killed
+          if (writes === write && at === "within") {
+            yield* Effect.promise(() => fs.writeFile(`${file}.next`, newKey.slice(0, 10)))
+            return yield* killed
+          }
+          yield* store.keep(keys)
+          if (writes === write) return yield* killed
+        })
+    }
+  }
+
+const secrets = { a: "secret of a", b: "secret of b" }
+
+/** The file holds one key, nothing is beside it, and everything is under that key. */
+const assertDone = Effect.fnUntraced(function* (dataDir: string) {
+  const { kept, keys } = yield* startFrom(dataDir)
+  assert.isEmpty(kept.earlier)
+  assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), [path.basename(kept.file)])
+  assert.strictEqual((yield* Effect.promise(() => fs.stat(kept.file))).mode & 0o777, 0o600)
+  assert.deepStrictEqual(yield* markedKeys, [keyIdOf(keys.current)])
+  return yield* withFile(dataDir)(openSigners)
+})
+
+describe("a master key that is kept in a file", () => {
+  it.effect("is replaced by a new one, with no restart", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* folder
+      const before = yield* startFrom(dataDir)
+      yield* Effect.gen(function* () {
+        yield* addSigners("a")
+        const { key_id, rewrapped } = yield* rotate
+        assert.strictEqual(rewrapped, 1)
+        assert.notStrictEqual(key_id, keyIdOf(before.keys.current))
+        assert.deepStrictEqual((yield* startFrom(dataDir)).keys.others, [])
+        yield* addSigners("b")
+        assert.deepStrictEqual(yield* openSigners, secrets)
+      }).pipe(withFile(dataDir))
+      assert.deepStrictEqual(yield* assertDone(dataDir), secrets)
+      assert.strictEqual((yield* Effect.flip(withStart(before.keys)(Effect.void)))._tag, "WrongMasterKey")
+    }).pipe(tested)
+  )
+
+  for (const [when, kill] of Object.entries(kills)) {
+    it.effect(`opens everything after a kill ${when}, and the next rotation goes to its end`, () =>
+      Effect.gen(function* () {
+        const dataDir = yield* folder
+        yield* withFile(dataDir)(addSigners("a"))
+        const exit = yield* Effect.exit(withFile(dataDir, killAt(kill))(rotate))
+        assert.isTrue(Exit.isFailure(exit))
+        const held = (yield* startFrom(dataDir)).kept.earlier.length
+        const holdsBoth = (kill.write === 1 && kill.at === "after") || (kill.write === 2 && kill.at !== "after")
+        assert.strictEqual(held, holdsBoth ? 1 : 0)
+
+        yield* Effect.gen(function* () {
+          assert.deepStrictEqual(yield* openSigners, { a: "secret of a" })
+          yield* addSigners("b")
+        }).pipe(withFile(dataDir))
+        assert.strictEqual((yield* withFile(dataDir)(rotate)).rewrapped, 2)
+        assert.deepStrictEqual(yield* assertDone(dataDir), secrets)
+      }).pipe(tested)
+    )
+
+    it.effect(`goes on to serve after a rotation that failed ${when}, and can be rotated again`, () =>
+      Effect.gen(function* () {
+        const dataDir = yield* folder
+        yield* Effect.gen(function* () {
+          yield* addSigners("a")
+          assert.isTrue(Exit.isFailure(yield* Effect.exit(rotate)))
+          yield* addSigners("b")
+          assert.deepStrictEqual(yield* openSigners, secrets)
+          assert.strictEqual((yield* rotate).rewrapped, 2)
+          assert.deepStrictEqual(yield* openSigners, secrets)
+        }).pipe(withFile(dataDir, killAt(kill)))
+        assert.deepStrictEqual(yield* assertDone(dataDir), secrets)
+      }).pipe(tested)
+    )
+  }
+
+  it.live("opens everything after a kill while secrets are re-wrapped", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* folder
+      const sql = yield* SqlClient.SqlClient
+      yield* Effect.gen(function* () {
+        yield* addSigners("a", "b")
+        const sealed = yield* seal("secret of b", signerPlace("b"))
+        const rotation = yield* Effect.gen(function* () {
+          yield* sql`UPDATE signers SET key_sealed = ${sealed} WHERE id = 'b'`
+          const rotation = yield* Effect.forkScoped(rotate)
+          yield* until(
+            "one of two to be re-wrapped",
+            sql`SELECT DISTINCT substring(key_sealed FROM 1 FOR 5) FROM signers`.pipe(
+              Effect.orDie,
+              Effect.map((headers) => headers.length === 2 || undefined)
+            )
+          )
+          return rotation
+        }).pipe(sql.withTransaction)
+        yield* Fiber.interrupt(rotation)
+      }).pipe(withFile(dataDir))
+      assert.lengthOf((yield* startFrom(dataDir)).keys.others, 1)
+      assert.lengthOf(yield* markedKeys, 2)
+      assert.deepStrictEqual(yield* withFile(dataDir)(openSigners), secrets)
+      yield* withFile(dataDir)(rotate)
+      assert.deepStrictEqual(yield* assertDone(dataDir), secrets)
+    }).pipe(Effect.scoped, tested)
+  )
+})

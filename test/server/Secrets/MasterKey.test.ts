@@ -1,0 +1,155 @@
+// Starts with master keys that fit the database, and with such that do not.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import { SqlClient } from "effect/sql"
+import { migrations } from "../../../src/sql/migrations/index.ts"
+import {
+  addSigners,
+  insertSigner,
+  keys,
+  markedKeys,
+  openSigners,
+  rotate,
+  sealV1,
+  signerPlace,
+  tested,
+  withStart
+} from "./Start.ts"
+
+const start = (current: number, ...others: ReadonlyArray<number>) => withStart(keys(current, ...others))(Effect.void)
+
+/** What a start that is refused says; it leaves the table as it was. */
+const refusal = Effect.fnUntraced(function* (current: number, ...others: ReadonlyArray<number>) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = sql`SELECT key_id, sealed FROM master_key ORDER BY key_id`
+  const before = yield* rows
+  const error = yield* Effect.flip(start(current, ...others))
+  assert.strictEqual(error._tag, "WrongMasterKey")
+  assert.notInclude(error.message, "\n")
+  assert.deepStrictEqual(yield* rows, before)
+  return error.message
+})
+
+const another = "the database was written with another STORAGE_ENCRYPTION_KEY"
+const missing = (keyId: string) => `still holds secrets under a master key that is not given (key id ${keyId})`
+
+const [idOf1, idOf2] = ["72cd6e84", "75877bb4"]
+
+describe("a start", () => {
+  it.effect("marks its key, once", () =>
+    Effect.gen(function* () {
+      yield* start(1)
+      const sql = yield* SqlClient.SqlClient
+      const rows = sql`SELECT key_id, sealed FROM master_key`
+      const before = yield* rows
+      assert.deepStrictEqual(
+        before.map(({ key_id }) => key_id),
+        [idOf1]
+      )
+      yield* start(1)
+      yield* start(1, 2)
+      assert.deepStrictEqual(yield* rows, before)
+    }).pipe(tested)
+  )
+
+  it.effect("with another key is refused, and says what to set", () =>
+    Effect.gen(function* () {
+      yield* withStart(keys(1))(addSigners("a"))
+      for (const others of [[], [3]]) {
+        const message = yield* refusal(2, ...others)
+        assert.include(message, another)
+        assert.include(message, "STORAGE_DECRYPTION_KEYS")
+      }
+      assert.deepStrictEqual(yield* withStart(keys(1))(openSigners), { a: "secret of a" })
+    }).pipe(tested)
+  )
+
+  it.effect("with a new key reads what was sealed before, as long as the key of before is given", () =>
+    Effect.gen(function* () {
+      yield* withStart(keys(1))(addSigners("a"))
+      const opened = yield* withStart(keys(2, 1))(Effect.andThen(addSigners("b"), openSigners))
+      assert.deepStrictEqual(opened, { a: "secret of a", b: "secret of b" })
+      assert.deepStrictEqual(yield* markedKeys, [1, 2])
+
+      for (const others of [[], [3]]) {
+        const message = yield* refusal(2, ...others)
+        assert.include(message, missing(idOf1))
+        assert.include(message, "STORAGE_DECRYPTION_KEYS")
+        assert.include(message, "rotate-key")
+      }
+      assert.include(yield* refusal(1), missing(idOf2))
+      assert.include(yield* refusal(3, 1), missing(idOf2))
+      assert.include(yield* refusal(3), another)
+    }).pipe(tested)
+  )
+
+  it.effect("goes without the key of before when everything has been re-wrapped, and not without the new one", () =>
+    Effect.gen(function* () {
+      yield* withStart(keys(1))(addSigners("a"))
+      yield* withStart(keys(2, 1))(rotate)
+      assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), { a: "secret of a" })
+      assert.include(yield* refusal(1), another)
+      // Back again.
+      yield* start(1, 2)
+      assert.deepStrictEqual(yield* markedKeys, [1, 2])
+    }).pipe(tested)
+  )
+
+  it.effect("is refused where a mark names a known key that did not make it", () =>
+    Effect.gen(function* () {
+      yield* start(1)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`UPDATE master_key SET sealed = set_byte(sealed, 70, get_byte(sealed, 70) # 1)`
+      assert.include(yield* refusal(1), another)
+    }).pipe(tested)
+  )
+
+  it.effect("of several at once, with different keys, on an empty database: those of one key", () =>
+    Effect.gen(function* () {
+      const exits = yield* Effect.forEach([1, 2, 3, 1, 2, 3], (byte) => Effect.exit(start(byte)), {
+        concurrency: "unbounded"
+      })
+      const [marked, ...rest] = yield* markedKeys
+      assert.isEmpty(rest)
+      assert.deepStrictEqual(
+        exits.map(Exit.isSuccess),
+        [1, 2, 3, 1, 2, 3].map((byte) => byte === marked)
+      )
+    }).pipe(tested)
+  )
+
+  it.effect("on a database of the first version finds its mark and its secrets", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DROP SCHEMA public CASCADE`
+      yield* sql`CREATE SCHEMA public`
+      const { "0001_resources": first, ...later } = migrations
+      yield* first
+      const mark = sealV1("effect-relayer", { table: "master_key", id: "true", column: "sealed" })
+      yield* sql`INSERT INTO master_key (sealed) VALUES (${mark})`
+      yield* sql`
+        INSERT INTO signers (id, type, key_sealed, evm_address, solana_address, stellar_address)
+        VALUES ('a', 'plain', ${sealV1("secret of a", signerPlace("a"))}, '', '', '')`
+      for (const migration of Object.values(later)) yield* migration
+
+      assert.deepStrictEqual(yield* markedKeys, [1])
+      assert.include(yield* refusal(2), another)
+      assert.deepStrictEqual(yield* withStart(keys(1))(openSigners), { a: "secret of a" })
+      assert.deepStrictEqual(yield* withStart(keys(2, 1))(rotate), { key_id: idOf2, rewrapped: 1 })
+      assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), { a: "secret of a" })
+    }).pipe(tested)
+  )
+
+  it.effect("is what a key needs to seal: until it has a mark, the database takes nothing of it", () =>
+    Effect.gen(function* () {
+      yield* start(1)
+      const exit = yield* Effect.exit(insertSigner("a", sealV1("secret", signerPlace("a"), 2)))
+      assert.include(JSON.stringify(exit), "signers_key_sealed_key_id_fkey")
+      yield* start(2, 1)
+      yield* insertSigner("a", sealV1("secret", signerPlace("a"), 2))
+      const sql = yield* SqlClient.SqlClient
+      const removed = yield* Effect.exit(sql`DELETE FROM master_key`)
+      assert.include(JSON.stringify(removed), "signers_key_sealed_key_id_fkey")
+    }).pipe(tested)
+  )
+})
