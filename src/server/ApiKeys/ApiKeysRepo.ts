@@ -1,0 +1,96 @@
+// The table `api_keys`.
+import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
+import { SqlSchema } from "effect/sql"
+import { ApiKey, ApiKeyId } from "../../domain/ApiKey.ts"
+import type { Page, PageRequest } from "../../domain/Page.ts"
+import { withoutNulls } from "../../sql/Row.ts"
+import { client, query } from "../../sql/Query.ts"
+import { selectPage } from "../../sql/SelectPage.ts"
+
+const Row = withoutNulls(ApiKey)
+
+export class ApiKeysRepo extends Context.Service<
+  ApiKeysRepo,
+  {
+    insert(key: ApiKey, hash: Uint8Array): Effect.Effect<void>
+    find(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
+    /** Holds the row until the transaction ends. */
+    findForUpdate(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
+    /** By a hash that is good `at` this moment: of the key, or of the one before while it lives on. */
+    findByHash(hash: Uint8Array, at: DateTime.Utc): Effect.Effect<Option.Option<ApiKey>>
+    page(request: PageRequest): Effect.Effect<Page<ApiKey>>
+    delete(id: ApiKeyId): Effect.Effect<void>
+    /** The present key becomes the previous one. */
+    rotate(id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc): Effect.Effect<void>
+    touch(id: ApiKeyId, at: DateTime.Utc, from: string | undefined): Effect.Effect<void>
+  }
+>()("effect-relayer/server/ApiKeys/ApiKeysRepo") {
+  static readonly layer = Layer.effect(
+    ApiKeysRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
+      const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
+        ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from`
+
+      const insert = (key: ApiKey, hash: Uint8Array) =>
+        sql`INSERT INTO api_keys ${sql.insert({
+          id: key.id,
+          name: key.name,
+          hash,
+          scopes: key.scopes,
+          relayer_ids: key.relayer_ids ?? null,
+          expires_at: key.expires_at === undefined ? null : DateTime.toDate(key.expires_at),
+          created_at: DateTime.toDate(key.created_at)
+        })}`.pipe(Effect.asVoid, query("ApiKeysRepo.insert"))
+
+      const findRow = SqlSchema.findOneOption({
+        Request: ApiKeyId,
+        Result: Row,
+        execute: (id) => sql`SELECT ${columns} FROM api_keys t WHERE t.id = ${id}`
+      })
+      const find = (id: ApiKeyId) => findRow(id).pipe(query("ApiKeysRepo.find"))
+
+      const findRowForUpdate = SqlSchema.findOneOption({
+        Request: ApiKeyId,
+        Result: Row,
+        execute: (id) => sql`SELECT ${columns} FROM api_keys t WHERE t.id = ${id} FOR UPDATE`
+      })
+      const findForUpdate = (id: ApiKeyId) => findRowForUpdate(id).pipe(query("ApiKeysRepo.findForUpdate"))
+
+      const findRowByHash = SqlSchema.findOneOption({
+        Request: Schema.Struct({ hash: Schema.Uint8Array, at: Schema.Date }),
+        Result: Row,
+        execute: ({ hash, at }) => sql`
+          SELECT ${columns} FROM api_keys t
+          WHERE (t.hash = ${hash} OR (t.previous_hash = ${hash} AND t.previous_expires_at > ${at}))
+            AND (t.expires_at IS NULL OR t.expires_at > ${at})`
+      })
+      const findByHash = (hash: Uint8Array, moment: DateTime.Utc) =>
+        findRowByHash({ hash, at: DateTime.toDate(moment) }).pipe(query("ApiKeysRepo.findByHash"))
+
+      const selectRows = selectPage(sql, { table: "api_keys", columns, Row })
+      const page = (request: PageRequest) =>
+        selectRows(request).pipe(
+          Effect.map(({ items, total }) => ({ items, total, request })),
+          query("ApiKeysRepo.page")
+        )
+
+      const deleteRow = (id: ApiKeyId) =>
+        sql`DELETE FROM api_keys WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))
+
+      const rotate = (id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc) =>
+        sql`
+          UPDATE api_keys SET previous_hash = hash, previous_expires_at = ${DateTime.toDate(previousExpiresAt)}, hash = ${hash}
+          WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.rotate"))
+
+      const touch = (id: ApiKeyId, moment: DateTime.Utc, from: string | undefined) =>
+        sql`
+          UPDATE api_keys SET last_used_at = ${DateTime.toDate(moment)}, last_used_from = ${from ?? null}
+          WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.touch"))
+
+      return ApiKeysRepo.of({ insert, find, findForUpdate, findByHash, page, delete: deleteRow, rotate, touch })
+    })
+  )
+}

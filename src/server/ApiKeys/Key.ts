@@ -1,0 +1,23 @@
+// API keys as text.
+import { Redacted } from "effect"
+import { createHash, randomBytes } from "node:crypto"
+
+/** Keys are long and random, so one round of SHA-256 hides them; nothing keeps a key itself. */
+export const hashKey = (key: Redacted.Redacted): Uint8Array => createHash("sha256").update(Redacted.value(key)).digest()
+
+/** What secret scanners find keys by. */
+const prefix = "er_key_"
+
+const checksum = (secret: string) => createHash("sha256").update(prefix).update(secret).digest("base64url").slice(0, 6)
+
+/** 256 random bits, and a checksum by which a mistyped or made-up key is told without the database. */
+export const makeKey = (): Redacted.Redacted => {
+  const secret = randomBytes(32).toString("base64url")
+  return Redacted.make(`${prefix}${secret}${checksum(secret)}`)
+}
+
+export const isWellFormed = (key: Redacted.Redacted): boolean => {
+  const text = Redacted.value(key)
+  const secret = text.slice(prefix.length, -6)
+  return text.startsWith(prefix) && secret.length === 43 && text.endsWith(checksum(secret))
+}
