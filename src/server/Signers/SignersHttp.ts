@@ -13,7 +13,9 @@ export const SignersHttp = HttpApiBuilder.group(
     return handlers.handleAll({
       create: ({ payload }) => Respond.created(signers.create(payload)),
       list: ({ query }) => Respond.page(signers.list(query)),
-      get: ({ params }) => Respond.one(signers.get(params.signer_id))
+      get: ({ params }) => Respond.one(signers.get(params.signer_id)),
+      delete: ({ params }) => Respond.done(signers.delete(params.signer_id), "Signer deleted successfully"),
+      verify: ({ params }) => Respond.one(signers.verify(params.signer_id))
     })
   })
 )

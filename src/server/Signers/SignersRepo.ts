@@ -2,31 +2,32 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlSchema } from "effect/sql"
 import type { Page, PageRequest } from "../../domain/Page.ts"
-import { SignerId, SignerIdTaken } from "../../domain/Signer.ts"
-import type { Signer } from "../../domain/Signer.ts"
-import { client, onConflict, query } from "../../sql/Query.ts"
+import { Signer, SignerId, SignerIdTaken } from "../../domain/Signer.ts"
+import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 
-const Row = Schema.Struct({
-  id: SignerId,
-  type: Schema.Literal("plain"),
-  evm_address: Schema.String,
-  solana_address: Schema.String,
-  stellar_address: Schema.String
-})
+const decode = Schema.decodeUnknownEffect(Signer)
 
-const fromRow = (row: typeof Row.Type): Signer => ({
-  id: row.id,
-  type: row.type,
-  config: {},
-  addresses: { evm: row.evm_address, solana: row.solana_address, stellar: row.stellar_address }
-})
+/** A signer and its secret, in the column that it lies in. */
+export interface SealedSigner {
+  readonly signer: Signer
+  readonly sealed: Uint8Array
+}
+
+/** A relayer holds the signer. */
+export class ReferencedByRelayer extends Schema.TaggedError<ReferencedByRelayer>()("ReferencedByRelayer", {}) {}
 
 export class SignersRepo extends Context.Service<
   SignersRepo,
   {
-    insert(signer: Signer, keySealed: Uint8Array): Effect.Effect<void, SignerIdTaken>
+    /** `column`: the one that the sealed secret goes to; absent: `key`. */
+    insert(signer: Signer, sealed: Uint8Array, column?: "key" | "config"): Effect.Effect<void, SignerIdTaken>
     find(id: SignerId): Effect.Effect<Option.Option<Signer>>
+    findSealed(id: SignerId): Effect.Effect<Option.Option<SealedSigner>>
+    /** What was there. */
+    delete(id: SignerId): Effect.Effect<Option.Option<Signer>, ReferencedByRelayer>
+    /** Ids of relayers that it serves, at most `limit`. */
+    users(id: SignerId, limit: number): Effect.Effect<ReadonlyArray<string>>
     page(request: PageRequest): Effect.Effect<Page<Signer>>
   }
 >()("effect-relayer/server/Signers/SignersRepo") {
@@ -34,16 +35,18 @@ export class SignersRepo extends Context.Service<
     SignersRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const columns = sql`t.id, t.type, t.evm_address, t.solana_address, t.stellar_address`
+      const columns = sql`t.id, t.type, t.config, jsonb_strip_nulls(jsonb_build_object(
+        'evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address)) AS addresses`
 
-      const insert = (signer: Signer, keySealed: Uint8Array) =>
+      const insert = (signer: Signer, sealed: Uint8Array, column: "key" | "config" = "key") =>
         sql`INSERT INTO signers ${sql.insert({
           id: signer.id,
           type: signer.type,
-          key_sealed: keySealed,
-          evm_address: signer.addresses.evm,
-          solana_address: signer.addresses.solana,
-          stellar_address: signer.addresses.stellar
+          config: sql`${JSON.stringify(signer.config)}::text::jsonb`,
+          [`${column}_sealed`]: sealed,
+          ...Object.fromEntries(
+            Object.entries(signer.addresses).map(([networkType, address]) => [`${networkType}_address`, address])
+          )
         })}`.pipe(
           onConflict("signers_pkey", () => new SignerIdTaken({})),
           Effect.asVoid,
@@ -52,21 +55,46 @@ export class SignersRepo extends Context.Service<
 
       const findRow = SqlSchema.findOneOption({
         Request: SignerId,
-        Result: Row,
+        Result: Signer,
         execute: (id) => sql`SELECT ${columns} FROM signers t WHERE t.id = ${id}`
       })
 
-      const find = (id: SignerId) => findRow(id).pipe(Effect.map(Option.map(fromRow)), query("SignersRepo.find"))
+      const find = (id: SignerId) => findRow(id).pipe(query("SignersRepo.find"))
 
-      const selectRows = selectPage(sql, { table: "signers", columns, Row })
+      const findSealed = (id: SignerId) =>
+        Effect.gen(function* () {
+          const [row] = yield* sql<{ sealed: Uint8Array }>`
+            SELECT ${columns}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ${id}`
+          return row === undefined ? Option.none() : Option.some({ signer: yield* decode(row), sealed: row.sealed })
+        }).pipe(query("SignersRepo.findSealed"))
+
+      const deleteRow = SqlSchema.findOneOption({
+        Request: SignerId,
+        Result: Signer,
+        execute: (id) => sql`DELETE FROM signers t WHERE t.id = ${id} RETURNING ${columns}`
+      })
+
+      const remove = (id: SignerId) =>
+        deleteRow(id).pipe(
+          onForeignKey("relayers_signer_id_fkey", () => new ReferencedByRelayer({})),
+          query("SignersRepo.delete")
+        )
+
+      const users = (id: SignerId, limit: number) =>
+        sql<{ id: string }>`SELECT id FROM relayers WHERE signer_id = ${id} ORDER BY seq LIMIT ${limit}`.pipe(
+          Effect.map((rows) => rows.map((row) => row.id)),
+          query("SignersRepo.users")
+        )
+
+      const selectRows = selectPage(sql, { table: "signers", columns, Row: Signer })
 
       const page = (request: PageRequest) =>
-        selectRows(request.perPage, request.offset).pipe(
-          Effect.map(({ items, total }) => ({ items: items.map(fromRow), total, request })),
+        selectRows(request).pipe(
+          Effect.map(({ items, total }) => ({ items, total, request })),
           query("SignersRepo.page")
         )
 
-      return SignersRepo.of({ insert, find, page })
+      return SignersRepo.of({ insert, find, findSealed, delete: remove, users, page })
     })
   )
 }
