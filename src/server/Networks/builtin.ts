@@ -1,5 +1,6 @@
 // The networks that come with the service. Chain ids, symbols and block times follow the chains' own documents; RPC URLs
-// are the public ones, good for a first look and too slow for production: relayers bring their own in `custom_rpc_urls`.
+// are the public ones, good for a first look and too slow for production: teams override them, and relayers bring their own
+// in `custom_rpc_urls`. None is ever taken away: relayers are on it, and networks of teams are from it.
 import { NetworkName, networkId } from "../../domain/Network.ts"
 import type { EvmNetwork, Network, NetworkType, SolanaNetwork, StellarNetwork } from "../../domain/Network.ts"
 
@@ -15,6 +16,7 @@ interface Common {
 const common = (type: NetworkType, { name, rpc, explorer, blockMs, testnet, tags }: Common) => ({
   id: networkId(type, NetworkName.make(name)),
   name: NetworkName.make(name),
+  source: "builtin" as const,
   rpc_urls: rpc.map((url) => ({ url, weight: 100 })),
   ...(explorer === undefined ? {} : { explorer_urls: [explorer] }),
   average_blocktime_ms: blockMs,

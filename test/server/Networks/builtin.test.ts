@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { builtin } from "../../src/server/Networks/builtin.ts"
+import { builtin } from "../../../src/server/Networks/builtin.ts"
 import * as chains from "viem/chains"
 
 describe("the built-in networks", () => {
