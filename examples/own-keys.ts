@@ -1,5 +1,5 @@
 // Replaces our API keys by the host's own: two teams, one of which may only read. Services compose by Layer: whatever asks
-// for `ApiKeys` gets the host's.
+// for `Authentication` gets the host's.
 // Yours imports from "effect-relayer" what comes from "../src/index.ts" here, and from "effect-relayer/domain/Caller"
 // what comes from "../src/domain/Caller.ts".
 //
@@ -11,7 +11,7 @@ import { HttpRouter } from "effect/http"
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
 import { Forbidden, Unauthorized } from "../src/domain/Caller.ts"
-import { ApiKeys, RateLimits, Server, Services, Sql } from "../src/index.ts"
+import { Authentication, RateLimits, Server, Services, Sql } from "../src/index.ts"
 
 interface Team {
   /** Requests are counted per id. */
@@ -30,8 +30,8 @@ const teams = new Map<string, Team>([
 const reading = new Set(["get", "list"])
 
 const keys = Layer.succeed(
-  ApiKeys,
-  ApiKeys.of({
+  Authentication,
+  Authentication.of({
     authenticate: (token, use) => {
       const team = teams.get(hash(Redacted.value(token)))
       if (team === undefined) return Effect.fail(new Unauthorized({}))
@@ -45,7 +45,7 @@ const keys = Layer.succeed(
 export const layer = (masterKey: Services.Options["masterKey"], port: number) =>
   HttpRouter.serve(Server.layer(), { routerConfig: Server.routerConfig, disableLogger: true }).pipe(
     Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
-    Layer.provide(Services.layerNoKeys({ masterKey })),
+    Layer.provide(Services.layerNoAuthentication({ masterKey })),
     Layer.provide([keys, RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])
   )
 

@@ -13,7 +13,7 @@ export const program = Effect.gen(function* () {
   const relayers = yield* Relayers
 
   const signer = yield* signers.create({ type: "plain" })
-  const relayer = yield* relayers.create({
+  const { value: relayer } = yield* relayers.create({
     name: "Payouts",
     network: NetworkName.make("sepolia"),
     network_type: "evm",
@@ -29,7 +29,7 @@ export const program = Effect.gen(function* () {
 })
 
 if (import.meta.main) {
-  const services = Services.layerNoKeys({ masterKey: Redacted.make(new Uint8Array(32).fill(1)) })
+  const services = Services.layerNoAuthentication({ masterKey: Redacted.make(new Uint8Array(32).fill(1)) })
   const database = Sql.layer({ _tag: "Embedded", dataDir: "./data/examples/without-http" })
   program.pipe(Effect.provide(Layer.provide(services, database)), NodeRuntime.runMain)
 }

@@ -1,28 +1,39 @@
 // The whole contract.
 import { HttpApi, OpenApi } from "effect/http-api"
+import { ApiKeysApi } from "./ApiKeysApi.ts"
+import { AuditApi } from "./AuditApi.ts"
+import { MasterKeyApi } from "./MasterKeyApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
 import { NetworksApi } from "./NetworksApi.ts"
 import { NotificationsApi } from "./NotificationsApi.ts"
 import * as Document from "./Document.ts"
 import { RelayersApi } from "./RelayersApi.ts"
+import { scopesOf } from "./Scopes.ts"
 import { SignersApi } from "./SignersApi.ts"
 import { SystemApi } from "./SystemApi.ts"
 
-export class Api extends HttpApi.make("effect-relayer")
+const endpoints = HttpApi.make("effect-relayer")
   .add(RelayersApi)
   .add(SignersApi)
   .add(NotificationsApi)
   .add(NetworksApi)
+  .add(ApiKeysApi)
+  .add(AuditApi)
+  .add(MasterKeyApi)
   .add(SystemApi)
   .add(MetricsApi)
+
+const scopes = scopesOf(endpoints)
+
+export class Api extends endpoints
   .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
-  .annotate(HttpApi.QueryParseOptions, { errors: "all" })
+  .annotate(HttpApi.QueryParseOptions, { errors: "all", onExcessProperty: "error" })
   .annotateMerge(
     OpenApi.annotations({
       title: "effect-relayer",
       version: "0.1.0",
       license: { name: "Apache-2.0" },
       description: Document.description,
-      transform: Document.transform
+      transform: (document) => Document.transform(document, scopes)
     })
   ) {}

@@ -6,6 +6,7 @@ export const description = `Manages blockchain relayers: account-like workers bo
 
 Every answer is an envelope: \`{success: true, data, pagination?, metadata?}\` or \`{data: null, message, success: false}\`, where a 400 adds
 \`error\`, a text that names every offending field. Creates answer 201 with \`Location\`. Every answer carries \`x-request-id\`.
+A \`POST\` with an \`Idempotency-Key\` takes effect once: sent again within 24 hours, it gets the answer that it got before.
 Send \`X-Relayer-Debug: true\` to get the log lines and spans of a request in \`metadata\`.
 Chain amounts are integers of up to 128 bits: they are returned as JSON numbers, digit for digit, and accepted as numbers or decimal strings.`
 
@@ -31,7 +32,7 @@ const unwrapText =
   }
 
 /** Amounts are `bigint` inside, which JSON Schema does not know; their format tells them. */
-const amounts = (node: Node): unknown =>
+const amounts = (node: Node): Node =>
   node.format === "uint64" || node.format === "uint128" ? { type: "integer", minimum: 0, ...node } : node
 
 /** `X_1` where it equals `X`: the generator numbers a schema that it meets in two bodies. */
@@ -84,20 +85,22 @@ const descriptions: Record<string, string> = {
   "201": "Created; `Location` names it.",
   "400": "Something in the request does not fit; `error` names every offending field.",
   "401": "The API key is missing, malformed or unknown.",
-  "403": "The API key does not allow this.",
+  "403": "The API key is not granted the scope that this needs, or not this relayer.",
   "404": "There is no such thing.",
-  "409": "The id is taken.",
+  "409": "The id is taken, the resource is in use, or the first request with this idempotency key is still running.",
+  "412": "The resource is none of the versions that `If-Match` names.",
   "413": "The body is larger than the limit.",
   "415": "The body is not `application/json`.",
+  "422": "The idempotency key was used for another request.",
   "429": "The token bucket of the API key is empty; `Retry-After` says for how long.",
   "500": "A fault of the service, logged under the `x-request-id` of the answer.",
   "503":
     "The database is away, the request took too long, or the process is about to stop; try again after `Retry-After`."
 }
 
-const header = (description: string, example: string) => ({
+const header = (description: string, example: string, required = true) => ({
   description,
-  required: true,
+  required,
   schema: { type: "string" },
   example
 })
@@ -113,38 +116,84 @@ const rateLimit = {
 
 const location = { location: header("Path of what was created.", "/api/v1/relayers/payouts") }
 
-/** Headers that the middleware sets, by status. */
-const headers: Record<string, Node> = { "200": rateLimit, "201": { ...rateLimit, ...location }, "429": rateLimit }
+const entityTag = { etag: header("Version of the relayer, for `If-Match`.", '"3"') }
 
-const debugParameter = {
-  name: "X-Relayer-Debug",
-  in: "header",
-  required: false,
-  description: "`true` fills `metadata` with the log lines and spans of this request.",
-  schema: { type: "string", enum: ["true"] }
+const link = {
+  link: header("The next page, if there is one.", '</api/v1/relayers?cursor=…>; rel="next"', false)
 }
 
+const replayed = {
+  "idempotency-replayed": header("`true` where this answer was given before.", "true", false)
+}
+
+const parameter = (name: string, description: string, schema: Node) => ({
+  name,
+  in: "header",
+  required: false,
+  description,
+  schema
+})
+
+const debugParameter = parameter(
+  "X-Relayer-Debug",
+  "`true` fills `metadata` with the log lines and spans of this request.",
+  { type: "string", enum: ["true"] }
+)
+
+const idempotencyParameter = parameter(
+  "Idempotency-Key",
+  "Sent again with the same key and body, the request takes effect once, and gets the same answer for 24 hours.",
+  { type: "string", minLength: 1, maxLength: 255 }
+)
+
 interface Operation {
-  readonly security: ReadonlyArray<unknown>
+  readonly operationId: string
+  security: ReadonlyArray<unknown>
   readonly parameters: Array<unknown>
   readonly responses: { readonly [status: string]: Node }
 }
 
-const withMiddleware = (document: Node): Node => {
+const versionedOperations = new Set(["relayers.create", "relayers.get", "relayers.update"])
+const linkedOperations = new Set(["relayers.list", "audit.list"])
+
+/** Headers that are set beside what the contract encodes. */
+const headersOf = (method: string, { operationId }: Operation, status: string): Node => {
+  const isSuccess = status.startsWith("2")
+  return {
+    ...(isSuccess || status === "429" ? rateLimit : {}),
+    ...(status === "201" ? location : {}),
+    ...(isSuccess && versionedOperations.has(operationId) ? entityTag : {}),
+    ...(isSuccess && linkedOperations.has(operationId) ? link : {}),
+    ...(isSuccess && method === "post" ? replayed : {})
+  }
+}
+
+const withMiddleware = (document: Node, scopes: ReadonlyMap<string, string>): Node => {
   const paths = document.paths as { [path: string]: { [method: string]: Operation } }
-  for (const { security, parameters, responses } of Object.values(paths).flatMap((item) => Object.values(item))) {
-    const isResource = security.length > 0
-    if (isResource) parameters.push(debugParameter)
-    for (const [status, response] of Object.entries(responses)) {
+  for (const [method, operation] of Object.values(paths).flatMap((item) => Object.entries(item))) {
+    const isResource = operation.security.length > 0
+    if (isResource) {
+      operation.security = [{ bearer: [scopes.get(operation.operationId)] }]
+      operation.parameters.push(debugParameter, ...(method === "post" ? [idempotencyParameter] : []))
+    }
+    for (const [status, response] of Object.entries(operation.responses)) {
       response.description = descriptions[status] ?? response.description
       response.headers = {
         ...requestId,
-        ...(isResource ? headers[status] : {}),
+        ...(isResource ? headersOf(method, operation, status) : {}),
         ...(response.headers as Node | undefined)
       }
     }
   }
   return document
+}
+
+/** What a patch may not name is not shown. */
+const withoutNever = (node: Node): Node => {
+  const { properties } = node
+  if (!isNode(properties)) return node
+  const shown = Object.entries(properties).filter(([, schema]) => !isNode(schema) || schema.not === undefined)
+  return { ...node, properties: Object.fromEntries(shown) }
 }
 
 /** Tools compare the scheme's name as OpenAPI writes it, in lower case. */
@@ -154,7 +203,8 @@ const withLowerCaseSchemes = (document: Node): Node => {
   return document
 }
 
-export const transform = (document: Node): Node => {
-  const described = map(withoutDuplicates(withoutTexts(document)), amounts) as Node
-  return withLowerCaseSchemes(withMiddleware(withExamples(described)))
+/** `scopes`: what each operation needs. */
+export const transform = (document: Node, scopes: ReadonlyMap<string, string>): Node => {
+  const described = map(withoutDuplicates(withoutTexts(document)), (node) => withoutNever(amounts(node))) as Node
+  return withLowerCaseSchemes(withMiddleware(withExamples(described), scopes))
 }

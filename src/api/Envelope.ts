@@ -34,7 +34,10 @@ export const of = <S extends Schema.Top>(data: S) =>
     })
   )
 
-/** A page of items, in creation order. */
+/** Some items of a list that is not counted. */
+export const listOf = <S extends Schema.Top>(item: S) => of(Schema.Array(item))
+
+/** A page of items, with the number of all. */
 export const pageOf = <S extends Schema.Top>(item: S) =>
   Json.body(
     Schema.Struct({

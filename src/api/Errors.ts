@@ -2,12 +2,16 @@
 // error with it, the typed client decodes the body back to the same class.
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
+import * as ApiKey from "../domain/ApiKey.ts"
 import * as Caller from "../domain/Caller.ts"
+import * as Idempotency from "../domain/Idempotency.ts"
+import * as MasterKey from "../domain/MasterKey.ts"
 import * as Network from "../domain/Network.ts"
 import * as Notification from "../domain/Notification.ts"
 import * as Relayer from "../domain/Relayer.ts"
 import * as Request from "../domain/Request.ts"
 import * as Signer from "../domain/Signer.ts"
+import * as Version from "../domain/Version.ts"
 
 const body = <Message extends string>(message: Message) => ({
   data: Schema.Null,
@@ -30,6 +34,35 @@ const failure = <E extends Schema.Top & Fieldless<E["Type"]>, const Message exte
       SchemaTransformation.transform({
         decode: (): E["Type"] => new error({}),
         encode: () => ({ data: null, message, success: false as const })
+      })
+    ),
+    HttpApiSchema.status(status)
+  )
+
+interface Explained<E> {
+  new (props: { readonly error: string }): E
+}
+
+/** A failure whose `error` text says more. */
+const explained = <
+  E extends Schema.Top & Explained<E["Type"]> & { readonly Type: { readonly error: string } },
+  const Message extends string
+>(
+  error: E,
+  status: number,
+  message: Message
+) =>
+  Schema.Struct({ ...body(message), error: Schema.String }).pipe(
+    Schema.decodeTo(
+      Schema.toType(error),
+      SchemaTransformation.transform({
+        decode: (failed): E["Type"] => new error({ error: failed.error }),
+        encode: (failed: E["Type"]) => ({
+          data: null,
+          message,
+          success: false as const,
+          error: failed.error
+        })
       })
     ),
     HttpApiSchema.status(status)
@@ -121,11 +154,13 @@ export const MethodNotAllowedError = Request.MethodNotAllowed.pipe(
 export const ForbiddenError = failure(Caller.Forbidden, 403, "Forbidden")
 
 export const NotFoundError = failure(Request.NotFound, 404, "Not Found")
+export const ApiKeyNotFoundError = failure(ApiKey.ApiKeyNotFound, 404, "API key not found")
 export const NetworkNotFoundError = failure(Network.NetworkNotFound, 404, "Network not found")
 export const NotificationNotFoundError = failure(Notification.NotificationNotFound, 404, "Notification not found")
 export const RelayerNotFoundError = failure(Relayer.RelayerNotFound, 404, "Relayer not found")
 export const SignerNotFoundError = failure(Signer.SignerNotFound, 404, "Signer not found")
 
+export const NetworkIdTakenError = failure(Network.NetworkIdTaken, 409, "Network with this ID already exists")
 export const NotificationIdTakenError = failure(
   Notification.NotificationIdTaken,
   409,
@@ -133,6 +168,25 @@ export const NotificationIdTakenError = failure(
 )
 export const RelayerIdTakenError = failure(Relayer.RelayerIdTaken, 409, "Relayer with this ID already exists")
 export const SignerIdTakenError = failure(Signer.SignerIdTaken, 409, "Signer with this ID already exists")
+
+export const NetworkInUseError = explained(Network.NetworkInUse, 409, "Network is in use")
+export const NotificationInUseError = explained(Notification.NotificationInUse, 409, "Notification is in use")
+export const SignerInUseError = explained(Signer.SignerInUse, 409, "Signer is in use")
+
+export const IdempotencyKeyBusyError = failure(
+  Idempotency.IdempotencyKeyBusy,
+  409,
+  "Request with this idempotency key is still running"
+)
+export const IdempotencyKeyReusedError = failure(
+  Idempotency.IdempotencyKeyReused,
+  422,
+  "Idempotency key reused with a different request"
+)
+
+export const RotationRunningError = failure(MasterKey.RotationRunning, 409, "Rotation of the master key is running")
+
+export const PreconditionFailedError = failure(Version.PreconditionFailed, 412, "Precondition Failed")
 
 export const PayloadTooLargeError = failure(Request.PayloadTooLarge, 413, "Payload Too Large")
 export const UnsupportedMediaTypeError = failure(Request.UnsupportedMediaType, 415, "Unsupported Media Type")

@@ -23,3 +23,21 @@ export const fromText = <S extends Schema.Constraint>(schema: S): Schema.fromJso
 /** A body of content type `application/json`. */
 export const body = <S extends Schema.Constraint>(schema: S) =>
   fromText(schema).pipe(HttpApiSchema.asText({ contentType: "application/json" }))
+
+/** A merge patch, under its own content type (RFC 7396, section 4) or plain `application/json`. */
+export const mergePatch = <S extends Schema.Constraint>(schema: S) =>
+  [body(schema), fromText(schema).pipe(HttpApiSchema.asText({ contentType: "application/merge-patch+json" }))] as const
+
+const emptyObject = Schema.String.pipe(
+  Schema.decodeTo(Schema.String, {
+    decode: SchemaGetter.transform((text: string) => (text === "" ? "{}" : text)),
+    encode: SchemaGetter.passthrough<string>()
+  })
+)
+
+/** A body that may be left out, where every field may be. */
+export const optionalBody = <S extends Schema.Constraint>(schema: S): ReturnType<typeof body<S>> =>
+  emptyObject.pipe(
+    Schema.decodeTo(schema, transformation as never),
+    HttpApiSchema.asText({ contentType: "application/json" })
+  ) as never

@@ -1,41 +1,80 @@
-// Relayers: create, list, read.
+// Relayers: their whole life.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { PageQuery } from "../domain/Page.ts"
-import { CreateRelayer, Relayer, RelayerId } from "../domain/Relayer.ts"
+import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "../domain/Relayer.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, Debug, DecodeErrors, RateLimit } from "./Middleware.ts"
+import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { RequiredScope } from "./Scopes.ts"
+
+const params = Schema.Struct({ relayer_id: RelayerId })
+
+/** The entity tags of which one has to be the relayer's, or `*`. */
+const condition = Schema.Struct({ "if-match": Schema.optionalKey(Schema.String) })
 
 export class RelayersApi extends HttpApiGroup.make("relayers")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateRelayer),
       success: Envelope.of(Relayer).pipe(HttpApiSchema.status(201)),
-      error: [Errors.RelayerIdTakenError, ...Errors.withBody]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Create a relayer",
-        description:
-          "Signer, network and notification must exist, and a signer serves one relayer per network. The address is the signer's on that network type."
-      })
-    ),
+      error: [Errors.RelayerIdTakenError, Errors.ForbiddenError, ...Errors.withBody]
+    })
+      .annotate(RequiredScope, "relayers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a relayer",
+          description:
+            "Signer, network and notification must exist, the signer must be able to serve the network type, and serves one relayer per network. The address is the signer's on that network type."
+        })
+      ),
     HttpApiEndpoint.get("list", "/", {
-      query: PageQuery,
+      query: RelayerQuery,
       success: Envelope.pageOf(Relayer),
       error: Errors.any
-    }).annotateMerge(
-      OpenApi.annotations({ summary: "List relayers", description: "In creation order. A page past the end is empty." })
-    ),
+    })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List relayers",
+          description:
+            "In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the next page: with its `cursor`, the last page of a long list is served as fast as the first, relayers that come or go in between move nothing, and `total_items` stays what it was on the first page."
+        })
+      ),
     HttpApiEndpoint.get("get", "/:relayer_id", {
-      params: Schema.Struct({ relayer_id: RelayerId }),
+      params,
       success: Envelope.of(Relayer),
       error: [Errors.RelayerNotFoundError, ...Errors.any]
-    }).annotateMerge(OpenApi.annotations({ summary: "Get a relayer" }))
+    })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(OpenApi.annotations({ summary: "Get a relayer" })),
+    HttpApiEndpoint.patch("update", "/:relayer_id", {
+      params,
+      headers: condition,
+      payload: Json.mergePatch(UpdateRelayer),
+      success: Envelope.of(Relayer),
+      error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.withBody]
+    })
+      .annotate(RequiredScope, "relayers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change a relayer",
+          description:
+            "A merge patch (RFC 7396): what is absent stays, null removes. The result is checked as a whole. Of two changes at once the second is made to what the first has left; with `If-Match`, it is refused instead."
+        })
+      ),
+    HttpApiEndpoint.delete("delete", "/:relayer_id", {
+      params,
+      headers: condition,
+      success: Envelope.of(Schema.Literal("Relayer deleted successfully")),
+      error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "relayers:write")
+      .annotateMerge(OpenApi.annotations({ summary: "Delete a relayer" }))
   )
   .middleware(Debug)
   .middleware(DecodeErrors)
+  .middleware(Idempotency)
   .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/relayers")

@@ -1,12 +1,15 @@
-// Signers: create, list, read. Keys go in and never come out.
+// Signers: create, list, read, verify, delete; they do not change. Keys go in and never come out.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { PageQuery } from "../domain/Page.ts"
-import { CreateSigner, Signer, SignerId } from "../domain/Signer.ts"
+import { CreateSigner, Signer, SignerId, Verification } from "../domain/Signer.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, Debug, DecodeErrors, RateLimit } from "./Middleware.ts"
+import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { RequiredScope } from "./Scopes.ts"
+
+const params = Schema.Struct({ signer_id: SignerId })
 
 export class SignersApi extends HttpApiGroup.make("signers")
   .add(
@@ -14,26 +17,58 @@ export class SignersApi extends HttpApiGroup.make("signers")
       payload: Json.body(CreateSigner),
       success: Envelope.of(Signer).pipe(HttpApiSchema.status(201)),
       error: [Errors.SignerIdTakenError, ...Errors.withBody]
-    }).annotateMerge(
-      OpenApi.annotations({
-        summary: "Create a signer",
-        description:
-          "With a 32-byte key of yours, or with one made inside the service when `config.key` is left out. Keys are encrypted at rest and never returned."
-      })
-    ),
+    })
+      .annotate(RequiredScope, "signers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create a signer",
+          description:
+            "`plain`: with a 32-byte key of yours, or with one made inside the service when `config.key` is left out. `local`: with the key of a keystore (Web3 Secret Storage version 3), which is opened once. `vault`: with a key that lies in the key-value store of HashiCorp Vault and is read for each use. `vault_transit`: with an ed25519 key that never leaves Vault. Secrets are encrypted at rest and never returned."
+        })
+      ),
     HttpApiEndpoint.get("list", "/", {
       query: PageQuery,
       success: Envelope.pageOf(Signer),
       error: Errors.any
-    }).annotateMerge(OpenApi.annotations({ summary: "List signers", description: "In creation order." })),
+    })
+      .annotate(RequiredScope, "signers:read")
+      .annotateMerge(OpenApi.annotations({ summary: "List signers", description: "In creation order." })),
     HttpApiEndpoint.get("get", "/:signer_id", {
-      params: Schema.Struct({ signer_id: SignerId }),
+      params,
       success: Envelope.of(Signer),
       error: [Errors.SignerNotFoundError, ...Errors.any]
-    }).annotateMerge(OpenApi.annotations({ summary: "Get a signer" }))
+    })
+      .annotate(RequiredScope, "signers:read")
+      .annotateMerge(OpenApi.annotations({ summary: "Get a signer" })),
+    HttpApiEndpoint.delete("delete", "/:signer_id", {
+      params,
+      success: Envelope.of(Schema.Literal("Signer deleted successfully")),
+      error: [Errors.SignerNotFoundError, Errors.SignerInUseError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "signers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Delete a signer",
+          description: "Refused while relayers use it; `error` names them. The key is gone for good."
+        })
+      ),
+    HttpApiEndpoint.post("verify", "/:signer_id/verify", {
+      params,
+      success: Envelope.of(Verification),
+      error: [Errors.SignerNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "signers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Verify a signer",
+          description:
+            "On each curve of the signer: fetches the public key, which must be that of the addresses, has a random probe signed, and verifies the signature. Answers 200 also where a step has failed: `verified` tells, and `steps` which one and why."
+        })
+      )
   )
   .middleware(Debug)
   .middleware(DecodeErrors)
+  .middleware(Idempotency)
   .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/signers")

@@ -3,11 +3,15 @@ import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
+import { ApiKeysHttp } from "./ApiKeys/ApiKeysHttp.ts"
+import { AuditHttp } from "./Audit/AuditHttp.ts"
 import { AuthorizationHttp } from "./Auth/AuthorizationHttp.ts"
+import { IdempotencyHttp } from "./Idempotency/IdempotencyHttp.ts"
 import { RateLimitHttp } from "./Limits/RateLimitHttp.ts"
 import { NetworksHttp } from "./Networks/NetworksHttp.ts"
 import { NotificationsHttp } from "./Notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./Relayers/RelayersHttp.ts"
+import { MasterKeyHttp } from "./Secrets/MasterKeyHttp.ts"
 import { SignersHttp } from "./Signers/SignersHttp.ts"
 import { DebugHttp } from "./System/DebugHttp.ts"
 import { DecodeErrorsHttp } from "./System/DecodeErrorsHttp.ts"
@@ -20,9 +24,19 @@ export type Options = EdgeHttp.Options
 
 export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048_576 }
 
-const handlers = Layer.mergeAll(RelayersHttp, SignersHttp, NotificationsHttp, NetworksHttp, SystemHttp, MetricsHttp)
+const handlers = Layer.mergeAll(
+  RelayersHttp,
+  SignersHttp,
+  NotificationsHttp,
+  NetworksHttp,
+  ApiKeysHttp,
+  AuditHttp,
+  MasterKeyHttp,
+  SystemHttp,
+  MetricsHttp
+)
 
-const middleware = Layer.mergeAll(AuthorizationHttp, RateLimitHttp, DecodeErrorsHttp, DebugHttp)
+const middleware = Layer.mergeAll(AuthorizationHttp, RateLimitHttp, IdempotencyHttp, DecodeErrorsHttp, DebugHttp)
 
 /** What `HttpRouter.serve` needs to know: a trailing slash is the same route, and a long id is a bad one, not a missing route. */
 export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 } as const

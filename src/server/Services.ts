@@ -1,11 +1,17 @@
 // Every service, asking only for the database and for a way to count requests.
 import { Layer } from "effect"
 import type { Redacted } from "effect"
-import { ApiKeys } from "./Auth/ApiKeys.ts"
+import * as AllowList from "../outbound/AllowList.ts"
+import { Outbound } from "../outbound/Outbound.ts"
+import { ApiKeys } from "./ApiKeys/ApiKeys.ts"
+import { Audit } from "./Audit/Audit.ts"
+import { Authentication } from "./Auth/Authentication.ts"
+import { KeptAnswers } from "./Idempotency/KeptAnswers.ts"
 import { Networks } from "./Networks/Networks.ts"
 import { Notifications } from "./Notifications/Notifications.ts"
 import { Relayers } from "./Relayers/Relayers.ts"
 import * as MasterKey from "./Secrets/MasterKey.ts"
+import { MasterKeys } from "./Secrets/MasterKeys.ts"
 import { Secrets } from "./Secrets/Secrets.ts"
 import { Signers } from "./Signers/Signers.ts"
 import { Draining } from "./System/Draining.ts"
@@ -15,19 +21,43 @@ import { Readiness } from "./System/Readiness.ts"
 export interface Options {
   /** 32 bytes: encrypts the secrets in the database. */
   readonly masterKey: Redacted.Redacted<Uint8Array>
+  /** Further master keys that stored secrets may still be read with, for a rotation. */
+  readonly decryptionKeys?: ReadonlyArray<Redacted.Redacted<Uint8Array>>
+  /** Hosts, addresses and ranges that are not public, and that URLs of users may point to all the same. Absent: none. */
+  readonly outboundAllow?: ReadonlyArray<string>
 }
 
 const resources = Relayers.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Signers.layer, Notifications.layer, Networks.layer))
+  Layer.provideMerge(
+    Layer.mergeAll(
+      Signers.layer,
+      Notifications.layer,
+      Networks.layer,
+      ApiKeys.layer,
+      MasterKeys.layer,
+      KeptAnswers.layer
+    )
+  ),
+  Layer.provideMerge(Audit.layer)
 )
 
-/** Without API keys: a host brings its own `ApiKeys`, or serves no HTTP. Fails where the database was written with another master key. */
-export const layerNoKeys = ({ masterKey }: Options) =>
-  Layer.mergeAll(Gauges.layer, Readiness.layer, MasterKey.layerCheck).pipe(
+/** What uses secrets begins after the check. */
+const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
+  Layer.provideMerge(MasterKey.layerCheck, Secrets.layer({ current: masterKey, others: decryptionKeys }))
+
+/** Who may call is left open: a host brings its own `Authentication`, or serves no HTTP. Fails where the database was written with another master key. */
+export const layerNoAuthentication = (options: Options) =>
+  Layer.mergeAll(Gauges.layer, Readiness.layer).pipe(
     Layer.provideMerge(resources),
-    Layer.provideMerge(Layer.mergeAll(Secrets.layer(masterKey), Draining.layer))
+    Layer.provideMerge(
+      Layer.mergeAll(
+        secrets(options),
+        Outbound.layer({ allow: AllowList.make(options.outboundAllow ?? []) }),
+        Draining.layer
+      )
+    )
   )
 
-/** With one API key, of at least 32 characters, that may do everything. */
+/** With the administrator's key, of at least 32 characters, that may do everything, and the keys made with it. */
 export const layer = ({ administratorKey, ...options }: Options & { readonly administratorKey: Redacted.Redacted }) =>
-  Layer.provideMerge(layerNoKeys(options), ApiKeys.layer({ administrator: administratorKey }))
+  Layer.provideMerge(Authentication.layer({ administrator: administratorKey }), layerNoAuthentication(options))

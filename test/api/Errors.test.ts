@@ -2,12 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Errors from "../../src/api/Errors.ts"
+import { ApiKeyNotFound } from "../../src/domain/ApiKey.ts"
 import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/Caller.ts"
-import { NetworkNotFound } from "../../src/domain/Network.ts"
-import { NotificationIdTaken, NotificationNotFound } from "../../src/domain/Notification.ts"
+import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/Idempotency.ts"
+import { RotationRunning } from "../../src/domain/MasterKey.ts"
+import { NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../src/domain/Network.ts"
+import { NotificationIdTaken, NotificationInUse, NotificationNotFound } from "../../src/domain/Notification.ts"
 import { RelayerIdTaken, RelayerNotFound } from "../../src/domain/Relayer.ts"
 import * as Request from "../../src/domain/Request.ts"
-import { SignerIdTaken, SignerNotFound } from "../../src/domain/Signer.ts"
+import { SignerIdTaken, SignerInUse, SignerNotFound } from "../../src/domain/Signer.ts"
+import { PreconditionFailed } from "../../src/domain/Version.ts"
 import * as Failures from "../../src/server/System/Failures.ts"
 
 const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unknown]> = [
@@ -25,6 +29,15 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.NotificationIdTakenError, new NotificationIdTaken({})],
   [Errors.RelayerIdTakenError, new RelayerIdTaken({})],
   [Errors.SignerIdTakenError, new SignerIdTaken({})],
+  [Errors.NetworkIdTakenError, new NetworkIdTaken({})],
+  [Errors.NotificationInUseError, new NotificationInUse({ error: "used by relayers: a" })],
+  [Errors.SignerInUseError, new SignerInUse({ error: "used by relayers: a" })],
+  [Errors.NetworkInUseError, new NetworkInUse({ error: "used by relayers: a" })],
+  [Errors.ApiKeyNotFoundError, new ApiKeyNotFound({})],
+  [Errors.IdempotencyKeyBusyError, new IdempotencyKeyBusy({})],
+  [Errors.IdempotencyKeyReusedError, new IdempotencyKeyReused({})],
+  [Errors.RotationRunningError, new RotationRunning({})],
+  [Errors.PreconditionFailedError, new PreconditionFailed({})],
   [Errors.PayloadTooLargeError, new Request.PayloadTooLarge({})],
   [Errors.UnsupportedMediaTypeError, new Request.UnsupportedMediaType({})],
   [Errors.InternalServerErrorError, new Request.InternalServerError({})],
@@ -32,6 +45,20 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
 ] as ReadonlyArray<readonly [Schema.Codec<unknown>, unknown]>
 
 describe("the error table", () => {
+  it("has a row here for each of its entries", () => {
+    const entries = Object.entries(Errors).filter(([name]) => name.endsWith("Error"))
+    const tested = new Set<unknown>(table.map(([schema]) => schema))
+    assert.deepStrictEqual(
+      entries.filter(([, schema]) => !tested.has(schema)).map(([name]) => name),
+      []
+    )
+  })
+
+  it("no two errors of one status have the same message: a client could not tell them apart", () => {
+    const seen = table.map(([schema, error]) => JSON.stringify(Schema.encodeSync(schema)(error)))
+    assert.strictEqual(new Set(seen).size, seen.length)
+  })
+
   for (const [schema, error] of table) {
     const name = (error as { _tag: string })._tag
     it(`${name} decodes to the class that was encoded`, () => {

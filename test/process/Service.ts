@@ -49,10 +49,11 @@ export interface Answer {
   readonly text: string
 }
 
-interface Call {
+export interface Call {
+  readonly method?: string
   readonly key?: string
   readonly headers?: Record<string, string>
-  /** Makes it a POST. A string is sent as it is. */
+  /** Makes it a POST, unless told. A string is sent as it is. */
   readonly body?: unknown
 }
 
@@ -131,10 +132,10 @@ export const run = Effect.fnUntraced(function* (options: Options) {
 }, Effect.scoped)
 
 /** `fetch` with the fields that all calls share. */
-const call = (url: string, { key = apiKey, headers, body }: Call = {}): Effect.Effect<Answer> =>
+const call = (url: string, { method, key = apiKey, headers, body }: Call = {}): Effect.Effect<Answer> =>
   Effect.promise(async () => {
     const response = await fetch(url, {
-      method: body === undefined ? "GET" : "POST",
+      method: method ?? (body === undefined ? "GET" : "POST"),
       headers: {
         authorization: `Bearer ${key}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),

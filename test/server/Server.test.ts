@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { evmRelayer, notification, signer } from "../support/fixtures.ts"
 import * as TestApi from "../support/TestApi.ts"
 
 const post = "/api/v1/relayers"
@@ -13,7 +14,25 @@ interface Row extends TestApi.Call {
   readonly header?: readonly [name: string, value: string]
   /** What `error` has to say; absent: there is no `error`. */
   readonly error?: string
+  /** With a key that may read relayers and nothing else. */
+  readonly asReader?: true
 }
+
+/** What the rows meet: a relayer with all that it refers to, a key, and a request that was sent once. */
+const setUp = Effect.gen(function* () {
+  const api = yield* TestApi.TestApi
+  const made: ReadonlyArray<readonly [string, object]> = [
+    ["signers", signer],
+    ["notifications", notification],
+    ["networks", { name: "own", network_type: "evm", from: "sepolia", chain_id: 7 }],
+    ["relayers", { ...evmRelayer, network: "own" }]
+  ]
+  for (const [path, body] of made) assert.strictEqual((yield* api.call(`/api/v1/${path}`, { body })).status, 201)
+  const once = { body: { type: "plain" }, headers: { "idempotency-key": "once" } }
+  assert.strictEqual((yield* api.call("/api/v1/signers", once)).status, 201)
+  const reader = yield* api.call("/api/v1/api-keys", { body: { name: "reader", scopes: ["relayers:read"] } })
+  return (reader.json.data as { readonly key: string }).key
+})
 
 const unauthorized = { status: 401, message: "Unauthorized", header: ["www-authenticate", "Bearer"] } as const
 const badRequest = { status: 400, message: "Bad Request" }
@@ -62,6 +81,13 @@ const rows: Record<string, Row> = {
     status: 413,
     message: "Payload Too Large"
   },
+  "a body over the limit, with an idempotency key": {
+    path: post,
+    body: `"${"x".repeat(1_100_000)}"`,
+    headers: { "idempotency-key": "large" },
+    status: 413,
+    message: "Payload Too Large"
+  },
   "another content type": {
     path: post,
     body: "a=1",
@@ -90,15 +116,103 @@ const rows: Record<string, Row> = {
     error: "page: Expected an integer, 0 or more; per_page: Expected an integer, 0 or more"
   },
   "a page given twice": { path: `${post}?page=1&page=2`, ...badRequest, error: "page: " },
+  "a taken relayer id": { path: post, body: evmRelayer, status: 409, message: "Relayer with this ID already exists" },
+  "a taken signer id": {
+    path: "/api/v1/signers",
+    body: signer,
+    status: 409,
+    message: "Signer with this ID already exists"
+  },
+  "a taken notification id": {
+    path: "/api/v1/notifications",
+    body: notification,
+    status: 409,
+    message: "Notification with this ID already exists"
+  },
+  "the name of a built-in network": {
+    path: "/api/v1/networks",
+    body: { name: "mainnet", network_type: "evm", from: "sepolia" },
+    status: 409,
+    message: "Network with this ID already exists"
+  },
+  "a signer in use": {
+    path: "/api/v1/signers/signer-1",
+    method: "DELETE",
+    status: 409,
+    message: "Signer is in use",
+    error: "used by relayers: relayer-1"
+  },
+  "a notification in use": {
+    path: "/api/v1/notifications/notification-1",
+    method: "DELETE",
+    status: 409,
+    message: "Notification is in use",
+    error: "used by relayers: relayer-1"
+  },
+  "a network in use": {
+    path: "/api/v1/networks/evm:own",
+    method: "DELETE",
+    status: 409,
+    message: "Network is in use",
+    error: "used by relayers: relayer-1"
+  },
+  "an unknown API key": { path: "/api/v1/api-keys/none", status: 404, message: "API key not found" },
+  "a scope that the key has not": { path: "/api/v1/signers", asReader: true, status: 403, message: "Forbidden" },
+  "a change by a key that may read": {
+    path: `${post}/relayer-1`,
+    method: "PATCH",
+    body: { name: "x" },
+    asReader: true,
+    status: 403,
+    message: "Forbidden"
+  },
+  "a stale If-Match": {
+    path: `${post}/relayer-1`,
+    method: "PATCH",
+    body: { name: "x" },
+    headers: { "if-match": '"7"' },
+    status: 412,
+    message: "Precondition Failed"
+  },
+  "a used idempotency key": {
+    path: "/api/v1/signers",
+    body: { type: "plain", id: "other" },
+    headers: { "idempotency-key": "once" },
+    status: 422,
+    message: "Idempotency key reused with a different request"
+  },
+  "a patch of what cannot change": {
+    path: `${post}/relayer-1`,
+    method: "PATCH",
+    body: { signer_id: "x" },
+    ...badRequest,
+    error: "signer_id: cannot be changed"
+  },
+  "a forged cursor": { path: `${post}?cursor=x`, ...badRequest, error: "cursor: is none of this list" },
+  "an unknown filter": { path: `${post}?colour=red`, ...badRequest, error: "colour: is not a known field" },
+  "an unknown scope": {
+    path: "/api/v1/api-keys",
+    body: { name: "x", scopes: ["relayers:eat"] },
+    ...badRequest,
+    error: "scopes.0: Expected one of relayers:read"
+  },
   "an empty page": { path: `${post}?page=`, ...badRequest, error: "page: Expected an integer, 0 or more" }
 }
 
 layer(TestApi.layer())("the wire", (it) => {
-  for (const [name, { path, status, message, header, error, ...call }] of Object.entries(rows)) {
+  let reader = ""
+
+  it.effect("there is a relayer, with all that it refers to", () =>
+    Effect.gen(function* () {
+      reader = yield* setUp
+    })
+  )
+
+  for (const [name, { path, status, message, header, error, asReader, ...call }] of Object.entries(rows)) {
     it.effect(`${name} gets ${status} ${message}`, () =>
       Effect.gen(function* () {
         const api = yield* TestApi.TestApi
-        const answer = yield* api.call(path, call)
+        const answer = yield* api.call(path, asReader === true ? { ...call, key: reader } : call)
         assert.strictEqual(answer.status, status, answer.text)
         const keys = error === undefined ? ["data", "message", "success"] : ["data", "error", "message", "success"]
         assert.deepStrictEqual(Object.keys(answer.json).sort(), keys)
@@ -184,8 +298,11 @@ layer(TestApi.layer())("the wire", (it) => {
   it.effect("nothing of a refused request is stored", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const [row] = yield* sql<{ count: bigint }>`SELECT count(*) AS count FROM relayers`
-      assert.strictEqual(row?.count, 0n)
+      const [row] = yield* sql`
+        SELECT (SELECT count(*) FROM relayers) AS relayers, (SELECT count(*) FROM signers) AS signers,
+          (SELECT count(*) FROM notifications) AS notifications, (SELECT count(*) FROM networks) AS networks,
+          (SELECT count(*) FROM api_keys) AS keys, (SELECT count(*) FROM audit) AS changes`
+      assert.deepStrictEqual(row, { relayers: 1n, signers: 2n, notifications: 1n, networks: 1n, keys: 1n, changes: 6n })
     })
   )
 })

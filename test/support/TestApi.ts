@@ -101,7 +101,11 @@ const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClien
     ),
     Layer.provideMerge(RateLimits.layerMemory(options.limits ?? { requestsPerSecond: 100_000, burst: 100_000 })),
     Layer.provideMerge(
-      Services.layer({ administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey) })
+      Services.layer({
+        administratorKey: Redacted.make(apiKey),
+        masterKey: Redacted.make(masterKey),
+        outboundAllow: ["localhost", "127.0.0.0/8", "::1"]
+      })
     ),
     Layer.provideMerge(database)
   )

@@ -1,19 +1,32 @@
 // Notifications: their signing keys are sealed and never leave.
 import { Context, Effect, Layer, Option } from "effect"
+import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { NotificationId, NotificationNotFound } from "../../domain/Notification.ts"
-import type { CreateNotification, Notification, NotificationIdTaken } from "../../domain/Notification.ts"
+import { maxNamed, usedBy } from "../../domain/InUse.ts"
+import { Notification, NotificationId, NotificationInUse, NotificationNotFound } from "../../domain/Notification.ts"
+import type { CreateNotification, NotificationIdTaken, UpdateNotification } from "../../domain/Notification.ts"
 import { pageRequest } from "../../domain/Page.ts"
 import type { Page, PageQuery } from "../../domain/Page.ts"
+import { BadRequest } from "../../domain/Request.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Audit } from "../Audit/Audit.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
 import { NotificationsRepo } from "./NotificationsRepo.ts"
 
 export class Notifications extends Context.Service<
   Notifications,
   {
-    create(request: CreateNotification): Effect.Effect<Notification, NotificationIdTaken>
+    /** `BadRequest` where the URL leads where none may lead. */
+    create(request: CreateNotification): Effect.Effect<Notification, NotificationIdTaken | BadRequest>
     list(query: PageQuery): Effect.Effect<Page<Notification>>
     get(id: NotificationId): Effect.Effect<Notification, NotificationNotFound>
+    update(
+      id: NotificationId,
+      patch: UpdateNotification
+    ): Effect.Effect<Notification, NotificationNotFound | BadRequest>
+    /** `NotificationInUse` while relayers use it. */
+    delete(id: NotificationId): Effect.Effect<void, NotificationNotFound | NotificationInUse>
   }
 >()("effect-relayer/server/Notifications/Notifications") {
   static readonly layerNoDeps = Layer.effect(
@@ -21,36 +34,90 @@ export class Notifications extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* NotificationsRepo
       const secrets = yield* Secrets
+      const outbound = yield* Outbound
+      const audit = yield* Audit
       const random = yield* SecureRandom.SecureRandom
+      const transaction = yield* Transaction.make
+
+      const checkUrl = (url: string) => {
+        const message = outbound.refuse(url)
+        return message === undefined ? Effect.void : Effect.fail(BadRequest.of([{ field: "url", message }]))
+      }
+
+      const seal = (id: NotificationId, key: Redacted.Redacted | undefined) =>
+        key === undefined ? Effect.undefined : secrets.seal(key, { table: "notifications", id, column: "signing_key" })
 
       const create = Effect.fn("Notifications.create")(function* (request: CreateNotification) {
+        yield* checkUrl(request.url)
         const id = request.id ?? NotificationId.make(yield* random.uuidV4())
         const key = request.signing_key
-        const sealed =
-          key === undefined
-            ? undefined
-            : yield* secrets.seal(key, { table: "notifications", id, column: "signing_key" })
+        const sealed = yield* seal(id, key)
         const notification: Notification = {
           id,
           type: request.type,
           url: request.url,
           has_signing_key: key !== undefined
         }
-        yield* repo.insert(notification, sealed)
+        yield* transaction(
+          Effect.andThen(
+            repo.insert(notification, sealed),
+            audit.record({ action: "notification.created", id, schema: Notification, after: notification })
+          )
+        )
         yield* Effect.logInfo("notification created", { notification_id: id })
         return notification
       })
 
       const list = Effect.fn("Notifications.list")((query: PageQuery) => repo.page(pageRequest(query)))
 
-      const get = Effect.fn("Notifications.get")((id: NotificationId) =>
-        Effect.flatMap(
-          repo.find(id),
-          Option.match({ onNone: () => Effect.fail(new NotificationNotFound({})), onSome: Effect.succeed })
-        )
-      )
+      const orNotFound = Option.match({
+        onNone: () => Effect.fail(new NotificationNotFound({})),
+        onSome: (notification: Notification) => Effect.succeed(notification)
+      })
 
-      return Notifications.of({ create, list, get })
+      const get = Effect.fn("Notifications.get")((id: NotificationId) => Effect.flatMap(repo.find(id), orNotFound))
+
+      /** Held until the transaction ends. */
+      const hold = (id: NotificationId) => Effect.flatMap(repo.findForUpdate(id), orNotFound)
+
+      const update = Effect.fn("Notifications.update")(function* (id: NotificationId, patch: UpdateNotification) {
+        const before = yield* hold(id)
+        if (patch.url !== undefined) yield* checkUrl(patch.url)
+        const given = patch.signing_key
+        const key = given === "" ? undefined : given
+        const after: Notification = {
+          id,
+          type: patch.type ?? before.type,
+          url: patch.url ?? before.url,
+          has_signing_key: given === undefined ? before.has_signing_key : key !== undefined
+        }
+        const replaced = given === undefined ? undefined : { sealed: yield* seal(id, key) }
+        yield* repo.update(after, replaced)
+        yield* audit.record({ action: "notification.updated", id, schema: Notification, before, after })
+        yield* Effect.logInfo("notification updated", { notification_id: id })
+        return after
+      }, transaction)
+
+      const remove = Effect.fn("Notifications.delete")(function* (id: NotificationId) {
+        const before = yield* hold(id)
+        yield* repo.delete(id)
+        yield* audit.record({ action: "notification.deleted", id, schema: Notification, before })
+        yield* Effect.logInfo("notification deleted", { notification_id: id })
+      }, transaction)
+
+      /** Tried again where the last user has gone in between. */
+      const removeOrName: Notifications["Service"]["delete"] = (id) =>
+        Effect.catchTag(
+          remove(id),
+          "NotificationInUse",
+          Effect.fnUntraced(function* () {
+            const ids = yield* repo.users(id, maxNamed + 1)
+            if (ids.length === 0) return yield* removeOrName(id)
+            return yield* new NotificationInUse({ error: usedBy("relayers", ids) })
+          })
+        )
+
+      return Notifications.of({ create, list, get, update, delete: removeOrName })
     })
   )
 

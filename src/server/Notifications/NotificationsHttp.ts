@@ -13,7 +13,10 @@ export const NotificationsHttp = HttpApiBuilder.group(
     return handlers.handleAll({
       create: ({ payload }) => Respond.created(notifications.create(payload)),
       list: ({ query }) => Respond.page(notifications.list(query)),
-      get: ({ params }) => Respond.one(notifications.get(params.notification_id))
+      get: ({ params }) => Respond.one(notifications.get(params.notification_id)),
+      update: ({ params, payload }) => Respond.one(notifications.update(params.notification_id, payload)),
+      delete: ({ params }) =>
+        Respond.done(notifications.delete(params.notification_id), "Notification deleted successfully")
     })
   })
 )

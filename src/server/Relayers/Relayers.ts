@@ -1,30 +1,56 @@
-// Relayers: the rules of creating one, and reading.
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+// Relayers: the rules of creating, reading, changing and deleting one.
+import { Context, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { pageRequest } from "../../domain/Page.ts"
-import type { Page, PageQuery } from "../../domain/Page.ts"
-import { RelayerId, RelayerIdTaken, RelayerNotFound } from "../../domain/Relayer.ts"
-import type { CreateRelayer, Relayer } from "../../domain/Relayer.ts"
+import * as Caller from "../../domain/Caller.ts"
+import { networkId } from "../../domain/Network.ts"
+import type { Page } from "../../domain/Page.ts"
+import { Relayer, RelayerId, RelayerIdTaken, RelayerNotFound } from "../../domain/Relayer.ts"
+import type { CreateRelayer, RelayerQuery, UpdateRelayer } from "../../domain/Relayer.ts"
+import * as RelayerPatch from "../../domain/RelayerPatch.ts"
 import { BadRequest } from "../../domain/Request.ts"
 import type { Violation } from "../../domain/Request.ts"
 import { maskRpc } from "../../domain/Rpc.ts"
+import { signerTypesFor } from "../../domain/Signer.ts"
+import { PreconditionFailed, isCurrent } from "../../domain/Version.ts"
+import type { Versioned } from "../../domain/Version.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Audit } from "../Audit/Audit.ts"
+import { Cursors } from "../Cursors/Cursors.ts"
 import { Networks } from "../Networks/Networks.ts"
 import { Notifications } from "../Notifications/Notifications.ts"
+import * as RpcUrls from "../Rpc/RpcUrls.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
 import { Signers } from "../Signers/Signers.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
-import type { RelayerCount } from "./RelayersRepo.ts"
+import type { RelayerCount, StoredRelayer, StoredUrls } from "./RelayersRepo.ts"
+import * as RelayersCursor from "./RelayersCursor.ts"
+
+const noUrls: StoredUrls = { masked: undefined, sealed: undefined }
+
+const place = (id: RelayerId) => ({ table: "relayers", id, column: "custom_rpc_urls" })
+
+const noNotification: Violation = { field: "notification_id", message: "no notification with this id" }
 
 export class Relayers extends Context.Service<
   Relayers,
   {
     /**
-     * `BadRequest` where signer, network or notification do not exist, or the signer already serves a relayer on that
-     * network; `RelayerIdTaken` for all but one of any number of concurrent creates with one id.
+     * `BadRequest` where signer, network or notification do not exist, the signer cannot serve that network type, or
+     * already serves a relayer on that network; `RelayerIdTaken` for all but one of any number of concurrent creates with
+     * one id; `Forbidden` where the caller may use certain relayers only, and this is none of them.
      */
-    create(request: CreateRelayer): Effect.Effect<Relayer, RelayerIdTaken | BadRequest>
-    list(query: PageQuery): Effect.Effect<Page<Relayer>>
-    get(id: RelayerId): Effect.Effect<Relayer, RelayerNotFound>
+    create(request: CreateRelayer): Effect.Effect<Versioned<Relayer>, RelayerIdTaken | BadRequest | Caller.Forbidden>
+    /** `BadRequest` where the cursor is none of this list. */
+    list(query: RelayerQuery): Effect.Effect<Page<Relayer>, BadRequest>
+    get(id: RelayerId): Effect.Effect<Versioned<Relayer>, RelayerNotFound>
+    /** `ifMatch`: an `If-Match` header; `PreconditionFailed` where it names another version. */
+    update(
+      id: RelayerId,
+      patch: UpdateRelayer,
+      ifMatch?: string
+    ): Effect.Effect<Versioned<Relayer>, RelayerNotFound | BadRequest | PreconditionFailed>
+    delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | PreconditionFailed>
     readonly count: Effect.Effect<ReadonlyArray<RelayerCount>>
   }
 >()("effect-relayer/server/Relayers/Relayers") {
@@ -36,20 +62,30 @@ export class Relayers extends Context.Service<
       const notifications = yield* Notifications
       const networks = yield* Networks
       const secrets = yield* Secrets
+      const outbound = yield* Outbound
+      const audit = yield* Audit
+      const cursors = yield* Cursors
       const random = yield* SecureRandom.SecureRandom
+      const transaction = yield* Transaction.make
 
-      /** Everything that the request refers to and that is not there. */
+      const signerViolation = Effect.fnUntraced(function* ({ signer_id, network_type }: CreateRelayer) {
+        const signer = yield* Effect.option(signers.get(signer_id))
+        if (Option.isNone(signer)) return "no signer with this id"
+        if (network_type in signer.value.addresses) return undefined
+        return `a ${signer.value.type} signer cannot serve ${network_type}: these can: ${signerTypesFor(network_type).join(", ")}`
+      })
+
+      /** Everything that the request refers to and that is not there, or does not fit. */
       const missing = Effect.fn("Relayers.missing")(function* (request: CreateRelayer) {
         const violations: Array<Violation> = []
-        if (!(yield* networks.exists(request.network_type, request.network))) {
+        if ((yield* networks.locate(request.network_type, request.network)) === undefined) {
           violations.push({ field: "network", message: `no ${request.network_type} network of this name` })
         }
-        if (Option.isNone(yield* Effect.option(signers.get(request.signer_id)))) {
-          violations.push({ field: "signer_id", message: "no signer with this id" })
-        }
+        const signer = yield* signerViolation(request)
+        if (signer !== undefined) violations.push({ field: "signer_id", message: signer })
         const notification = request.notification_id
         if (notification !== undefined && Option.isNone(yield* Effect.option(notifications.get(notification)))) {
-          violations.push({ field: "notification_id", message: "no notification with this id" })
+          violations.push(noNotification)
         }
         if (violations.length === 0)
           violations.push({ field: "body", message: "refers to what changed just now: send it again" })
@@ -57,7 +93,7 @@ export class Relayers extends Context.Service<
       })
 
       /** The id is taken, too, when a request is sent twice; that is what its sender wants to hear. */
-      const signerInUse = Effect.fn("Relayers.signerInUse")(function* (id: RelayerId, request: CreateRelayer) {
+      const signerTaken = Effect.fn("Relayers.signerTaken")(function* (id: RelayerId, request: CreateRelayer) {
         if (Option.isSome(yield* repo.find(id))) return yield* new RelayerIdTaken({})
         const other = yield* repo.findBySigner(request.signer_id, request.network_type, request.network)
         const by = Option.match(other, {
@@ -67,33 +103,41 @@ export class Relayers extends Context.Service<
         return yield* BadRequest.of([{ field: "signer_id", message: `already serves ${by} on this network` }])
       })
 
-      const seal = (id: RelayerId, urls: CreateRelayer["custom_rpc_urls"]) =>
-        urls === undefined || urls.length === 0
-          ? Effect.succeed({ maskedRpcUrls: undefined, rpcUrlsSealed: undefined })
-          : secrets
-              .seal(Redacted.make(JSON.stringify(urls)), { table: "relayers", id, column: "custom_rpc_urls" })
-              .pipe(Effect.map((rpcUrlsSealed) => ({ maskedRpcUrls: urls.map(maskRpc), rpcUrlsSealed })))
+      const store = Effect.fnUntraced(function* (id: RelayerId, urls: CreateRelayer["custom_rpc_urls"]) {
+        if (urls === undefined || urls.length === 0) return noUrls
+        const refused = RpcUrls.refuseAll(outbound, "custom_rpc_urls", urls)
+        if (refused.length > 0) return yield* BadRequest.of(refused)
+        const sealed = yield* RpcUrls.seal(secrets, urls, place(id))
+        return { masked: urls.map(maskRpc), sealed }
+      })
 
       const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
-        const known = yield* networks.exists(request.network_type, request.network)
-        if (!known) return yield* Effect.flatMap(missing(request), Effect.fail)
+        const located = yield* networks.locate(request.network_type, request.network)
+        if (located === undefined) return yield* Effect.flatMap(missing(request), Effect.fail)
         const id = request.id ?? RelayerId.make(yield* random.uuidV4())
-        const urls = yield* seal(id, request.custom_rpc_urls)
-        const relayer = yield* repo.insert({ id, request, ...urls }).pipe(
+        if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
+        const urls = yield* store(id, request.custom_rpc_urls)
+        const ownNetworkId = located === "own" ? networkId(request.network_type, request.network) : undefined
+        const relayer = yield* repo.insert({ id, request, urls, ownNetworkId }).pipe(
+          Effect.tap(({ value }) => audit.record({ action: "relayer.created", id, schema: Relayer, after: value })),
+          transaction,
           Effect.catchTags({
             ReferenceMissing: () => Effect.flatMap(missing(request), Effect.fail),
-            SignerInUse: () => signerInUse(id, request)
+            SignerTaken: () => signerTaken(id, request)
           })
         )
-        yield* Effect.logInfo("relayer created", {
-          relayer_id: id,
-          network_type: relayer.network_type,
-          network: relayer.network
-        })
+        const { network_type, network } = request
+        yield* Effect.logInfo("relayer created", { relayer_id: id, network_type, network })
         return relayer
       })
 
-      const list = Effect.fn("Relayers.list")((query: PageQuery) => repo.page(pageRequest(query)))
+      const list = Effect.fn("Relayers.list")(function* (query: RelayerQuery) {
+        const ids = (yield* Caller.current).relayerIds
+        const selection = yield* RelayersCursor.read(cursors, query, ids)
+        const { last, ...page } = yield* repo.page(selection)
+        if (last === undefined) return page
+        return { ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) }
+      })
 
       const get = Effect.fn("Relayers.get")((id: RelayerId) =>
         Effect.flatMap(
@@ -102,9 +146,45 @@ export class Relayers extends Context.Service<
         )
       )
 
-      return Relayers.of({ create, list, get, count: repo.count })
+      /** The relayer, held until the transaction ends, so that of two changes the second sees the first. */
+      const hold = Effect.fn("Relayers.hold")(function* (id: RelayerId, ifMatch: string | undefined) {
+        const found = yield* repo.findForUpdate(id)
+        if (Option.isNone(found)) return yield* new RelayerNotFound({})
+        if (!isCurrent(ifMatch, found.value.version)) return yield* new PreconditionFailed({})
+        return found.value
+      })
+
+      const trueUrls = (id: RelayerId, { urlsSealed }: StoredRelayer) =>
+        urlsSealed === undefined ? Effect.undefined : RpcUrls.open(secrets, urlsSealed, place(id))
+
+      const update = Effect.fn("Relayers.update")(
+        function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
+          const held = yield* hold(id, ifMatch)
+          const before = held.value
+          const { request, isChanged } = yield* RelayerPatch.apply(before, yield* trueUrls(id, held), patch)
+          if (!isChanged) return { value: before, version: held.version }
+          const urls = patch.custom_rpc_urls === undefined ? undefined : yield* store(id, request.custom_rpc_urls)
+          const after = yield* repo.update(id, request, urls)
+          yield* audit.record({ action: "relayer.updated", id, schema: Relayer, before, after: after.value })
+          yield* Effect.logInfo("relayer updated", { relayer_id: id, version: after.version })
+          return after
+        },
+        transaction,
+        Effect.catchTag("ReferenceMissing", () => Effect.fail(BadRequest.of([noNotification])))
+      )
+
+      const remove = Effect.fn("Relayers.delete")(function* (id: RelayerId, ifMatch?: string) {
+        const { value: before } = yield* hold(id, ifMatch)
+        yield* repo.delete(id)
+        yield* audit.record({ action: "relayer.deleted", id, schema: Relayer, before })
+        yield* Effect.logInfo("relayer deleted", { relayer_id: id })
+      }, transaction)
+
+      return Relayers.of({ create, list, get, update, delete: remove, count: repo.count })
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([RelayersRepo.layer, SecureRandom.layerWebCrypto]))
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([RelayersRepo.layer, Cursors.layer, SecureRandom.layerWebCrypto])
+  )
 }

@@ -11,9 +11,13 @@ export const RelayersHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const relayers = yield* Relayers
     return handlers.handleAll({
-      create: ({ payload }) => Respond.created(relayers.create(payload)),
+      create: ({ payload }) => Respond.createdVersioned(relayers.create(payload)),
       list: ({ query }) => Respond.page(relayers.list(query)),
-      get: ({ params }) => Respond.one(relayers.get(params.relayer_id))
+      get: ({ params }) => Respond.versioned(relayers.get(params.relayer_id)),
+      update: ({ params, payload, headers }) =>
+        Respond.versioned(relayers.update(params.relayer_id, payload, headers["if-match"])),
+      delete: ({ params, headers }) =>
+        Respond.done(relayers.delete(params.relayer_id, headers["if-match"]), "Relayer deleted successfully")
     })
   })
 )

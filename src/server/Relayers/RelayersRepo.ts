@@ -1,40 +1,31 @@
 // The table `relayers`.
-import { Context, Effect, Layer, Schema, SchemaTransformation } from "effect"
-import type { Option } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlSchema } from "effect/sql"
 import { parse } from "../../domain/ExactJson.ts"
-import type { NetworkName, NetworkType } from "../../domain/Network.ts"
+import type { NetworkId, NetworkName, NetworkType } from "../../domain/Network.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
 import { MaskedRpcConfig } from "../../domain/Rpc.ts"
-import { CreateRelayer, Relayer, RelayerId, RelayerIdTaken } from "../../domain/Relayer.ts"
+import { CreateRelayer, Relayer, RelayerIdTaken } from "../../domain/Relayer.ts"
+import type { RelayerFilter, RelayerId, RelayerSort } from "../../domain/Relayer.ts"
 import type { SignerId } from "../../domain/Signer.ts"
-import { client, onConflict, query } from "../../sql/Query.ts"
+import type { Versioned } from "../../domain/Version.ts"
+import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import { withoutNulls } from "../../sql/Row.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
+import * as RelayerOrder from "./RelayerOrder.ts"
+import type { Position } from "./RelayerOrder.ts"
 
 /** The signer already serves a relayer on that network. */
-export class SignerInUse extends Schema.TaggedError<SignerInUse>()("SignerInUse", {}) {}
+export class SignerTaken extends Schema.TaggedError<SignerTaken>()("SignerTaken", {}) {}
 
-/** The signer or the notification does not exist. */
+/** The signer, its address on that network type, the notification or the network does not exist. */
 export class ReferenceMissing extends Schema.TaggedError<ReferenceMissing>()("ReferenceMissing", {}) {}
 
-const jsonColumns = new Set(["policies", "custom_rpc_urls", "disabled_reason"])
+const json = (column: unknown) => parse(String(column))
 
-/** Columns are named as the wire's fields: nulls are absent fields, and jsonb comes as text, with every digit. */
-const Row = Schema.Unknown.pipe(
-  Schema.decodeTo(
-    Schema.Unknown,
-    SchemaTransformation.transform({
-      decode: (row: unknown): unknown =>
-        Object.fromEntries(
-          Object.entries(row as Record<string, unknown>)
-            .filter(([column, value]) => value !== null && column !== "seq" && column !== "total")
-            .map(([column, value]) => [column, jsonColumns.has(column) ? parse(String(value)) : value])
-        ),
-      encode: (relayer: unknown) => relayer
-    })
-  ),
-  Schema.decodeTo(Relayer)
-)
+/** Columns are named as the wire's fields; jsonb comes as text, with every digit. */
+const Row = withoutNulls(Relayer, { policies: json, custom_rpc_urls: json, disabled_reason: json })
+const decodeRow = Schema.decodeUnknownEffect(Row)
 
 /** `JSON.stringify` of the encoded fields keeps the digits of amounts: they are raw JSON numbers. */
 const encodeRequest = Schema.encodeUnknownEffect(CreateRelayer)
@@ -42,13 +33,33 @@ const encodeMasked = Schema.encodeUnknownEffect(Schema.Array(MaskedRpcConfig))
 
 const jsonText = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
-/** What `insert` adds to a request. */
+/** RPC URLs as they are stored: what is shown, and what is called. */
+export interface StoredUrls {
+  readonly masked: ReadonlyArray<MaskedRpcConfig> | undefined
+  readonly sealed: Uint8Array | undefined
+}
+
 export interface NewRelayer {
   readonly id: RelayerId
   readonly request: CreateRelayer
-  /** What is shown of the request's RPC URLs. */
-  readonly maskedRpcUrls: ReadonlyArray<MaskedRpcConfig> | undefined
-  readonly rpcUrlsSealed: Uint8Array | undefined
+  readonly urls: StoredUrls
+  /** The network, where it is not built in. */
+  readonly ownNetworkId: NetworkId | undefined
+}
+
+export interface StoredRelayer extends Versioned<Relayer> {
+  /** JSON of the true `custom_rpc_urls`. */
+  readonly urlsSealed: Uint8Array | undefined
+}
+
+export interface RelayerSelection {
+  readonly request: PageRequest
+  readonly filter: RelayerFilter
+  /** The only relayers that there are for the caller. */
+  readonly ids: ReadonlyArray<string> | undefined
+  readonly sort: RelayerSort
+  /** Where the selection begins, and what it counts: known from the page before. */
+  readonly from: { readonly position: Position; readonly total: number } | undefined
 }
 
 export interface RelayerCount {
@@ -62,11 +73,20 @@ export class RelayersRepo extends Context.Service<
   RelayersRepo,
   {
     /** One statement: the relayer is there whole, with its signer's address, or not at all. */
-    insert(relayer: NewRelayer): Effect.Effect<Relayer, RelayerIdTaken | SignerInUse | ReferenceMissing>
-    find(id: RelayerId): Effect.Effect<Option.Option<Relayer>>
+    insert(relayer: NewRelayer): Effect.Effect<Versioned<Relayer>, RelayerIdTaken | SignerTaken | ReferenceMissing>
+    find(id: RelayerId): Effect.Effect<Option.Option<Versioned<Relayer>>>
+    /** Holds the row until the transaction ends. */
+    findForUpdate(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
+    /** What of `request` can change; `urls` absent: as they are. */
+    update(
+      id: RelayerId,
+      request: CreateRelayer,
+      urls: StoredUrls | undefined
+    ): Effect.Effect<Versioned<Relayer>, ReferenceMissing>
+    delete(id: RelayerId): Effect.Effect<void>
     /** The relayer that a signer serves on a network. */
     findBySigner(signer: SignerId, type: NetworkType, network: NetworkName): Effect.Effect<Option.Option<Relayer>>
-    page(request: PageRequest): Effect.Effect<Page<Relayer>>
+    page(selection: RelayerSelection): Effect.Effect<Page<Relayer> & { readonly last: Position | undefined }>
     /** Reads every relayer. */
     readonly count: Effect.Effect<ReadonlyArray<RelayerCount>>
   }
@@ -78,57 +98,91 @@ export class RelayersRepo extends Context.Service<
       const columns = sql`t.id, t.name, t.network_type, t.network, t.address, t.paused, t.system_disabled,
         t.disabled_reason::text AS disabled_reason, t.signer_id, t.notification_id, t.policies::text AS policies,
         t.custom_rpc_urls::text AS custom_rpc_urls`
+      const versioned = sql`${columns}, t.version`
 
-      const insertRow = SqlSchema.findOne({
-        Request: Schema.Struct({ row: Schema.Any, address: Schema.String }),
-        Result: Row,
-        execute: ({ row, address }) => sql`
-          INSERT INTO relayers AS t (
-            id, name, network_type, network, address, paused, signer_id, notification_id,
-            policies, custom_rpc_urls, custom_rpc_urls_sealed
-          )
-          SELECT ${row.id}, ${row.name}, ${row.network_type}, ${row.network}, s.${sql(address)}, ${row.paused}, s.id,
-            ${row.notification_id}::text, ${row.policies}::text::jsonb, ${row.custom_rpc_urls}::text::jsonb,
-            ${row.custom_rpc_urls_sealed}::bytea
-          FROM signers s
-          WHERE s.id = ${row.signer_id}
-            AND (${row.notification_id}::text IS NULL
-              OR EXISTS (SELECT 1 FROM notifications WHERE id = ${row.notification_id}::text))
-          RETURNING ${columns}`
+      const toVersioned = (row: object & { readonly version: number }) =>
+        Effect.map(decodeRow(row), (value): Versioned<Relayer> => ({ value, version: row.version }))
+
+      interface StoredRow {
+        readonly version: number
+        readonly custom_rpc_urls_sealed: Uint8Array | null
+      }
+
+      const changeable = Effect.fnUntraced(function* (request: CreateRelayer) {
+        const encoded = (yield* encodeRequest(request)) as { readonly policies?: unknown }
+        return {
+          name: request.name,
+          paused: request.paused,
+          notification_id: request.notification_id ?? null,
+          policies: jsonText(encoded.policies)
+        }
       })
 
-      const insert = ({ id, request, maskedRpcUrls, rpcUrlsSealed }: NewRelayer) =>
+      const shown = ({ masked }: StoredUrls) =>
+        Effect.map(masked === undefined ? Effect.undefined : encodeMasked(masked), jsonText)
+
+      const insert = ({ id, request, urls, ownNetworkId }: NewRelayer) =>
         Effect.gen(function* () {
-          const encoded = (yield* encodeRequest(request)) as { readonly policies?: unknown }
-          return yield* insertRow({
-            address: `${request.network_type}_address`,
-            row: {
-              id,
-              name: request.name,
-              network_type: request.network_type,
-              network: request.network,
-              paused: request.paused,
-              signer_id: request.signer_id,
-              notification_id: request.notification_id ?? null,
-              policies: jsonText(encoded.policies),
-              custom_rpc_urls: jsonText(maskedRpcUrls === undefined ? undefined : yield* encodeMasked(maskedRpcUrls)),
-              custom_rpc_urls_sealed: rpcUrlsSealed ?? null
-            }
-          })
+          const { name, paused, notification_id, policies } = yield* changeable(request)
+          const address = sql(`${request.network_type}_address`)
+          const [row] = yield* sql<StoredRow>`
+            INSERT INTO relayers AS t (
+              id, name, network_type, network, address, paused, signer_id, notification_id,
+              policies, custom_rpc_urls, custom_rpc_urls_sealed, own_network_id
+            )
+            SELECT ${id}, ${name}, ${request.network_type}, ${request.network}, s.${address}, ${paused}, s.id,
+              ${notification_id}::text, ${policies}::text::jsonb, ${yield* shown(urls)}::text::jsonb,
+              ${urls.sealed ?? null}::bytea, ${ownNetworkId ?? null}::text
+            FROM signers s
+            WHERE s.id = ${request.signer_id} AND s.${address} IS NOT NULL
+            RETURNING ${versioned}`
+          return row === undefined ? yield* new ReferenceMissing({}) : yield* toVersioned(row)
         }).pipe(
-          Effect.catchTag("NoSuchElementError", () => Effect.fail(new ReferenceMissing({}))),
           onConflict("relayers_pkey", () => new RelayerIdTaken({})),
-          onConflict("relayers_signer_network_key", () => new SignerInUse({})),
+          onConflict("relayers_signer_network_key", () => new SignerTaken({})),
+          onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
+          onForeignKey("relayers_own_network_id_fkey", () => new ReferenceMissing({})),
+          onForeignKey("relayers_signer_id_fkey", () => new ReferenceMissing({})),
           query("RelayersRepo.insert")
         )
 
-      const findRow = SqlSchema.findOneOption({
-        Request: RelayerId,
-        Result: Row,
-        execute: (id) => sql`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`
-      })
+      const find = (id: RelayerId) =>
+        sql<StoredRow>`SELECT ${versioned} FROM relayers t WHERE t.id = ${id}`.pipe(
+          Effect.flatMap(([row]) => (row === undefined ? Effect.succeedNone : Effect.asSome(toVersioned(row)))),
+          query("RelayersRepo.find")
+        )
 
-      const find = (id: RelayerId) => findRow(id).pipe(query("RelayersRepo.find"))
+      const findForUpdate = (id: RelayerId) =>
+        sql<StoredRow>`SELECT ${versioned}, t.custom_rpc_urls_sealed FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
+          Effect.flatMap(([row]) =>
+            row === undefined
+              ? Effect.succeedNone
+              : Effect.map(toVersioned(row), (found) =>
+                  Option.some({ ...found, urlsSealed: row.custom_rpc_urls_sealed ?? undefined })
+                )
+          ),
+          query("RelayersRepo.findForUpdate")
+        )
+
+      const update = (id: RelayerId, request: CreateRelayer, urls: StoredUrls | undefined) =>
+        Effect.gen(function* () {
+          const { name, paused, notification_id, policies } = yield* changeable(request)
+          const setUrls =
+            urls === undefined
+              ? sql``
+              : sql`, custom_rpc_urls = ${yield* shown(urls)}::text::jsonb, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
+          const rows = yield* sql<StoredRow>`
+            UPDATE relayers t SET name = ${name}, paused = ${paused}, notification_id = ${notification_id}::text,
+              policies = ${policies}::text::jsonb, version = version + 1 ${setUrls}
+            WHERE t.id = ${id} RETURNING ${versioned}`
+          return yield* rows[0] === undefined ? Effect.die(new Error("the relayer is not held")) : toVersioned(rows[0])
+        }).pipe(
+          onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
+          query("RelayersRepo.update")
+        )
+
+      const deleteRow = (id: RelayerId) =>
+        sql`DELETE FROM relayers WHERE id = ${id}`.pipe(Effect.asVoid, query("RelayersRepo.delete"))
 
       const findRowBySigner = SqlSchema.findOneOption({
         Request: Schema.Struct({ signer: Schema.String, type: Schema.String, network: Schema.String }),
@@ -143,11 +197,38 @@ export class RelayersRepo extends Context.Service<
 
       const selectRows = selectPage(sql, { table: "relayers", columns, Row })
 
-      const page = (request: PageRequest) =>
-        selectRows(request.perPage, request.offset).pipe(
-          Effect.map((selected) => ({ ...selected, request })),
-          query("RelayersRepo.page")
-        )
+      const conditions = ({ q, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
+        ...Object.entries(equal).map(([column, value]) => sql`t.${sql(column)} = ${value}`),
+        ...(q === undefined ? [] : [sql`strpos(lower(t.name), lower(${q})) + strpos(lower(t.id), lower(${q})) > 0`]),
+        ...(ids === undefined ? [] : [sql`${sql.in("id", ids)}`])
+      ]
+
+      /** Reads one more than is served: whether there is a next page. */
+      const page = ({ request, filter, ids, sort, from }: RelayerSelection) =>
+        Effect.gen(function* () {
+          const where = conditions(filter, ids)
+          const order = RelayerOrder.of(sql, sort)
+          const total =
+            from !== undefined
+              ? sql`${from.total}::bigint`
+              : where.length === 0
+                ? sql`(SELECT sum(count)::bigint FROM relayer_counts)`
+                : undefined
+          const found = yield* selectRows({
+            perPage: request.perPage === 0 ? 0 : request.perPage + 1,
+            offset: from === undefined ? request.offset : 0,
+            where: sql.and(from === undefined ? where : [...where, order.after(from.position)]),
+            orderBy: order.by,
+            ...(total === undefined ? {} : { total })
+          })
+          const items = found.items.slice(0, request.perPage)
+          const end = items.at(-1)
+          const last =
+            end === undefined || items.length === found.items.length
+              ? undefined
+              : { name: end.name, seq: found.seqs[items.length - 1] ?? 0 }
+          return { items, total: found.total, request, last }
+        }).pipe(query("RelayersRepo.page"))
 
       const count = sql<{ network_type: NetworkType; state: RelayerCount["state"]; count: bigint }>`
         SELECT network_type,
@@ -158,7 +239,16 @@ export class RelayersRepo extends Context.Service<
         query("RelayersRepo.count")
       )
 
-      return RelayersRepo.of({ insert, find, findBySigner, page, count })
+      return RelayersRepo.of({
+        insert,
+        find,
+        findForUpdate,
+        update,
+        delete: deleteRow,
+        findBySigner,
+        page,
+        count
+      })
     })
   )
 }

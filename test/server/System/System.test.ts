@@ -101,11 +101,11 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
         status: "healthy",
         components: { database: healthy, process: healthy }
       } as object)
-      yield* sql`UPDATE effect_relayer_migrations SET migration_id = 0`
+      yield* sql`UPDATE effect_relayer_migrations SET migration_id = migration_id - 100`
       const behind = yield* api.call("/api/v1/ready", { key: null })
       assert.strictEqual(behind.status, 503)
       assert.include(behind.text, `"database":{"status":"unhealthy"}`)
-      yield* sql`UPDATE effect_relayer_migrations SET migration_id = 1`
+      yield* sql`UPDATE effect_relayer_migrations SET migration_id = migration_id + 100`
     })
   )
 

@@ -1,0 +1,76 @@
+// API keys: made, shown once, rotated, revoked.
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ApiKey, ApiKeyId, CreateApiKey, NewApiKey, RotateApiKey } from "../domain/ApiKey.ts"
+import { PageQuery } from "../domain/Page.ts"
+import * as Envelope from "./Envelope.ts"
+import * as Errors from "./Errors.ts"
+import * as Json from "./Json.ts"
+import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { RequiredScope } from "./Scopes.ts"
+
+const params = Schema.Struct({ key_id: ApiKeyId })
+
+export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
+  .add(
+    HttpApiEndpoint.post("create", "/", {
+      payload: Json.body(CreateApiKey),
+      success: Envelope.of(NewApiKey).pipe(HttpApiSchema.status(201)),
+      error: [Errors.ForbiddenError, ...Errors.withBody]
+    })
+      .annotate(RequiredScope, "api-keys:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create an API key",
+          description:
+            "`key` is shown in this answer and nowhere else: the service keeps its hash. Nobody can give a key more than they have."
+        })
+      ),
+    HttpApiEndpoint.get("list", "/", {
+      query: PageQuery,
+      success: Envelope.pageOf(ApiKey),
+      error: Errors.any
+    })
+      .annotate(RequiredScope, "api-keys:read")
+      .annotateMerge(OpenApi.annotations({ summary: "List API keys", description: "In creation order." })),
+    HttpApiEndpoint.get("get", "/:key_id", {
+      params,
+      success: Envelope.of(ApiKey),
+      error: [Errors.ApiKeyNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "api-keys:read")
+      .annotateMerge(OpenApi.annotations({ summary: "Get an API key" })),
+    HttpApiEndpoint.post("rotate", "/:key_id/rotate", {
+      params,
+      payload: Json.optionalBody(RotateApiKey),
+      success: Envelope.of(NewApiKey),
+      error: [Errors.ApiKeyNotFoundError, Errors.ForbiddenError, ...Errors.withBody]
+    })
+      .annotate(RequiredScope, "api-keys:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Rotate an API key",
+          description:
+            "A new `key` with the same id, name and scopes. The one before lives on for `overlap_seconds`, a day unless told; the one before that ends at once."
+        })
+      ),
+    HttpApiEndpoint.delete("delete", "/:key_id", {
+      params,
+      success: Envelope.of(Schema.Literal("API key deleted successfully")),
+      error: [Errors.ApiKeyNotFoundError, Errors.ForbiddenError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "api-keys:write")
+      .annotateMerge(OpenApi.annotations({ summary: "Revoke an API key", description: "It ends at once." }))
+  )
+  .middleware(Debug)
+  .middleware(DecodeErrors)
+  .middleware(Idempotency)
+  .middleware(RateLimit)
+  .middleware(Authorization)
+  .prefix("/api/v1/api-keys")
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "API keys",
+      description: "Who may call, and what they may do. The key of the configuration may do everything."
+    })
+  ) {}

@@ -1,0 +1,69 @@
+// Every endpoint that asks for a key says which scope it needs, and every scope is of use.
+import { assert, describe, it } from "@effect/vitest"
+import { HttpApi } from "effect/http-api"
+import { Api } from "../../src/api/Api.ts"
+import { Authorization } from "../../src/api/Middleware.ts"
+import { scopeOf } from "../../src/api/Scopes.ts"
+import { Grant, Scope, allows } from "../../src/domain/Scope.ts"
+
+interface Declared {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly isProtected: boolean
+  readonly scope: Scope | undefined
+}
+
+const declared: Array<Declared> = []
+HttpApi.reflect(Api, {
+  onGroup: () => undefined,
+  onEndpoint: ({ endpoint, group, middleware }) => {
+    declared.push({
+      name: `${group.identifier}.${endpoint.identifier}`,
+      method: endpoint.method,
+      path: endpoint.path,
+      isProtected: middleware.has(Authorization as never),
+      scope: scopeOf(endpoint)
+    })
+  }
+})
+
+/** What is open to everybody. */
+const open = ["system.health", "system.healthAlias", "system.ready", "metrics.names", "metrics.one", "metrics.scrape"]
+
+describe("scopes", () => {
+  it("nothing but health and metrics is open", () => {
+    assert.deepStrictEqual(
+      declared.filter(({ isProtected }) => !isProtected).map(({ name }) => name),
+      open
+    )
+  })
+
+  it("every endpoint that is not open declares the scope of its resource, and of reading or changing", () => {
+    for (const { name, method, path, scope, isProtected } of declared) {
+      if (!isProtected) continue
+      const resource = path.split("/")[3]
+      assert.strictEqual(scope, `${resource}:${method === "GET" ? "read" : "write"}`, name)
+    }
+  })
+
+  it("every scope is needed by an endpoint, and can be granted by itself and with all of its resource", () => {
+    const needed = new Set(declared.map(({ scope }) => scope))
+    for (const scope of Scope.literals) {
+      assert.isTrue(needed.has(scope), scope)
+      const [resource] = scope.split(":")
+      assert.include(Grant.literals, `${resource}:*`)
+    }
+  })
+
+  it("a grant allows itself, its resource, or everything, and nothing else", () => {
+    for (const needed of Scope.literals) {
+      const granting = Grant.literals.filter((grant) => allows([grant], needed))
+      const [resource] = needed.split(":")
+      assert.sameMembers(granting, [needed, `${resource}:*` as Grant, "*"])
+    }
+    assert.isFalse(allows(["relayers:read", "relayers:write"], "relayers:*"))
+    assert.isFalse(allows(["relayers:*"], "*"))
+    assert.isFalse(allows([], "relayers:read"))
+  })
+})

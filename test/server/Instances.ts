@@ -1,0 +1,30 @@
+// Two instances of the services, each with connections of its own, on one database.
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { inject } from "vitest"
+import type { Audit } from "../../src/server/Audit/Audit.ts"
+import type { Notifications } from "../../src/server/Notifications/Notifications.ts"
+import type { Relayers } from "../../src/server/Relayers/Relayers.ts"
+import * as Services from "../../src/server/Services.ts"
+import type { Signers } from "../../src/server/Signers/Signers.ts"
+import { clientConfig } from "../support/Postgres.ts"
+import { masterKey } from "../support/TestApi.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+
+export type Instance = Context.Context<Relayers | Signers | Notifications | Audit>
+
+export class Instances extends Context.Service<Instances, readonly [Instance, Instance]>()(
+  "effect-relayer/test/server/Instances"
+) {}
+
+export const layer = Layer.unwrap(
+  Effect.map(TestDatabase.make, (name) => {
+    const database = PgClient.layer(clientConfig(inject("postgres"), name))
+    const instance = Layer.build(
+      Layer.fresh(
+        Layer.provide(Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey) }), Layer.fresh(database))
+      )
+    )
+    return Layer.mergeAll(Layer.effect(Instances, Effect.all([instance, instance])), database)
+  })
+)
