@@ -1,0 +1,69 @@
+// How long a page of relayers takes, first, deep and by cursor, with 1,000, 100,000 and 1,000,000 of them: as ratios to
+// the first page of 1,000 in the same run.
+//
+//   npm run bench:lists
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, References } from "effect"
+import { SqlClient } from "effect/sql"
+import type { RelayerQuery } from "../src/domain/Relayer.ts"
+import { Relayers } from "../src/server/Relayers/Relayers.ts"
+import * as Bench from "./database.ts"
+
+const sizes = [1000, 100_000, 1_000_000]
+const rounds = 15
+
+const grow = Effect.fnUntraced(function* (from: number, to: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    INSERT INTO signers (id, type, evm_address)
+    SELECT 's' || n, 'plain', '0x' || n FROM generate_series(${from + 1}::int, ${to}::int) n`
+  yield* sql`
+    INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id, policies)
+    SELECT 'r' || n, 'Relayer ' || (n::bigint * 7919 % 1000003), 'evm', 'sepolia', '0x' || n, n % 3 = 0, 's' || n, '{"min_balance": 1}'
+    FROM generate_series(${from + 1}::int, ${to}::int) n`
+  yield* sql`VACUUM ANALYZE relayers`
+})
+
+/** A cursor to the last ten of the list. */
+const lastCursor = Effect.fnUntraced(function* (size: number, query: RelayerQuery) {
+  const relayers = yield* Relayers
+  const { next } = yield* relayers.list({ ...query, page: size / 10 - 1 })
+  return next ?? ""
+})
+
+const program = Effect.gen(function* () {
+  const relayers = yield* Relayers
+  const rows: Array<ReadonlyArray<string>> = []
+  let base: number | undefined
+  let size = 0
+  for (const next of sizes) {
+    yield* grow(size, next)
+    size = next
+    const cases: ReadonlyArray<readonly [string, RelayerQuery]> = [
+      ["first page, total included", {}],
+      ["last page by cursor", { cursor: yield* lastCursor(size, {}) }],
+      ["first page by name", { sort: "name" }],
+      ["last page by cursor, by name", { sort: "name", cursor: yield* lastCursor(size, { sort: "name" }) }],
+      ["last page by number", { page: size / 10 }],
+      ["first page of the paused", { paused: true }]
+    ]
+    // The cases take turns, so that whatever else the machine does meets all of them.
+    const times = cases.map((): Array<number> => [])
+    for (let round = 0; round < rounds; round++) {
+      for (const [index, [, query]] of cases.entries()) times[index]?.push(yield* Bench.time(relayers.list(query)))
+    }
+    for (const [index, [name]] of cases.entries()) {
+      const ms = Bench.median(times[index] ?? [])
+      base ??= ms
+      rows.push([size.toLocaleString("en"), name, ms.toFixed(2), (ms / base).toFixed(2)])
+    }
+  }
+  yield* Console.log("relayers\tcase\tms\tratio")
+  for (const row of rows) yield* Console.log(row.join("\t"))
+})
+
+program.pipe(
+  Effect.provide(Bench.layer(4)),
+  Effect.provideService(References.MinimumLogLevel, "Warn"),
+  NodeRuntime.runMain
+)
