@@ -6,6 +6,7 @@ import { Outbound } from "../outbound/Outbound.ts"
 import { ApiKeys } from "./ApiKeys/ApiKeys.ts"
 import { Audit } from "./Audit/Audit.ts"
 import { Authentication } from "./Auth/Authentication.ts"
+import { Changes } from "./Changes/Changes.ts"
 import { KeptAnswers } from "./Idempotency/KeptAnswers.ts"
 import { Networks } from "./Networks/Networks.ts"
 import { Notifications } from "./Notifications/Notifications.ts"
@@ -38,6 +39,7 @@ const resources = Relayers.layer.pipe(
       KeptAnswers.layer
     )
   ),
+  Layer.provideMerge(Changes.layer),
   Layer.provideMerge(Audit.layer)
 )
 

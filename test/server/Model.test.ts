@@ -20,7 +20,7 @@ layer(instances)("two instances", (it) => {
     ([commands]) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* sql`TRUNCATE relayers, signers, notifications, audit`
+        yield* sql`TRUNCATE relayers, signers, notifications, audit, events CASCADE`
         const both = yield* Instances
         const model = new Model()
         for (const command of commands) yield* run(both, model, command)

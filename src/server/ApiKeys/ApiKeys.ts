@@ -10,7 +10,7 @@ import type { Page, PageQuery } from "../../domain/Page.ts"
 import { BadRequest } from "../../domain/Request.ts"
 import { allows } from "../../domain/Scope.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { Audit } from "../Audit/Audit.ts"
+import { Changes } from "../Changes/Changes.ts"
 import { ApiKeysRepo } from "./ApiKeysRepo.ts"
 import { hashKey, isWellFormed, makeKey } from "./Key.ts"
 
@@ -50,7 +50,7 @@ export class ApiKeys extends Context.Service<
     ApiKeys,
     Effect.gen(function* () {
       const repo = yield* ApiKeysRepo
-      const audit = yield* Audit
+      const changes = yield* Changes
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
       const run = yield* FiberSet.makeRuntime<never>()
@@ -66,7 +66,7 @@ export class ApiKeys extends Context.Service<
         yield* transaction(
           Effect.andThen(
             repo.insert(shown, hashKey(key)),
-            audit.record({ action: "key.created", id: shown.id, schema: ApiKey, after: shown })
+            changes.record({ action: "key.created", id: shown.id, schema: ApiKey, after: shown })
           )
         )
         yield* Effect.logInfo("API key created", { key_id: shown.id })
@@ -84,7 +84,7 @@ export class ApiKeys extends Context.Service<
       const remove = Effect.fn("ApiKeys.delete")(function* (id: ApiKeyId) {
         const before = yield* hold(id)
         yield* repo.delete(id)
-        yield* audit.record({ action: "key.deleted", id, schema: ApiKey, before })
+        yield* changes.record({ action: "key.deleted", id, schema: ApiKey, before })
         yield* Effect.logInfo("API key deleted", { key_id: id })
       }, transaction)
 
@@ -95,7 +95,7 @@ export class ApiKeys extends Context.Service<
         const key = makeKey()
         yield* repo.rotate(id, hashKey(key), previous_expires_at)
         const after: ApiKey = { ...before, previous_expires_at }
-        yield* audit.record({ action: "key.rotated", id, schema: ApiKey, before, after })
+        yield* changes.record({ action: "key.rotated", id, schema: ApiKey, before, after })
         yield* Effect.logInfo("API key rotated", { key_id: id })
         return { ...after, key }
       }, transaction)

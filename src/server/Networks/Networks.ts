@@ -12,7 +12,7 @@ import type { Violation } from "../../domain/Request.ts"
 import type { RpcConfig } from "../../domain/Rpc.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { Audit } from "../Audit/Audit.ts"
+import { Changes } from "../Changes/Changes.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
 import { builtin } from "./builtin.ts"
 import { NetworksRepo } from "./NetworksRepo.ts"
@@ -46,7 +46,7 @@ export class Networks extends Context.Service<
       const repo = yield* NetworksRepo
       const secrets = yield* Secrets
       const outbound = yield* Outbound
-      const audit = yield* Audit
+      const changes = yield* Changes
       const transaction = yield* Transaction.make
 
       const read = (id: NetworkId, from?: NetworkName | null) =>
@@ -95,7 +95,7 @@ export class Networks extends Context.Service<
         const definition = NetworkUrls.masked(request)
         const after = yield* resolve(registry, id, definition)
         yield* repo.save(id, definition, { sealed: yield* NetworkUrls.seal(secrets, id, request) })
-        yield* audit.record({ action: "network.created", id, schema: Network, after })
+        yield* changes.record({ action: "network.created", id, schema: Network, after })
         yield* Effect.logInfo("network created", { network_id: id })
         return after
       }, transaction)
@@ -113,7 +113,7 @@ export class Networks extends Context.Service<
         yield* orBadRequest(NetworkPatch.chainViolations(before, after))
         const urls = patch.rpc_urls === undefined ? undefined : { sealed: yield* NetworkUrls.seal(secrets, id, patch) }
         yield* repo.save(id, definition, urls)
-        yield* audit.record({ action: "network.updated", id, schema: Network, before, after })
+        yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
         yield* Effect.logInfo("network updated", { network_id: id })
         return after
       }, transaction)
@@ -127,11 +127,11 @@ export class Networks extends Context.Service<
         yield* repo.delete(id)
         const after = Registry.make([]).get(id)
         if (after === undefined) {
-          yield* audit.record({ action: "network.deleted", id, schema: Network, before })
+          yield* changes.record({ action: "network.deleted", id, schema: Network, before })
           yield* Effect.logInfo("network deleted", { network_id: id })
           return "deleted"
         }
-        yield* audit.record({ action: "network.updated", id, schema: Network, before, after })
+        yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
         yield* Effect.logInfo("network reset", { network_id: id })
         return "reset"
       }, transaction)

@@ -10,7 +10,7 @@ import type { Page, PageQuery } from "../../domain/Page.ts"
 import { BadRequest } from "../../domain/Request.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { Audit } from "../Audit/Audit.ts"
+import { Changes } from "../Changes/Changes.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
 import { NotificationsRepo } from "./NotificationsRepo.ts"
 
@@ -35,7 +35,7 @@ export class Notifications extends Context.Service<
       const repo = yield* NotificationsRepo
       const secrets = yield* Secrets
       const outbound = yield* Outbound
-      const audit = yield* Audit
+      const changes = yield* Changes
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
@@ -61,7 +61,7 @@ export class Notifications extends Context.Service<
         yield* transaction(
           Effect.andThen(
             repo.insert(notification, sealed),
-            audit.record({ action: "notification.created", id, schema: Notification, after: notification })
+            changes.record({ action: "notification.created", id, schema: Notification, after: notification })
           )
         )
         yield* Effect.logInfo("notification created", { notification_id: id })
@@ -93,7 +93,7 @@ export class Notifications extends Context.Service<
         }
         const replaced = given === undefined ? undefined : { sealed: yield* seal(id, key) }
         yield* repo.update(after, replaced)
-        yield* audit.record({ action: "notification.updated", id, schema: Notification, before, after })
+        yield* changes.record({ action: "notification.updated", id, schema: Notification, before, after })
         yield* Effect.logInfo("notification updated", { notification_id: id })
         return after
       }, transaction)
@@ -101,7 +101,7 @@ export class Notifications extends Context.Service<
       const remove = Effect.fn("Notifications.delete")(function* (id: NotificationId) {
         const before = yield* hold(id)
         yield* repo.delete(id)
-        yield* audit.record({ action: "notification.deleted", id, schema: Notification, before })
+        yield* changes.record({ action: "notification.deleted", id, schema: Notification, before })
         yield* Effect.logInfo("notification deleted", { notification_id: id })
       }, transaction)
 

@@ -4,8 +4,8 @@ import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/Caller.ts"
 import { networkId } from "../../domain/Network.ts"
 import type { Page } from "../../domain/Page.ts"
-import { Relayer, RelayerId, RelayerIdTaken, RelayerNotFound } from "../../domain/Relayer.ts"
-import type { CreateRelayer, RelayerQuery, UpdateRelayer } from "../../domain/Relayer.ts"
+import { RelayerId, RelayerIdTaken, RelayerNotFound } from "../../domain/Relayer.ts"
+import type { CreateRelayer, Relayer, RelayerQuery, UpdateRelayer } from "../../domain/Relayer.ts"
 import * as RelayerPatch from "../../domain/RelayerPatch.ts"
 import { BadRequest } from "../../domain/Request.ts"
 import type { Violation } from "../../domain/Request.ts"
@@ -15,7 +15,7 @@ import { PreconditionFailed, isCurrent } from "../../domain/Version.ts"
 import type { Versioned } from "../../domain/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { Audit } from "../Audit/Audit.ts"
+import { Changes } from "../Changes/Changes.ts"
 import { Cursors } from "../Cursors/Cursors.ts"
 import { Networks } from "../Networks/Networks.ts"
 import { Notifications } from "../Notifications/Notifications.ts"
@@ -63,7 +63,7 @@ export class Relayers extends Context.Service<
       const networks = yield* Networks
       const secrets = yield* Secrets
       const outbound = yield* Outbound
-      const audit = yield* Audit
+      const changes = yield* Changes
       const cursors = yield* Cursors
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
@@ -119,7 +119,7 @@ export class Relayers extends Context.Service<
         const urls = yield* store(id, request.custom_rpc_urls)
         const ownNetworkId = located === "own" ? networkId(request.network_type, request.network) : undefined
         const relayer = yield* repo.insert({ id, request, urls, ownNetworkId }).pipe(
-          Effect.tap(({ value }) => audit.record({ action: "relayer.created", id, schema: Relayer, after: value })),
+          Effect.tap(({ value }) => changes.recordRelayer({ action: "relayer.created", after: value })),
           transaction,
           Effect.catchTags({
             ReferenceMissing: () => Effect.flatMap(missing(request), Effect.fail),
@@ -165,7 +165,7 @@ export class Relayers extends Context.Service<
           if (!isChanged) return { value: before, version: held.version }
           const urls = patch.custom_rpc_urls === undefined ? undefined : yield* store(id, request.custom_rpc_urls)
           const after = yield* repo.update(id, request, urls)
-          yield* audit.record({ action: "relayer.updated", id, schema: Relayer, before, after: after.value })
+          yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
           yield* Effect.logInfo("relayer updated", { relayer_id: id, version: after.version })
           return after
         },
@@ -176,7 +176,7 @@ export class Relayers extends Context.Service<
       const remove = Effect.fn("Relayers.delete")(function* (id: RelayerId, ifMatch?: string) {
         const { value: before } = yield* hold(id, ifMatch)
         yield* repo.delete(id)
-        yield* audit.record({ action: "relayer.deleted", id, schema: Relayer, before })
+        yield* changes.recordRelayer({ action: "relayer.deleted", before })
         yield* Effect.logInfo("relayer deleted", { relayer_id: id })
       }, transaction)
 

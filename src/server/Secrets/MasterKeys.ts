@@ -4,7 +4,7 @@ import { SecureRandom } from "effect/crypto"
 import { MasterKeyRotation } from "../../domain/MasterKey.ts"
 import type { RotationRunning } from "../../domain/MasterKey.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { Audit } from "../Audit/Audit.ts"
+import { Changes } from "../Changes/Changes.ts"
 import { ActiveKeyring } from "./ActiveKeyring.ts"
 import type { Keyring, SecretUnreadable } from "./Keyring.ts"
 import { admit } from "./MasterKey.ts"
@@ -42,7 +42,7 @@ export class MasterKeys extends Context.Service<
       const values = yield* SealedRepo
       const store = yield* MasterKeyStore
       const random = yield* SecureRandom.SecureRandom
-      const audit = yield* Audit
+      const changes = yield* Changes
       const transaction = yield* Transaction.make
       const scope = yield* Effect.scope
 
@@ -94,7 +94,7 @@ export class MasterKeys extends Context.Service<
           Effect.tap((isRetired) => {
             const after = { key_id: keyring.keyId, rewrapped: rewrapped() }
             return isRetired
-              ? audit.record({ action: "master_key.rotated", id: keyring.keyId, schema: MasterKeyRotation, after })
+              ? changes.record({ action: "master_key.rotated", id: keyring.keyId, schema: MasterKeyRotation, after })
               : Effect.void
           }),
           transaction

@@ -14,6 +14,12 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   { table: "signers", id: "id", sealed: "key_sealed", column: "key" },
   { table: "signers", id: "id", sealed: "config_sealed", column: "config" },
   { table: "notifications", id: "id", sealed: "signing_key_sealed", column: "signing_key" },
+  {
+    table: "notifications",
+    id: "id",
+    sealed: "previous_signing_key_sealed",
+    column: "previous_signing_key"
+  },
   { table: "networks", id: "id", sealed: "rpc_urls_sealed", column: "rpc_urls" },
   { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls" },
   { table: "idempotency_keys", id: "id", sealed: "body_sealed", column: "body" },

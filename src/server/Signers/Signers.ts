@@ -8,7 +8,7 @@ import { BadRequest } from "../../domain/Request.ts"
 import { Signer, SignerId, SignerInUse, SignerNotFound } from "../../domain/Signer.ts"
 import type { CreateSigner, SignerIdTaken, SignerType, Verification } from "../../domain/Signer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { Audit } from "../Audit/Audit.ts"
+import { Changes } from "../Changes/Changes.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
 import * as Addresses from "./Addresses.ts"
 import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
@@ -42,7 +42,7 @@ export class Signers extends Context.Service<
       const repo = yield* SignersRepo
       const secrets = yield* Secrets
       const backends = yield* SignerBackends
-      const audit = yield* Audit
+      const changes = yield* Changes
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
@@ -64,7 +64,7 @@ export class Signers extends Context.Service<
         yield* repo
           .insert(signer, sealed, kind.column)
           .pipe(
-            Effect.andThen(audit.record({ action: "signer.created", id, schema: Signer, after: signer })),
+            Effect.andThen(changes.record({ action: "signer.created", id, schema: Signer, after: signer })),
             transaction
           )
         yield* Effect.logInfo("signer created", { signer_id: id, type })
@@ -79,7 +79,7 @@ export class Signers extends Context.Service<
         Effect.gen(function* () {
           const found = yield* repo.delete(id)
           if (Option.isNone(found)) return yield* new SignerNotFound({})
-          yield* audit.record({ action: "signer.deleted", id, schema: Signer, before: found.value })
+          yield* changes.record({ action: "signer.deleted", id, schema: Signer, before: found.value })
         }).pipe(transaction)
 
       const remove: (id: SignerId) => Effect.Effect<void, SignerNotFound | SignerInUse> = Effect.fn("Signers.delete")(

@@ -4,13 +4,15 @@ import lifeCycle from "./0002_life_cycle.ts"
 import envelope from "./0003_envelope.ts"
 import access from "./0004_access.ts"
 import knownKeys from "./0005_known_keys.ts"
+import watch from "./0006_watch.ts"
 
 export const migrations = {
   "0001_resources": resources,
   "0002_life_cycle": lifeCycle,
   "0003_envelope": envelope,
   "0004_access": access,
-  "0005_known_keys": knownKeys
+  "0005_known_keys": knownKeys,
+  "0006_watch": watch
 }
 
 /** Our own, so that a host may keep its migrations in the same database. */

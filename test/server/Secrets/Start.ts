@@ -3,6 +3,7 @@ import { Effect, Layer, Option, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { createCipheriv, createHash } from "node:crypto"
 import { Audit } from "../../../src/server/Audit/Audit.ts"
+import { Changes } from "../../../src/server/Changes/Changes.ts"
 import type { Place } from "../../../src/server/Secrets/Envelope.ts"
 import type { Keys } from "../../../src/server/Secrets/Keyring.ts"
 import * as MasterKey from "../../../src/server/Secrets/MasterKey.ts"
@@ -35,6 +36,7 @@ export const withStart =
       self,
       Layer.fresh(
         Layer.merge(MasterKeys.layer, MasterKey.layerCheck).pipe(
+          Layer.provideMerge(Changes.layer),
           Layer.provideMerge(Audit.layer),
           Layer.provideMerge(Secrets.layer(keys)),
           Layer.provide(Layer.succeed(MasterKeyStore, Option.fromUndefinedOr(store)))

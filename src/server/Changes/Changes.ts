@@ -1,0 +1,69 @@
+// Changes of resources: on record, and told of, in the transaction that makes them.
+import { Context, Effect, Layer } from "effect"
+import type { Schema } from "effect"
+import type { Change } from "../../domain/Change.ts"
+import type { EventType } from "../../domain/Event.ts"
+import { Relayer } from "../../domain/Relayer.ts"
+import { Audit } from "../Audit/Audit.ts"
+import { Events } from "../Events/Events.ts"
+import { Outbox } from "../Webhooks/Outbox.ts"
+
+export interface RelayerChange {
+  readonly action: "relayer.created" | "relayer.updated" | "relayer.deleted"
+  readonly before?: Relayer
+  readonly after?: Relayer
+}
+
+export class Changes extends Context.Service<
+  Changes,
+  {
+    /** What a caller has changed: a record of the audit log, and an event of the same name. */
+    record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
+    /** The same of a relayer, whose notification is told as well; also that it was paused or resumed. */
+    recordRelayer(change: RelayerChange): Effect.Effect<void>
+    /** What has happened to a relayer by itself: an event, and a delivery to its notification. */
+    tell(type: EventType, relayer: Relayer): Effect.Effect<void>
+  }
+>()("effect-relayer/server/Changes/Changes") {
+  static readonly layerNoDeps = Layer.effect(
+    Changes,
+    Effect.gen(function* () {
+      const audit = yield* Audit
+      const events = yield* Events
+      const outbox = yield* Outbox
+
+      const tell = Effect.fn("Changes.tell")(function* (type: EventType, relayer: Relayer) {
+        const eventId = yield* events.emit({ type, id: relayer.id, schema: Relayer, data: relayer })
+        yield* outbox.put({ eventId, type, relayer })
+      })
+
+      const record = Effect.fn("Changes.record")(function* <S extends Schema.ConstraintEncoder<unknown>>(
+        change: Change<S>
+      ) {
+        yield* audit.record(change)
+        const { action, id, schema, before, after } = change
+        yield* events.emit({ type: action, id, schema, data: after ?? before })
+      })
+
+      const recordRelayer = Effect.fn("Changes.recordRelayer")(function* ({ action, before, after }: RelayerChange) {
+        const relayer = after ?? before
+        if (relayer === undefined) return
+        yield* audit.record({
+          action,
+          id: relayer.id,
+          schema: Relayer,
+          ...(before === undefined ? {} : { before }),
+          ...(after === undefined ? {} : { after })
+        })
+        yield* tell(action, relayer)
+        if (before !== undefined && after !== undefined && before.paused !== after.paused) {
+          yield* tell(after.paused ? "relayer.paused" : "relayer.resumed", after)
+        }
+      })
+
+      return Changes.of({ record, recordRelayer, tell })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([Events.layer, Outbox.layer]))
+}
