@@ -17,7 +17,7 @@ const folder = Effect.acquireRelease(
 
 /** `maxConnections`: of the pool, to a fresh embedded PostgreSQL that is durable as in production. */
 export const layer = (maxConnections: number) =>
-  Services.layerNoAuthentication({ masterKey: Redacted.make(new Uint8Array(32).fill(1)) }).pipe(
+  Services.layerNoAuthentication({ masterKey: Redacted.make(new Uint8Array(32).fill(1)), workers: false }).pipe(
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(folder, (dataDir) =>

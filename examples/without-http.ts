@@ -29,7 +29,11 @@ export const program = Effect.gen(function* () {
 })
 
 if (import.meta.main) {
-  const services = Services.layerNoAuthentication({ masterKey: Redacted.make(new Uint8Array(32).fill(1)) })
+  // It ends before there is anything to do in the background.
+  const services = Services.layerNoAuthentication({
+    masterKey: Redacted.make(new Uint8Array(32).fill(1)),
+    workers: false
+  })
   const database = Sql.layer({ _tag: "Embedded", dataDir: "./data/examples/without-http" })
   program.pipe(Effect.provide(Layer.provide(services, database)), NodeRuntime.runMain)
 }

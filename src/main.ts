@@ -74,7 +74,9 @@ const application = Effect.fn("application")(function* (settings: Settings.Setti
 
   const services = Services.layer({
     administratorKey: apiKey.key,
-    masterKey: Settings.masterKeyBytes(masterKey)
+    masterKey: Settings.masterKeyBytes(masterKey),
+    workers: settings.WORKERS === "on",
+    healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS
   }).pipe(Layer.provide(ProcessGauges.layer), Layer.provideMerge(Sql.layer(database(settings))))
 
   const { listen, drain } = HttpServerNode.layer(settings)

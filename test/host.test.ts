@@ -13,7 +13,7 @@ import { ApiClient, RateLimits, Server, Services } from "../src/index.ts"
 import { apiKey, masterKey } from "./support/TestApi.ts"
 import * as TestDatabase from "./support/TestDatabase.ts"
 
-const keys = { administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey) }
+const keys = { administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey), workers: false }
 
 const support = Layer.merge(TestDatabase.layer, FetchHttpClient.layer)
 

@@ -2,11 +2,13 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { ApiKeysApi } from "./ApiKeysApi.ts"
 import { AuditApi } from "./AuditApi.ts"
+import { EventsApi } from "./EventsApi.ts"
 import { MasterKeyApi } from "./MasterKeyApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
 import { NetworksApi } from "./NetworksApi.ts"
 import { NotificationsApi } from "./NotificationsApi.ts"
 import * as Document from "./Document.ts"
+import { RelayerHealthApi } from "./RelayerHealthApi.ts"
 import { RelayersApi } from "./RelayersApi.ts"
 import { scopesOf } from "./Scopes.ts"
 import { SignersApi } from "./SignersApi.ts"
@@ -14,11 +16,13 @@ import { SystemApi } from "./SystemApi.ts"
 
 const endpoints = HttpApi.make("effect-relayer")
   .add(RelayersApi)
+  .add(RelayerHealthApi)
   .add(SignersApi)
   .add(NotificationsApi)
   .add(NetworksApi)
   .add(ApiKeysApi)
   .add(AuditApi)
+  .add(EventsApi)
   .add(MasterKeyApi)
   .add(SystemApi)
   .add(MetricsApi)

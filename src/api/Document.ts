@@ -154,7 +154,7 @@ interface Operation {
 }
 
 const versionedOperations = new Set(["relayers.create", "relayers.get", "relayers.update"])
-const linkedOperations = new Set(["relayers.list", "audit.list"])
+const linkedOperations = new Set(["relayers.list", "audit.list", "events.list", "notifications.deliveries"])
 
 /** Headers that are set beside what the contract encodes. */
 const headersOf = (method: string, { operationId }: Operation, status: string): Node => {

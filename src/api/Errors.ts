@@ -4,6 +4,7 @@ import { Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import * as ApiKey from "../domain/ApiKey.ts"
 import * as Caller from "../domain/Caller.ts"
+import * as Delivery from "../domain/Delivery.ts"
 import * as Idempotency from "../domain/Idempotency.ts"
 import * as MasterKey from "../domain/MasterKey.ts"
 import * as Network from "../domain/Network.ts"
@@ -155,6 +156,7 @@ export const ForbiddenError = failure(Caller.Forbidden, 403, "Forbidden")
 
 export const NotFoundError = failure(Request.NotFound, 404, "Not Found")
 export const ApiKeyNotFoundError = failure(ApiKey.ApiKeyNotFound, 404, "API key not found")
+export const DeliveryNotFoundError = failure(Delivery.DeliveryNotFound, 404, "Delivery not found")
 export const NetworkNotFoundError = failure(Network.NetworkNotFound, 404, "Network not found")
 export const NotificationNotFoundError = failure(Notification.NotificationNotFound, 404, "Notification not found")
 export const RelayerNotFoundError = failure(Relayer.RelayerNotFound, 404, "Relayer not found")

@@ -1,6 +1,14 @@
-// Notifications: their whole life.
+// Notifications: their whole life, and their deliveries.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import {
+  Delivery,
+  DeliveryId,
+  DeliveryQuery,
+  ReplayDeliveries,
+  ReplayedDeliveries,
+  TestDelivery
+} from "../domain/Delivery.ts"
 import { CreateNotification, Notification, NotificationId, UpdateNotification } from "../domain/Notification.ts"
 import { PageQuery } from "../domain/Page.ts"
 import * as Envelope from "./Envelope.ts"
@@ -10,6 +18,7 @@ import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Mi
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ notification_id: NotificationId })
+const deliveryParams = Schema.Struct({ notification_id: NotificationId, delivery_id: DeliveryId })
 
 export class NotificationsApi extends HttpApiGroup.make("notifications")
   .add(
@@ -50,7 +59,8 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Change a notification",
-          description: "What is absent or null stays. A `signing_key` replaces the one before; an empty one removes it."
+          description:
+            "What is absent or null stays. A new `signing_key` signs at once, and the one before signs beside it for 24 hours; an empty one removes both. `paused` stops deliveries; those of the last 24 hours follow when it is false again."
         })
       ),
     HttpApiEndpoint.delete("delete", "/:notification_id", {
@@ -60,7 +70,64 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
     })
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
-        OpenApi.annotations({ summary: "Delete a notification", description: "Refused while relayers use it." })
+        OpenApi.annotations({
+          summary: "Delete a notification",
+          description: "With its deliveries. Refused while relayers use it."
+        })
+      ),
+    HttpApiEndpoint.post("test", "/:notification_id/test", {
+      params,
+      success: Envelope.of(TestDelivery),
+      error: [Errors.NotificationNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "notifications:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Send a test",
+          description:
+            "Sends a signed webhook of the event `test` now, once, also where the notification is paused, and answers with what came of it."
+        })
+      ),
+    HttpApiEndpoint.get("deliveries", "/:notification_id/deliveries", {
+      params,
+      query: DeliveryQuery,
+      success: Envelope.listOf(Delivery),
+      error: [Errors.NotificationNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "notifications:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List deliveries",
+          description:
+            "Of the last 30 days, the latest first, with what was sent and what was answered. The `Link` header leads to the next page."
+        })
+      ),
+    HttpApiEndpoint.post("retry", "/:notification_id/deliveries/:delivery_id/retry", {
+      params: deliveryParams,
+      success: Envelope.of(Delivery),
+      error: [Errors.NotificationNotFoundError, Errors.DeliveryNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "notifications:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Retry a delivery",
+          description:
+            "Now, under the same `webhook-id`. One that is pending goes on being tried; one that was delivered or given up gets one attempt."
+        })
+      ),
+    HttpApiEndpoint.post("replay", "/:notification_id/replay", {
+      params,
+      payload: Json.body(ReplayDeliveries),
+      success: Envelope.of(ReplayedDeliveries),
+      error: [Errors.NotificationNotFoundError, ...Errors.withBody]
+    })
+      .annotate(RequiredScope, "notifications:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Replay deliveries",
+          description:
+            "Sends everything of a time again, at most 10,000 deliveries, in its order and under the same `webhook-id`s, as if it were new. What is pending anyway is not counted; tests are left out."
+        })
       )
   )
   .middleware(Debug)

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { Value } from "./ExactJson.ts"
 import { Instant } from "./Instant.ts"
+import { Count } from "./Page.ts"
 
 export const EventType = Schema.Literals([
   "relayer.created",
@@ -42,6 +43,42 @@ export const Event = Schema.Struct({
   data: Value
 }).annotate({ identifier: "Event" })
 export type Event = typeof Event.Type
+
+export const defaultEvents = 100
+export const maxEvents = 1000
+
+/** Seconds, below any sane time limit of a request. */
+export const maxWait = 25
+
+export const EventQuery = {
+  after: Schema.optionalKey(
+    Count.annotateKey({
+      description:
+        "`id` of the event to go on after; 0, or left out: from the first event. `Last-Event-ID` wins over it."
+    })
+  ),
+  type: Schema.optionalKey(EventType.annotateKey({ description: "Only events of this type." })),
+  resource_id: Schema.optionalKey(Schema.String.annotateKey({ description: "Only events of this resource." })),
+  limit: Schema.optionalKey(
+    Count.annotateKey({ description: "Events in an answer, 100 by default, 1 to 1000; a stream has no end." })
+  ),
+  wait: Schema.optionalKey(
+    Count.annotateKey({
+      description: "Seconds to wait, at most 25, where there is no event yet; the first that comes is answered at once."
+    })
+  )
+}
+export interface EventFilter {
+  readonly type?: EventType
+  readonly resource_id?: string
+}
+export interface EventQuery extends EventFilter {
+  readonly after?: number
+  /** Of the header `Last-Event-ID`: wins over `after`. */
+  readonly lastEventId?: number
+  readonly limit?: number
+  readonly wait?: number
+}
 
 /** What is told: the rest is known where it happens. */
 export interface NewEvent<S extends Schema.Constraint> {

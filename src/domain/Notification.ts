@@ -25,8 +25,14 @@ export const WebhookUrl = HttpUrl.check(
   )
 )
 
-/** Key of the HMAC-SHA256 over a webhook's body. */
-export const SigningKey = Schema.RedactedFromValue(text(32, 512))
+/** Key of the HMAC-SHA256 of webhooks: its text, and for Standard Webhooks, of `whsec_…`, the bytes that follow in base64. */
+export const SigningKey = Schema.RedactedFromValue(
+  text(32, 512).check(
+    Schema.makeFilter((key: string) => !key.startsWith("whsec_") || /^whsec_[A-Za-z0-9+/]+={0,2}$/u.test(key), {
+      expected: "base64 after whsec_"
+    })
+  )
+)
 
 const Type = Schema.Literal("webhook")
 
@@ -44,8 +50,9 @@ export type CreateNotification = typeof CreateNotification.Type
 export const UpdateNotification = Schema.Struct({
   type: maybe(Type),
   url: maybe(WebhookUrl),
-  /** Empty: removed. */
-  signing_key: maybe(Schema.Union([Schema.Literal(""), SigningKey]))
+  /** The one before is good for another 24 hours. Empty: both are removed. */
+  signing_key: maybe(Schema.Union([Schema.Literal(""), SigningKey])),
+  paused: maybe(Schema.Boolean)
 }).annotate({ identifier: "UpdateNotificationRequest" })
 export type UpdateNotification = typeof UpdateNotification.Type
 
@@ -53,7 +60,9 @@ export const Notification = Schema.Struct({
   id: NotificationId,
   type: Type,
   url: Schema.String,
-  has_signing_key: Schema.Boolean
+  has_signing_key: Schema.Boolean,
+  /** Nothing is sent: what happens meanwhile waits for 24 hours. */
+  paused: Schema.Boolean
 }).annotate({ identifier: "Notification" })
 export type Notification = typeof Notification.Type
 

@@ -14,7 +14,8 @@ export const Scope = Schema.Literals([
   "api-keys:read",
   "api-keys:write",
   "audit:read",
-  "master-key:write"
+  "master-key:write",
+  "events:read"
 ])
 export type Scope = typeof Scope.Type
 
@@ -28,6 +29,7 @@ export const Grant = Schema.Literals([
   "api-keys:*",
   "audit:*",
   "master-key:*",
+  "events:*",
   "*"
 ]).annotate({
   identifier: "Scope",

@@ -119,6 +119,18 @@ const variables = {
     example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
     help: "Hosts and ranges that are not public, and that URLs of users may point to all the same; none where it is not set"
   },
+  WORKERS: {
+    schema: Schema.Literals(["on", "off"]),
+    default: "on",
+    example: "off",
+    help: "off: serves requests only; other processes on the database check relayers and deliver webhooks"
+  },
+  HEALTH_CHECK_INTERVAL_MS: {
+    schema: integer(1000, 86_400_000),
+    default: "60000",
+    example: "60000",
+    help: "Milliseconds between two checks of a relayer that is well"
+  },
   LOG_LEVEL: {
     schema: Schema.Literals(["trace", "debug", "info", "warn", "error", "fatal", "none"]),
     default: "info",
@@ -162,6 +174,8 @@ const Raw = Schema.Struct({
   MAX_BODY_BYTES: v.MAX_BODY_BYTES.schema,
   SHUTDOWN_GRACE_MS: v.SHUTDOWN_GRACE_MS.schema,
   OUTBOUND_ALLOW: Schema.optionalKey(v.OUTBOUND_ALLOW.schema),
+  WORKERS: v.WORKERS.schema,
+  HEALTH_CHECK_INTERVAL_MS: v.HEALTH_CHECK_INTERVAL_MS.schema,
   LOG_LEVEL: v.LOG_LEVEL.schema,
   LOG_FORMAT: Schema.optionalKey(v.LOG_FORMAT.schema),
   OTEL_EXPORTER_OTLP_ENDPOINT: Schema.optionalKey(v.OTEL_EXPORTER_OTLP_ENDPOINT.schema)

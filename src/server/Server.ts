@@ -6,6 +6,8 @@ import { Api } from "../api/Api.ts"
 import { ApiKeysHttp } from "./ApiKeys/ApiKeysHttp.ts"
 import { AuditHttp } from "./Audit/AuditHttp.ts"
 import { AuthorizationHttp } from "./Auth/AuthorizationHttp.ts"
+import { RelayerHealthHttp } from "./Health/RelayerHealthHttp.ts"
+import { EventsHttp } from "./Events/EventsHttp.ts"
 import { IdempotencyHttp } from "./Idempotency/IdempotencyHttp.ts"
 import { RateLimitHttp } from "./Limits/RateLimitHttp.ts"
 import { NetworksHttp } from "./Networks/NetworksHttp.ts"
@@ -26,11 +28,13 @@ export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048
 
 const handlers = Layer.mergeAll(
   RelayersHttp,
+  RelayerHealthHttp,
   SignersHttp,
   NotificationsHttp,
   NetworksHttp,
   ApiKeysHttp,
   AuditHttp,
+  EventsHttp,
   MasterKeyHttp,
   SystemHttp,
   MetricsHttp

@@ -1,16 +1,21 @@
 // Every service, asking only for the database and for a way to count requests.
 import { Layer } from "effect"
-import type { Redacted } from "effect"
+import type { Duration, Redacted } from "effect"
 import * as AllowList from "../outbound/AllowList.ts"
 import { Outbound } from "../outbound/Outbound.ts"
 import { ApiKeys } from "./ApiKeys/ApiKeys.ts"
 import { Audit } from "./Audit/Audit.ts"
 import { Authentication } from "./Auth/Authentication.ts"
 import { Changes } from "./Changes/Changes.ts"
+import { EventStreams } from "./Events/EventStreams.ts"
+import { HealthChecks } from "./Health/HealthChecks.ts"
+import * as HealthWorker from "./Health/HealthWorker.ts"
+import { RelayerHealth } from "./Health/RelayerHealth.ts"
 import { KeptAnswers } from "./Idempotency/KeptAnswers.ts"
 import { Networks } from "./Networks/Networks.ts"
 import { Notifications } from "./Notifications/Notifications.ts"
 import { Relayers } from "./Relayers/Relayers.ts"
+import { Chains } from "./Rpc/Chains.ts"
 import * as MasterKey from "./Secrets/MasterKey.ts"
 import { MasterKeys } from "./Secrets/MasterKeys.ts"
 import { Secrets } from "./Secrets/Secrets.ts"
@@ -18,6 +23,8 @@ import { Signers } from "./Signers/Signers.ts"
 import { Draining } from "./System/Draining.ts"
 import { Gauges } from "./System/Gauges.ts"
 import { Readiness } from "./System/Readiness.ts"
+import { Deliveries } from "./Webhooks/Deliveries.ts"
+import * as DeliveryWorker from "./Webhooks/DeliveryWorker.ts"
 
 export interface Options {
   /** 32 bytes: encrypts the secrets in the database. */
@@ -26,9 +33,13 @@ export interface Options {
   readonly decryptionKeys?: ReadonlyArray<Redacted.Redacted<Uint8Array>>
   /** Hosts, addresses and ranges that are not public, and that URLs of users may point to all the same. Absent: none. */
   readonly outboundAllow?: ReadonlyArray<string>
+  /** False: nothing is done in the background, such as sending webhooks. Another instance does it. */
+  readonly workers?: boolean
+  /** Between two checks of a relayer that is well. Absent: a minute. */
+  readonly healthCheckInterval?: Duration.Input
 }
 
-const resources = Relayers.layer.pipe(
+const resources = Layer.mergeAll(Relayers.layer, Deliveries.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       Signers.layer,
@@ -47,9 +58,19 @@ const resources = Relayers.layer.pipe(
 const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
   Layer.provideMerge(MasterKey.layerCheck, Secrets.layer({ current: masterKey, others: decryptionKeys }))
 
+const health = ({ healthCheckInterval = "1 minute" }: Options) =>
+  RelayerHealth.layer.pipe(
+    Layer.provideMerge(HealthChecks.layer({ interval: healthCheckInterval })),
+    Layer.provideMerge(Chains.layer())
+  )
+
+const workers = ({ workers = true, healthCheckInterval = "1 minute" }: Options) =>
+  workers ? Layer.mergeAll(DeliveryWorker.layer, HealthWorker.layer({ interval: healthCheckInterval })) : Layer.empty
+
 /** Who may call is left open: a host brings its own `Authentication`, or serves no HTTP. Fails where the database was written with another master key. */
 export const layerNoAuthentication = (options: Options) =>
-  Layer.mergeAll(Gauges.layer, Readiness.layer).pipe(
+  Layer.mergeAll(Gauges.layer, Readiness.layer, EventStreams.layer, workers(options)).pipe(
+    Layer.provideMerge(health(options)),
     Layer.provideMerge(resources),
     Layer.provideMerge(
       Layer.mergeAll(

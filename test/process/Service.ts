@@ -93,6 +93,8 @@ const launch = ({ folder, env = { API_KEY: apiKey }, flags = [], ...options }: O
       PORT: "0",
       DATA_DIR: path.join(folder, "data"),
       LOG_FORMAT: "json",
+      // Nothing is called that a test has not set up.
+      WORKERS: "off",
       ...env
     }
   })

@@ -116,7 +116,7 @@ layer(TestApi.layer())("bad input", (it) => {
         const answer = yield* api.call(path, { body })
         assert.strictEqual(answer.status, 201, answer.text)
       }
-      yield* sql`TRUNCATE relayers, notifications, signers`
+      yield* sql`TRUNCATE relayers, notifications, signers CASCADE`
     })
   )
 

@@ -22,7 +22,10 @@ export const layer = Layer.unwrap(
     const database = PgClient.layer(clientConfig(inject("postgres"), name))
     const instance = Layer.build(
       Layer.fresh(
-        Layer.provide(Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey) }), Layer.fresh(database))
+        Layer.provide(
+          Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), workers: false }),
+          Layer.fresh(database)
+        )
       )
     )
     return Layer.mergeAll(Layer.effect(Instances, Effect.all([instance, instance])), database)

@@ -1,6 +1,7 @@
 // The whole API on a port of its own, over a database of its own.
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer, Redacted } from "effect"
+import type { Duration } from "effect"
 import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"
 import type { SqlClient } from "effect/sql"
 import { createServer } from "node:http"
@@ -16,6 +17,9 @@ export const masterKey = new Uint8Array(32).fill(7)
 export interface Options {
   readonly server?: Server.Options
   readonly limits?: { readonly requestsPerSecond: number; readonly burst: number }
+  /** Absent: nothing is done in the background. */
+  readonly workers?: boolean
+  readonly healthCheckInterval?: Duration.Input
 }
 
 /** An answer as it came over the wire. */
@@ -87,7 +91,7 @@ const client = () =>
   )
 
 /** `database`: a layer of `SqlClient`; a fresh copy of the template unless told. */
-const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
+export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
   Layer.provideMerge(client(), Layer.effect(TestApi, make)).pipe(
     Layer.provideMerge(
       HttpRouter.serve(Server.layer(options.server), {
@@ -104,7 +108,9 @@ const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClien
       Services.layer({
         administratorKey: Redacted.make(apiKey),
         masterKey: Redacted.make(masterKey),
-        outboundAllow: ["localhost", "127.0.0.0/8", "::1"]
+        outboundAllow: ["localhost", "127.0.0.0/8", "::1"],
+        workers: options.workers ?? false,
+        healthCheckInterval: options.healthCheckInterval ?? "1 minute"
       })
     ),
     Layer.provideMerge(database)

@@ -1,8 +1,16 @@
 // Events: written in the transaction of what they tell of, so that there is neither without the other.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Latch, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import type { NewEvent } from "../../domain/Event.ts"
+import * as Listen from "../../sql/Listen.ts"
 import { CurrentRequestId } from "../System/RequestId.ts"
 import { EventsRepo } from "./EventsRepo.ts"
+
+/** Where it is told that there are events; those who read them listen. */
+export const channel = "effect_relayer_events"
+
+/** Events of one moment are told of once. */
+const gather = "50 millis"
 
 const jsonText = <S extends Schema.ConstraintEncoder<unknown>>(schema: S, data: S["Type"]) =>
   JSON.stringify(Schema.encodeSync(schema)(data))
@@ -18,6 +26,19 @@ export class Events extends Context.Service<
     Events,
     Effect.gen(function* () {
       const repo = yield* EventsRepo
+      const sql = yield* SqlClient.SqlClient
+      const written = yield* Latch.make(false)
+
+      yield* repo.adopt
+      yield* written.await.pipe(
+        Effect.andThen(written.close),
+        Effect.andThen(Listen.notify(sql, channel)),
+        // Readers look by themselves, too.
+        Effect.catchCause((cause) => Effect.logDebug("nobody is told of events", cause)),
+        Effect.andThen(Effect.sleep(gather)),
+        Effect.forever,
+        Effect.forkScoped
+      )
 
       const emit = Effect.fn("Events.emit")(function* <S extends Schema.ConstraintEncoder<unknown>>({
         type,
@@ -26,7 +47,9 @@ export class Events extends Context.Service<
         data
       }: NewEvent<S>) {
         const request_id = (yield* CurrentRequestId) ?? null
-        return yield* repo.append({ type, resource_id: id, request_id, data: jsonText(schema, data) })
+        const eventId = yield* repo.append({ type, resource_id: id, request_id, data: jsonText(schema, data) })
+        yield* sql.afterCommit(Effect.asVoid(written.open))
+        return eventId
       })
 
       return Events.of({ emit })

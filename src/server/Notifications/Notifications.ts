@@ -1,6 +1,5 @@
 // Notifications: their signing keys are sealed and never leave.
 import { Context, Effect, Layer, Option } from "effect"
-import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { maxNamed, usedBy } from "../../domain/InUse.ts"
 import { Notification, NotificationId, NotificationInUse, NotificationNotFound } from "../../domain/Notification.ts"
@@ -11,8 +10,11 @@ import { BadRequest } from "../../domain/Request.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../Changes/Changes.ts"
+import { Events } from "../Events/Events.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
+import { WakeUp } from "../Webhooks/WakeUp.ts"
 import { NotificationsRepo } from "./NotificationsRepo.ts"
+import * as SigningKeys from "./SigningKeys.ts"
 
 export class Notifications extends Context.Service<
   Notifications,
@@ -25,7 +27,9 @@ export class Notifications extends Context.Service<
       id: NotificationId,
       patch: UpdateNotification
     ): Effect.Effect<Notification, NotificationNotFound | BadRequest>
-    /** `NotificationInUse` while relayers use it. */
+    /** By the service itself, in the running transaction, with an event. Nothing to do where it is paused. */
+    pause(id: NotificationId): Effect.Effect<void>
+    /** With its deliveries. `NotificationInUse` while relayers use it. */
     delete(id: NotificationId): Effect.Effect<void, NotificationNotFound | NotificationInUse>
   }
 >()("effect-relayer/server/Notifications/Notifications") {
@@ -36,6 +40,8 @@ export class Notifications extends Context.Service<
       const secrets = yield* Secrets
       const outbound = yield* Outbound
       const changes = yield* Changes
+      const events = yield* Events
+      const wakeUp = yield* WakeUp
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
@@ -44,19 +50,17 @@ export class Notifications extends Context.Service<
         return message === undefined ? Effect.void : Effect.fail(BadRequest.of([{ field: "url", message }]))
       }
 
-      const seal = (id: NotificationId, key: Redacted.Redacted | undefined) =>
-        key === undefined ? Effect.undefined : secrets.seal(key, { table: "notifications", id, column: "signing_key" })
-
       const create = Effect.fn("Notifications.create")(function* (request: CreateNotification) {
         yield* checkUrl(request.url)
         const id = request.id ?? NotificationId.make(yield* random.uuidV4())
         const key = request.signing_key
-        const sealed = yield* seal(id, key)
+        const sealed = key === undefined ? undefined : yield* SigningKeys.seal(secrets, id, key)
         const notification: Notification = {
           id,
           type: request.type,
           url: request.url,
-          has_signing_key: key !== undefined
+          has_signing_key: key !== undefined,
+          paused: false
         }
         yield* transaction(
           Effect.andThen(
@@ -84,42 +88,55 @@ export class Notifications extends Context.Service<
         const before = yield* hold(id)
         if (patch.url !== undefined) yield* checkUrl(patch.url)
         const given = patch.signing_key
-        const key = given === "" ? undefined : given
         const after: Notification = {
           id,
           type: patch.type ?? before.type,
           url: patch.url ?? before.url,
-          has_signing_key: given === undefined ? before.has_signing_key : key !== undefined
+          has_signing_key: given === undefined ? before.has_signing_key : given !== "",
+          paused: patch.paused ?? before.paused
         }
-        const replaced = given === undefined ? undefined : { sealed: yield* seal(id, key) }
-        yield* repo.update(after, replaced)
+        yield* repo.update(after, yield* SigningKeys.replace(secrets, id, yield* repo.findKey(id), given))
+        if (before.paused && !after.paused) yield* wakeUp.afterCommit
         yield* changes.record({ action: "notification.updated", id, schema: Notification, before, after })
         yield* Effect.logInfo("notification updated", { notification_id: id })
         return after
       }, transaction)
 
+      const pause = Effect.fn("Notifications.pause")(function* (id: NotificationId) {
+        const paused = yield* repo.pause(id)
+        if (Option.isNone(paused)) return
+        yield* events.emit({ type: "notification.paused", id, schema: Notification, data: paused.value })
+        yield* Effect.logWarning("notification paused", { notification_id: id })
+      })
+
+      /**
+       * Whoever changes a relayer holds the relayer, and then its notification, for the delivery: so do we, or each would
+       * wait for the other.
+       */
+      const checkUnused = Effect.fnUntraced(function* (id: NotificationId) {
+        const ids = yield* repo.users(id, maxNamed + 1)
+        if (ids.length > 0) return yield* new NotificationInUse({ error: usedBy("relayers", ids) })
+      })
+
       const remove = Effect.fn("Notifications.delete")(function* (id: NotificationId) {
+        yield* checkUnused(id)
         const before = yield* hold(id)
         yield* repo.delete(id)
         yield* changes.record({ action: "notification.deleted", id, schema: Notification, before })
         yield* Effect.logInfo("notification deleted", { notification_id: id })
       }, transaction)
 
-      /** Tried again where the last user has gone in between. */
+      /** Once more where a relayer has come to use it in between: then it is named. */
       const removeOrName: Notifications["Service"]["delete"] = (id) =>
-        Effect.catchTag(
-          remove(id),
-          "NotificationInUse",
-          Effect.fnUntraced(function* () {
-            const ids = yield* repo.users(id, maxNamed + 1)
-            if (ids.length === 0) return yield* removeOrName(id)
-            return yield* new NotificationInUse({ error: usedBy("relayers", ids) })
-          })
+        Effect.catchTag(remove(id), "NotificationInUse", (inUse) =>
+          inUse.error === "" ? removeOrName(id) : Effect.fail(inUse)
         )
 
-      return Notifications.of({ create, list, get, update, delete: removeOrName })
+      return Notifications.of({ create, list, get, update, pause, delete: removeOrName })
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([NotificationsRepo.layer, SecureRandom.layerWebCrypto]))
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([NotificationsRepo.layer, Events.layer, WakeUp.layer, SecureRandom.layerWebCrypto])
+  )
 }

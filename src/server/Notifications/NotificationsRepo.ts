@@ -1,6 +1,5 @@
 // The table `notifications`.
-import { Context, Effect, Layer } from "effect"
-import type { Option } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { SqlSchema } from "effect/sql"
 import { Notification, NotificationId, NotificationIdTaken, NotificationInUse } from "../../domain/Notification.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
@@ -10,6 +9,12 @@ import { selectPage } from "../../sql/SelectPage.ts"
 /** `undefined`: none. */
 type SealedKey = Uint8Array | undefined
 
+export interface SealedKeys {
+  readonly current: SealedKey
+  /** Good for another 24 hours. */
+  readonly previous: SealedKey
+}
+
 export class NotificationsRepo extends Context.Service<
   NotificationsRepo,
   {
@@ -17,10 +22,14 @@ export class NotificationsRepo extends Context.Service<
     find(id: NotificationId): Effect.Effect<Option.Option<Notification>>
     /** Holds the row until the transaction ends. */
     findForUpdate(id: NotificationId): Effect.Effect<Option.Option<Notification>>
-    /** `key` absent: as it is. */
-    update(notification: Notification, key?: { readonly sealed: SealedKey }): Effect.Effect<void>
+    /** None: there is no signing key. */
+    findKey(id: NotificationId): Effect.Effect<Option.Option<Uint8Array>>
+    /** `keys` absent: as they are. One that is not paused starts anew: it is not failing. */
+    update(notification: Notification, keys?: SealedKeys): Effect.Effect<void>
+    /** None where it is paused already. */
+    pause(id: NotificationId): Effect.Effect<Option.Option<Notification>>
     delete(id: NotificationId): Effect.Effect<void, NotificationInUse>
-    /** Ids of relayers that use it, at most `limit`. */
+    /** Ids of relayers that use it, at most `limit`; waits for who is changing one of them. */
     users(id: NotificationId, limit: number): Effect.Effect<ReadonlyArray<string>>
     page(request: PageRequest): Effect.Effect<Page<Notification>>
   }
@@ -29,7 +38,7 @@ export class NotificationsRepo extends Context.Service<
     NotificationsRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key`
+      const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused`
 
       const insert = (notification: Notification, key: SealedKey) =>
         sql`INSERT INTO notifications ${sql.insert({
@@ -57,11 +66,33 @@ export class NotificationsRepo extends Context.Service<
       })
       const findForUpdate = (id: NotificationId) => findRowForUpdate(id).pipe(query("NotificationsRepo.findForUpdate"))
 
-      const update = ({ id, type, url }: Notification, key?: { readonly sealed: SealedKey }) =>
+      const findKey = (id: NotificationId) =>
+        sql<{
+          sealed: Uint8Array | null
+        }>`SELECT signing_key_sealed AS sealed FROM notifications WHERE id = ${id}`.pipe(
+          Effect.map(([row]) => Option.fromNullishOr(row?.sealed)),
+          query("NotificationsRepo.findKey")
+        )
+
+      const setKeys = ({ current, previous }: SealedKeys) => sql`,
+        signing_key_sealed = ${current ?? null}::bytea, previous_signing_key_sealed = ${previous ?? null}::bytea,
+        previous_signing_key_expires_at =
+          ${previous === undefined ? sql`NULL` : sql`clock_timestamp() + interval '24 hours'`}`
+
+      const update = ({ id, type, url, paused }: Notification, keys?: SealedKeys) =>
         sql`
-          UPDATE notifications SET type = ${type}, url = ${url}
-            ${key === undefined ? sql`` : sql`, signing_key_sealed = ${key.sealed ?? null}::bytea`}
+          UPDATE notifications SET type = ${type}, url = ${url}, paused = ${paused},
+            failing_since = CASE WHEN notifications.paused AND NOT ${paused} THEN NULL ELSE failing_since END
+            ${keys === undefined ? sql`` : setKeys(keys)}
           WHERE id = ${id}`.pipe(Effect.asVoid, query("NotificationsRepo.update"))
+
+      const pauseRow = SqlSchema.findOneOption({
+        Request: NotificationId,
+        Result: Notification,
+        execute: (id) => sql`
+          UPDATE notifications t SET paused = true WHERE t.id = ${id} AND NOT t.paused RETURNING ${columns}`
+      })
+      const pause = (id: NotificationId) => pauseRow(id).pipe(query("NotificationsRepo.pause"))
 
       const deleteRow = (id: NotificationId) =>
         sql`DELETE FROM notifications WHERE id = ${id}`.pipe(
@@ -71,7 +102,8 @@ export class NotificationsRepo extends Context.Service<
         )
 
       const users = (id: NotificationId, limit: number) =>
-        sql<{ id: string }>`SELECT id FROM relayers WHERE notification_id = ${id} ORDER BY seq LIMIT ${limit}`.pipe(
+        sql<{ id: string }>`
+          SELECT id FROM relayers WHERE notification_id = ${id} ORDER BY seq LIMIT ${limit} FOR KEY SHARE`.pipe(
           Effect.map((rows) => rows.map((row) => row.id)),
           query("NotificationsRepo.users")
         )
@@ -84,7 +116,17 @@ export class NotificationsRepo extends Context.Service<
           query("NotificationsRepo.page")
         )
 
-      return NotificationsRepo.of({ insert, find, findForUpdate, update, delete: deleteRow, users, page })
+      return NotificationsRepo.of({
+        insert,
+        find,
+        findForUpdate,
+        findKey,
+        update,
+        pause,
+        delete: deleteRow,
+        users,
+        page
+      })
     })
   )
 }

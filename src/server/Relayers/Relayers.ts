@@ -3,13 +3,15 @@ import { Context, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/Caller.ts"
 import { networkId } from "../../domain/Network.ts"
+import type { Network } from "../../domain/Network.ts"
 import type { Page } from "../../domain/Page.ts"
 import { RelayerId, RelayerIdTaken, RelayerNotFound } from "../../domain/Relayer.ts"
-import type { CreateRelayer, Relayer, RelayerQuery, UpdateRelayer } from "../../domain/Relayer.ts"
+import type { CreateRelayer, DisabledReason, Relayer, RelayerQuery, UpdateRelayer } from "../../domain/Relayer.ts"
 import * as RelayerPatch from "../../domain/RelayerPatch.ts"
 import { BadRequest } from "../../domain/Request.ts"
 import type { Violation } from "../../domain/Request.ts"
 import { maskRpc } from "../../domain/Rpc.ts"
+import type { RpcConfig } from "../../domain/Rpc.ts"
 import { signerTypesFor } from "../../domain/Signer.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/Version.ts"
 import type { Versioned } from "../../domain/Version.ts"
@@ -17,6 +19,7 @@ import { Outbound } from "../../outbound/Outbound.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../Changes/Changes.ts"
 import { Cursors } from "../Cursors/Cursors.ts"
+import { DueChecks } from "../Health/DueChecks.ts"
 import { Networks } from "../Networks/Networks.ts"
 import { Notifications } from "../Notifications/Notifications.ts"
 import * as RpcUrls from "../Rpc/RpcUrls.ts"
@@ -29,6 +32,20 @@ import * as RelayersCursor from "./RelayersCursor.ts"
 const noUrls: StoredUrls = { masked: undefined, sealed: undefined }
 
 const place = (id: RelayerId) => ({ table: "relayers", id, column: "custom_rpc_urls" })
+
+/** What a look at a relayer's chain needs. */
+export interface RelayerTarget {
+  readonly relayer: Relayer
+  readonly version: number
+  readonly network: Network
+  /** The true ones: its own, or the network's. */
+  readonly urls: ReadonlyArray<RpcConfig>
+}
+
+const orNotFound = Option.match({
+  onNone: () => Effect.fail(new RelayerNotFound({})),
+  onSome: <A>(found: A) => Effect.succeed(found)
+})
 
 const noNotification: Violation = { field: "notification_id", message: "no notification with this id" }
 
@@ -52,6 +69,11 @@ export class Relayers extends Context.Service<
     ): Effect.Effect<Versioned<Relayer>, RelayerNotFound | BadRequest | PreconditionFailed>
     delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | PreconditionFailed>
     readonly count: Effect.Effect<ReadonlyArray<RelayerCount>>
+    target(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
+    /** Holds it until the running transaction ends. */
+    hold(id: RelayerId): Effect.Effect<Versioned<Relayer>, RelayerNotFound>
+    /** By the service, of a relayer that is held; undefined: it is not, any more. Telling of it is the caller's. */
+    setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<Relayer>
   }
 >()("effect-relayer/server/Relayers/Relayers") {
   static readonly layerNoDeps = Layer.effect(
@@ -65,6 +87,7 @@ export class Relayers extends Context.Service<
       const outbound = yield* Outbound
       const changes = yield* Changes
       const cursors = yield* Cursors
+      const dueChecks = yield* DueChecks
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
@@ -120,6 +143,7 @@ export class Relayers extends Context.Service<
         const ownNetworkId = located === "own" ? networkId(request.network_type, request.network) : undefined
         const relayer = yield* repo.insert({ id, request, urls, ownNetworkId }).pipe(
           Effect.tap(({ value }) => changes.recordRelayer({ action: "relayer.created", after: value })),
+          Effect.tap(dueChecks.afterCommit),
           transaction,
           Effect.catchTags({
             ReferenceMissing: () => Effect.flatMap(missing(request), Effect.fail),
@@ -139,19 +163,14 @@ export class Relayers extends Context.Service<
         return { ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) }
       })
 
-      const get = Effect.fn("Relayers.get")((id: RelayerId) =>
-        Effect.flatMap(
-          repo.find(id),
-          Option.match({ onNone: () => Effect.fail(new RelayerNotFound({})), onSome: Effect.succeed })
-        )
-      )
+      const get = Effect.fn("Relayers.get")((id: RelayerId) => Effect.flatMap(repo.find(id), orNotFound))
 
       /** The relayer, held until the transaction ends, so that of two changes the second sees the first. */
-      const hold = Effect.fn("Relayers.hold")(function* (id: RelayerId, ifMatch: string | undefined) {
-        const found = yield* repo.findForUpdate(id)
-        if (Option.isNone(found)) return yield* new RelayerNotFound({})
-        if (!isCurrent(ifMatch, found.value.version)) return yield* new PreconditionFailed({})
-        return found.value
+      const hold = Effect.fn("Relayers.hold")((id: RelayerId) => Effect.flatMap(repo.findForUpdate(id), orNotFound))
+
+      const holdMatching = Effect.fnUntraced(function* (id: RelayerId, ifMatch: string | undefined) {
+        const found = yield* hold(id)
+        return isCurrent(ifMatch, found.version) ? found : yield* new PreconditionFailed({})
       })
 
       const trueUrls = (id: RelayerId, { urlsSealed }: StoredRelayer) =>
@@ -159,13 +178,14 @@ export class Relayers extends Context.Service<
 
       const update = Effect.fn("Relayers.update")(
         function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
-          const held = yield* hold(id, ifMatch)
+          const held = yield* holdMatching(id, ifMatch)
           const before = held.value
           const { request, isChanged } = yield* RelayerPatch.apply(before, yield* trueUrls(id, held), patch)
           if (!isChanged) return { value: before, version: held.version }
           const urls = patch.custom_rpc_urls === undefined ? undefined : yield* store(id, request.custom_rpc_urls)
           const after = yield* repo.update(id, request, urls)
           yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
+          yield* dueChecks.afterCommit
           yield* Effect.logInfo("relayer updated", { relayer_id: id, version: after.version })
           return after
         },
@@ -174,17 +194,49 @@ export class Relayers extends Context.Service<
       )
 
       const remove = Effect.fn("Relayers.delete")(function* (id: RelayerId, ifMatch?: string) {
-        const { value: before } = yield* hold(id, ifMatch)
+        const { value: before } = yield* holdMatching(id, ifMatch)
         yield* repo.delete(id)
         yield* changes.recordRelayer({ action: "relayer.deleted", before })
         yield* Effect.logInfo("relayer deleted", { relayer_id: id })
       }, transaction)
 
-      return Relayers.of({ create, list, get, update, delete: remove, count: repo.count })
+      const target = Effect.fn("Relayers.target")(function* (id: RelayerId) {
+        const found = yield* Effect.flatMap(repo.findStored(id), orNotFound)
+        const { value: relayer, version } = found
+        const networkOf = networkId(relayer.network_type, relayer.network)
+        const own = yield* trueUrls(id, found)
+        return yield* Effect.gen(function* () {
+          const network = yield* networks.get(networkOf)
+          return { relayer, version, network, urls: own ?? (yield* networks.rpcUrls(networkOf)) }
+          // A network is there as long as its relayers are.
+        }).pipe(Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({}))))
+      })
+
+      const setDisabled = Effect.fn("Relayers.setDisabled")(function* (
+        id: RelayerId,
+        reason: DisabledReason | undefined
+      ) {
+        const { value, version } = yield* repo.setDisabled(id, reason)
+        const disabled_reason = reason?.type ?? "none"
+        yield* Effect.logInfo("relayer changed by a check", { relayer_id: id, version, disabled_reason })
+        return value
+      })
+
+      return Relayers.of({
+        create,
+        list,
+        get,
+        update,
+        delete: remove,
+        count: repo.count,
+        target,
+        hold,
+        setDisabled
+      })
     })
   )
 
   static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([RelayersRepo.layer, Cursors.layer, SecureRandom.layerWebCrypto])
+    Layer.provide([RelayersRepo.layer, Cursors.layer, DueChecks.layer, SecureRandom.layerWebCrypto])
   )
 }

@@ -1,37 +1,31 @@
 // The table `relayers`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlSchema } from "effect/sql"
-import { parse } from "../../domain/ExactJson.ts"
 import type { NetworkId, NetworkName, NetworkType } from "../../domain/Network.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
-import { MaskedRpcConfig } from "../../domain/Rpc.ts"
-import { CreateRelayer, Relayer, RelayerIdTaken } from "../../domain/Relayer.ts"
-import type { RelayerFilter, RelayerId, RelayerSort } from "../../domain/Relayer.ts"
+import type { MaskedRpcConfig } from "../../domain/Rpc.ts"
+import { RelayerIdTaken } from "../../domain/Relayer.ts"
+import type {
+  CreateRelayer,
+  DisabledReason,
+  Relayer,
+  RelayerFilter,
+  RelayerId,
+  RelayerSort
+} from "../../domain/Relayer.ts"
 import type { SignerId } from "../../domain/Signer.ts"
 import type { Versioned } from "../../domain/Version.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
-import { withoutNulls } from "../../sql/Row.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import * as RelayerOrder from "./RelayerOrder.ts"
 import type { Position } from "./RelayerOrder.ts"
+import { Row, changeable, columnsOf, jsonText, shownUrls, toVersioned } from "./RelayerRow.ts"
 
 /** The signer already serves a relayer on that network. */
 export class SignerTaken extends Schema.TaggedError<SignerTaken>()("SignerTaken", {}) {}
 
 /** The signer, its address on that network type, the notification or the network does not exist. */
 export class ReferenceMissing extends Schema.TaggedError<ReferenceMissing>()("ReferenceMissing", {}) {}
-
-const json = (column: unknown) => parse(String(column))
-
-/** Columns are named as the wire's fields; jsonb comes as text, with every digit. */
-const Row = withoutNulls(Relayer, { policies: json, custom_rpc_urls: json, disabled_reason: json })
-const decodeRow = Schema.decodeUnknownEffect(Row)
-
-/** `JSON.stringify` of the encoded fields keeps the digits of amounts: they are raw JSON numbers. */
-const encodeRequest = Schema.encodeUnknownEffect(CreateRelayer)
-const encodeMasked = Schema.encodeUnknownEffect(Schema.Array(MaskedRpcConfig))
-
-const jsonText = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
 /** RPC URLs as they are stored: what is shown, and what is called. */
 export interface StoredUrls {
@@ -75,6 +69,8 @@ export class RelayersRepo extends Context.Service<
     /** One statement: the relayer is there whole, with its signer's address, or not at all. */
     insert(relayer: NewRelayer): Effect.Effect<Versioned<Relayer>, RelayerIdTaken | SignerTaken | ReferenceMissing>
     find(id: RelayerId): Effect.Effect<Option.Option<Versioned<Relayer>>>
+    /** With its URLs, as of this moment. */
+    findStored(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
     /** Holds the row until the transaction ends. */
     findForUpdate(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
     /** What of `request` can change; `urls` absent: as they are. */
@@ -83,6 +79,8 @@ export class RelayersRepo extends Context.Service<
       request: CreateRelayer,
       urls: StoredUrls | undefined
     ): Effect.Effect<Versioned<Relayer>, ReferenceMissing>
+    /** By the service. Undefined: it is not, any more. */
+    setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<Versioned<Relayer>>
     delete(id: RelayerId): Effect.Effect<void>
     /** The relayer that a signer serves on a network. */
     findBySigner(signer: SignerId, type: NetworkType, network: NetworkName): Effect.Effect<Option.Option<Relayer>>
@@ -95,31 +93,13 @@ export class RelayersRepo extends Context.Service<
     RelayersRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const columns = sql`t.id, t.name, t.network_type, t.network, t.address, t.paused, t.system_disabled,
-        t.disabled_reason::text AS disabled_reason, t.signer_id, t.notification_id, t.policies::text AS policies,
-        t.custom_rpc_urls::text AS custom_rpc_urls`
+      const columns = columnsOf(sql)
       const versioned = sql`${columns}, t.version`
-
-      const toVersioned = (row: object & { readonly version: number }) =>
-        Effect.map(decodeRow(row), (value): Versioned<Relayer> => ({ value, version: row.version }))
 
       interface StoredRow {
         readonly version: number
         readonly custom_rpc_urls_sealed: Uint8Array | null
       }
-
-      const changeable = Effect.fnUntraced(function* (request: CreateRelayer) {
-        const encoded = (yield* encodeRequest(request)) as { readonly policies?: unknown }
-        return {
-          name: request.name,
-          paused: request.paused,
-          notification_id: request.notification_id ?? null,
-          policies: jsonText(encoded.policies)
-        }
-      })
-
-      const shown = ({ masked }: StoredUrls) =>
-        Effect.map(masked === undefined ? Effect.undefined : encodeMasked(masked), jsonText)
 
       const insert = ({ id, request, urls, ownNetworkId }: NewRelayer) =>
         Effect.gen(function* () {
@@ -131,7 +111,7 @@ export class RelayersRepo extends Context.Service<
               policies, custom_rpc_urls, custom_rpc_urls_sealed, own_network_id
             )
             SELECT ${id}, ${name}, ${request.network_type}, ${request.network}, s.${address}, ${paused}, s.id,
-              ${notification_id}::text, ${policies}::text::jsonb, ${yield* shown(urls)}::text::jsonb,
+              ${notification_id}::text, ${policies}::text::jsonb, ${yield* shownUrls(urls.masked)}::text::jsonb,
               ${urls.sealed ?? null}::bytea, ${ownNetworkId ?? null}::text
             FROM signers s
             WHERE s.id = ${request.signer_id} AND s.${address} IS NOT NULL
@@ -152,15 +132,18 @@ export class RelayersRepo extends Context.Service<
           query("RelayersRepo.find")
         )
 
+      const toStored = (row: StoredRow) =>
+        Effect.map(toVersioned(row), (found) => ({ ...found, urlsSealed: row.custom_rpc_urls_sealed ?? undefined }))
+
+      const findStored = (id: RelayerId) =>
+        sql<StoredRow>`SELECT ${versioned}, t.custom_rpc_urls_sealed FROM relayers t WHERE t.id = ${id}`.pipe(
+          Effect.flatMap(([row]) => (row === undefined ? Effect.succeedNone : Effect.asSome(toStored(row)))),
+          query("RelayersRepo.findStored")
+        )
+
       const findForUpdate = (id: RelayerId) =>
         sql<StoredRow>`SELECT ${versioned}, t.custom_rpc_urls_sealed FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
-          Effect.flatMap(([row]) =>
-            row === undefined
-              ? Effect.succeedNone
-              : Effect.map(toVersioned(row), (found) =>
-                  Option.some({ ...found, urlsSealed: row.custom_rpc_urls_sealed ?? undefined })
-                )
-          ),
+          Effect.flatMap(([row]) => (row === undefined ? Effect.succeedNone : Effect.asSome(toStored(row)))),
           query("RelayersRepo.findForUpdate")
         )
 
@@ -170,7 +153,7 @@ export class RelayersRepo extends Context.Service<
           const setUrls =
             urls === undefined
               ? sql``
-              : sql`, custom_rpc_urls = ${yield* shown(urls)}::text::jsonb, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
+              : sql`, custom_rpc_urls = ${yield* shownUrls(urls.masked)}::text::jsonb, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
           const rows = yield* sql<StoredRow>`
             UPDATE relayers t SET name = ${name}, paused = ${paused}, notification_id = ${notification_id}::text,
               policies = ${policies}::text::jsonb, version = version + 1 ${setUrls}
@@ -179,6 +162,17 @@ export class RelayersRepo extends Context.Service<
         }).pipe(
           onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
           query("RelayersRepo.update")
+        )
+
+      const setDisabled = (id: RelayerId, reason: DisabledReason | undefined) =>
+        sql<StoredRow>`
+          UPDATE relayers t SET system_disabled = ${reason !== undefined}, version = version + 1,
+            disabled_reason = ${jsonText(reason)}::text::jsonb
+          WHERE t.id = ${id} RETURNING ${versioned}`.pipe(
+          Effect.flatMap(([row]) =>
+            row === undefined ? Effect.die(new Error("the relayer is not held")) : toVersioned(row)
+          ),
+          query("RelayersRepo.setDisabled")
         )
 
       const deleteRow = (id: RelayerId) =>
@@ -242,8 +236,10 @@ export class RelayersRepo extends Context.Service<
       return RelayersRepo.of({
         insert,
         find,
+        findStored,
         findForUpdate,
         update,
+        setDisabled,
         delete: deleteRow,
         findBySigner,
         page,

@@ -1,21 +1,22 @@
 // Whether the process is about to stop: it answers what comes, but wants no new connections.
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Latch, Layer } from "effect"
 
 export class Draining extends Context.Service<
   Draining,
   {
     readonly isDraining: () => boolean
+    /** Waits for it: what has no end of its own ends then. */
+    readonly begun: Effect.Effect<void>
     /** Cannot be undone. */
     readonly begin: Effect.Effect<void>
   }
 >()("effect-relayer/server/System/Draining") {
   static readonly layer = Layer.sync(Draining, () => {
-    let draining = false
+    const draining = Latch.makeUnsafe(false)
     return Draining.of({
-      isDraining: () => draining,
-      begin: Effect.sync(() => {
-        draining = true
-      })
+      isDraining: () => draining.isOpen(),
+      begun: draining.await,
+      begin: Effect.asVoid(draining.open)
     })
   })
 }

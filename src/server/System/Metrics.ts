@@ -36,6 +36,20 @@ export const databaseConnections = Metric.gauge("database_connections", {
 
 export const relayers = Metric.gauge("relayers", { description: "Relayers, by network type and state." })
 
+export const webhookDeliveriesTotal = Metric.counter("webhook_deliveries_total", {
+  description: "Attempts to deliver a webhook, by outcome.",
+  incremental: true
+})
+
+export const webhookDeliverySeconds = Metric.histogram("webhook_delivery_seconds", {
+  description: "Time of an attempt to deliver a webhook, in seconds.",
+  boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+})
+
+export const webhookDeliveriesPending = Metric.gauge("webhook_deliveries_pending", {
+  description: "Webhooks of all instances that are not delivered, and not given up."
+})
+
 export const residentMemoryBytes = Metric.gauge("process_resident_memory_bytes", {
   description: "Resident memory of the process, in bytes."
 })
@@ -49,6 +63,37 @@ export const eventLoopDelaySeconds = Metric.gauge("nodejs_eventloop_delay_second
   description: "Delay of the event loop since the last scrape, in seconds, by quantile."
 })
 
+export const rpcCallsTotal = Metric.counter("rpc_calls_total", {
+  description: "Calls to RPC providers, by network type and method.",
+  incremental: true
+})
+
+export const rpcCallSeconds = Metric.histogram("rpc_call_seconds", {
+  description: "Time from a call to an RPC provider to its answer or failure, in seconds.",
+  boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+})
+
+export const rpcFailuresTotal = Metric.counter("rpc_failures_total", {
+  description: "Calls to RPC providers that failed, by network type, method and class.",
+  incremental: true
+})
+
+export const rpcBreakers = Metric.gauge("rpc_breakers", {
+  description: "RPC URLs that are remembered, by the state of their circuit breaker."
+})
+
+export const healthChecksTotal = Metric.counter("health_checks_total", {
+  description: "Health checks of relayers, by network type and outcome.",
+  incremental: true
+})
+
+export const healthCheckSeconds = Metric.histogram("health_check_seconds", {
+  description: "Time of a look at a relayer's chain, in seconds, by network type.",
+  boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
+})
+
+export const eventStreams = Metric.gauge("event_streams", { description: "Open streams of events." })
+
 /** In the order of the list endpoint. */
 const all = [
   requestsTotal,
@@ -60,6 +105,16 @@ const all = [
   databaseQuerySeconds,
   databaseConnections,
   relayers,
+  healthChecksTotal,
+  healthCheckSeconds,
+  rpcCallsTotal,
+  rpcCallSeconds,
+  rpcFailuresTotal,
+  rpcBreakers,
+  webhookDeliveriesTotal,
+  webhookDeliverySeconds,
+  webhookDeliveriesPending,
+  eventStreams,
   residentMemoryBytes,
   cpuSecondsTotal,
   eventLoopDelaySeconds

@@ -32,19 +32,20 @@ const target = Effect.map(HttpServerRequest.HttpServerRequest, ({ originalUrl })
 })
 
 /** The same request, but for the items after the ones that are served. */
-const linkNext = Effect.fnUntraced(function* (cursor: string) {
+const linkNext = Effect.fnUntraced(function* (cursor: string, parameter: string) {
   const { path, query } = yield* target
   query.delete("page")
-  query.set("cursor", cursor)
+  query.set(parameter, cursor)
   yield* ResponseHeaders.set("link", `<${path}?${query}>; rel="next"`)
 })
 
 /** With `Link` to the next page, where there is a cursor of it. */
-const linked = <A extends Items<unknown>, E, R>(self: Effect.Effect<A, E, R>) =>
-  Effect.tap(self, ({ next }) => (next === undefined ? Effect.void : linkNext(next)))
+const linked = <A extends Items<unknown>, E, R>(self: Effect.Effect<A, E, R>, parameter = "cursor") =>
+  Effect.tap(self, ({ next }) => (next === undefined ? Effect.void : linkNext(next, parameter)))
 
-export const items = <A, E, R>(self: Effect.Effect<Items<A>, E, R>) =>
-  one(Effect.map(linked(self), ({ items }) => items))
+/** `parameter` of the query is where the cursor goes. */
+export const items = <A, E, R>(self: Effect.Effect<Items<A>, E, R>, parameter?: string) =>
+  one(Effect.map(linked(self, parameter), ({ items }) => items))
 
 export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
   Effect.flatMap(linked(self), (served) =>

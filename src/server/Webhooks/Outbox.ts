@@ -1,8 +1,11 @@
 // What is to be delivered: written in the transaction of the event that it tells of.
-import { Context, Effect, Layer } from "effect"
+import { Context, DateTime, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { EventType } from "../../domain/Event.ts"
 import type { Relayer } from "../../domain/Relayer.ts"
+import * as Webhook from "../../domain/Webhook.ts"
+import { DeliveriesRepo } from "./DeliveriesRepo.ts"
+import { WakeUp } from "./WakeUp.ts"
 
 /** A relayer's event, for its notification. */
 export interface RelayerEvent {
@@ -14,17 +17,34 @@ export interface RelayerEvent {
 export class Outbox extends Context.Service<
   Outbox,
   {
-    /** Part of the running transaction. Nothing to do where the relayer has no notification. */
+    /**
+     * Part of the running transaction, which has to hold the relayer: deliveries are sent in the order in which they were
+     * put. Nothing to do where the relayer has no notification.
+     */
     put(event: RelayerEvent): Effect.Effect<void>
   }
 >()("effect-relayer/server/Webhooks/Outbox") {
   static readonly layerNoDeps = Layer.effect(
     Outbox,
     Effect.gen(function* () {
-      yield* SecureRandom.SecureRandom
-      return Outbox.of({ put: () => Effect.void })
+      const repo = yield* DeliveriesRepo
+      const wakeUp = yield* WakeUp
+      const random = yield* SecureRandom.SecureRandom
+
+      const put = Effect.fn("Outbox.put")(function* ({ eventId, type, relayer }: RelayerEvent) {
+        const { id: relayer_id, notification_id } = relayer
+        if (notification_id === undefined) return
+        const id = yield* random.uuidV4()
+        const body = Webhook.relayerBody({ id, type, relayer, at: yield* DateTime.now })
+        yield* repo.insert({ id, notification_id, event_id: eventId, lane: relayer_id, event: type, body })
+        yield* wakeUp.afterCommit
+      })
+
+      return Outbox.of({ put })
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(SecureRandom.layerWebCrypto))
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([DeliveriesRepo.layer, WakeUp.layer, SecureRandom.layerWebCrypto])
+  )
 }

@@ -34,7 +34,8 @@ export default Effect.gen(function* () {
       ADD COLUMN failing_since timestamptz`
 
   // One row per event and notification. `lane` orders: of the deliveries of a lane, only the first that is pending is sent.
-  // `body` is what is signed, byte for byte.
+  // `body` is what is signed, byte for byte. `next_attempt_at` is also the lease of the one that sends it, who is `claim`;
+  // `failures` are those since it was to be sent, `attempts` those of all its life. `once`: one failure, and it is given up.
   yield* sql`
     CREATE TABLE deliveries (
       id text PRIMARY KEY,
@@ -46,14 +47,20 @@ export default Effect.gen(function* () {
       body text NOT NULL,
       state text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'failed')),
       attempts integer NOT NULL DEFAULT 0,
+      failures integer NOT NULL DEFAULT 0,
+      once boolean NOT NULL DEFAULT false,
+      claim text,
       next_attempt_at timestamptz NOT NULL DEFAULT now(),
       give_up_at timestamptz NOT NULL DEFAULT now() + interval '24 hours',
       delivered_at timestamptz,
       created_at timestamptz NOT NULL DEFAULT now()
     )`
   yield* sql`CREATE INDEX deliveries_pending_idx ON deliveries (notification_id, lane, seq) WHERE state = 'pending'`
-  yield* sql`CREATE INDEX deliveries_due_idx ON deliveries (next_attempt_at) WHERE state = 'pending'`
+  yield* sql`CREATE INDEX deliveries_claimed_idx ON deliveries (notification_id, lane) WHERE claim IS NOT NULL`
+  yield* sql`CREATE INDEX deliveries_give_up_idx ON deliveries (give_up_at) WHERE state = 'pending'`
   yield* sql`CREATE INDEX deliveries_notification_idx ON deliveries (notification_id, seq)`
+  yield* sql`CREATE INDEX deliveries_created_at_idx ON deliveries (created_at)`
+  yield* sql`CREATE INDEX deliveries_event_id_idx ON deliveries (event_id)`
 
   yield* sql`
     CREATE TABLE delivery_attempts (
@@ -67,14 +74,17 @@ export default Effect.gen(function* () {
       PRIMARY KEY (delivery_id, attempt)
     )`
 
-  // `next_check_at` is also the lease: who claims a check moves it to when somebody else may.
+  // `next_check_at` is also the lease: who claims a check moves it to when somebody else may. `claimed_by` names the claim.
+  // `since`: of the status in `state`. `read_at`: of the balance in `reading`.
   yield* sql`
     CREATE TABLE relayer_checks (
       relayer_id text PRIMARY KEY CONSTRAINT relayer_checks_relayer_id_fkey REFERENCES relayers (id) ON DELETE CASCADE,
       next_check_at timestamptz NOT NULL DEFAULT now(),
       claimed_by text,
-      state json NOT NULL DEFAULT '{}',
+      state json NOT NULL DEFAULT '{"status":"unknown","told_degraded":false,"told_low":false}',
+      since timestamptz,
       reading json,
+      read_at timestamptz,
       checked_at timestamptz
     )`
   yield* sql`CREATE INDEX relayer_checks_due_idx ON relayer_checks (next_check_at)`
@@ -88,4 +98,19 @@ export default Effect.gen(function* () {
   yield* sql`
     CREATE TRIGGER relayer_checks_insert AFTER INSERT ON relayers
       FOR EACH ROW EXECUTE FUNCTION relayer_checks_insert()`
+
+  // What a relayer was checked against has changed: a check that is running says nothing any more, and the next is due.
+  // Where only the master key has changed, `version` has not.
+  yield* sql`
+    CREATE FUNCTION relayer_checks_update() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      UPDATE relayer_checks SET next_check_at = now(), claimed_by = NULL WHERE relayer_id = NEW.id;
+      RETURN NULL;
+    END $$`
+  yield* sql`
+    CREATE TRIGGER relayer_checks_update AFTER UPDATE OF version, policies, custom_rpc_urls_sealed ON relayers
+      FOR EACH ROW WHEN (
+        OLD.version <> NEW.version AND (OLD.policies, OLD.custom_rpc_urls_sealed)
+          IS DISTINCT FROM (NEW.policies, NEW.custom_rpc_urls_sealed)
+      ) EXECUTE FUNCTION relayer_checks_update()`
 })

@@ -27,7 +27,13 @@ layer(TestApi.layer())("notifications", (it) => {
     Effect.gen(function* () {
       const created = yield* call("/api/v1/notifications", { body: notification })
       assert.strictEqual(created.status, 201)
-      const shown = { id: "notification-1", type: "webhook", url: notification.url, has_signing_key: true }
+      const shown = {
+        id: "notification-1",
+        type: "webhook",
+        url: notification.url,
+        has_signing_key: true,
+        paused: false
+      }
 
       const moved = yield* patch({ url: "https://hooks.example.com/moved" })
       assert.deepStrictEqual(

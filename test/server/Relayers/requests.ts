@@ -12,7 +12,7 @@ import { RelayersRepo } from "../../../src/server/Relayers/RelayersRepo.ts"
 /** Three signers, and nothing else. */
 export const clear = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`TRUNCATE relayers, signers`
+  yield* sql`TRUNCATE relayers, signers CASCADE`
   yield* sql`
     INSERT INTO signers (id, type, evm_address, solana_address, stellar_address)
     SELECT id, 'plain', 'evm-' || id, 'solana-' || id, 'stellar-' || id FROM unnest(ARRAY['s1', 's2', 's3']) id`

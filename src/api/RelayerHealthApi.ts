@@ -1,0 +1,58 @@
+// The health of relayers.
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { RelayerExplanation } from "../domain/HealthExplanation.ts"
+import { RelayerId } from "../domain/Relayer.ts"
+import { RelayerBalance, RelayerStatus } from "../domain/RelayerStatus.ts"
+import * as Envelope from "./Envelope.ts"
+import * as Errors from "./Errors.ts"
+import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { RequiredScope } from "./Scopes.ts"
+
+const params = Schema.Struct({ relayer_id: RelayerId })
+const error = [Errors.RelayerNotFoundError, ...Errors.any] as const
+
+export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
+  .add(
+    HttpApiEndpoint.get("status", "/:relayer_id/status", { params, success: Envelope.of(RelayerStatus), error })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get a relayer's status",
+          description:
+            "Looks at the chain now. Where it does not answer, `live` is false, and balance and nonce are what was last read, at `read_at`."
+        })
+      ),
+    HttpApiEndpoint.get("balance", "/:relayer_id/balance", { params, success: Envelope.of(RelayerBalance), error })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get a relayer's balance",
+          description: "Read from the chain now; 503 where it does not answer, or is another one than the network's."
+        })
+      ),
+    HttpApiEndpoint.post("check", "/:relayer_id/check", { params, success: Envelope.of(RelayerStatus), error })
+      .annotate(RequiredScope, "relayers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Check a relayer now",
+          description:
+            "The same check that is made every minute, with the same consequences: two failures in a row disable, one good check enables."
+        })
+      ),
+    HttpApiEndpoint.get("explain", "/:relayer_id/explain", { params, success: Envelope.of(RelayerExplanation), error })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Explain a relayer's state",
+          description: "Why it is in its state, what happens next and when, in words and in a code."
+        })
+      )
+  )
+  .middleware(Debug)
+  .middleware(DecodeErrors)
+  .middleware(Idempotency)
+  .middleware(RateLimit)
+  .middleware(Authorization)
+  .prefix("/api/v1/relayers")
+  .annotateMerge(OpenApi.annotations({ title: "Relayer health", description: "How relayers are doing, and why." })) {}

@@ -1,0 +1,98 @@
+// Tells a webhook of this service from one that anybody could have sent. Runs wherever there is WebCrypto.
+import { Clock, Effect, Predicate, Redacted, Schema } from "effect"
+import { parse } from "../domain/ExactJson.ts"
+import { Webhook } from "../domain/Webhook.ts"
+
+/**
+ * `headers`: one of `webhook-id`, `webhook-timestamp` and `webhook-signature` is missing, or more than one is there.
+ * `timestamp`: too long ago, or to come: a repetition, or a clock that is wrong. `signature`: not by this key. `body`:
+ * signed, and yet no webhook.
+ */
+export class WebhookInvalid extends Schema.TaggedError<WebhookInvalid>()("WebhookInvalid", {
+  reason: Schema.Literals(["headers", "timestamp", "signature", "body"])
+}) {}
+
+export interface Options {
+  /** The `signing_key` of the notification. During a rotation, the old one or the new one. */
+  readonly secret: string | Redacted.Redacted
+  /** Of the request: `Headers`, or an object with names in lower case, as Node has it. */
+  readonly headers: Headers | { readonly [name: string]: string | ReadonlyArray<string> | undefined }
+  /** As it arrived, before any parsing. */
+  readonly body: string | Uint8Array
+  /** Seconds that the clocks of both sides may differ, and the way may take. */
+  readonly toleranceSeconds?: number
+}
+
+const fail = (reason: WebhookInvalid["reason"]) => Effect.fail(new WebhookInvalid({ reason }))
+
+const isHeaders = (headers: Options["headers"]): headers is Headers =>
+  Predicate.hasProperty(headers, "get") && typeof headers.get === "function"
+
+const header = (headers: Options["headers"], name: string) => {
+  const value = isHeaders(headers) ? headers.get(name) : headers[name]
+  return typeof value === "string" && value !== "" ? Effect.succeed(value) : fail("headers")
+}
+
+const utf8 = new TextEncoder()
+
+const fromBase64 = (text: string) => {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  } catch {
+    return new Uint8Array()
+  }
+}
+
+/** Standard Webhooks writes its keys as `whsec_` and base64; any other text is the key as it stands. */
+const keyBytes = (secret: string) => (secret.startsWith("whsec_") ? fromBase64(secret.slice(6)) : utf8.encode(secret))
+
+const join = (head: Uint8Array, tail: Uint8Array) => {
+  const whole = new Uint8Array(head.length + tail.length)
+  whole.set(head)
+  whole.set(tail, head.length)
+  return whole
+}
+
+/** `subtle.verify` takes the same time for every signature of one length. An empty key is none. */
+const isSigned = async (secret: string, signed: Uint8Array<ArrayBuffer>, signatures: string) => {
+  const bytes = keyBytes(secret)
+  if (bytes.length === 0) return false
+  const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"])
+  const versioned = signatures.split(" ").filter((signature) => signature.startsWith("v1,"))
+  const verified = versioned.map((signature) =>
+    crypto.subtle.verify("HMAC", key, fromBase64(signature.slice(3)), signed)
+  )
+  return (await Promise.all(verified)).includes(true)
+}
+
+const decode = Schema.decodeUnknownEffect(Webhook)
+
+/**
+ * The webhook that a request carries, or why it is not to be trusted. Deliveries are repeated until they are answered with
+ * 2xx: whoever has seen the `id` before has nothing to do but to answer.
+ *
+ * ```ts
+ * import { verifyWebhook } from "effect-relayer/webhook"
+ *
+ * const webhook = await Effect.runPromise(
+ *   verifyWebhook({ secret, headers: request.headers, body: await request.text() })
+ * )
+ * ```
+ */
+export const verifyWebhook = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Webhook, WebhookInvalid> {
+  const { secret, headers, body, toleranceSeconds = 300 } = options
+  const id = yield* header(headers, "webhook-id")
+  const timestamp = yield* header(headers, "webhook-timestamp")
+  const signatures = yield* header(headers, "webhook-signature")
+  if (!/^\d{1,15}$/.test(timestamp)) return yield* fail("timestamp")
+  const now = yield* Clock.currentTimeMillis
+  if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds) return yield* fail("timestamp")
+  const bytes = typeof body === "string" ? utf8.encode(body) : body
+  const signed = join(utf8.encode(`${id}.${timestamp}.`), bytes)
+  const key = typeof secret === "string" ? secret : Redacted.value(secret)
+  if (!(yield* Effect.promise(() => isSigned(key, signed, signatures)))) return yield* fail("signature")
+  return yield* Effect.try({ try: () => parse(new TextDecoder().decode(bytes)), catch: () => undefined }).pipe(
+    Effect.flatMap(decode),
+    Effect.catch(() => fail("body"))
+  )
+})

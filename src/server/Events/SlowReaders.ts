@@ -1,0 +1,24 @@
+// Cuts off who does not take what a stream gives: it would be kept in memory for nobody.
+import { Effect, Fiber, Stream } from "effect"
+import type { Duration } from "effect"
+
+/** Interrupts the fiber that runs the stream, and with it the answer, when it has not asked for more for `patience`. */
+export const cutOff =
+  (patience: Duration.Input) =>
+  <A, E, R>(self: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>
+    Stream.transformPull(self, (pull, scope) =>
+      Effect.sync(() => {
+        let watch: Fiber.Fiber<void> | undefined
+        return Effect.withFiber((reader) => {
+          watch?.interruptUnsafe()
+          return Effect.tap(pull, () =>
+            Effect.sleep(patience).pipe(
+              Effect.andThen(Effect.logInfo("a reader of events is too slow: it is cut off")),
+              Effect.andThen(Effect.sync(() => reader.interruptUnsafe())),
+              Effect.forkIn(scope),
+              Effect.map((fiber) => (watch = fiber))
+            )
+          )
+        })
+      })
+    )

@@ -1,0 +1,128 @@
+// Sends what is due: all instances share the work, and what one that has died was sending is sent by another (ADR 0006).
+import { Effect, FiberSet, Layer, Metric, Random, Schedule } from "effect"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Notifications } from "../Notifications/Notifications.ts"
+import * as Metrics from "../System/Metrics.ts"
+import * as BackOff from "./BackOff.ts"
+import { QueueRepo } from "./QueueRepo.ts"
+import type { Claimed } from "./QueueRepo.ts"
+import { Sender } from "./Sender.ts"
+import type { Attempt } from "./Sender.ts"
+import { WakeUp } from "./WakeUp.ts"
+
+/** Deliveries at once, of this process. */
+const concurrency = 64
+
+/** Deliveries at once to one receiver, each of another relayer. */
+const perReceiver = 4
+
+/** What other instances have written, and what is due again, is found so soon. */
+const pollEvery = "1 second"
+
+const tidyEvery = "5 seconds"
+
+/** What is being sent when the process stops has so long to be answered; then another instance sends it. */
+const grace = "5 seconds"
+
+/** As long as the lease lasts: what has been sent shall not be sent again because the database was away for a moment. */
+const recordAgain = { times: 5, schedule: Schedule.spaced("2 seconds") }
+
+const make = Effect.gen(function* () {
+  const queue = yield* QueueRepo
+  const sender = yield* Sender
+  const notifications = yield* Notifications
+  const { latch } = yield* WakeUp
+  const transaction = yield* Transaction.make
+
+  /** Notification first, then delivery: as who deletes a notification does. */
+  const record = Effect.fn("DeliveryWorker.record")(function* (claimed: Claimed, attempt: Attempt) {
+    const { notification_id } = claimed
+    const { outcome } = attempt
+    if (outcome === "delivered") yield* queue.recovered(notification_id)
+    const isLong = outcome === "delivered" || outcome === "error" ? false : yield* queue.failing(notification_id)
+    const wait = { backOff: BackOff.delay(claimed.failures + 1, yield* Random.next), asked: attempt.retryAfter }
+    const state = yield* queue.settle(claimed, attempt, wait)
+    if (state !== undefined && (outcome === "gone" || isLong)) yield* notifications.pause(notification_id)
+    return state
+  }, transaction)
+
+  const told = (claimed: Claimed, attempt: Attempt, state: string | undefined) => {
+    const { outcome, status, ms } = attempt
+    const text = state === "failed" ? Effect.logWarning("webhook given up") : Effect.logDebug("webhook sent")
+    return Effect.all([
+      Metric.update(Metric.withAttributes(Metrics.webhookDeliveriesTotal, { outcome }), 1),
+      Metric.update(Metrics.webhookDeliverySeconds, ms / 1000),
+      Effect.annotateLogs(text, {
+        notification_id: claimed.notification_id,
+        delivery_id: claimed.id,
+        outcome,
+        ...(status === undefined ? {} : { status })
+      })
+    ])
+  }
+
+  /** Only the sending itself can be interrupted: its result is always written. */
+  const deliver = (claimed: Claimed) =>
+    Effect.uninterruptibleMask((restore) =>
+      restore(sender.send(claimed, claimed)).pipe(
+        Effect.onInterrupt(() => queue.release(claimed)),
+        Effect.tap((attempt) =>
+          record(claimed, attempt).pipe(
+            Effect.sandbox,
+            Effect.retry(recordAgain),
+            Effect.flatMap((state) => told(claimed, attempt, state))
+          )
+        )
+      )
+    ).pipe(
+      Effect.catchCause((cause) => Effect.logError("webhook not delivered", { delivery_id: claimed.id }, cause)),
+      Effect.ensuring(latch.open)
+    )
+
+  const busy = new Map<string, number>()
+  const count = (id: string, change: number) => {
+    const now = (busy.get(id) ?? 0) + change
+    if (now === 0) busy.delete(id)
+    else busy.set(id, now)
+  }
+
+  const fibers = yield* FiberSet.make()
+  yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(fibers), grace))
+
+  const start = (claimed: Claimed) => {
+    count(claimed.notification_id, 1)
+    const done = Effect.sync(() => count(claimed.notification_id, -1))
+    return FiberSet.run(fibers, Effect.andThen(Effect.ensuring(deliver(claimed), done), latch.open))
+  }
+
+  /** What has been claimed is sent, whatever else happens. */
+  const round = Effect.gen(function* () {
+    const free = concurrency - (yield* FiberSet.size(fibers))
+    if (free === 0) return
+    for (const claimed of yield* queue.claim({ free, perReceiver, busy })) yield* start(claimed)
+  }).pipe(Effect.uninterruptible)
+
+  const tidy = Effect.gen(function* () {
+    if ((yield* queue.expire) > 0) yield* latch.open
+    yield* queue.prune
+    yield* Metric.update(Metrics.webhookDeliveriesPending, yield* queue.countPending)
+  })
+
+  // The database is away, or about to be closed: the next round does it.
+  const resist = Effect.catchCause((cause) => Effect.logDebug("webhooks are not looked after", cause))
+
+  yield* tidy.pipe(resist, Effect.repeat(Schedule.spaced(tidyEvery)), Effect.forkScoped)
+  yield* latch.await.pipe(
+    Effect.timeoutOption(pollEvery),
+    Effect.andThen(latch.close),
+    Effect.andThen(round),
+    resist,
+    Effect.forever,
+    Effect.forkScoped
+  )
+})
+
+/** Runs as long as its scope. */
+export const layerNoDeps = Layer.effectDiscard(make)
+
+export const layer = layerNoDeps.pipe(Layer.provide([QueueRepo.layer, Sender.layer, WakeUp.layer]))

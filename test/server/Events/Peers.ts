@@ -1,0 +1,21 @@
+// Two instances of the whole API, each with connections of its own, on one database.
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { inject } from "vitest"
+import { clientConfig } from "../../support/Postgres.ts"
+import * as TestApi from "../../support/TestApi.ts"
+import * as TestDatabase from "../../support/TestDatabase.ts"
+
+export type Peer = Layer.Success<ReturnType<typeof TestApi.layer>>
+
+export class Peers extends Context.Service<Peers, readonly [Context.Context<Peer>, Context.Context<Peer>]>()(
+  "effect-relayer/test/server/Events/Peers"
+) {}
+
+export const layer = Layer.unwrap(
+  Effect.map(TestDatabase.make, (name) => {
+    const database = PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })
+    const instance = Layer.build(Layer.fresh(TestApi.layerWith({}, Layer.fresh(database))))
+    return Layer.merge(Layer.effect(Peers, Effect.all([instance, instance])), database)
+  })
+)

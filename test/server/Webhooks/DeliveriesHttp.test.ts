@@ -1,0 +1,280 @@
+// Deliveries over HTTP: the log, one more attempt, a replay, a test, and who may see what.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import * as DeliveryWorker from "../../../src/server/Webhooks/DeliveryWorker.ts"
+import { verifyWebhook } from "../../../src/client/Webhook.ts"
+import { WakeUp } from "../../../src/server/Webhooks/WakeUp.ts"
+import { evmRelayer, signer } from "../../support/fixtures.ts"
+import * as Receiver from "../../support/Receiver.ts"
+import * as TestApi from "../../support/TestApi.ts"
+import { signingKey } from "./World.ts"
+
+const call = (at: string, options?: TestApi.Call) =>
+  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1${at}`, options))
+
+interface Shown {
+  readonly id: string
+  readonly type: string
+  readonly state: string
+  readonly relayer_id?: string
+  readonly body: string
+  readonly attempts: ReadonlyArray<{ readonly outcome: string; readonly status?: number }>
+}
+
+const post = (at: string, body: unknown = undefined, key?: string) =>
+  call(at, { method: "POST", ...(body === undefined ? {} : { body }), ...(key === undefined ? {} : { key }) })
+
+const log = Effect.fnUntraced(function* (id: string, query = "", key?: string) {
+  const answer = yield* call(`/notifications/${id}/deliveries${query}`, key === undefined ? {} : { key })
+  assert.strictEqual(answer.status, 200, answer.text)
+  return answer.json.data as ReadonlyArray<Shown>
+})
+
+const until = (id: string, isSo: (shown: ReadonlyArray<Shown>) => boolean) => Effect.repeat(log(id), { until: isSo })
+
+let count = 0
+
+/** A receiver, a notification that leads there, and relayers that use it. */
+const setUp = Effect.fnUntraced(function* (...relayers: ReadonlyArray<string>) {
+  const receiver = yield* Receiver.make
+  const id = `hook-${++count}`
+  const made = yield* post("/notifications", { id, url: receiver.url, signing_key: signingKey })
+  assert.strictEqual(made.status, 201, made.text)
+  for (const name of relayers) {
+    yield* post("/signers", { ...signer, id: `${id}-${name}` })
+    const body = { ...evmRelayer, id: name, signer_id: `${id}-${name}`, notification_id: id }
+    assert.strictEqual((yield* post("/relayers", body)).status, 201)
+  }
+  return { receiver, id }
+})
+
+const allDone = (shown: ReadonlyArray<Shown>) => shown.every(({ state }) => state !== "pending")
+
+const key = Effect.fnUntraced(function* (body: object) {
+  const made = yield* post("/api-keys", { name: "test", ...body })
+  assert.strictEqual(made.status, 201, made.text)
+  return String((made.json.data as { key?: unknown }).key)
+})
+
+layer(Layer.provideMerge(Layer.merge(DeliveryWorker.layer, WakeUp.layer), TestApi.layer()))("deliveries", (it) => {
+  it.effect("a relayer's changes arrive, and are listed with request and answer, in pages", () =>
+    Effect.gen(function* () {
+      const { receiver, id } = yield* setUp("list-1")
+      for (const paused of [true, false, true]) {
+        yield* call("/relayers/list-1", { method: "PATCH", body: { paused } })
+      }
+      yield* receiver.arrived(7)
+      const shown = yield* until(id, allDone)
+      const types = shown.map(({ type }) => type)
+      assert.deepStrictEqual(types, [
+        "relayer.paused",
+        "relayer.updated",
+        "relayer.resumed",
+        "relayer.updated",
+        "relayer.paused",
+        "relayer.updated",
+        "relayer.created"
+      ])
+      assert.deepStrictEqual(
+        receiver.seen.map(({ body }) => body),
+        shown.map(({ body }) => body).toReversed()
+      )
+      const stored = (yield* call("/relayers/list-1")).text
+      assert.include(
+        receiver.seen.at(-1)?.body ?? "",
+        stored.slice(stored.indexOf(`"policies"`), stored.indexOf("}") + 1)
+      )
+
+      const read: Array<Shown> = []
+      let query = "?limit=3&state=delivered"
+      while (query !== "") {
+        const page = yield* call(`/notifications/${id}/deliveries${query}`)
+        read.push(...(page.json.data as ReadonlyArray<Shown>))
+        query = /deliveries(\?[^>]*)>; rel="next"/.exec(page.headers.get("link") ?? "")?.[1] ?? ""
+      }
+      assert.deepStrictEqual(read, shown)
+      assert.isEmpty(yield* log(id, "?state=failed"))
+      assert.lengthOf(yield* log(id, "?limit=0"), 0)
+    })
+  )
+
+  it.effect("what does not fit is refused in the envelope", () =>
+    Effect.gen(function* () {
+      const { id } = yield* setUp()
+      const other = yield* setUp("other-1", "other-2")
+      const page = yield* call(`/notifications/${other.id}/deliveries?limit=1`)
+      const cursor = /cursor=([^>&]*)/.exec(page.headers.get("link") ?? "")?.[1] ?? ""
+      assert.notStrictEqual(cursor, "")
+      const range = { since: "2026-01-01T00:00:00Z", until: "2027-01-01T00:00:00Z" }
+      const refused: ReadonlyArray<readonly [string, TestApi.Call, number, string]> = [
+        [`/notifications/${id}/deliveries?cursor=${cursor}`, {}, 400, "Bad Request"],
+        [`/notifications/${id}/deliveries?state=lost`, {}, 400, "Bad Request"],
+        [`/notifications/${id}/deliveries?limit=x`, {}, 400, "Bad Request"],
+        ["/notifications/none/deliveries", {}, 404, "Notification not found"],
+        [`/notifications/${id}/deliveries/none/retry`, { method: "POST" }, 404, "Delivery not found"],
+        ["/notifications/none/deliveries/none/retry", { method: "POST" }, 404, "Notification not found"],
+        ["/notifications/none/test", { method: "POST" }, 404, "Notification not found"],
+        ["/notifications/none/replay", { body: range }, 404, "Notification not found"],
+        [`/notifications/${id}/replay`, { body: { since: range.since } }, 400, "Bad Request"],
+        [`/notifications/${id}/replay`, { body: { since: range.until, until: range.since } }, 400, "Bad Request"],
+        [`/notifications/${id}/replay`, { body: { ...range, state: "pending" } }, 400, "Bad Request"],
+        [`/notifications/${id}/replay`, { body: { since: "yesterday", until: "now" } }, 400, "Bad Request"]
+      ]
+      for (const [path, options, status, message] of refused) {
+        const answer = yield* call(path, options)
+        assert.deepStrictEqual([answer.status, answer.json.message, answer.json.data], [status, message, null], path)
+      }
+      // A delivery belongs to its own notification.
+      const [delivery] = yield* until(other.id, allDone)
+      const stolen = yield* post(`/notifications/${id}/deliveries/${delivery?.id}/retry`)
+      assert.strictEqual(stolen.json.message, "Delivery not found")
+    })
+  )
+
+  it.effect("one is tried again under its id: a delivered one once, a failed one too", () =>
+    Effect.gen(function* () {
+      const { receiver, id } = yield* setUp("retry-1")
+      const [first] = yield* until(id, allDone)
+      const retry = post(`/notifications/${id}/deliveries/${first?.id}/retry`)
+      const again = yield* retry
+      assert.strictEqual(again.status, 200, again.text)
+      assert.deepInclude(again.json.data, { id: first?.id, state: "pending" })
+      yield* receiver.arrived(2)
+      yield* until(id, allDone)
+
+      receiver.answer = () => ({ status: 500 })
+      yield* retry
+      const [failed] = yield* until(id, ([one]) => one?.attempts.length === 3 && one.state !== "pending")
+      assert.deepInclude(failed ?? {}, { state: "failed" })
+      assert.deepStrictEqual(
+        failed?.attempts.map(({ outcome }) => outcome),
+        ["rejected", "delivered", "delivered"]
+      )
+      receiver.answer = () => undefined
+      yield* retry
+      yield* until(id, ([one]) => one?.attempts.length === 4 && one.state === "delivered")
+      assert.strictEqual(new Set(receiver.seen.map(({ headers }) => headers["webhook-id"])).size, 1)
+    })
+  )
+
+  it.effect("a pending one is tried now, and goes on being tried", () =>
+    Effect.gen(function* () {
+      const { receiver, id } = yield* setUp()
+      receiver.answer = () => ({ status: 500 })
+      yield* post("/signers", { ...signer, id: "pending-signer" })
+      yield* post("/relayers", { ...evmRelayer, id: "pending-1", signer_id: "pending-signer", notification_id: id })
+      const [first] = yield* until(id, ([one]) => one?.attempts.length === 1)
+      yield* post(`/notifications/${id}/deliveries/${first?.id}/retry`)
+      const [second] = yield* until(id, ([one]) => one?.attempts.length === 2)
+      assert.deepInclude(second ?? {}, { state: "pending" })
+    })
+  )
+
+  it.effect("a time is replayed in its order, tests left out, and only what has the state", () =>
+    Effect.gen(function* () {
+      const { receiver, id } = yield* setUp("replay-1", "replay-2")
+      for (const paused of [true, false]) yield* call("/relayers/replay-1", { method: "PATCH", body: { paused } })
+      yield* post(`/notifications/${id}/test`)
+      const before = yield* until(id, (shown) => shown.length === 7 && allDone(shown))
+      const range = { since: "2020-01-01T00:00:00Z", until: "2100-01-01T00:00:00Z" }
+      const replay = (body: object) =>
+        Effect.map(post(`/notifications/${id}/replay`, { ...range, ...body }), ({ json }) => json.data)
+      assert.deepStrictEqual(yield* replay({ state: "failed" }), { replayed: 0 })
+      assert.deepStrictEqual(yield* replay({ until: "2020-01-02T00:00:00Z" }), { replayed: 0 })
+      const came = receiver.seen.length
+      assert.deepStrictEqual(yield* replay({ state: "delivered" }), { replayed: 6 })
+      yield* receiver.arrived(came + 6)
+      yield* until(id, allDone)
+      for (const relayer of ["replay-1", "replay-2"]) {
+        const ids = receiver.seen
+          .slice(came)
+          .filter(({ json }) => json.payload.relayer?.id === relayer)
+          .map(({ json }) => json.id)
+        assert.deepStrictEqual(
+          ids,
+          before
+            .filter(({ relayer_id }) => relayer_id === relayer)
+            .map(({ id }) => id)
+            .toReversed()
+        )
+      }
+    })
+  )
+
+  it.effect("more than can be replayed at once is refused, and nothing of it sent", () =>
+    Effect.gen(function* () {
+      const { id } = yield* setUp()
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        INSERT INTO deliveries (id, notification_id, lane, event, body, state)
+        SELECT 'many-' || n, ${id}, 'many', 'relayer.updated', '{}', 'delivered' FROM generate_series(1, 10001) n`
+      const range = { since: "2020-01-01T00:00:00Z", until: "2100-01-01T00:00:00Z" }
+      const refused = yield* post(`/notifications/${id}/replay`, range)
+      assert.strictEqual(refused.json.error, "until: there are more than 10000 deliveries: choose a shorter time")
+      assert.isEmpty(yield* log(id, "?state=pending"))
+    })
+  )
+
+  it.effect("a test is sent at once, signed, and told of; also where the notification is paused", () =>
+    Effect.gen(function* () {
+      const { receiver, id } = yield* setUp()
+      const paused = yield* call(`/notifications/${id}`, { method: "PATCH", body: { paused: true } })
+      assert.deepInclude(paused.json.data, { paused: true })
+      const good = yield* post(`/notifications/${id}/test`)
+      assert.strictEqual(good.status, 200, good.text)
+      assert.deepInclude(good.json.data, { outcome: "delivered", status: 200, answer: "thanks" })
+      const [seen] = receiver.seen
+      assert(seen !== undefined)
+      assert.deepInclude(seen.json, { event: "test" })
+      yield* verifyWebhook({ secret: signingKey, headers: seen.headers, body: seen.body })
+
+      receiver.answer = () => ({ status: 410, body: "gone" })
+      const bad = yield* post(`/notifications/${id}/test`)
+      assert.deepInclude(bad.json.data, { outcome: "gone", status: 410, answer: "gone" })
+      const shown = yield* log(id)
+      assert.deepStrictEqual(
+        shown.map(({ type, state, attempts }) => [type, state, attempts.length]),
+        [
+          ["test", "failed", 1],
+          ["test", "delivered", 1]
+        ]
+      )
+    })
+  )
+
+  it.effect("a key sees and repeats what its scopes allow, and of a restricted one only its relayers", () =>
+    Effect.gen(function* () {
+      const { receiver, id } = yield* setUp("scope-1", "scope-2")
+      const all = yield* until(id, allDone)
+      const reader = yield* key({ scopes: ["notifications:read"] })
+      assert.strictEqual((yield* post(`/notifications/${id}/test`, undefined, reader)).status, 403)
+      assert.deepStrictEqual(yield* log(id, "", reader), all)
+
+      const narrow = yield* key({ scopes: ["notifications:*"], relayer_ids: ["scope-2"] })
+      yield* post(`/notifications/${id}/test`)
+      const seen = yield* log(id, "", narrow)
+      assert.deepStrictEqual(
+        seen.map(({ relayer_id }) => relayer_id),
+        ["scope-2"]
+      )
+      const foreign = all.find(({ relayer_id }) => relayer_id === "scope-1")
+      const refused = yield* post(`/notifications/${id}/deliveries/${foreign?.id}/retry`, undefined, narrow)
+      assert.strictEqual(refused.json.message, "Delivery not found")
+      const range = { since: "2020-01-01T00:00:00Z", until: "2100-01-01T00:00:00Z" }
+      const replayed = yield* post(`/notifications/${id}/replay`, range, narrow)
+      assert.deepStrictEqual(replayed.json.data, { replayed: 1 })
+      yield* receiver.arrived(4)
+      assert.strictEqual(receiver.seen.at(-1)?.json.payload.relayer?.id, "scope-2")
+    })
+  )
+
+  it.effect("metrics tell of attempts by outcome", () =>
+    Effect.gen(function* () {
+      const answer = yield* Effect.flatMap(TestApi.TestApi, (api) => api.call("/metrics", { key: null }))
+      if (answer.status === 200) assert.match(answer.text, /webhook_deliveries_total\{outcome="delivered"\} \d+/)
+      const one = yield* call("/metrics/webhook_deliveries_total")
+      assert.isTrue(answer.status === 200 || one.status === 200, `${answer.status} ${one.status}`)
+    })
+  )
+})

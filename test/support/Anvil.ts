@@ -1,0 +1,55 @@
+// A real EVM node of one's own: anvil of Foundry, on a free port, for as long as the scope lasts.
+import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { createRequire } from "node:module"
+import { createInterface } from "node:readline"
+
+/** Has 10,000 ether from the start. */
+export const funded = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
+
+/** Starts the binary of the platform, and hands signals on to it. */
+const launcher = createRequire(import.meta.url).resolve("@foundry-rs/anvil/bin.mjs")
+
+const portIn = async (output: AsyncIterable<string>) => {
+  for await (const line of output) {
+    const port = /^Listening on 127\.0\.0\.1:(\d+)$/u.exec(line)?.[1]
+    if (port !== undefined) return port
+  }
+  throw new Error("anvil does not start")
+}
+
+export const start = ({ chainId = 31337 } = {}) =>
+  Effect.gen(function* () {
+    const { child, ended } = yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const args = ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(chainId)]
+        const child = spawn(process.execPath, [launcher, ...args], { stdio: ["ignore", "pipe", "ignore"] })
+        // When the output is closed, the node is gone, and not its launcher only.
+        return { child, ended: once(child, "close") }
+      }),
+      ({ child, ended }) =>
+        Effect.promise(() => {
+          child.kill()
+          return ended
+        })
+    )
+    const port = yield* Effect.promise(() => portIn(createInterface({ input: child.stdout })))
+    child.stdout.resume()
+    const url = `http://127.0.0.1:${port}`
+
+    const call = (method: string, params: ReadonlyArray<unknown>) =>
+      Effect.promise(async (): Promise<unknown> => {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
+        const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
+        const { error, result } = await response.json()
+        if (error !== undefined) throw new Error(error.message)
+        return result
+      })
+
+    const kill = Effect.promise(() => {
+      child.kill()
+      return ended
+    })
+    return { url, call, kill }
+  })

@@ -1,0 +1,24 @@
+// A server that answers as an EVM node does, as far as a look at an account asks.
+import { Effect } from "effect"
+import * as RpcServer from "./RpcServer.ts"
+
+export interface Account {
+  chainId: bigint
+  nonce: bigint
+  balance: bigint
+}
+
+const hex = (value: bigint) => `0x${value.toString(16)}`
+
+/** `account` may be changed at any time. */
+export const make = (given: Partial<Account> = {}) => {
+  const account: Account = { chainId: 11155111n, nonce: 7n, balance: 10n ** 18n, ...given }
+  return Effect.map(
+    RpcServer.make({
+      eth_chainId: () => hex(account.chainId),
+      eth_getTransactionCount: () => hex(account.nonce),
+      eth_getBalance: () => hex(account.balance)
+    }),
+    (server) => ({ ...server, account })
+  )
+}

@@ -1,0 +1,61 @@
+// A server that answers as Stellar's RPC does, as far as a look at an account asks.
+import { Keypair, xdr } from "@stellar/stellar-sdk/base"
+import { Effect } from "effect"
+import * as RpcServer from "./RpcServer.ts"
+
+export const address = "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
+
+export interface Account {
+  passphrase: string
+  /** Whose entry is answered with. Undefined: there is none. */
+  address: string | undefined
+  balance: bigint
+  sequence: bigint
+}
+
+/** As `getLedgerEntries` gives it: in XDR, in base64. */
+export const entry = (address: string, balance: bigint, sequence: bigint) =>
+  xdr.LedgerEntryData.account(
+    new xdr.AccountEntry({
+      accountId: Keypair.fromPublicKey(address).xdrPublicKey(),
+      balance,
+      seqNum: sequence,
+      numSubEntries: 0,
+      inflationDest: null,
+      flags: 0,
+      homeDomain: "",
+      thresholds: new Uint8Array([1, 0, 0, 0]),
+      signers: [],
+      ext: xdr.AccountEntryExt.v0()
+    })
+  ).toXDR("base64")
+
+/** `account` may be changed at any time. */
+export const make = (given: Partial<Account> = {}) => {
+  const account: Account = {
+    passphrase: "Test SDF Network ; September 2015",
+    address,
+    balance: 10n ** 9n,
+    sequence: 12_345_678_901_234_567n,
+    ...given
+  }
+  return Effect.map(
+    RpcServer.make({
+      getNetwork: () => ({ passphrase: account.passphrase, protocolVersion: 23 }),
+      getLedgerEntries: () => ({
+        entries:
+          account.address === undefined
+            ? []
+            : [
+                {
+                  key: "AAAA",
+                  xdr: entry(account.address, account.balance, account.sequence),
+                  lastModifiedLedgerSeq: 1
+                }
+              ],
+        latestLedger: 2
+      })
+    }),
+    (server) => ({ ...server, account })
+  )
+}
