@@ -1,9 +1,7 @@
 // The commands beside `serve`, as processes of their own, against a service that runs.
-import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
-import { SqlClient } from "effect/sql"
 import { execFile } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as http from "node:http"
@@ -13,7 +11,6 @@ import { promisify } from "node:util"
 import { Api } from "../../src/api/Api.ts"
 import { migrations } from "../../src/sql/migrations/index.ts"
 import { notification, relayers, signer } from "../support/fixtures.ts"
-import { clientConfig } from "../support/Postgres.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 import { folder } from "./Folder.ts"
 import * as Service from "./Service.ts"
@@ -239,12 +236,7 @@ describe("without a service", () => {
   it.live("migrate brings a database up to date without any key, and says what it has applied", () =>
     Effect.gen(function* () {
       const home = yield* folder
-      const database = yield* TestDatabase.make
-      yield* Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        yield* sql`DROP SCHEMA public CASCADE`
-        yield* sql`CREATE SCHEMA public`
-      }).pipe(Effect.provide(PgClient.layer(clientConfig(server, database))), Effect.scoped)
+      const database = yield* TestDatabase.makeEmpty
       const migrate = (name: string) => {
         const { DATABASE_URL = "" } = Service.onServer(server, name)
         return ran({ folder: home, flags: ["migrate"], env: { DATABASE_URL, PORT: "wrong, which does not matter" } })
