@@ -1,10 +1,7 @@
 // Several services on one PostgreSQL that is not theirs.
-import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import * as fs from "node:fs/promises"
-import { clientConfig } from "../support/Postgres.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 import { folder } from "./Folder.ts"
 import * as Service from "./Service.ts"
@@ -41,12 +38,7 @@ describe.concurrent("two services on one DATABASE_URL", () => {
   it.live("may both be the first to see an empty database", () =>
     Effect.gen(function* () {
       const home = yield* folder
-      const database = yield* TestDatabase.make
-      yield* Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        yield* sql`DROP SCHEMA public CASCADE`
-        yield* sql`CREATE SCHEMA public`
-      }).pipe(Effect.provide(PgClient.layer(clientConfig(server, database))), Effect.scoped)
+      const database = yield* TestDatabase.makeEmpty
       const [one, two] = yield* listenTwice({ folder: home, env: Service.onServer(server, database) })
       assert.strictEqual((yield* one.call("/api/v1/signers", { body: { id: "s", type: "plain" } })).status, 201)
       assert.strictEqual((yield* two.call("/api/v1/signers/s")).status, 200)

@@ -137,26 +137,26 @@ describe.concurrent("a signal", () => {
     })
   )
 
-  it.live("in the middle of the first start leaves nothing that the next start minds", () =>
-    Effect.gen(function* () {
-      const home = yield* folder
-      const data = path.join(home, "data")
-      const entries = Effect.promise(() => fs.readdir(data).catch((): Array<string> => []))
-      for (const [signal, outcome] of [
-        ["SIGINT", asked],
-        ["SIGKILL", { code: null, signal: "SIGKILL" }]
-      ] as const) {
-        const service = yield* Service.start({ folder: home })
+  for (const [signal, outcome] of [
+    ["SIGINT", asked],
+    ["SIGKILL", { code: null, signal: "SIGKILL" }]
+  ] as const) {
+    it.live(`${signal} in the middle of the first start leaves nothing that the next start minds`, () =>
+      Effect.gen(function* () {
+        const home = yield* folder
+        const data = path.join(home, "data")
+        const entries = Effect.promise(() => fs.readdir(data).catch((): Array<string> => []))
+        const killed = yield* Service.start({ folder: home })
         yield* until(
           "initdb",
-          Effect.map(entries, (names) => names.some((name) => name.endsWith(`.init-${service.pid}`)) || undefined)
+          Effect.map(entries, (names) => names.some((name) => name.endsWith(`.init-${killed.pid}`)) || undefined)
         )
-        yield* service.kill(signal)
-        assert.deepStrictEqual(yield* service.exited, outcome)
-      }
-      const service = yield* Service.listen({ folder: home })
-      assert.strictEqual((yield* service.call("/api/v1/ready")).status, 200)
-      assert.deepStrictEqual((yield* entries).sort(), ["postgres", "storage-encryption-key"])
-    })
-  )
+        yield* killed.kill(signal)
+        assert.deepStrictEqual(yield* killed.exited, outcome)
+        const service = yield* Service.listen({ folder: home })
+        assert.strictEqual((yield* service.call("/api/v1/ready")).status, 200)
+        assert.deepStrictEqual((yield* entries).sort(), ["postgres", "storage-encryption-key"])
+      })
+    )
+  }
 })

@@ -24,6 +24,18 @@ export const make = Effect.acquireRelease(
     Effect.ignore(onServer(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)))
 )
 
+/** The name of a database without a schema. */
+export const makeEmpty = Effect.tap(make, (name) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`DROP SCHEMA public CASCADE`
+    yield* sql`CREATE SCHEMA public`
+  }).pipe(
+    Effect.provide(PgClient.layer({ ...clientConfig(inject("postgres"), name), maxConnections: 1 })),
+    Effect.scoped
+  )
+)
+
 export const layer = Layer.unwrap(
   Effect.map(make, (name) =>
     PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })

@@ -7,17 +7,8 @@ import { parse } from "../../domain/ExactJson.ts"
 import { client, query } from "../../sql/Query.ts"
 import type { ChainedRow, Link } from "./Chain.ts"
 
-/** What is written when something changes; the database adds the moment, and `link` the place in the chain. */
-export interface NewRecord {
-  readonly key_id: string
-  readonly action: string
-  readonly resource: string
-  readonly resource_id: string
-  readonly request_id: string | null
-  /** JSON text. */
-  readonly before: string | null
-  readonly after: string | null
-}
+/** What is written when something changes; the database adds id and moment, and `link` the place in the chain. */
+export type NewRecord = Omit<ChainedRow, "id" | "at_micros">
 
 export interface Selection extends AuditFilter {
   readonly limit: number

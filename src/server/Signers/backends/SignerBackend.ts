@@ -21,7 +21,7 @@ const Reason = Schema.Literals([
   /** There is no key on the curve. */
   "curve"
 ])
-export type Reason = typeof Reason.Type
+type Reason = typeof Reason.Type
 
 /** `message` is a text of ours: never an answer of a server, never a secret. */
 export class SignerUnavailable extends Schema.TaggedError<SignerUnavailable>()("SignerUnavailable", {

@@ -1,0 +1,76 @@
+// All commands. Loaded where something else than the service was asked for.
+import { Effect } from "effect"
+import { CliConfig, Command, GlobalFlag } from "effect/cli"
+import { AuditCommand } from "./AuditCommand.ts"
+import { exitCodes } from "./CommandFailed.ts"
+import { ConfigCommand } from "./ConfigCommand.ts"
+import { KeysCommand } from "./KeysCommand.ts"
+import { MigrateCommand } from "./MigrateCommand.ts"
+import { NetworksCommand } from "./NetworksCommand.ts"
+import { NotificationsCommand } from "./NotificationsCommand.ts"
+import { OpenApiCommand } from "./OpenApiCommand.ts"
+import { RelayersCommand } from "./RelayersCommand.ts"
+import { RotateKeyCommand } from "./RotateKeyCommand.ts"
+import * as ServeFlags from "./ServeFlags.ts"
+import { SignersCommand } from "./SignersCommand.ts"
+import * as Usage from "./Usage.ts"
+import * as Verb from "./Verb.ts"
+
+const description = `Manages blockchain relayers. Without a command it serves: every flag is then also an environment variable, or a line in
+  .env. The other commands call a service that runs, but for migrate, config and openapi.
+
+  The address of the service is --url or RELAYER_URL; the API key is the text of --key-file, API_KEY, the text of
+  API_KEY_FILE, or DATA_DIR/api-key.
+
+  Exit codes: 0 done; ${exitCodes.refused} the service refused or failed; ${exitCodes.usage} the command line or the configuration does not fit;
+  ${exitCodes.unreachable} the service cannot be reached; ${exitCodes.unauthorized} the API key is not allowed to. serve ends with 1 whatever the reason.
+
+  Completion: effect-relayer --completions bash >>~/.bashrc (or zsh, fish, powershell).`
+
+export type Start = (given: ServeFlags.Given) => Effect.Effect<void, { readonly message: string }>
+
+const root = (start: Start) =>
+  Command.make("effect-relayer", ServeFlags.flags, start).pipe(
+    Command.withDescription(description),
+    Command.withExamples([
+      {
+        command: "effect-relayer",
+        description: "Serve on http://127.0.0.1:8080, with a PostgreSQL of its own in ./data"
+      },
+      { command: "effect-relayer relayers list --all --output json", description: "Ask a service that runs" }
+    ]),
+    Command.withSubcommands([
+      {
+        group: "The service",
+        commands: [
+          Command.make("serve", ServeFlags.flags, start).pipe(
+            Verb.about("Serve the relayer API.", "serve", "serve --port 9090 --data-dir /var/lib/relayer")
+          ),
+          MigrateCommand,
+          ConfigCommand,
+          OpenApiCommand
+        ]
+      },
+      {
+        group: "Calls of a service",
+        commands: [
+          RelayersCommand,
+          SignersCommand,
+          NotificationsCommand,
+          NetworksCommand,
+          KeysCommand,
+          AuditCommand,
+          RotateKeyCommand
+        ]
+      }
+    ])
+  )
+
+export const run = (args: ReadonlyArray<string>, version: string, start: Start) =>
+  Command.runWith(root(start), { version })(args).pipe(
+    Effect.catchTag("ShowHelp", Usage.explain),
+    Effect.provide([
+      Usage.layer,
+      CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })
+    ])
+  )

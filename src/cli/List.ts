@@ -1,0 +1,86 @@
+// Lists: a page, or every page from there on.
+import { Console, Effect } from "effect"
+import { Flag } from "effect/cli"
+import type { Option } from "effect"
+import * as Call from "./Call.ts"
+import * as Field from "./Field.ts"
+import * as Print from "./Print.ts"
+
+/** Where a list begins, or goes on. */
+export interface Place {
+  readonly page?: number
+  readonly per_page?: number
+  readonly cursor?: string
+}
+
+export const flags = {
+  ...Print.flags,
+  all: Flag.Boolean("all").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("Follow the pages to the end"),
+    Flag.withDefault(false)
+  )
+}
+
+export interface Given extends Print.Given {
+  readonly all: boolean
+}
+
+export const pageFlags = {
+  page: Field.integer("page", "Number of the page, from 1 (the default)"),
+  per_page: Field.integer("per_page", "Items on a page (default 10, with --all 1000; at most 1000)")
+}
+
+interface PageGiven {
+  readonly page: Option.Option<number>
+  readonly per_page: Option.Option<number>
+}
+
+const perPageOfAll = 1000
+
+export const start = (all: boolean, given: PageGiven): Place => ({
+  ...(all ? { per_page: perPageOfAll } : {}),
+  ...Field.given({ page: given.page, per_page: given.per_page })
+})
+
+interface Listed<Row> {
+  readonly data: ReadonlyArray<Row>
+  readonly pagination?: { readonly current_page: number; readonly per_page: number; readonly total_items: number }
+}
+
+/** By the cursor of the `Link` header; lists without cursors go on by number. */
+export const next = (place: Place, { pagination }: Listed<unknown>, link: string | undefined): Place | undefined => {
+  const { page: _, cursor: __, ...rest } = place
+  const target = /<([^>]*)>;\s*rel="next"/.exec(link ?? "")?.[1]
+  const cursor = target === undefined ? null : URL.parse(target, "http://localhost")?.searchParams.get("cursor")
+  if (typeof cursor === "string") return { ...rest, cursor }
+  if (pagination === undefined || pagination.per_page === 0) return undefined
+  const { current_page, per_page, total_items } = pagination
+  return current_page * per_page < total_items ? { ...rest, page: current_page + 1 } : undefined
+}
+
+/** Title and cell of each column. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string | undefined>>
+
+export const print = Effect.fnUntraced(function* <Row, E>(
+  given: Given,
+  columns: Columns<Row>,
+  start: Place,
+  call: (client: Call.Client, place: Place) => Effect.Effect<Listed<Row>, E>
+) {
+  const run = yield* Call.open(given)
+  const rows: Array<Row> = []
+  const raw: Array<unknown> = []
+  let place: Place | undefined = start
+  do {
+    const from: Place = place
+    const { value, answer } = yield* run((client) => call(client, from))
+    const data = Print.dataOf(answer)
+    rows.push(...value.data)
+    if (Array.isArray(data)) raw.push(...data)
+    place = next(from, value, answer.headers.link)
+  } while (given.all && place !== undefined)
+  if (given.output === "json") return yield* Print.json(raw)
+  yield* Print.table([Object.keys(columns), ...rows.map((row) => Object.values(columns).map((cell) => cell(row)))])
+  if (place !== undefined) yield* Console.error("There are more: --all follows the pages.")
+})

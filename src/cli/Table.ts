@@ -1,0 +1,34 @@
+// Text in columns, for people.
+import { CliOutput } from "effect/cli"
+
+/** Of somebody else's text, what would not print, or would move the cursor, is shown as `?`. */
+export const printable = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is replaced.
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "?")
+
+/** What stands for nothing. */
+const none = "-"
+
+/** Each column as wide as its widest cell, two spaces between, none at the end of a line. */
+export const lines = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>): ReadonlyArray<string> => {
+  const cells = rows.map((row) => row.map((cell) => (cell === undefined || cell === "" ? none : printable(cell))))
+  const widths: Array<number> = []
+  for (const row of cells) {
+    for (const [column, cell] of row.entries()) {
+      widths[column] = Math.max(widths[column] ?? 0, CliOutput.displayWidth(cell))
+    }
+  }
+  const pad = (cell: string, column: number) => cell + " ".repeat((widths[column] ?? 0) - CliOutput.displayWidth(cell))
+  return cells.map((row) => row.map(pad).join("  ").trimEnd())
+}
+
+const isScalar = (value: unknown): boolean => typeof value !== "object" || value === null
+
+const scalar = (value: unknown): string => (value === null ? none : String(value))
+
+/** Each field of a JSON value by its path: `policies.min_balance`, `custom_rpc_urls.0.url`. */
+export const fields = (value: unknown, path = ""): ReadonlyArray<readonly [path: string, value: string]> => {
+  if (isScalar(value)) return [[path, scalar(value)]]
+  if (Array.isArray(value) && value.every(isScalar)) return [[path, value.map(scalar).join(", ")]]
+  return Object.entries(value as object).flatMap(([key, child]) => fields(child, path === "" ? key : `${path}.${key}`))
+}

@@ -1,0 +1,27 @@
+// What the commands of all resources have in common.
+import type { Effect, Schema } from "effect"
+import { Argument, Command } from "effect/cli"
+import type * as Call from "./Call.ts"
+import * as Print from "./Print.ts"
+
+/** Description and examples of a command; the first sentence stands in the list of its parent. */
+export const about =
+  (description: string, ...examples: ReadonlyArray<string>) =>
+  <Name extends string, Input, ContextInput, E, R>(self: Command.Command<Name, Input, ContextInput, E, R>) =>
+    self.pipe(
+      Command.withDescription(description),
+      Command.withShortDescription(description.replace(/\.(\s.*)?$/s, "")),
+      Command.withExamples(examples.map((example) => ({ command: `effect-relayer ${example}` })))
+    )
+
+export const id = <A>(schema: Schema.Codec<A, string>) => Argument.String("id").pipe(Argument.withSchema(schema))
+
+/** Does one thing to the resource of an id, and prints the answer. */
+export const onOne = <const Name extends string, Id, A, E>(
+  name: Name,
+  schema: Schema.Codec<Id, string>,
+  call: (client: Call.Client, id: Id) => Effect.Effect<A, E>
+) =>
+  Command.make(name, { given: Print.flags, id: id(schema) }, ({ given, id }) =>
+    Print.one(given, (client) => call(client, id))
+  )
