@@ -46,6 +46,7 @@ const application = Effect.fn("application")(function* (settings: Settings.Setti
     masterKey: Settings.masterKeyBytes(masterKeys.key),
     decryptionKeys: [...masterKeys.earlier, ...Settings.decryptionKeys(settings)].map(Settings.masterKeyBytes),
     outboundAllow: settings.OUTBOUND_ALLOW ?? [],
+    workers: settings.WATCH === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS
   }).pipe(
     Layer.provide([ProcessGauges.layer, Layer.succeed(MasterKeyStore, store)]),

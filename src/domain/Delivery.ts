@@ -1,9 +1,9 @@
 // Deliveries: what was sent to a notification, or will be, and what came of it.
-import { Schema } from "effect"
+import { DateTime, Schema } from "effect"
 import { EventType } from "./Event.ts"
 import { Instant } from "./Instant.ts"
 import { Count } from "./Page.ts"
-import { resourceId } from "./Text.ts"
+import { maybe, resourceId } from "./Text.ts"
 
 export const DeliveryId = resourceId.pipe(Schema.brand("DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
@@ -84,8 +84,14 @@ export const ReplayDeliveries = Schema.Struct({
   /** Events before this moment. */
   until: Instant,
   /** Absent: both. */
-  state: Schema.optionalKey(Schema.Literals(["delivered", "failed"]))
-}).annotate({ identifier: "ReplayDeliveriesRequest" })
+  state: maybe(Schema.Literals(["delivered", "failed"]))
+})
+  .check(
+    Schema.makeFilter(({ since, until }: { readonly since: DateTime.Utc; readonly until: DateTime.Utc }) =>
+      DateTime.isLessThan(since, until) ? undefined : { path: ["until"], issue: "must be later than since" }
+    )
+  )
+  .annotate({ identifier: "ReplayDeliveriesRequest" })
 export type ReplayDeliveries = typeof ReplayDeliveries.Type
 
 export const ReplayedDeliveries = Schema.Struct({

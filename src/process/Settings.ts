@@ -119,7 +119,7 @@ const variables = {
     example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
     help: "Hosts and ranges that are not public, and that URLs of users may point to all the same; none where it is not set"
   },
-  WORKERS: {
+  WATCH: {
     schema: Schema.Literals(["on", "off"]),
     default: "on",
     example: "off",
@@ -174,7 +174,7 @@ const Raw = Schema.Struct({
   MAX_BODY_BYTES: v.MAX_BODY_BYTES.schema,
   SHUTDOWN_GRACE_MS: v.SHUTDOWN_GRACE_MS.schema,
   OUTBOUND_ALLOW: Schema.optionalKey(v.OUTBOUND_ALLOW.schema),
-  WORKERS: v.WORKERS.schema,
+  WATCH: v.WATCH.schema,
   HEALTH_CHECK_INTERVAL_MS: v.HEALTH_CHECK_INTERVAL_MS.schema,
   LOG_LEVEL: v.LOG_LEVEL.schema,
   LOG_FORMAT: Schema.optionalKey(v.LOG_FORMAT.schema),

@@ -94,7 +94,7 @@ const launch = ({ folder, env = { API_KEY: apiKey }, flags = [], ...options }: O
       DATA_DIR: path.join(folder, "data"),
       LOG_FORMAT: "json",
       // Nothing is called that a test has not set up.
-      WORKERS: "off",
+      WATCH: "off",
       ...env
     }
   })

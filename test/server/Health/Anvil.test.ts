@@ -1,6 +1,6 @@
 // A relayer over a real node, watched by the service alone: funded, drained, on a wrong chain, without its node, and back.
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { until } from "../../process/Folder.ts"
 import * as Anvil from "../../support/Anvil.ts"
@@ -10,8 +10,10 @@ const ether = (count: number) => `0x${(BigInt(count) * 10n ** 18n).toString(16)}
 
 const options = { workers: true, healthCheckInterval: "500 millis" } as const
 
-layer(TestApi.layer(options), { excludeTestServices: true })("a relayer on anvil", (it) => {
-  it.live("is disabled and enabled by what happens to its account, its chain and its node", () =>
+const api = Layer.provideMerge(TestApi.layer(options), Logger.layer([]))
+
+layer(api, { excludeTestServices: true })("a relayer on anvil", (it) => {
+  it.effect("is disabled and enabled by what happens to its account, its chain and its node", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 // Status, balance, check and explanation of a relayer over HTTP, with a chain that stands in.
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import * as EvmRpc from "../../support/EvmRpc.ts"
 import { secret } from "../../support/RpcServer.ts"
@@ -36,7 +36,9 @@ const relayerAt = Effect.fnUntraced(function* (urls: ReadonlyArray<string>, poli
 
 const masked = (url: string) => `${new URL(url).origin}/***`
 
-layer(TestApi.layer(), { excludeTestServices: true })("the health of a relayer", (it) => {
+const live = Layer.provideMerge(TestApi.layer(), Logger.layer([]))
+
+layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
   it.effect("status is live, in decimal strings, with masked providers", () =>
     Effect.gen(function* () {
       const rpc = yield* EvmRpc.make({ balance: 2n ** 128n - 1n, nonce: 2n ** 60n })

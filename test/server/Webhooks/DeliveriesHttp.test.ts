@@ -269,12 +269,36 @@ layer(Layer.provideMerge(Layer.merge(DeliveryWorker.layer, WakeUp.layer), TestAp
     })
   )
 
+  it.effect("a notification is deleted, or told to be in use, while the relayer that uses it changes or goes", () =>
+    Effect.gen(function* () {
+      for (let n = 0; n < 15; n++) {
+        const { id } = yield* setUp(`busy-${n}`)
+        const [removed, changed, gone] = yield* Effect.all(
+          [
+            call(`/notifications/${id}`, { method: "DELETE" }),
+            call(`/relayers/busy-${n}`, { method: "PATCH", body: { paused: true } }),
+            call(`/relayers/busy-${n}`, { method: "DELETE" })
+          ],
+          { concurrency: 3 }
+        )
+        assert.include([200, 409], removed.status, removed.text)
+        assert.include([200, 404], changed.status, changed.text)
+        assert.strictEqual(gone.status, 200, gone.text)
+      }
+    })
+  )
+
   it.effect("metrics tell of attempts by outcome", () =>
     Effect.gen(function* () {
-      const answer = yield* Effect.flatMap(TestApi.TestApi, (api) => api.call("/metrics", { key: null }))
-      if (answer.status === 200) assert.match(answer.text, /webhook_deliveries_total\{outcome="delivered"\} \d+/)
-      const one = yield* call("/metrics/webhook_deliveries_total")
-      assert.isTrue(answer.status === 200 || one.status === 200, `${answer.status} ${one.status}`)
+      const { id } = yield* setUp("metrics-1")
+      yield* until(id, allDone)
+      const api = yield* TestApi.TestApi
+      const counted = yield* api.call("/metrics/webhook_deliveries_total")
+      assert.match(counted.text, /webhook_deliveries_total\{outcome="delivered"\} [1-9]/)
+      const timed = yield* api.call("/metrics/webhook_delivery_seconds")
+      assert.match(timed.text, /webhook_delivery_seconds_count [1-9]/)
+      const pending = yield* api.call("/metrics/webhook_deliveries_pending")
+      assert.match(pending.text, /webhook_deliveries_pending \d/)
     })
   )
 })

@@ -1,0 +1,162 @@
+// Receivers tell our webhooks from others. The signatures here are made without our code, or published.
+import { assert, describe, it } from "@effect/vitest"
+import { DateTime, Effect, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { createHmac } from "node:crypto"
+import { verifyWebhook } from "../../src/client/Webhook.ts"
+import type { Options } from "../../src/client/Webhook.ts"
+import * as Signatures from "../../src/server/Webhooks/Signatures.ts"
+
+const id = "0191e9a0-0000-4000-8000-000000000000"
+const timestamp = 1_795_262_400
+const secret = "0123456789abcdef0123456789abcdef"
+const body = `{"id":"${id}","event":"test","payload":{"amount":340282366920938463463374607431768211455},"timestamp":"2026-11-21T12:00:00.000Z"}`
+
+const sign = (key: string | Uint8Array, text: string) => `v1,${createHmac("sha256", key).update(text).digest("base64")}`
+const signature = sign(secret, `${id}.${timestamp}.${body}`)
+
+const headers = {
+  "webhook-id": id,
+  "webhook-timestamp": String(timestamp),
+  "webhook-signature": signature
+}
+
+const atThatTime = TestClock.setTime(timestamp * 1000)
+
+const reason = (changes: Partial<Options>) =>
+  Effect.match(verifyWebhook({ secret, headers, body, ...changes }), {
+    onSuccess: () => "valid",
+    onFailure: ({ reason }) => reason
+  })
+
+describe("verifyWebhook", () => {
+  it.effect("gives what was sent, with every digit", () =>
+    Effect.gen(function* () {
+      yield* atThatTime
+      const webhook = yield* verifyWebhook({ secret, headers, body })
+      assert.deepStrictEqual(webhook, {
+        id,
+        event: "test",
+        payload: { amount: 340282366920938463463374607431768211455n },
+        timestamp: DateTime.makeUnsafe("2026-11-21T12:00:00Z")
+      })
+    })
+  )
+
+  it.effect("takes headers and bodies as servers have them", () =>
+    Effect.gen(function* () {
+      yield* atThatTime
+      const forms: ReadonlyArray<Partial<Options>> = [
+        {},
+        { headers: new Headers(headers) },
+        { body: new TextEncoder().encode(body) },
+        { body: Buffer.from(`--${body}`).subarray(2) },
+        { secret: Redacted.make(secret) },
+        { headers: { ...headers, "webhook-signature": `v1,${"A".repeat(43)}= ${signature} v1a,xyz` } }
+      ]
+      for (const form of forms) assert.strictEqual(yield* reason(form), "valid")
+    })
+  )
+
+  it.effect("refuses what has been changed, and what is signed by another key, or in another way", () =>
+    Effect.gen(function* () {
+      yield* atThatTime
+      const forged: ReadonlyArray<Partial<Options>> = [
+        { body: body.replace("test", "tess") },
+        { body: `${body} ` },
+        { secret: `${secret}0` },
+        { secret: "whsec_" },
+        { secret: "whsec_%%%" },
+        { headers: { ...headers, "webhook-id": `${id}0` } },
+        { headers: { ...headers, "webhook-timestamp": String(timestamp + 1) } },
+        { headers: { ...headers, "webhook-signature": signature.replace("v1,", "v2,") } },
+        { headers: { ...headers, "webhook-signature": signature.slice(3) } },
+        { headers: { ...headers, "webhook-signature": "v1,%%%" } },
+        { headers: { ...headers, "webhook-signature": "v1," } },
+        { headers: { ...headers, "webhook-signature": sign(secret, body) } },
+        { headers: { ...headers, "webhook-signature": signature.slice(0, -4) } }
+      ]
+      for (const form of forged) assert.strictEqual(yield* reason(form), "signature", JSON.stringify(form))
+    })
+  )
+
+  it.effect("refuses what is missing, or not told plainly", () =>
+    Effect.gen(function* () {
+      yield* atThatTime
+      for (const name of Object.keys(headers)) {
+        for (const value of [undefined, "", ["a", "b"]]) {
+          assert.strictEqual(yield* reason({ headers: { ...headers, [name]: value } }), "headers")
+        }
+      }
+    })
+  )
+
+  it.effect("refuses what was sent too long ago, or is to come", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime((timestamp + 300) * 1000)
+      assert.strictEqual(yield* reason({}), "valid")
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* reason({}), "timestamp")
+      assert.strictEqual(yield* reason({ toleranceSeconds: 301 }), "valid")
+      for (const odd of ["soon", "-1", "1e9", "NaN", `${timestamp}.5`]) {
+        assert.strictEqual(yield* reason({ headers: { ...headers, "webhook-timestamp": odd } }), "timestamp")
+      }
+    })
+  )
+
+  it.effect("refuses what is signed and no webhook", () =>
+    Effect.gen(function* () {
+      yield* atThatTime
+      for (const body of ["", "null", "{", `{"id":1}`]) {
+        const signed = { ...headers, "webhook-signature": sign(secret, `${id}.${timestamp}.${body}`) }
+        assert.strictEqual(yield* reason({ headers: signed, body }), "body")
+      }
+    })
+  )
+
+  it.effect("agrees with what the service signs, with text keys and with those of Standard Webhooks", () =>
+    Effect.gen(function* () {
+      yield* atThatTime
+      for (const key of [
+        secret,
+        `whsec_${Buffer.alloc(32, 9).toString("base64")}`,
+        "schlüssel-0123456789-0123456789"
+      ]) {
+        const signed = Signatures.headers({ id, body, timestamp, keys: [Redacted.make(key)] })
+        assert.strictEqual(yield* reason({ secret: key, headers: signed }), "valid")
+        assert.strictEqual(signed["x-signature"], createHmac("sha256", key).update(body).digest("base64"))
+      }
+    })
+  )
+})
+
+/** The example of standardwebhooks.com and of the libraries that go with it. */
+describe("the example of Standard Webhooks", () => {
+  const example = {
+    id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+    timestamp: 1_614_265_330,
+    body: `{"test": 2432232314}`,
+    keys: [Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
+  }
+
+  it("is signed as published", () => {
+    assert.strictEqual(
+      Signatures.headers(example)["webhook-signature"],
+      "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+    )
+  })
+
+  it.effect("is verified: only its body is none of ours", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(example.timestamp * 1000)
+      const headers = {
+        "webhook-id": example.id,
+        "webhook-timestamp": String(example.timestamp),
+        "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+      }
+      const given = { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", headers, body: example.body }
+      assert.strictEqual(yield* reason(given), "body")
+      assert.strictEqual(yield* reason({ ...given, body: `${example.body} ` }), "signature")
+    })
+  )
+})
