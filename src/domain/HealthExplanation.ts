@@ -1,5 +1,6 @@
 // Why a relayer is in its state, and what happens next: in words, and in a code for programs.
-import { DateTime, Schema } from "effect"
+import { Schema } from "effect"
+import type { DateTime } from "effect"
 import { HealthStatus } from "./Health.ts"
 import type { Health } from "./Health.ts"
 import { Instant } from "./Instant.ts"

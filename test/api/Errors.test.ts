@@ -4,6 +4,7 @@ import { Schema } from "effect"
 import * as Errors from "../../src/api/Errors.ts"
 import { ApiKeyNotFound } from "../../src/domain/ApiKey.ts"
 import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/Caller.ts"
+import { DeliveryNotFound } from "../../src/domain/Delivery.ts"
 import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/Idempotency.ts"
 import { RotationRunning } from "../../src/domain/MasterKey.ts"
 import { NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../src/domain/Network.ts"
@@ -21,6 +22,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.ForbiddenError, new Forbidden({})],
   [Errors.TooManyRequestsError, new TooManyRequests({ retryAfter: 7 })],
   [Errors.NotFoundError, new Request.NotFound({})],
+  [Errors.DeliveryNotFoundError, new DeliveryNotFound({})],
   [Errors.NetworkNotFoundError, new NetworkNotFound({})],
   [Errors.NotificationNotFoundError, new NotificationNotFound({})],
   [Errors.RelayerNotFoundError, new RelayerNotFound({})],

@@ -86,7 +86,9 @@ layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the publish
           signing_key: "x".repeat(32)
         })
       )
-      assert.deepStrictEqual(created.data.data, { id: "sdk-hook", type: "webhook", url, has_signing_key: true })
+      // `paused` is ours.
+      const shown = { id: "sdk-hook", type: "webhook", url, has_signing_key: true, paused: false }
+      assert.deepStrictEqual<unknown>(created.data.data, shown)
       const changed = yield* answer(({ notifications }) =>
         notifications.updateNotification("sdk-hook", { signing_key: "", url: `${url}/2` })
       )

@@ -24,7 +24,7 @@ describe("the body of a webhook", () => {
       event: "relayer_state_update",
       payload: {
         payload_type: "relayer_disabled",
-        relayer: JSON.rawJSON(JSON.stringify(Schema.encodeSync(Relayer)(relayer))),
+        relayer: Schema.encodeSync(Relayer)(relayer),
         disable_reason: "no nonce, no balance"
       },
       timestamp: "2026-11-21T12:00:00.000Z"

@@ -1,5 +1,6 @@
 // Temporary folders, and an end to whatever PostgreSQL still runs in them.
 import { Effect, Schedule } from "effect"
+import type { Duration } from "effect"
 import * as fs from "node:fs/promises"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -7,14 +8,18 @@ import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 
 /** Waits until `check` has something to give; `what` is for whoever reads why a test failed. */
-export const until = <A, R>(what: string, check: Effect.Effect<A | undefined, never, R>): Effect.Effect<A, never, R> =>
+export const until = <A, R>(
+  what: string,
+  check: Effect.Effect<A | undefined, never, R>,
+  patience: Duration.Input = "30 seconds"
+): Effect.Effect<A, never, R> =>
   check.pipe(
     Effect.repeat({ until: (found) => found !== undefined, schedule: Schedule.spaced("20 millis") }),
     Effect.filterOrElse(
       (found) => found !== undefined,
       () => Effect.never
     ),
-    Effect.timeoutOrElse({ duration: "30 seconds", orElse: () => Effect.die(new Error(`waited in vain for ${what}`)) })
+    Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.die(new Error(`waited in vain for ${what}`)) })
   )
 
 /** The files of the PostgreSQL of `dataDir`: possibly behind a link. */

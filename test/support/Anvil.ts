@@ -5,11 +5,13 @@ import { once } from "node:events"
 import { createRequire } from "node:module"
 import { createInterface } from "node:readline"
 
+const require = createRequire(import.meta.url)
+
 /** Has 10,000 ether from the start. */
 export const funded = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 
 /** Starts the binary of the platform, and hands signals on to it. */
-const launcher = createRequire(import.meta.url).resolve("@foundry-rs/anvil/bin.mjs")
+const launcher = require.resolve("@foundry-rs/anvil/bin.mjs")
 
 const portIn = async (output: AsyncIterable<string>) => {
   for await (const line of output) {

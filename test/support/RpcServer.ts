@@ -17,16 +17,10 @@ export type Fault =
   | { readonly status: number; readonly headers?: Record<string, string> }
   | { readonly error: number }
 
-export interface Seen {
-  readonly method: string
-  readonly params: unknown
-  /** By the clock of the test. */
-  readonly at: number
-}
-
-export interface RpcServer {
+interface RpcServer {
   readonly url: string
-  readonly seen: Array<Seen>
+  /** `at`: by the clock of the test. */
+  readonly seen: Array<{ readonly method: string; readonly params: unknown; readonly at: number }>
   /** By method. A method without an answer is an error. */
   readonly results: Map<string, (params: ReadonlyArray<unknown>) => unknown>
   /** By method, or of all methods; `times`: then it is over. */
@@ -55,7 +49,7 @@ const misbehave = (response: ServerResponse, id: unknown, fault: Fault) => {
 export const make = (results: Record<string, (params: ReadonlyArray<unknown>) => unknown> = {}) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const seen: Array<Seen> = []
+    const seen: RpcServer["seen"] = []
     const faults = new Map<string, { readonly fault: Fault; left: number }>()
     const known = new Map(Object.entries(results))
 

@@ -1,6 +1,6 @@
 // Cuts off who does not take what a stream gives: it would be kept in memory for nobody.
-import { Effect, Fiber, Stream } from "effect"
-import type { Duration } from "effect"
+import { Effect, Stream } from "effect"
+import type { Duration, Fiber } from "effect"
 
 /** Interrupts the fiber that runs the stream, and with it the answer, when it has not asked for more for `patience`. */
 export const cutOff =

@@ -1,6 +1,7 @@
 // The table `relayer_checks`: what is known of each relayer's health, and when it is looked at again. The clock is the
 // database's, so that no instance's own clock matters.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
 import { SqlSchema } from "effect/sql"
 import { parse } from "../../domain/ExactJson.ts"
 import { Health } from "../../domain/Health.ts"
@@ -80,15 +81,19 @@ export class HealthRepo extends Context.Service<
         ${at("checked_at")}, ${at("next_check_at")}, t.claimed_by`
       const ahead = (milliseconds: number) => sql`${milliseconds}::float8 * interval '1 millisecond'`
 
+      // Two ranges of the index: one condition for both would read all that lies between.
       const claim = ({ token, limit, lease, horizon }: Claiming) =>
         sql<{ relayer_id: string }>`
           WITH due AS MATERIALIZED (
-            SELECT relayer_id FROM relayer_checks
-            WHERE next_check_at <= now() OR next_check_at > now() + ${ahead(horizon)}
+            SELECT relayer_id FROM relayer_checks WHERE next_check_at <= now()
             ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ), astray AS MATERIALIZED (
+            SELECT relayer_id FROM relayer_checks WHERE next_check_at > now() + ${ahead(horizon)}
+            ORDER BY next_check_at LIMIT ${limit} - (SELECT count(*) FROM due) FOR UPDATE SKIP LOCKED
           )
           UPDATE relayer_checks t SET claimed_by = ${token}, next_check_at = now() + ${ahead(lease)}
-          FROM due WHERE t.relayer_id = due.relayer_id
+          FROM (SELECT relayer_id FROM due UNION ALL SELECT relayer_id FROM astray) found
+          WHERE t.relayer_id = found.relayer_id
           RETURNING t.relayer_id`.pipe(
           Effect.map((rows) => rows.map(({ relayer_id }) => ({ id: RelayerId.make(relayer_id), token }))),
           query("HealthRepo.claim")

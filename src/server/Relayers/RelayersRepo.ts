@@ -1,5 +1,6 @@
 // The table `relayers`.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
 import { SqlSchema } from "effect/sql"
 import type { NetworkId, NetworkName, NetworkType } from "../../domain/Network.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
@@ -69,7 +70,6 @@ export class RelayersRepo extends Context.Service<
     /** One statement: the relayer is there whole, with its signer's address, or not at all. */
     insert(relayer: NewRelayer): Effect.Effect<Versioned<Relayer>, RelayerIdTaken | SignerTaken | ReferenceMissing>
     find(id: RelayerId): Effect.Effect<Option.Option<Versioned<Relayer>>>
-    /** With its URLs, as of this moment. */
     findStored(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
     /** Holds the row until the transaction ends. */
     findForUpdate(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>

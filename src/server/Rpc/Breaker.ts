@@ -13,7 +13,7 @@ export interface Options {
   readonly longestOpenMs: number
 }
 
-export interface Breaker {
+interface Breaker {
   /** `half_open`: the next call decides. */
   readonly state: Effect.Effect<BreakerState>
   /** The provider said until when it wants no calls, and that is not yet over. */

@@ -41,7 +41,7 @@ const make = Effect.map(ProviderPools, (pools) => {
 export class Chains extends Context.Service<
   Chains,
   {
-    /** What is wrong is in the reading's `failures`. Takes as long as two calls may, at most: see `budgetMs`. */
+    /** What is wrong is in the reading's `failures`. Takes two `budgetMs` and one `timeoutMs` at most: 19 seconds. */
     inspect(target: Target): Effect.Effect<Reading>
   }
 >()("effect-relayer/server/Rpc/Chains") {

@@ -1,5 +1,5 @@
 // Sends what is due: all instances share the work, and what one that has died was sending is sent by another (ADR 0006).
-import { Effect, FiberSet, Layer, Metric, Random, Schedule } from "effect"
+import { Cause, Effect, FiberSet, Layer, Metric, Random, Schedule } from "effect"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Notifications } from "../Notifications/Notifications.ts"
 import * as Metrics from "../System/Metrics.ts"
@@ -20,6 +20,9 @@ const perReceiver = 4
 const pollEvery = "1 second"
 
 const tidyEvery = "5 seconds"
+
+/** It reads an index of all that is pending. */
+const measureEvery = "15 seconds"
 
 /** What is being sent when the process stops has so long to be answered; then another instance sends it. */
 const grace = "5 seconds"
@@ -75,12 +78,17 @@ const make = Effect.gen(function* () {
         )
       )
     ).pipe(
-      Effect.catchCause((cause) => Effect.logError("webhook not delivered", { delivery_id: claimed.id }, cause)),
-      Effect.ensuring(latch.open)
+      Effect.catchCause((cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.void
+          : Effect.logError("webhook not delivered", { delivery_id: claimed.id }, cause)
+      )
     )
 
   const busy = new Map<string, number>()
-  const count = (id: string, change: number) => {
+  let underWay = 0
+  const count = (id: string, change: 1 | -1) => {
+    underWay += change
     const now = (busy.get(id) ?? 0) + change
     if (now === 0) busy.delete(id)
     else busy.set(id, now)
@@ -91,13 +99,16 @@ const make = Effect.gen(function* () {
 
   const start = (claimed: Claimed) => {
     count(claimed.notification_id, 1)
-    const done = Effect.sync(() => count(claimed.notification_id, -1))
-    return FiberSet.run(fibers, Effect.andThen(Effect.ensuring(deliver(claimed), done), latch.open))
+    const done = Effect.suspend(() => {
+      count(claimed.notification_id, -1)
+      return latch.open
+    })
+    return FiberSet.run(fibers, Effect.ensuring(deliver(claimed), done))
   }
 
   /** What has been claimed is sent, whatever else happens. */
   const round = Effect.gen(function* () {
-    const free = concurrency - (yield* FiberSet.size(fibers))
+    const free = concurrency - underWay
     if (free === 0) return
     for (const claimed of yield* queue.claim({ free, perReceiver, busy })) yield* start(claimed)
   }).pipe(Effect.uninterruptible)
@@ -105,13 +116,15 @@ const make = Effect.gen(function* () {
   const tidy = Effect.gen(function* () {
     if ((yield* queue.expire) > 0) yield* latch.open
     yield* queue.prune
-    yield* Metric.update(Metrics.webhookDeliveriesPending, yield* queue.countPending)
   })
+
+  const measure = Effect.flatMap(queue.countPending, (count) => Metric.update(Metrics.webhookDeliveriesPending, count))
 
   // The database is away, or about to be closed: the next round does it.
   const resist = Effect.catchCause((cause) => Effect.logDebug("webhooks are not looked after", cause))
 
   yield* tidy.pipe(resist, Effect.repeat(Schedule.spaced(tidyEvery)), Effect.forkScoped)
+  yield* measure.pipe(resist, Effect.repeat(Schedule.spaced(measureEvery)), Effect.forkScoped)
   yield* latch.await.pipe(
     Effect.timeoutOption(pollEvery),
     Effect.andThen(latch.close),
@@ -123,6 +136,4 @@ const make = Effect.gen(function* () {
 })
 
 /** Runs as long as its scope. */
-export const layerNoDeps = Layer.effectDiscard(make)
-
-export const layer = layerNoDeps.pipe(Layer.provide([QueueRepo.layer, Sender.layer, WakeUp.layer]))
+export const layer = Layer.effectDiscard(make).pipe(Layer.provide([QueueRepo.layer, Sender.layer, WakeUp.layer]))

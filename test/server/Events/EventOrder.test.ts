@@ -37,7 +37,7 @@ const begin = Effect.fnUntraced(function* (id: string) {
   }
 })
 
-layer(LiveApi.layer, LiveApi.options)("the order of events", (it) => {
+layer(LiveApi.layer(), LiveApi.options)("the order of events", (it) => {
   it.effect("an event waits for older transactions, and is no place to go on after until it is shown", () =>
     Effect.gen(function* () {
       const older = yield* begin("older")

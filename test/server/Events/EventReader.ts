@@ -64,6 +64,7 @@ const start = async (baseUrl: string, { key, lastEventId, query = "" }: Options)
     })
 
   const until = async (condition: () => boolean) => {
+    // oxlint-disable-next-line no-unmodified-loop-condition -- the stream's end modifies it, meanwhile.
     while (!condition() && !over) await new Promise<void>((resolve) => waiting.push(resolve))
   }
 

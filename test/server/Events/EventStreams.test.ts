@@ -20,7 +20,7 @@ const names = (frames: ReadonlyArray<EventReader.Frame>) =>
 /** Long before the next look that nobody has asked for, which is after 5 seconds. */
 const soon = "3 seconds"
 
-layer(LiveApi.layer, LiveApi.options)("a stream of events", (it) => {
+layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
   it.effect("brings what has been and what happens, each event as the list shows it", () =>
     Effect.gen(function* () {
       yield* call("/api/v1/signers", { body: signer })
@@ -61,23 +61,6 @@ layer(LiveApi.layer, LiveApi.options)("a stream of events", (it) => {
       for (const id of ["d", "a"]) yield* emit(id)
       assert.deepStrictEqual(names(yield* Effect.timeout(filtered.take(3), soon)), ["a", "a", "a"])
     })
-  )
-
-  it.effect("lives longer than a request may take", () =>
-    Effect.gen(function* () {
-      const reader = yield* open()
-      const { length } = yield* reader.take(1)
-      // So long that the timer of the request has run out.
-      yield* call("/api/v1/events?wait=1&resource_id=nothing")
-      yield* emit("afterwards")
-      const frames = yield* Effect.timeout(reader.take(length + 1), soon)
-      assert.include(names(frames), "afterwards")
-    }).pipe(
-      Effect.provide(
-        // Under its own time limit.
-        TestApi.layer({ server: { requestTimeoutMs: 1500, maxBodyBytes: 1000 } })
-      )
-    )
   )
 
   it.effect("a key sees the relayers that it is limited to", () =>
@@ -132,3 +115,20 @@ const listening = Effect.gen(function* () {
   const listeners = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`
   yield* Effect.repeat(listeners, { until: (found) => found.length > 0 })
 })
+
+const requestTimeoutMs = 1500
+
+layer(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }), LiveApi.options)(
+  "a short time limit",
+  (it) => {
+    it.effect("is one of requests, and not of streams", () =>
+      Effect.gen(function* () {
+        const reader = yield* open()
+        const timedOut = yield* call("/api/v1/events?wait=25")
+        assert.strictEqual(timedOut.status, 503)
+        yield* emit("afterwards")
+        assert.deepStrictEqual(names(yield* Effect.timeout(reader.take(1), soon)), ["afterwards"])
+      })
+    )
+  }
+)

@@ -14,7 +14,7 @@ const create = (id: string) => call("/api/v1/signers", { body: { ...signer, id }
 const resources = ({ json }: TestApi.Answer) =>
   (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
 
-layer(LiveApi.layer, LiveApi.options)("waiting for events", (it) => {
+layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
   it.effect("ends at once when there is something, and with the first that comes", () =>
     Effect.gen(function* () {
       yield* create("there")

@@ -79,7 +79,7 @@ layer(TestApi.layer())("events over HTTP", (it) => {
       }
       const { events } = yield* list()
       assert.deepStrictEqual(named(events), expected)
-      const [paused] = events.filter(({ type }) => type === "relayer.paused")
+      const paused = events.find(({ type }) => type === "relayer.paused")
       assert.deepInclude(paused, { resource_id: "relayer-1", request_id: "for:relayers:relayer-1" })
       assert.deepInclude(paused?.data, { id: "relayer-1", paused: true, name: "Payouts" })
       assert.isAbove(new Date(paused?.at ?? "").getTime(), Date.now() - 600_000)

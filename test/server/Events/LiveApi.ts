@@ -3,7 +3,8 @@ import { Effect, Layer, Logger, Schema } from "effect"
 import { Events } from "../../../src/server/Events/Events.ts"
 import * as TestApi from "../../support/TestApi.ts"
 
-export const layer = Layer.provideMerge(Events.layer, TestApi.layer()).pipe(Layer.provideMerge(Logger.layer([])))
+export const layer = (options: TestApi.Options = {}) =>
+  Layer.provideMerge(Events.layer, TestApi.layer(options)).pipe(Layer.provideMerge(Logger.layer([])))
 
 export const options = { excludeTestServices: true }
 

@@ -1,7 +1,8 @@
-// Two instances of the whole API, each with connections of its own, on one database.
+// Two instances of the whole API, and beside them a writer of events, each with connections of its own, on one database.
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Logger } from "effect"
 import { inject } from "vitest"
+import { Events } from "../../../src/server/Events/Events.ts"
 import { clientConfig } from "../../support/Postgres.ts"
 import * as TestApi from "../../support/TestApi.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
@@ -16,6 +17,10 @@ export const layer = Layer.unwrap(
   Effect.map(TestDatabase.make, (name) => {
     const database = PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })
     const instance = Layer.build(Layer.fresh(TestApi.layerWith({}, Layer.fresh(database))))
-    return Layer.merge(Layer.effect(Peers, Effect.all([instance, instance])), database)
+    return Layer.effect(Peers, Effect.all([instance, instance])).pipe(
+      Layer.merge(Events.layer),
+      Layer.provideMerge(database),
+      Layer.provideMerge(Logger.layer([]))
+    )
   })
 )

@@ -1,6 +1,7 @@
 // Relayers by the number, and chains that answer as a test tells them.
 import { PgClient } from "@effect/sql-pg"
-import { Duration, Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
+import type { Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import type { Reading } from "../../../src/domain/Reading.ts"

@@ -28,7 +28,7 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
       const { signing_key, ...shown } = notification
       const answer = yield* api.call("/api/v1/notifications", { body: notification })
       assert.strictEqual(answer.status, 201)
-      assert.deepStrictEqual(answer.json.data, { ...shown, has_signing_key: true })
+      assert.deepStrictEqual(answer.json.data, { ...shown, has_signing_key: true, paused: false })
       const read = yield* api.call("/api/v1/notifications/notification-1")
       assert.strictEqual(read.text, answer.text)
       assert.notInclude(read.text, signing_key)

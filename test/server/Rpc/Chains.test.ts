@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CheckFailure, ProviderReading } from "../../../src/domain/Reading.ts"
 import * as EvmRpc from "../../support/EvmRpc.ts"
-import * as RpcServer from "../../support/RpcServer.ts"
 import * as SolanaRpc from "../../support/SolanaRpc.ts"
 import * as StellarRpc from "../../support/StellarRpc.ts"
 import { evm, make, solana, stellar, urls } from "./fixtures.ts"
@@ -206,50 +205,6 @@ describe("a look at a stellar network", () => {
         server.results.set("getLedgerEntries", () => ({ entries: [{ xdr }] }))
         assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "invalid_answer"), xdr)
       }
-    })
-  )
-})
-
-describe("providers", () => {
-  it.effect("one of which is dead are a matter of degree", () =>
-    Effect.gen(function* () {
-      const server = yield* EvmRpc.make()
-      const dead = yield* RpcServer.dead
-      const { chains } = yield* make()
-      const look = chains.inspect({ ...evm(), urls: urls(dead, server.url) })
-      for (const breaker of ["closed", "closed", "open", "open"] as const) {
-        const reading = yield* look
-        assert.deepInclude(reading, { nonce: 7n, balance: 10n ** 18n, failures: [] })
-        assert.deepInclude(reading.providers[0], { failed: true, breaker })
-        assert.deepStrictEqual(reading.providers[1], healthy(server.url))
-      }
-    })
-  )
-
-  it.effect("that are all dead, that have no weight, that are none: unreachable", () =>
-    Effect.gen(function* () {
-      const server = yield* EvmRpc.make()
-      const { chains } = yield* make()
-      for (const given of [
-        urls(yield* RpcServer.dead, yield* RpcServer.dead),
-        urls({ url: server.url, weight: 0 }),
-        []
-      ]) {
-        const reading = yield* chains.inspect({ ...evm(), urls: given })
-        assert.deepStrictEqual(reading.failures, only("RpcValidationFailed", "unreachable"))
-        assert.lengthOf(reading.providers, given.length)
-      }
-      assert.strictEqual(server.count(), 0)
-    })
-  )
-
-  it.effect("inside are refused by the guard, and not called", () =>
-    Effect.gen(function* () {
-      const server = yield* EvmRpc.make()
-      const { chains } = yield* make({ allow: "10.0.0.1" })
-      const reading = yield* chains.inspect({ ...evm(), urls: urls(server.url) })
-      assert.deepStrictEqual(reading.failures, only("RpcValidationFailed", "refused"))
-      assert.strictEqual(server.count(), 0)
     })
   )
 })

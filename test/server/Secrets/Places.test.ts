@@ -2,10 +2,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { verifyWebhook } from "../../../src/client/Webhook.ts"
 import { MasterKeys } from "../../../src/server/Secrets/MasterKeys.ts"
 import { MasterKeyStore } from "../../../src/server/Secrets/MasterKeyStore.ts"
 import { sealedColumns } from "../../../src/server/Secrets/SealedRepo.ts"
 import { evmRelayer, notification, signer } from "../../support/fixtures.ts"
+import * as Receiver from "../../support/Receiver.ts"
 import * as TestApi from "../../support/TestApi.ts"
 import { Vault } from "../../support/Vault.ts"
 import { evmNetwork } from "../Networks/fixtures.ts"
@@ -32,6 +34,10 @@ layer(Layer.provideMerge(Layer.provide(TestApi.layer(), withStore), Vault.layer)
         const created = yield* api.call(`/api/v1/${resource}`, { body, headers })
         assert.strictEqual(created.status, 201, created.text)
       }
+      const receiver = yield* Receiver.make
+      const moved = { url: receiver.url, signing_key: "fedcba9876543210fedcba9876543210" }
+      const patched = yield* api.call(`/api/v1/notifications/${notification.id}`, { method: "PATCH", body: moved })
+      assert.strictEqual(patched.status, 200, patched.text)
       const audit = yield* api.call("/api/v1/audit?limit=1")
       assert.strictEqual(audit.status, 200, audit.text)
 
@@ -53,6 +59,11 @@ layer(Layer.provideMerge(Layer.provide(TestApi.layer(), withStore), Vault.layer)
         const verified = yield* api.call(`/api/v1/signers/${id}/verify`, { method: "POST" })
         assert.strictEqual(verified.status, 200, verified.text)
         assert.include(verified.text, '"verified":true')
+      }
+      yield* api.call(`/api/v1/notifications/${notification.id}/test`, { method: "POST" })
+      const [seen] = receiver.seen
+      for (const secret of [moved.signing_key, notification.signing_key]) {
+        yield* verifyWebhook({ secret, headers: seen?.headers ?? {}, body: seen?.body ?? "" })
       }
     })
   )

@@ -1,11 +1,10 @@
 // Webhooks on their way: what is sent, what counts as delivered, and what becomes of everything else.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import { verifyWebhook } from "../../../src/client/Webhook.ts"
-import { Notifications } from "../../../src/server/Notifications/Notifications.ts"
 import * as Receiver from "../../support/Receiver.ts"
 import * as World from "./World.ts"
 
@@ -223,112 +222,6 @@ describe("an attempt", () => {
       }
       assert.isTrue(all.length > 25 && all.length < 40, String(all.length))
       assert.strictEqual(new Set(receiver.seen.map(webhookId)).size, 2)
-    }).pipe(Effect.provide(World.layer()))
-  )
-})
-
-describe("deliveries of a relayer", () => {
-  it.effect("come in their order: while one fails, those after it wait, and those of others do not", () =>
-    Effect.gen(function* () {
-      const receiver = yield* Receiver.make
-      let isBroken = true
-      receiver.answer = ({ json }) =>
-        isBroken && json.payload.relayer?.id === "relayer-1" ? { status: 500 } : undefined
-      const { id } = yield* World.create(receiver.url)
-      for (let n = 1; n <= 5; n++) {
-        for (const name of ["relayer-1", "relayer-2"]) {
-          yield* World.tell("relayer.updated", World.relayer(id, name, { name: `${n}` }))
-        }
-      }
-      const names = (id: string) =>
-        receiver.seen
-          .filter(({ json }) => json.payload.relayer?.id === id)
-          .map(({ json }) => json.payload.relayer?.name)
-      yield* World.until(
-        Effect.map(World.log(id), (log) => log.filter(({ state }) => state === "delivered").length === 5)
-      )
-      assert.deepStrictEqual(names("relayer-2"), ["1", "2", "3", "4", "5"])
-      yield* World.attempted(id, 1)
-      assert.deepStrictEqual(names("relayer-1"), ["1"])
-      isBroken = false
-      yield* World.pass("1 minute")
-      yield* World.until(Effect.map(World.log(id), (log) => log.every(({ state }) => state === "delivered")))
-      assert.deepStrictEqual(names("relayer-1"), ["1", "1", "2", "3", "4", "5"])
-    }).pipe(Effect.provide(World.layer()))
-  )
-
-  it.effect("a receiver that is slow gets four at once, and holds up nobody else", () =>
-    Effect.gen(function* () {
-      const slow = yield* Receiver.make
-      slow.answer = () => "hang"
-      const fast = yield* Receiver.make
-      const slowId = (yield* World.create(slow.url)).id
-      const fastId = (yield* World.create(fast.url)).id
-      for (let n = 1; n <= 100; n++) yield* World.tell("relayer.updated", World.relayer(slowId, `slow-${n}`))
-      yield* slow.arrived(4)
-      for (let n = 1; n <= 100; n++) yield* World.tell("relayer.updated", World.relayer(fastId, `fast-${n}`))
-      yield* fast.arrived(100)
-      assert.strictEqual(new Set(fast.seen.map(webhookId)).size, 100)
-      assert.strictEqual(slow.seen.length, 4)
-      slow.answer = () => undefined
-      slow.letGo()
-      yield* slow.arrived(100)
-      assert.isAtMost(slow.mostAtOnce(), 4)
-      assert.isAtMost(fast.mostAtOnce(), 4)
-      assert.strictEqual(new Set(slow.seen.map(webhookId)).size, 100)
-    }).pipe(Effect.provide(World.layer()))
-  )
-})
-
-describe("a signing key", () => {
-  it.effect("that is replaced signs beside the new one for a day; a removed one not", () =>
-    Effect.gen(function* () {
-      const receiver = yield* Receiver.make
-      const notifications = yield* Notifications
-      const { id } = yield* World.create(receiver.url)
-      const rotate = (key: string) => notifications.update(id, { signing_key: key === "" ? "" : Redacted.make(key) })
-      const sent = Effect.fnUntraced(function* (count: number) {
-        yield* World.tell("relayer.updated", World.relayer(id))
-        yield* receiver.arrived(count)
-        const seen = receiver.seen[count - 1]
-        assert(seen !== undefined)
-        const signatures = String(seen.headers["webhook-signature"] ?? "")
-          .split(" ")
-          .filter((one) => one !== "")
-        const verified = (secret: string) =>
-          Effect.match(verifyWebhook({ secret, headers: seen.headers, body: seen.body }), {
-            onFailure: ({ reason }) => reason,
-            onSuccess: () => "ok"
-          })
-        return { seen, signatures: signatures.length, verified }
-      })
-
-      const next = "next-key-0123456789-0123456789-0123456789"
-      yield* rotate(next)
-      // Sent twice, the change is made once.
-      yield* rotate(next)
-      const both = yield* sent(1)
-      assert.strictEqual(both.signatures, 2)
-      assert.strictEqual(yield* both.verified(World.signingKey), "ok")
-      assert.strictEqual(yield* both.verified(next), "ok")
-      assert.strictEqual(yield* both.verified(`${next}!`), "signature")
-      assert.strictEqual(both.seen.headers["x-signature"], base64(next, both.seen.body))
-
-      yield* World.pass("25 hours")
-      const one = yield* sent(2)
-      assert.strictEqual(one.signatures, 1)
-      assert.strictEqual(yield* one.verified(World.signingKey), "signature")
-
-      yield* rotate(`whsec_${Buffer.alloc(24, 7).toString("base64")}`)
-      const standard = yield* sent(3)
-      assert.strictEqual(standard.signatures, 2)
-      assert.strictEqual(yield* standard.verified(`whsec_${Buffer.alloc(24, 7).toString("base64")}`), "ok")
-
-      yield* rotate("")
-      const none = yield* sent(4)
-      assert.strictEqual(none.signatures, 0)
-      assert.strictEqual(yield* none.verified(next), "headers")
-      assert.notProperty(none.seen.headers, "x-signature")
     }).pipe(Effect.provide(World.layer()))
   )
 })

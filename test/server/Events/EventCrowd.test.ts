@@ -1,0 +1,76 @@
+// Many readers at once: they share what is read, and there is a limit to how many there are.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Stream } from "effect"
+import { EventStreams } from "../../../src/server/Events/EventStreams.ts"
+import * as TestApi from "../../support/TestApi.ts"
+import * as LiveApi from "./LiveApi.ts"
+import { emit } from "./LiveApi.ts"
+
+const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
+
+/** How often pages of events were read so far, in all tests of this file. */
+const pages = Effect.map(call("/metrics/database_query_seconds", { key: null }), ({ text }) =>
+  Number(/_count\{query="EventsRepo.page"\} (\d+)/.exec(text)?.[1] ?? 0)
+)
+
+/** Frames until one of them has `text`. */
+const readUntil = (text: string, started: () => void) =>
+  Effect.gen(function* () {
+    const streams = yield* EventStreams
+    const frames = yield* streams.open({}, Effect.succeed(true))
+    const collected: Array<string> = []
+    yield* frames.pipe(
+      Stream.tap((frame) => Effect.sync(() => void (collected.push(frame), collected.length === 1 && started()))),
+      Stream.takeUntil((frame) => frame.includes(text)),
+      Stream.runDrain
+    )
+    return collected.join("")
+  })
+
+const crowd = Effect.fnUntraced(function* (count: number, text: string) {
+  let started = 0
+  const readers = yield* Effect.forEach(Array.from({ length: count }), () =>
+    Effect.forkChild(readUntil(text, () => void started++))
+  )
+  yield* Effect.repeat(
+    Effect.promise(() => new Promise((resolve) => setImmediate(resolve))),
+    { until: () => started === count }
+  )
+  return readers
+})
+
+layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
+  it.effect("an event is read once for all of them", () =>
+    Effect.gen(function* () {
+      for (let index = 0; index < 10; index++) yield* emit(`before-${index}`)
+      const readers = yield* crowd(100, "done")
+      yield* emit("first")
+      // Everybody has come to the end of the table.
+      const probe = yield* Effect.forkChild(readUntil("second", () => undefined))
+      yield* emit("second")
+      yield* Fiber.join(probe)
+      const before = yield* pages
+      for (let index = 0; index < 20; index++) yield* emit(`after-${index}`)
+      yield* emit("done")
+      const texts = yield* Effect.forEach(readers, Fiber.join)
+      assert.isAtMost((yield* pages) - before, 60)
+      assert.strictEqual(new Set(texts).size, 1)
+      assert.strictEqual(texts[0]?.match(/^id: /gm)?.length, 33)
+    })
+  )
+
+  it.effect("1,000 are served, and the next one is told to come later", () =>
+    Effect.gen(function* () {
+      const readers = yield* crowd(1000, "all")
+      const refused = yield* call("/api/v1/events", { headers: { accept: "text/event-stream" } })
+      assert.strictEqual(refused.status, 503)
+      assert.strictEqual(refused.headers.get("retry-after"), "1")
+      assert.strictEqual(refused.json.message, "Service Unavailable")
+      assert.strictEqual((yield* call("/api/v1/events")).status, 200)
+      yield* emit("all")
+      const texts = yield* Effect.forEach(readers, Fiber.join)
+      assert.strictEqual(new Set(texts).size, 1)
+      assert.strictEqual((yield* call("/metrics/event_streams", { key: null })).text.includes("event_streams 0"), true)
+    })
+  )
+})
