@@ -156,6 +156,22 @@ interface Operation {
 const versionedOperations = new Set(["relayers.create", "relayers.get", "relayers.update"])
 const linkedOperations = new Set(["relayers.list", "audit.list", "events.list", "notifications.deliveries"])
 
+/** The same answer for who accepts nothing but a stream. */
+const streamedOperations = new Map([
+  [
+    "events.list",
+    {
+      schema: {
+        type: "string",
+        description:
+          "Server-Sent Events without an end: of each event its `id`, its type as `event`, and the event as the list shows it as `data`. A comment every 15 seconds shows that the stream lives."
+      },
+      example:
+        'retry: 2000\n\nid: 7\nevent: relayer.paused\ndata: {"id":7,"type":"relayer.paused","resource_id":"payouts","at":"2026-01-02T03:04:05.678Z","data":{}}\n\n'
+    }
+  ]
+])
+
 /** Headers that are set beside what the contract encodes. */
 const headersOf = (method: string, { operationId }: Operation, status: string): Node => {
   const isSuccess = status.startsWith("2")
@@ -176,7 +192,11 @@ const withMiddleware = (document: Node, scopes: ReadonlyMap<string, string>): No
       operation.security = [{ bearer: [scopes.get(operation.operationId)] }]
       operation.parameters.push(debugParameter, ...(method === "post" ? [idempotencyParameter] : []))
     }
+    const stream = streamedOperations.get(operation.operationId)
     for (const [status, response] of Object.entries(operation.responses)) {
+      if (status === "200" && stream !== undefined) {
+        response.content = { ...(response.content as Node), "text/event-stream": stream }
+      }
       response.description = descriptions[status] ?? response.description
       response.headers = {
         ...requestId,

@@ -1,10 +1,12 @@
 // Event streams over HTTP, in real time.
+import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { Draining } from "../../../src/server/System/Draining.ts"
 import { signer } from "../../support/fixtures.ts"
 import * as TestApi from "../../support/TestApi.ts"
+import * as TestDatabase from "../../support/TestDatabase.ts"
 import * as EventReader from "./EventReader.ts"
 import * as LiveApi from "./LiveApi.ts"
 import { emit } from "./LiveApi.ts"
@@ -105,6 +107,34 @@ layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
       const refused = yield* call("/api/v1/events", { headers: { accept: "text/event-stream" } })
       assert.strictEqual(refused.status, 503)
       assert.strictEqual(refused.headers.get("retry-after"), "1")
+    })
+  )
+})
+
+/** A host's client, which can do no more than statements. */
+const deaf = Layer.effect(
+  SqlClient.SqlClient,
+  Effect.map(PgClient.PgClient, (sql): SqlClient.SqlClient => {
+    return new Proxy(sql, { has: (target, key) => key !== PgClient.TypeId && Reflect.has(target, key) })
+  })
+).pipe(Layer.provide(TestDatabase.layer))
+
+const host = TestApi.layerWith({}, deaf).pipe(Layer.provideMerge(Logger.layer([])))
+
+layer(host, LiveApi.options)("a host whose client cannot listen", (it) => {
+  it.effect("is brought events nevertheless, by looking each second", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const reader = yield* open()
+      yield* reader.until((frames) => frames.length > 0)
+      for (const id of ["a", "b"]) {
+        yield* call("/api/v1/signers", { body: { ...signer, id } })
+        const frames = yield* Effect.timeout(reader.take(id === "a" ? 1 : 2), soon)
+        assert.strictEqual(names(frames).at(-1), id)
+      }
+      const listeners = yield* sql`
+        SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`
+      assert.strictEqual(listeners.length, 0)
     })
   )
 })

@@ -1,6 +1,7 @@
 // Events as lists, over HTTP: everything that has happened, page by page.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { ApiClient } from "../../../src/client/ApiClient.ts"
 import { evmRelayer, notification, signer } from "../../support/fixtures.ts"
 import * as TestApi from "../../support/TestApi.ts"
 
@@ -107,6 +108,18 @@ layer(TestApi.layer())("events over HTTP", (it) => {
       const last = (yield* list()).events.at(-1)?.id ?? 0
       const resumed = yield* list(`?after=1`, { headers: { "last-event-id": String(last) } })
       assert.deepStrictEqual(resumed.events, [])
+    })
+  )
+
+  it.effect("the typed client lists them", () =>
+    Effect.gen(function* () {
+      const client = yield* ApiClient
+      const { data } = yield* client.events.list({ query: { type: "relayer.paused", limit: 1 }, headers: {} })
+      assert.deepInclude(data[0], { type: "relayer.paused", resource_id: "relayer-1" })
+      const [event] = data
+      assert.deepInclude(event?.data, { paused: true })
+      const after = yield* client.events.list({ query: {}, headers: { "last-event-id": event?.id ?? 0 } })
+      assert.isAbove(after.data[0]?.id ?? 0, event?.id ?? 0)
     })
   )
 
