@@ -16,8 +16,12 @@ const folder = Effect.acquireRelease(
 )
 
 /** `maxConnections`: of the pool, to a fresh embedded PostgreSQL that is durable as in production. */
-export const layer = (maxConnections: number) =>
-  Services.layerNoAuthentication({ masterKey: Redacted.make(new Uint8Array(32).fill(1)), workers: false }).pipe(
+export const layer = (maxConnections: number, outboundAllow: ReadonlyArray<string> = []) =>
+  Services.layerNoAuthentication({
+    masterKey: Redacted.make(new Uint8Array(32).fill(1)),
+    workers: false,
+    outboundAllow
+  }).pipe(
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(folder, (dataDir) =>

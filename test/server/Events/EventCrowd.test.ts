@@ -1,6 +1,6 @@
 // Many readers at once: they share what is read, and there is a limit to how many there are.
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Stream } from "effect"
+import { Effect, Fiber, Latch, Stream } from "effect"
 import { EventStreams } from "../../../src/server/Events/EventStreams.ts"
 import * as TestApi from "../../support/TestApi.ts"
 import * as LiveApi from "./LiveApi.ts"
@@ -14,10 +14,10 @@ const pages = Effect.map(call("/metrics/database_query_seconds", { key: null }),
 )
 
 /** Reads up to an event whose data is `end`; `seen` gets all that has come so far. */
-const readUntil = (end: string, seen: (text: string) => void) =>
+const readUntil = (after: number, end: string, seen: (text: string) => void) =>
   Effect.gen(function* () {
     const streams = yield* EventStreams
-    const frames = yield* streams.open({}, Effect.succeed(true))
+    const frames = yield* streams.open({ after }, Effect.succeed(true))
     let text = ""
     yield* frames.pipe(
       Stream.tap((frame) => Effect.sync(() => seen((text += frame)))),
@@ -28,10 +28,10 @@ const readUntil = (end: string, seen: (text: string) => void) =>
   })
 
 /** So many readers. `reached` waits until all of them have seen something. */
-const crowd = Effect.fnUntraced(function* (count: number, end: string) {
+const crowd = Effect.fnUntraced(function* (count: number, end: string, after = 0) {
   const texts = new Map<number, string>()
   const readers = yield* Effect.forEach(Array.from({ length: count }), (_, index) =>
-    Effect.forkChild(readUntil(end, (text) => void texts.set(index, text)))
+    Effect.forkChild(readUntil(after, end, (text) => void texts.set(index, text)))
   )
   const reached = (what: string) =>
     Effect.repeat(
@@ -62,9 +62,36 @@ layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
     })
   )
 
+  it.effect("one who falls behind what is held in memory misses nothing", () =>
+    Effect.gen(function* () {
+      const streams = yield* EventStreams
+      const goOn = yield* Latch.make(false)
+      const stopped = yield* Latch.make(false)
+      const slow = yield* Effect.forkChild(
+        Stream.unwrap(streams.open({}, Effect.succeed(true))).pipe(
+          Stream.tap((frame) => (frame.includes(`"stop"`) ? Effect.andThen(stopped.open, goOn.await) : Effect.void)),
+          Stream.takeUntil((frame) => frame.includes(`"end"`)),
+          Stream.mkString
+        )
+      )
+      yield* emit("stop")
+      yield* stopped.await
+      const { readers } = yield* crowd(1, "end")
+      for (let index = 0; index < 1200; index++) yield* emit(`passed-${index}`)
+      yield* emit("end")
+      const [whole] = yield* Effect.forEach(readers, Fiber.join)
+      yield* goOn.open
+      const ids = (text: string | undefined) => text?.match(/^id: \d+$/gm)
+      assert.isAbove(ids(whole)?.length ?? 0, 1200)
+      assert.deepStrictEqual(ids(yield* Fiber.join(slow)), ids(whole))
+    })
+  )
+
   it.effect("1,000 are served, and the next one is told to come later", () =>
     Effect.gen(function* () {
-      const { readers, reached } = yield* crowd(1000, "all")
+      const last = yield* emit("last")
+      yield* LiveApi.shown(last)
+      const { readers, reached } = yield* crowd(1000, "all", last)
       yield* reached("retry: 2000")
       const refused = yield* call("/api/v1/events", { headers: { accept: "text/event-stream" } })
       assert.strictEqual(refused.status, 503)

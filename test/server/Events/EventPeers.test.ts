@@ -105,10 +105,8 @@ layer(Peers.layer, LiveApi.options)("two instances", (it) => {
       const reader = yield* EventReader.open(baseUrl, { query: "?type=signer.created" })
       for (const [index, id] of ["a", "b", "c"].entries()) {
         yield* call("/api/v1/signers", { body: { ...signer, id } })
-        const started = performance.now()
         // Without having been told, it looks after 5 seconds.
-        const frames = yield* Effect.timeout(reader.take(index + 1), "3 seconds")
-        assert.isBelow(performance.now() - started, 3000)
+        const frames = yield* Effect.timeout(reader.take(index + 1), "4500 millis")
         assert.include(frames[index]?.data, `"resource_id":"${id}"`)
       }
     })

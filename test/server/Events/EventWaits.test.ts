@@ -48,10 +48,10 @@ layer(TestApi.layer())("waiting for events in vain", (it) => {
   it.effect("ends with no event and a link to wait on, after 25 seconds at most", () =>
     Effect.gen(function* () {
       yield* create("there")
-      const { id } = ((yield* call("/api/v1/events")).json.data as ReadonlyArray<{ readonly id: number }>)[0] ?? {
-        id: 0
-      }
+      const listed = yield* Effect.repeat(call("/api/v1/events"), { until: (answer) => resources(answer).length === 1 })
+      const [{ id } = { id: 0 }] = listed.json.data as ReadonlyArray<{ readonly id: number }>
       const waiting = yield* Effect.forkChild(call(`/api/v1/events?after=${id}&wait=1000`))
+      yield* LiveApi.listening
       while (waiting.pollUnsafe() === undefined) {
         yield* TestClock.adjust("5 seconds")
         yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
