@@ -29,7 +29,9 @@ export class Events extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const written = yield* Latch.make(false)
 
-      yield* repo.adopt
+      yield* Effect.catchDefect(repo.adopt, (defect) =>
+        Effect.logWarning("events that were restored from another server are not shown yet", defect)
+      )
       yield* written.await.pipe(
         Effect.andThen(written.close),
         Effect.andThen(Listen.notify(sql, channel)),
