@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { spawn, spawnSync } from "node:child_process"
+import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { DatabaseError } from "../../src/sql/DatabaseError.ts"
@@ -47,6 +47,9 @@ const isLocked = (connection: PgClient.PgClientConfig) =>
     Effect.map((rows) => rows.length > 0 || undefined),
     Effect.orElseSucceed(() => undefined)
   )
+
+/** Files in folders that come back when they are removed, for 2,000 rounds or until the folder around them is gone. */
+const writes = "echo begun; n=0; while [ $n -lt 2000 ]; do n=$((n+1)); mkdir -p base/4; : >base/4/$n; done"
 
 /** The id of a process that has ended. */
 const deadPid = Effect.sync(() => spawnSync(process.execPath, ["-e", "0"]).pid)
@@ -110,6 +113,23 @@ describe.concurrent("the embedded PostgreSQL", () => {
       const files = yield* Effect.promise(() => fs.readdir(path.join(dataDir, "postgres")))
       assert.isEmpty(files.filter((name) => name === "postmaster.pid" || name.startsWith(".s.PGSQL")))
       assert.deepStrictEqual(yield* serves(dataDir), kept)
+    })
+  )
+
+  it.live("removes what an initdb is still writing, whose service was killed", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const unfinished = path.join(dataDir, `postgres.init-${yield* deadPid}`)
+      yield* Effect.promise(() => fs.mkdir(unfinished, { recursive: true }))
+      yield* Effect.acquireRelease(
+        Effect.callback<ChildProcess>((resume) => {
+          const child = spawn("sh", ["-c", writes], { cwd: unfinished, stdio: ["ignore", "pipe", "ignore"] })
+          child.stdout.once("data", () => resume(Effect.succeed(child)))
+        }),
+        (child) => Effect.sync(() => child.kill("SIGKILL"))
+      )
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+      assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["postgres"])
     })
   )
 

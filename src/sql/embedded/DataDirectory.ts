@@ -40,6 +40,9 @@ const place = (dataDir: string, user: SystemUser | undefined) =>
     return elsewhere
   }).pipe(Effect.mapError(fail(`cannot place the database files of ${dataDir}`)))
 
+/** An `initdb` whose service was killed may still be writing into it: a folder that is not empty yet is tried again. */
+const remove = (folder: string) => fs.rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+
 /** A start that was killed inside `initdb` leaves its unfinished folder. */
 const removeUnfinished = async (folder: string): Promise<void> => {
   const prefix = `${path.basename(folder)}.init-`
@@ -47,7 +50,7 @@ const removeUnfinished = async (folder: string): Promise<void> => {
     const pid = Number(name.slice(prefix.length))
     // Our own id was another process's before: in a container, that of every start.
     if (name.startsWith(prefix) && (pid === process.pid || !isAlive(pid))) {
-      await fs.rm(path.join(path.dirname(folder), name), { recursive: true, force: true })
+      await remove(path.join(path.dirname(folder), name))
     }
   }
 }
@@ -72,7 +75,7 @@ const initialise = (binaries: Binaries, folder: string, user: SystemUser | undef
     )
     // Whoever renames first wins: a folder with files in it is never replaced.
     await fs.rename(unfinished, folder).catch(async (cause: unknown) => {
-      await fs.rm(unfinished, { recursive: true, force: true })
+      await remove(unfinished)
       if ((await fs.stat(path.join(folder, "PG_VERSION")).catch(() => undefined)) === undefined) throw cause
     })
   }).pipe(Effect.mapError(fail(`cannot make a database in ${folder}`)))
