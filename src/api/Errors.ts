@@ -20,6 +20,9 @@ const body = <Message extends string>(message: Message) => ({
   success: Schema.Literal(false)
 })
 
+/** What `body` describes. */
+const told = <const Message extends string>(message: Message) => ({ data: null, message, success: false as const })
+
 interface Fieldless<E> {
   new (props: {}): E
 }
@@ -34,7 +37,7 @@ const failure = <E extends Schema.Top & Fieldless<E["Type"]>, const Message exte
       Schema.toType(error),
       SchemaTransformation.transform({
         decode: (): E["Type"] => new error({}),
-        encode: () => ({ data: null, message, success: false as const })
+        encode: () => told(message)
       })
     ),
     HttpApiSchema.status(status)
@@ -58,12 +61,7 @@ const explained = <
       Schema.toType(error),
       SchemaTransformation.transform({
         decode: (failed): E["Type"] => new error({ error: failed.error }),
-        encode: (failed: E["Type"]) => ({
-          data: null,
-          message,
-          success: false as const,
-          error: failed.error
-        })
+        encode: (failed: E["Type"]) => ({ ...told(message), error: failed.error })
       })
     ),
     HttpApiSchema.status(status)
@@ -77,12 +75,7 @@ export const BadRequestError = Schema.Struct({ ...body("Bad Request"), error: Sc
     Schema.toType(Request.BadRequest),
     SchemaTransformation.transform({
       decode: ({ error }) => new Request.BadRequest(error === undefined ? {} : { error }),
-      encode: ({ error }) => ({
-        data: null,
-        message: "Bad Request" as const,
-        success: false as const,
-        ...(error === undefined ? {} : { error })
-      })
+      encode: ({ error }) => ({ ...told("Bad Request"), ...(error === undefined ? {} : { error }) })
     })
   ),
   HttpApiSchema.status(400)
@@ -97,7 +90,7 @@ export const UnauthorizedError = Caller.Unauthorized.pipe(
     {
       decode: () => new Caller.Unauthorized({}),
       encode: () => ({
-        body: { data: null, message: "Unauthorized" as const, success: false as const },
+        body: told("Unauthorized"),
         headers: { "www-authenticate": "Bearer" as const }
       })
     }
@@ -113,7 +106,7 @@ export const TooManyRequestsError = Caller.TooManyRequests.pipe(
     {
       decode: ({ headers }) => new Caller.TooManyRequests({ retryAfter: headers["retry-after"] }),
       encode: ({ retryAfter }) => ({
-        body: { data: null, message: "Too Many Requests" as const, success: false as const },
+        body: told("Too Many Requests"),
         headers: { "retry-after": retryAfter }
       })
     }
@@ -129,7 +122,7 @@ export const ServiceUnavailableError = Request.ServiceUnavailable.pipe(
     {
       decode: () => new Request.ServiceUnavailable({}),
       encode: () => ({
-        body: { data: null, message: "Service Unavailable" as const, success: false as const },
+        body: told("Service Unavailable"),
         headers: { "retry-after": retryAfterUnavailable }
       })
     }
@@ -145,7 +138,7 @@ export const MethodNotAllowedError = Request.MethodNotAllowed.pipe(
     {
       decode: ({ headers }) => new Request.MethodNotAllowed({ allow: headers.allow.split(", ") }),
       encode: ({ allow }) => ({
-        body: { data: null, message: "Method Not Allowed" as const, success: false as const },
+        body: told("Method Not Allowed"),
         headers: { allow: allow.join(", ") }
       })
     }

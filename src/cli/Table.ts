@@ -2,9 +2,7 @@
 import { CliOutput } from "effect/cli"
 
 /** Of somebody else's text, what would not print, or would move the cursor, is shown as `?`. */
-export const printable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- control characters are what is replaced.
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "?")
+export const printable = (text: string): string => text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "?")
 
 /** What stands for nothing. */
 const none = "-"

@@ -10,7 +10,7 @@ declare global {
 
 type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
 
-/** Source text access (ECMAScript 2026): Node has it since 22, TypeScript's `JSON.parse` does not know it yet. */
+/** The same proposal: TypeScript's `JSON.parse` does not know it yet. */
 const parseWithSource: (text: string, reviver?: Reviver) => unknown = JSON.parse
 
 const exactIntegers: Reviver = (_, value, { source } = {}) =>

@@ -4,6 +4,7 @@ import type { DateTime } from "effect"
 import { HealthStatus } from "./Health.ts"
 import type { Health } from "./Health.ts"
 import { Instant } from "./Instant.ts"
+import { DisabledReason } from "./Relayer.ts"
 import type { Relayer } from "./Relayer.ts"
 
 /** The cause of the health; of a relayer that is failing or disabled, the type of the reason. */
@@ -11,12 +12,7 @@ export const HealthCode = Schema.Literals([
   "not_checked",
   "all_well",
   "provider_failed",
-  "NonceSyncFailed",
-  "RpcValidationFailed",
-  "BalanceCheckFailed",
-  "SequenceSyncFailed",
-  "ChainIdMismatch",
-  "Multiple"
+  ...DisabledReason.fields.type.literals
 ]).annotate({ identifier: "HealthCode" })
 export type HealthCode = typeof HealthCode.Type
 

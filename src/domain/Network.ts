@@ -1,7 +1,7 @@
 // Blockchain networks: what a relayer is bound to.
 import { Schema, SchemaTransformation } from "effect"
 import { immutable } from "./MergePatch.ts"
-import { HttpUrl, MaskedRpcConfig, RpcConfig } from "./Rpc.ts"
+import { HttpUrl, MaskedRpcConfig, RpcConfig, ShownUrl } from "./Rpc.ts"
 import { maybe, text } from "./Text.ts"
 
 export const NetworkType = Schema.Literals(["evm", "solana", "stellar"]).annotate({
@@ -42,17 +42,6 @@ const RequestedRpc = Schema.Union([Schema.String, Schema.toEncoded(RpcConfig)])
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
 const labels = Schema.Array(text(1, 64)).check(Schema.isMaxLength(100), Schema.isUnique())
-
-/** It is shown as it is, so it can hold no key. */
-const HorizonUrl = HttpUrl.check(
-  Schema.makeFilter(
-    (url: string) => {
-      const parsed = URL.parse(url)
-      return parsed !== null && parsed.username + parsed.password === "" && !/[?#]/.test(url)
-    },
-    { expected: "a URL without credentials, query and fragment" }
-  )
-)
 
 /** What can be given of every network, and changed. */
 const values = {
@@ -106,7 +95,7 @@ export const CreateNetwork = Schema.Union([
     network_type: Schema.tag("stellar"),
     /** Part of what every transaction signs. */
     passphrase: maybe(text(1, 256)),
-    horizon_url: maybe(HorizonUrl)
+    horizon_url: maybe(ShownUrl)
   }).annotate({ identifier: "CreateStellarNetworkRequest" })
 ]).annotate({ message: "network_type must be evm, solana or stellar" })
 export type CreateNetwork = typeof CreateNetwork.Type
@@ -126,7 +115,7 @@ export const UpdateNetwork = Schema.Struct({
   required_confirmations: patched(evmValues.required_confirmations),
   features: patched(evmValues.features),
   symbol: patched(evmValues.symbol),
-  horizon_url: patched(HorizonUrl),
+  horizon_url: patched(ShownUrl),
   id: immutable,
   name: immutable,
   network_type: immutable,

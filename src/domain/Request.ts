@@ -22,11 +22,10 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook })
 
 const segment = (key: PropertyKey | { readonly key: PropertyKey }) => String(typeof key === "object" ? key.key : key)
 
-/** Field names come from the caller: they are cut, and lose what would not print. */
+/** Field names come from the caller: they are cut, and lose what would not print, halves of a character among them. */
 const fieldName = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined, root: string) => {
   const name = (path ?? []).map(segment).join(".")
-  // oxlint-disable-next-line no-control-regex -- control characters are what is removed.
-  return name === "" ? root : name.replace(/[\u0000-\u001f\u007f\ud800-\udfff]/g, "?").slice(0, 128)
+  return name === "" ? root : name.slice(0, 128).replace(/\p{C}/gu, "?")
 }
 
 /** What a decoder refused, once per field; `root` is the field's name where all of it is refused. */
@@ -45,7 +44,8 @@ export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
 }) {
   static of(violations: ReadonlyArray<Violation>): BadRequest {
     const error = violations.map(({ field, message }) => `${field}: ${message}`).join("; ")
-    return new BadRequest({ error: error.length > maxErrorLength ? `${error.slice(0, maxErrorLength - 1)}…` : error })
+    const isLong = error.length > maxErrorLength
+    return new BadRequest({ error: isLong ? `${error.slice(0, maxErrorLength - 1).toWellFormed()}…` : error })
   }
 
   static fromIssue(issue: SchemaIssue.Issue, root: string): BadRequest {

@@ -17,6 +17,17 @@ const isHttpUrl = Schema.makeFilter(
 
 export const HttpUrl = text(1, maxUrlLength).check(isHttpUrl).annotate({ format: "uri" })
 
+/** A URL that is shown as it is, and so can hold no key. */
+export const ShownUrl = HttpUrl.check(
+  Schema.makeFilter(
+    (url: string) => {
+      const parsed = URL.parse(url)
+      return parsed !== null && parsed.username + parsed.password === "" && !/[?#]/.test(url)
+    },
+    { expected: "a URL without credentials, query and fragment" }
+  )
+)
+
 const Weight = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 100 }))
 
 /** As given by a caller: secret. */

@@ -1,6 +1,6 @@
 // Where a key lies in HashiCorp Vault, and how to log in there.
 import { Effect, Schema } from "effect"
-import { HttpUrl } from "./Rpc.ts"
+import { ShownUrl } from "./Rpc.ts"
 import { maybe, text } from "./Text.ts"
 
 const path = (pattern: RegExp, expected: string) =>
@@ -18,24 +18,18 @@ export const Name = path(
   "a name of letters, digits, dashes, underscores and dots that does not start with a dot"
 )
 
-/** May have a path, where Vault stands behind a proxy. */
-const Address = HttpUrl.check(
-  Schema.makeFilter(
-    (url: string) => {
-      const parsed = URL.parse(url)
-      return parsed !== null && parsed.username + parsed.password === "" && !/[?#]/.test(url)
-    },
-    { expected: "a URL without credentials, query and fragment" }
-  )
-)
-
 const Credential = Schema.RedactedFromValue(text(1, 1024))
 
 /** Of an AppRole. */
 export const Credentials = Schema.Struct({ role_id: Credential, secret_id: Credential })
 export type Credentials = typeof Credentials.Type
 
-export const requested = { address: Address, namespace: maybe(Path), ...Credentials.fields }
+export const requested = {
+  /** May have a path, where Vault stands behind a proxy. */
+  address: ShownUrl,
+  namespace: maybe(Path),
+  ...Credentials.fields
+}
 
 /** Absent: `usual`. */
 export const mountPoint = (usual: string) => Path.pipe(Schema.withDecodingDefaultKey(Effect.succeed(usual)))

@@ -1,5 +1,5 @@
 // The configuration of the process: text from outside, decoded once, with every mistake told at once.
-import { Effect, Redacted, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { Effect, Record, Redacted, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import * as AllowList from "../outbound/AllowList.ts"
 
 const integer = (minimum: number, maximum: number) =>
@@ -47,14 +47,16 @@ const variables = {
   HOST: { schema: Schema.NonEmptyString, default: "127.0.0.1", example: "0.0.0.0", help: "Address to listen on" },
   PORT: { schema: integer(0, 65535), default: "8080", example: "8080", help: "Port to listen on; 0 takes a free one" },
   API_KEY: {
-    schema: Schema.RedactedFromValue(
-      Schema.String.check(Schema.makeFilter(isApiKey, { expected: `at least ${minApiKeyLength} characters` }))
+    schema: Schema.optionalKey(
+      Schema.RedactedFromValue(
+        Schema.String.check(Schema.makeFilter(isApiKey, { expected: `at least ${minApiKeyLength} characters` }))
+      )
     ),
     example: "the output of: openssl rand -hex 32",
     help: "The administrator's key; made on the first start and kept in DATA_DIR where it is not set"
   },
   DATABASE_URL: {
-    schema: Schema.RedactedFromValue(url(["postgres:", "postgresql:"])),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(url(["postgres:", "postgresql:"]))),
     example: "postgres://relayer:password@db:5432/relayer",
     help: "PostgreSQL 15 or later; the embedded one where it is not set"
   },
@@ -65,17 +67,17 @@ const variables = {
     help: "Files of the embedded database, and keys that were made"
   },
   POSTGRES_BIN: {
-    schema: Schema.NonEmptyString,
+    schema: Schema.optionalKey(Schema.NonEmptyString),
     example: "/usr/lib/postgresql/18/bin",
     help: "Folder of initdb and postgres to embed instead of the npm binaries"
   },
   STORAGE_ENCRYPTION_KEY: {
-    schema: Schema.RedactedFromValue(masterKey),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(masterKey)),
     example: "the output of: openssl rand -base64 32",
     help: "Encrypts secrets in the database; made and kept in DATA_DIR with the embedded one, required with DATABASE_URL"
   },
   STORAGE_DECRYPTION_KEYS: {
-    schema: Schema.RedactedFromValue(masterKeyList),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(masterKeyList)),
     example: "the STORAGE_ENCRYPTION_KEY of before",
     help: "Further keys, with commas between them, that stored secrets may still be read with, for a rotation"
   },
@@ -92,7 +94,7 @@ const variables = {
     help: "Requests that a rested API key may send at once"
   },
   REDIS_URL: {
-    schema: Schema.RedactedFromValue(url(["redis:", "rediss:"])),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(url(["redis:", "rediss:"]))),
     example: "redis://redis:6379",
     help: "Counts requests across instances; each process counts for itself where it is not set"
   },
@@ -115,7 +117,7 @@ const variables = {
     help: "Milliseconds that requests get to finish after SIGTERM"
   },
   OUTBOUND_ALLOW: {
-    schema: AllowList.FromText,
+    schema: Schema.optionalKey(AllowList.FromText),
     example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
     help: "Hosts and ranges that are not public, and that URLs of users may point to all the same; none where it is not set"
   },
@@ -138,12 +140,12 @@ const variables = {
     help: "Least severe lines that are logged"
   },
   LOG_FORMAT: {
-    schema: Schema.Literals(["pretty", "json"]),
+    schema: Schema.optionalKey(Schema.Literals(["pretty", "json"])),
     example: "json",
     help: "pretty on a terminal, json elsewhere, where it is not set"
   },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
-    schema: url(["http:", "https:"]),
+    schema: Schema.optionalKey(url(["http:", "https:"])),
     example: "http://localhost:4318",
     help: "Sends traces, metrics and logs by OTLP over HTTP"
   }
@@ -156,30 +158,9 @@ export const described: ReadonlyArray<{ readonly name: Name; readonly help: stri
   Object.keys(variables) as Array<Name>
 ).map((name) => ({ name, ...variables[name] }))
 
-const v = variables
-
-const Raw = Schema.Struct({
-  HOST: v.HOST.schema,
-  PORT: v.PORT.schema,
-  API_KEY: Schema.optionalKey(v.API_KEY.schema),
-  DATABASE_URL: Schema.optionalKey(v.DATABASE_URL.schema),
-  DATA_DIR: v.DATA_DIR.schema,
-  POSTGRES_BIN: Schema.optionalKey(v.POSTGRES_BIN.schema),
-  STORAGE_ENCRYPTION_KEY: Schema.optionalKey(v.STORAGE_ENCRYPTION_KEY.schema),
-  STORAGE_DECRYPTION_KEYS: Schema.optionalKey(v.STORAGE_DECRYPTION_KEYS.schema),
-  RATE_LIMIT_REQUESTS_PER_SECOND: v.RATE_LIMIT_REQUESTS_PER_SECOND.schema,
-  RATE_LIMIT_BURST_SIZE: v.RATE_LIMIT_BURST_SIZE.schema,
-  REDIS_URL: Schema.optionalKey(v.REDIS_URL.schema),
-  REQUEST_TIMEOUT_MS: v.REQUEST_TIMEOUT_MS.schema,
-  MAX_BODY_BYTES: v.MAX_BODY_BYTES.schema,
-  SHUTDOWN_GRACE_MS: v.SHUTDOWN_GRACE_MS.schema,
-  OUTBOUND_ALLOW: Schema.optionalKey(v.OUTBOUND_ALLOW.schema),
-  WATCH: v.WATCH.schema,
-  HEALTH_CHECK_INTERVAL_MS: v.HEALTH_CHECK_INTERVAL_MS.schema,
-  LOG_LEVEL: v.LOG_LEVEL.schema,
-  LOG_FORMAT: Schema.optionalKey(v.LOG_FORMAT.schema),
-  OTEL_EXPORTER_OTLP_ENDPOINT: Schema.optionalKey(v.OTEL_EXPORTER_OTLP_ENDPOINT.schema)
-})
+const Raw = Schema.Struct(
+  Record.map(variables, ({ schema }) => schema) as { readonly [N in Name]: (typeof variables)[N]["schema"] }
+)
 
 export type Settings = typeof Raw.Type
 

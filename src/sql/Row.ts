@@ -21,3 +21,6 @@ export const withoutNulls = <S extends Schema.Constraint>(
     ),
     Schema.decodeTo(schema)
   )
+
+/** What goes into a column of JSON: null where `value` is absent. */
+export const jsonText = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))

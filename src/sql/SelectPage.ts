@@ -27,7 +27,8 @@ export const selectPage = <Row extends Schema.Constraint>(sql: SqlClient.SqlClie
   const everything = sql`true`
   const creation = sql`t.seq`
 
-  return Effect.fnUntraced(function* ({ perPage, offset, where = everything, orderBy = creation, total }: Rows) {
+  return Effect.fnUntraced(function* <Request extends Rows>(request: Request) {
+    const { perPage, offset, where = everything, orderBy = creation, total } = request
     const rows = yield* sql<{ readonly total: bigint; readonly seq: bigint | null }>`
       SELECT counted.total, page.seq AS seq, ${selection.columns}
       FROM (SELECT ${total ?? sql`(SELECT count(*) FROM ${table} t WHERE ${where})`} AS total) counted
@@ -36,6 +37,6 @@ export const selectPage = <Row extends Schema.Constraint>(sql: SqlClient.SqlClie
       ORDER BY ${orderBy}`
     const found = rows.filter(({ seq }) => seq !== null)
     const items = yield* decode(found)
-    return { items, seqs: found.map(({ seq }) => Number(seq)), total: Number(rows[0]?.total ?? 0n) }
+    return { request, items, seqs: found.map(({ seq }) => Number(seq)), total: Number(rows[0]?.total ?? 0n) }
   })
 }

@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"
 import type { Audit } from "../../src/server/Audit/Audit.ts"
+import type { EventFeed } from "../../src/server/Events/EventFeed.ts"
 import type { Notifications } from "../../src/server/Notifications/Notifications.ts"
 import type { Relayers } from "../../src/server/Relayers/Relayers.ts"
 import * as Services from "../../src/server/Services.ts"
@@ -11,7 +12,7 @@ import { clientConfig } from "../support/Postgres.ts"
 import { masterKey } from "../support/TestApi.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
 
-export type Instance = Context.Context<Relayers | Signers | Notifications | Audit>
+export type Instance = Context.Context<Relayers | Signers | Notifications | Audit | EventFeed>
 
 export class Instances extends Context.Service<Instances, readonly [Instance, Instance]>()(
   "effect-relayer/test/server/Instances"

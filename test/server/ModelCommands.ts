@@ -25,7 +25,8 @@ const Command = Schema.Union([
     at: At,
     id: NotificationIds,
     url: Schema.optionalKey(Schema.Literals(["https://a.example", "https://b.example"])),
-    key: Schema.optionalKey(Schema.Literals(["", "0123456789abcdef0123456789abcdef"]))
+    key: Schema.optionalKey(Schema.Literals(["", "0123456789abcdef0123456789abcdef"])),
+    paused: Schema.optionalKey(Schema.Boolean)
   }),
   Schema.Struct({ _tag: Schema.tag("DeleteNotification"), at: At, id: NotificationIds }),
   Schema.Struct({
@@ -34,10 +35,18 @@ const Command = Schema.Union([
     id: RelayerIds,
     name: Names,
     network: Schema.Literals(["sepolia", "base", "nowhere"]),
+    paused: Schema.Boolean,
     signer: SignerIds,
     notification: Schema.optionalKey(NotificationIds)
   }),
   Schema.Struct({ _tag: Schema.tag("UpdateRelayer"), at: At, id: RelayerIds, patch: Patch, condition: Condition }),
+  Schema.Struct({
+    _tag: Schema.tag("UpdateRelayer"),
+    at: At,
+    id: RelayerIds,
+    patch: Schema.Struct({ paused: Schema.Boolean }),
+    condition: Schema.Literal("none")
+  }),
   Schema.Struct({ _tag: Schema.tag("DeleteRelayer"), at: At, id: RelayerIds, condition: Condition }),
   Schema.Struct({
     _tag: Schema.tag("ListRelayers"),
@@ -52,4 +61,23 @@ const Command = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("UseAndDelete"), id: RelayerIds, notification: NotificationIds })
 ])
 export type Command = typeof Command.Type
-export const Commands = Schema.Array(Command).check(Schema.isBetweenLength(1, 30))
+export const Commands = Schema.Array(Command).check(Schema.isBetweenLength(20, 60))
+
+/** What all sequences begin with, so that there is something to change: two relayers, with all that they refer to, and a signer. */
+export const beginning: ReadonlyArray<Command> = [
+  { _tag: "CreateSigner", at: 0, id: "s1" },
+  { _tag: "CreateSigner", at: 1, id: "s2" },
+  { _tag: "CreateSigner", at: 0, id: "s3" },
+  { _tag: "CreateNotification", at: 0, id: "n1", signed: true },
+  {
+    _tag: "CreateRelayer",
+    at: 1,
+    id: "a",
+    name: "x",
+    network: "sepolia",
+    paused: false,
+    signer: "s1",
+    notification: "n1"
+  },
+  { _tag: "CreateRelayer", at: 0, id: "b", name: "y", network: "base", paused: true, signer: "s2" }
+]

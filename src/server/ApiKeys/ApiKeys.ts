@@ -20,14 +20,12 @@ const touchEvery = Duration.minutes(1)
 /** Uses that are remembered, so as not to write each: beyond it, the oldest is forgotten. */
 const maxRemembered = 10_000
 
-type Powers = Pick<Caller.Caller, "scopes" | "relayerIds">
-
 /** Whether `caller` may do all that a key with these powers may: nobody gives, or takes over, more than they have. */
 const covers = (caller: Caller.Caller, { scopes, relayer_ids }: Pick<ApiKey, "scopes" | "relayer_ids">): boolean => {
-  const held: Powers = caller
-  const hasScopes = held.scopes === undefined || scopes.every((scope) => allows(held.scopes ?? [], scope))
+  const granted = caller.scopes
+  const hasScopes = granted === undefined || scopes.every((scope) => allows(granted, scope))
   const hasRelayers =
-    held.relayerIds === undefined || (relayer_ids?.every((id) => Caller.mayUseRelayer(caller, id)) ?? false)
+    caller.relayerIds === undefined || (relayer_ids?.every((id) => Caller.mayUseRelayer(caller, id)) ?? false)
   return hasScopes && hasRelayers
 }
 

@@ -2,11 +2,13 @@
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import { SqlSchema } from "effect/sql"
-import { ApiKey, ApiKeyId } from "../../domain/ApiKey.ts"
+import { ApiKey } from "../../domain/ApiKey.ts"
+import type { ApiKeyId } from "../../domain/ApiKey.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
 import { withoutNulls } from "../../sql/Row.ts"
 import { client, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
+import { selectRow } from "../../sql/SelectRow.ts"
 
 const Row = withoutNulls(ApiKey)
 
@@ -33,6 +35,7 @@ export class ApiKeysRepo extends Context.Service<
       const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
       const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
         ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from`
+      const selection = { table: "api_keys", columns, Row }
 
       const insert = (key: ApiKey, hash: Uint8Array) =>
         sql`INSERT INTO api_keys ${sql.insert({
@@ -45,19 +48,9 @@ export class ApiKeysRepo extends Context.Service<
           created_at: DateTime.toDate(key.created_at)
         })}`.pipe(Effect.asVoid, query("ApiKeysRepo.insert"))
 
-      const findRow = SqlSchema.findOneOption({
-        Request: ApiKeyId,
-        Result: Row,
-        execute: (id) => sql`SELECT ${columns} FROM api_keys t WHERE t.id = ${id}`
-      })
-      const find = (id: ApiKeyId) => findRow(id).pipe(query("ApiKeysRepo.find"))
-
-      const findRowForUpdate = SqlSchema.findOneOption({
-        Request: ApiKeyId,
-        Result: Row,
-        execute: (id) => sql`SELECT ${columns} FROM api_keys t WHERE t.id = ${id} FOR UPDATE`
-      })
-      const findForUpdate = (id: ApiKeyId) => findRowForUpdate(id).pipe(query("ApiKeysRepo.findForUpdate"))
+      const row = selectRow(sql, selection)
+      const find = (id: ApiKeyId) => row.find(id).pipe(query("ApiKeysRepo.find"))
+      const findForUpdate = (id: ApiKeyId) => row.findForUpdate(id).pipe(query("ApiKeysRepo.findForUpdate"))
 
       const findRowByHash = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.Uint8Array, at: Schema.Date }),
@@ -70,12 +63,8 @@ export class ApiKeysRepo extends Context.Service<
       const findByHash = (hash: Uint8Array, moment: DateTime.Utc) =>
         findRowByHash({ hash, at: DateTime.toDate(moment) }).pipe(query("ApiKeysRepo.findByHash"))
 
-      const selectRows = selectPage(sql, { table: "api_keys", columns, Row })
-      const page = (request: PageRequest) =>
-        selectRows(request).pipe(
-          Effect.map(({ items, total }) => ({ items, total, request })),
-          query("ApiKeysRepo.page")
-        )
+      const selectRows = selectPage(sql, selection)
+      const page = (request: PageRequest) => selectRows(request).pipe(query("ApiKeysRepo.page"))
 
       const deleteRow = (id: ApiKeyId) =>
         sql`DELETE FROM api_keys WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))

@@ -1,10 +1,11 @@
 // The table `audit`.
-import { Context, DateTime, Effect, Layer, Schema, SchemaTransformation } from "effect"
+import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { AuditRecord } from "../../domain/Audit.ts"
 import type { AuditFilter } from "../../domain/Audit.ts"
 import { parse } from "../../domain/ExactJson.ts"
 import { client, query } from "../../sql/Query.ts"
+import { withoutNulls } from "../../sql/Row.ts"
 import type { ChainedRow, Link } from "./Chain.ts"
 
 /** What is written when something changes; the database adds id and moment, and `link` the place in the chain. */
@@ -17,21 +18,9 @@ export interface Selection extends AuditFilter {
   readonly after?: number
 }
 
-const absentNulls = (row: unknown): unknown =>
-  Object.fromEntries(
-    Object.entries(row as Record<string, unknown>)
-      .filter(([, value]) => value !== null)
-      .map(([column, value]) => [column, column === "before" || column === "after" ? parse(String(value)) : value])
-  )
+const json = (column: unknown) => parse(String(column))
 
-const Row = Schema.Unknown.pipe(
-  Schema.decodeTo(
-    Schema.Unknown,
-    SchemaTransformation.transform({ decode: absentNulls, encode: (record: unknown) => record })
-  ),
-  Schema.decodeTo(AuditRecord)
-)
-
+const Row = withoutNulls(AuditRecord, { position: Number, before: json, after: json })
 const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row))
 
 /** The places of `rows` in the chain, in their order, after `head`. */
@@ -109,11 +98,10 @@ export class AuditRepo extends Context.Service<
           ...(after === undefined ? [] : [newestFirst ? sql`position < ${after}` : sql`position > ${after}`])
         ]
         return sql`
-          SELECT position::int8 AS position, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
+          SELECT position, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
             before::text AS before, after::text AS after, encode(hash, 'hex') AS hash
           FROM audit WHERE ${sql.and(conditions)}
           ORDER BY audit.position ${sql.literal(newestFirst ? "DESC" : "ASC")} LIMIT ${limit}`.pipe(
-          Effect.map((found) => found.map((row) => ({ ...row, position: Number(row.position) }))),
           Effect.flatMap(decodeRows),
           query("AuditRepo.select")
         )

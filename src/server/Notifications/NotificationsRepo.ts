@@ -5,6 +5,7 @@ import { Notification, NotificationId, NotificationIdTaken, NotificationInUse } 
 import type { Page, PageRequest } from "../../domain/Page.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
+import { selectRow } from "../../sql/SelectRow.ts"
 
 /** `undefined`: none. */
 type SealedKey = Uint8Array | undefined
@@ -39,6 +40,7 @@ export class NotificationsRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
       const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused`
+      const selection = { table: "notifications", columns, Row: Notification }
 
       const insert = (notification: Notification, key: SealedKey) =>
         sql`INSERT INTO notifications ${sql.insert({
@@ -52,19 +54,9 @@ export class NotificationsRepo extends Context.Service<
           query("NotificationsRepo.insert")
         )
 
-      const findRow = SqlSchema.findOneOption({
-        Request: NotificationId,
-        Result: Notification,
-        execute: (id) => sql`SELECT ${columns} FROM notifications t WHERE t.id = ${id}`
-      })
-      const find = (id: NotificationId) => findRow(id).pipe(query("NotificationsRepo.find"))
-
-      const findRowForUpdate = SqlSchema.findOneOption({
-        Request: NotificationId,
-        Result: Notification,
-        execute: (id) => sql`SELECT ${columns} FROM notifications t WHERE t.id = ${id} FOR UPDATE`
-      })
-      const findForUpdate = (id: NotificationId) => findRowForUpdate(id).pipe(query("NotificationsRepo.findForUpdate"))
+      const row = selectRow(sql, selection)
+      const find = (id: NotificationId) => row.find(id).pipe(query("NotificationsRepo.find"))
+      const findForUpdate = (id: NotificationId) => row.findForUpdate(id).pipe(query("NotificationsRepo.findForUpdate"))
 
       const findKey = (id: NotificationId) =>
         sql<{
@@ -108,13 +100,8 @@ export class NotificationsRepo extends Context.Service<
           query("NotificationsRepo.users")
         )
 
-      const selectRows = selectPage(sql, { table: "notifications", columns, Row: Notification })
-
-      const page = (request: PageRequest) =>
-        selectRows(request).pipe(
-          Effect.map(({ items, total }) => ({ items, total, request })),
-          query("NotificationsRepo.page")
-        )
+      const selectRows = selectPage(sql, selection)
+      const page = (request: PageRequest) => selectRows(request).pipe(query("NotificationsRepo.page"))
 
       return NotificationsRepo.of({
         insert,

@@ -5,7 +5,7 @@ import { parse } from "../../domain/ExactJson.ts"
 import { MaskedRpcConfig } from "../../domain/Rpc.ts"
 import { CreateRelayer, Relayer } from "../../domain/Relayer.ts"
 import type { Versioned } from "../../domain/Version.ts"
-import { withoutNulls } from "../../sql/Row.ts"
+import { jsonText, withoutNulls } from "../../sql/Row.ts"
 
 const json = (column: unknown) => parse(String(column))
 
@@ -19,14 +19,28 @@ export const columnsOf = (sql: SqlClient.SqlClient) =>
     t.disabled_reason::text AS disabled_reason, t.signer_id, t.notification_id, t.policies::text AS policies,
     t.custom_rpc_urls::text AS custom_rpc_urls`
 
-export const toVersioned = (row: object & { readonly version: number }) =>
+export interface StoredRow {
+  readonly version: number
+  readonly custom_rpc_urls_sealed: Uint8Array | null
+}
+
+export interface StoredRelayer extends Versioned<Relayer> {
+  /** JSON of the true `custom_rpc_urls`. */
+  readonly urlsSealed: Uint8Array | undefined
+}
+
+export const toVersioned = (row: StoredRow) =>
   Effect.map(decodeRow(row), (value): Versioned<Relayer> => ({ value, version: row.version }))
+
+export const toStored = (row: StoredRow) =>
+  Effect.map(toVersioned(row), (found): StoredRelayer => ({
+    ...found,
+    urlsSealed: row.custom_rpc_urls_sealed ?? undefined
+  }))
 
 /** `JSON.stringify` of the encoded fields keeps the digits of amounts: they are raw JSON numbers. */
 const encodeRequest = Schema.encodeUnknownEffect(CreateRelayer)
 const encodeMasked = Schema.encodeUnknownEffect(Schema.Array(MaskedRpcConfig))
-
-export const jsonText = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
 /** The columns of what can change. */
 export const changeable = Effect.fnUntraced(function* (request: CreateRelayer) {

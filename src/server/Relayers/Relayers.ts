@@ -9,10 +9,8 @@ import { RelayerId, RelayerIdTaken, RelayerNotFound } from "../../domain/Relayer
 import type { CreateRelayer, DisabledReason, Relayer, RelayerQuery, UpdateRelayer } from "../../domain/Relayer.ts"
 import * as RelayerPatch from "../../domain/RelayerPatch.ts"
 import { BadRequest } from "../../domain/Request.ts"
-import type { Violation } from "../../domain/Request.ts"
 import { maskRpc } from "../../domain/Rpc.ts"
 import type { RpcConfig } from "../../domain/Rpc.ts"
-import { signerTypesFor } from "../../domain/Signer.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/Version.ts"
 import type { Versioned } from "../../domain/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
@@ -25,8 +23,10 @@ import { Notifications } from "../Notifications/Notifications.ts"
 import * as RpcUrls from "../Rpc/RpcUrls.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
 import { Signers } from "../Signers/Signers.ts"
+import * as RelayerReferences from "./RelayerReferences.ts"
+import type { StoredRelayer } from "./RelayerRow.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
-import type { RelayerCount, StoredRelayer, StoredUrls } from "./RelayersRepo.ts"
+import type { RelayerCount, StoredUrls } from "./RelayersRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
 
 const noUrls: StoredUrls = { masked: undefined, sealed: undefined }
@@ -46,8 +46,6 @@ const orNotFound = Option.match({
   onNone: () => Effect.fail(new RelayerNotFound({})),
   onSome: <A>(found: A) => Effect.succeed(found)
 })
-
-const noNotification: Violation = { field: "notification_id", message: "no notification with this id" }
 
 export class Relayers extends Context.Service<
   Relayers,
@@ -91,29 +89,8 @@ export class Relayers extends Context.Service<
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
-      const signerViolation = Effect.fnUntraced(function* ({ signer_id, network_type }: CreateRelayer) {
-        const signer = yield* Effect.option(signers.get(signer_id))
-        if (Option.isNone(signer)) return "no signer with this id"
-        if (network_type in signer.value.addresses) return undefined
-        return `a ${signer.value.type} signer cannot serve ${network_type}: these can: ${signerTypesFor(network_type).join(", ")}`
-      })
-
-      /** Everything that the request refers to and that is not there, or does not fit. */
-      const missing = Effect.fn("Relayers.missing")(function* (request: CreateRelayer) {
-        const violations: Array<Violation> = []
-        if ((yield* networks.locate(request.network_type, request.network)) === undefined) {
-          violations.push({ field: "network", message: `no ${request.network_type} network of this name` })
-        }
-        const signer = yield* signerViolation(request)
-        if (signer !== undefined) violations.push({ field: "signer_id", message: signer })
-        const notification = request.notification_id
-        if (notification !== undefined && Option.isNone(yield* Effect.option(notifications.get(notification)))) {
-          violations.push(noNotification)
-        }
-        if (violations.length === 0)
-          violations.push({ field: "body", message: "refers to what changed just now: send it again" })
-        return BadRequest.of(violations)
-      })
+      const missing = (request: CreateRelayer) =>
+        Effect.flatMap(RelayerReferences.missing({ networks, signers, notifications }, request), Effect.fail)
 
       /** The id is taken, too, when a request is sent twice; that is what its sender wants to hear. */
       const signerTaken = Effect.fn("Relayers.signerTaken")(function* (id: RelayerId, request: CreateRelayer) {
@@ -136,7 +113,7 @@ export class Relayers extends Context.Service<
 
       const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
         const located = yield* networks.locate(request.network_type, request.network)
-        if (located === undefined) return yield* Effect.flatMap(missing(request), Effect.fail)
+        if (located === undefined) return yield* missing(request)
         const id = request.id ?? RelayerId.make(yield* random.uuidV4())
         if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
         const urls = yield* store(id, request.custom_rpc_urls)
@@ -146,7 +123,7 @@ export class Relayers extends Context.Service<
           Effect.tap(dueChecks.afterCommit),
           transaction,
           Effect.catchTags({
-            ReferenceMissing: () => Effect.flatMap(missing(request), Effect.fail),
+            ReferenceMissing: () => missing(request),
             SignerTaken: () => signerTaken(id, request)
           })
         )
@@ -190,7 +167,7 @@ export class Relayers extends Context.Service<
           return after
         },
         transaction,
-        Effect.catchTag("ReferenceMissing", () => Effect.fail(BadRequest.of([noNotification])))
+        Effect.catchTag("ReferenceMissing", () => Effect.fail(BadRequest.of([RelayerReferences.noNotification])))
       )
 
       const remove = Effect.fn("Relayers.delete")(function* (id: RelayerId, ifMatch?: string) {

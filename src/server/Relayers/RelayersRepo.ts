@@ -17,10 +17,12 @@ import type {
 import type { SignerId } from "../../domain/Signer.ts"
 import type { Versioned } from "../../domain/Version.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import { jsonText } from "../../sql/Row.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import * as RelayerOrder from "./RelayerOrder.ts"
 import type { Position } from "./RelayerOrder.ts"
-import { Row, changeable, columnsOf, jsonText, shownUrls, toVersioned } from "./RelayerRow.ts"
+import { Row, changeable, columnsOf, shownUrls, toStored, toVersioned } from "./RelayerRow.ts"
+import type { StoredRelayer, StoredRow } from "./RelayerRow.ts"
 
 /** The signer already serves a relayer on that network. */
 export class SignerTaken extends Schema.TaggedError<SignerTaken>()("SignerTaken", {}) {}
@@ -40,11 +42,6 @@ export interface NewRelayer {
   readonly urls: StoredUrls
   /** The network, where it is not built in. */
   readonly ownNetworkId: NetworkId | undefined
-}
-
-export interface StoredRelayer extends Versioned<Relayer> {
-  /** JSON of the true `custom_rpc_urls`. */
-  readonly urlsSealed: Uint8Array | undefined
 }
 
 export interface RelayerSelection {
@@ -96,11 +93,6 @@ export class RelayersRepo extends Context.Service<
       const columns = columnsOf(sql)
       const versioned = sql`${columns}, t.version`
 
-      interface StoredRow {
-        readonly version: number
-        readonly custom_rpc_urls_sealed: Uint8Array | null
-      }
-
       const insert = ({ id, request, urls, ownNetworkId }: NewRelayer) =>
         Effect.gen(function* () {
           const { name, paused, notification_id, policies } = yield* changeable(request)
@@ -126,26 +118,31 @@ export class RelayersRepo extends Context.Service<
           query("RelayersRepo.insert")
         )
 
+      const some =
+        <A, E>(read: (row: StoredRow) => Effect.Effect<A, E>) =>
+        ([row]: ReadonlyArray<StoredRow>): Effect.Effect<Option.Option<A>, E> =>
+          row === undefined ? Effect.succeedNone : Effect.asSome(read(row))
+
       const find = (id: RelayerId) =>
         sql<StoredRow>`SELECT ${versioned} FROM relayers t WHERE t.id = ${id}`.pipe(
-          Effect.flatMap(([row]) => (row === undefined ? Effect.succeedNone : Effect.asSome(toVersioned(row)))),
+          Effect.flatMap(some(toVersioned)),
           query("RelayersRepo.find")
         )
 
-      const toStored = (row: StoredRow) =>
-        Effect.map(toVersioned(row), (found) => ({ ...found, urlsSealed: row.custom_rpc_urls_sealed ?? undefined }))
+      const stored = (id: RelayerId) =>
+        sql<StoredRow>`SELECT ${versioned}, t.custom_rpc_urls_sealed FROM relayers t WHERE t.id = ${id}`
 
       const findStored = (id: RelayerId) =>
-        sql<StoredRow>`SELECT ${versioned}, t.custom_rpc_urls_sealed FROM relayers t WHERE t.id = ${id}`.pipe(
-          Effect.flatMap(([row]) => (row === undefined ? Effect.succeedNone : Effect.asSome(toStored(row)))),
-          query("RelayersRepo.findStored")
-        )
+        stored(id).pipe(Effect.flatMap(some(toStored)), query("RelayersRepo.findStored"))
 
       const findForUpdate = (id: RelayerId) =>
-        sql<StoredRow>`SELECT ${versioned}, t.custom_rpc_urls_sealed FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
-          Effect.flatMap(([row]) => (row === undefined ? Effect.succeedNone : Effect.asSome(toStored(row)))),
+        sql<StoredRow>`${stored(id)} FOR UPDATE`.pipe(
+          Effect.flatMap(some(toStored)),
           query("RelayersRepo.findForUpdate")
         )
+
+      const held = ([row]: ReadonlyArray<StoredRow>) =>
+        row === undefined ? Effect.die(new Error("the relayer is not held")) : toVersioned(row)
 
       const update = (id: RelayerId, request: CreateRelayer, urls: StoredUrls | undefined) =>
         Effect.gen(function* () {
@@ -154,11 +151,11 @@ export class RelayersRepo extends Context.Service<
             urls === undefined
               ? sql``
               : sql`, custom_rpc_urls = ${yield* shownUrls(urls.masked)}::text::jsonb, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
-          const rows = yield* sql<StoredRow>`
+          const changed = yield* sql<StoredRow>`
             UPDATE relayers t SET name = ${name}, paused = ${paused}, notification_id = ${notification_id}::text,
               policies = ${policies}::text::jsonb, version = version + 1 ${setUrls}
             WHERE t.id = ${id} RETURNING ${versioned}`
-          return yield* rows[0] === undefined ? Effect.die(new Error("the relayer is not held")) : toVersioned(rows[0])
+          return yield* held(changed)
         }).pipe(
           onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
           query("RelayersRepo.update")
@@ -168,12 +165,7 @@ export class RelayersRepo extends Context.Service<
         sql<StoredRow>`
           UPDATE relayers t SET system_disabled = ${reason !== undefined}, version = version + 1,
             disabled_reason = ${jsonText(reason)}::text::jsonb
-          WHERE t.id = ${id} RETURNING ${versioned}`.pipe(
-          Effect.flatMap(([row]) =>
-            row === undefined ? Effect.die(new Error("the relayer is not held")) : toVersioned(row)
-          ),
-          query("RelayersRepo.setDisabled")
-        )
+          WHERE t.id = ${id} RETURNING ${versioned}`.pipe(Effect.flatMap(held), query("RelayersRepo.setDisabled"))
 
       const deleteRow = (id: RelayerId) =>
         sql`DELETE FROM relayers WHERE id = ${id}`.pipe(Effect.asVoid, query("RelayersRepo.delete"))

@@ -1,6 +1,6 @@
 // Secrets at rest: envelope encryption under a master key, bound to the row and column that hold them.
 import { Context, Effect, Layer } from "effect"
-import type { Option, Redacted } from "effect"
+import type { Redacted } from "effect"
 import { ActiveKeyring } from "./ActiveKeyring.ts"
 import type { Place } from "./Envelope.ts"
 import type { Keys, SecretUnreadable } from "./Keyring.ts"
@@ -12,8 +12,6 @@ export class Secrets extends Context.Service<
     seal(secret: Redacted.Redacted, place: Place): Effect.Effect<Uint8Array>
     /** With the master key that `sealed` names. */
     open(sealed: Uint8Array, place: Place): Effect.Effect<Redacted.Redacted, SecretUnreadable>
-    /** Under the current key, and in the current format; none where it is so already. */
-    rewrap(sealed: Uint8Array, place: Place): Effect.Effect<Option.Option<Uint8Array>, SecretUnreadable>
   }
 >()("effect-relayer/server/Secrets/Secrets") {
   static readonly layerNoDeps = Layer.effect(
@@ -26,10 +24,7 @@ export class Secrets extends Context.Service<
       const open = Effect.fn("Secrets.open")(function* (sealed: Uint8Array, place: Place) {
         return yield* (yield* active.get).open(sealed, place)
       })
-      const rewrap = Effect.fn("Secrets.rewrap")(function* (sealed: Uint8Array, place: Place) {
-        return yield* (yield* active.get).rewrap(sealed, place)
-      })
-      return Secrets.of({ seal, open, rewrap })
+      return Secrets.of({ seal, open })
     })
   )
 

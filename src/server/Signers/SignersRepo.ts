@@ -5,6 +5,7 @@ import type { Page, PageRequest } from "../../domain/Page.ts"
 import { Signer, SignerId, SignerIdTaken } from "../../domain/Signer.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
+import { selectRow } from "../../sql/SelectRow.ts"
 
 const decode = Schema.decodeUnknownEffect(Signer)
 
@@ -37,6 +38,7 @@ export class SignersRepo extends Context.Service<
       const sql = yield* client
       const columns = sql`t.id, t.type, t.config, jsonb_strip_nulls(jsonb_build_object(
         'evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address)) AS addresses`
+      const selection = { table: "signers", columns, Row: Signer }
 
       const insert = (signer: Signer, sealed: Uint8Array, column: "key" | "config" = "key") =>
         sql`INSERT INTO signers ${sql.insert({
@@ -53,13 +55,8 @@ export class SignersRepo extends Context.Service<
           query("SignersRepo.insert")
         )
 
-      const findRow = SqlSchema.findOneOption({
-        Request: SignerId,
-        Result: Signer,
-        execute: (id) => sql`SELECT ${columns} FROM signers t WHERE t.id = ${id}`
-      })
-
-      const find = (id: SignerId) => findRow(id).pipe(query("SignersRepo.find"))
+      const row = selectRow(sql, selection)
+      const find = (id: SignerId) => row.find(id).pipe(query("SignersRepo.find"))
 
       const findSealed = (id: SignerId) =>
         Effect.gen(function* () {
@@ -86,13 +83,8 @@ export class SignersRepo extends Context.Service<
           query("SignersRepo.users")
         )
 
-      const selectRows = selectPage(sql, { table: "signers", columns, Row: Signer })
-
-      const page = (request: PageRequest) =>
-        selectRows(request).pipe(
-          Effect.map(({ items, total }) => ({ items, total, request })),
-          query("SignersRepo.page")
-        )
+      const selectRows = selectPage(sql, selection)
+      const page = (request: PageRequest) => selectRows(request).pipe(query("SignersRepo.page"))
 
       return SignersRepo.of({ insert, find, findSealed, delete: remove, users, page })
     })

@@ -4,9 +4,9 @@ import { ByteSize, Context, Effect, Metric } from "effect"
 import type { Cause, Fiber, Types } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
-import { SqlError } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import * as Request from "../../domain/Request.ts"
+import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Authentication } from "../Auth/Authentication.ts"
 import { Draining } from "./Draining.ts"
 import * as Failures from "./Failures.ts"
@@ -30,17 +30,6 @@ const requestId = (given: string | undefined) =>
   given !== undefined && saneRequestId.test(given) ? given : randomUUID()
 
 const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
-
-/** The database is away, or too busy to answer: not the request's fault, and worth another try. */
-const isUnavailable = (defect: unknown): boolean =>
-  SqlError.isSqlError(defect) &&
-  (unavailable.has(defect.reason._tag) ||
-    unavailableStates.test(String((defect.reason.cause as { readonly code?: unknown } | null)?.code)))
-
-const unavailable = new Set(["ConnectionError", "AuthenticationError", "LockTimeoutError", "StatementTimeoutError"])
-
-/** SQLSTATEs that the driver does not sort: out of resources (53), shut down, crashed, starting up (57P01 to 57P03). */
-const unavailableStates = /^(53...|57P0[1-3])$/
 
 const routeNotFound = (cause: Cause.Cause<unknown>) =>
   cause.reasons.some(

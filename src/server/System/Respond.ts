@@ -14,9 +14,11 @@ const metadata = Effect.map(CurrentRecording, (recording) => (recording === unde
 export const one = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.flatMap(self, (data) => Effect.map(metadata, (extra) => ({ success: true as const, data, ...extra })))
 
+const tagged = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
+  Effect.flatMap(self, ({ value, version }) => Effect.as(ResponseHeaders.set("etag", entityTag(version)), value))
+
 /** With `ETag`. */
-export const versioned = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
-  one(Effect.flatMap(self, ({ value, version }) => Effect.as(ResponseHeaders.set("etag", entityTag(version)), value)))
+export const versioned = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>) => one(tagged(self))
 
 /** `text` says what has been done. */
 export const done = <const Text extends string, A, E, R>(self: Effect.Effect<A, E, R>, text: Text) =>
@@ -67,6 +69,4 @@ export const created = <A extends { readonly id: string }, E, R>(self: Effect.Ef
 
 /** With `Location` and `ETag`. */
 export const createdVersioned = <A extends { readonly id: string }, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
-  created(
-    Effect.flatMap(self, ({ value, version }) => Effect.as(ResponseHeaders.set("etag", entityTag(version)), value))
-  )
+  created(tagged(self))

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { createDecipheriv } from "node:crypto"
+import { ActiveKeyring } from "../../../src/server/Secrets/ActiveKeyring.ts"
 import { Secrets } from "../../../src/server/Secrets/Secrets.ts"
 import { keyIdOf, keys, masterKey, sealV1 } from "./Start.ts"
 
@@ -16,7 +17,11 @@ const seal = (text: string, byte = 1) =>
 const open = (sealed: Uint8Array, at = place) =>
   Effect.flatMap(Secrets, (secrets) => Effect.map(secrets.open(sealed, at), Redacted.value))
 
-const rewrap = (sealed: Uint8Array, at = place) => Effect.flatMap(Secrets, (secrets) => secrets.rewrap(sealed, at))
+const rewrap = (sealed: Uint8Array, at = place) =>
+  Effect.flatMap(
+    Effect.flatMap(ActiveKeyring, ({ get }) => get),
+    (keyring) => keyring.rewrap(sealed, at)
+  )
 
 const sealedV1 = (text: string, byte = 1) => sealV1(text, place, byte)
 

@@ -1,62 +1,24 @@
 // Keys in Vault over HTTP: what is called, how often, and what is said when it fails.
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Redacted, Result } from "effect"
+import { Deferred, Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import * as crypto from "node:crypto"
-import * as AllowList from "../../../src/outbound/AllowList.ts"
-import { Outbound } from "../../../src/outbound/Outbound.ts"
-import { SignerBackends } from "../../../src/server/Signers/backends/SignerBackends.ts"
 import { operations } from "../../../src/server/Signers/backends/Curves.ts"
-import { Vault, namespace, refusalText, roleId, secretId } from "../../support/Vault.ts"
+import { Vault, namespace } from "../../support/Vault.ts"
 import type { Fault, Operation } from "../../support/Vault.ts"
-
-const outbound = (allow: ReadonlyArray<string>) => Outbound.layer({ allow: AllowList.make(allow) })
-const backends = (allow: ReadonlyArray<string>) => SignerBackends.layer.pipe(Layer.provide(outbound(allow)))
-const fresh = Layer.provideMerge(Layer.fresh(backends(["127.0.0.1"])), Layer.fresh(Vault.layer))
-
-const privateKey = "01".repeat(32)
-
-const request = (vault: Vault["Service"], changes: object = {}) => ({
-  address: vault.address,
-  namespace,
-  role_id: Redacted.make(roleId),
-  secret_id: Redacted.make(secretId),
-  key_name: "hot/wallet-1",
-  mount_point: "secret",
-  ...changes
-})
-
-/** With a key in the key-value store. */
-const kv = Effect.fnUntraced(function* (changes: object = {}) {
-  const vault = yield* Vault
-  vault.secrets.set("hot/wallet-1", { value: privateKey })
-  const kinds = yield* SignerBackends
-  return kinds.vault.open(yield* kinds.vault.prepare(request(vault, changes)))
-})
-
-/** With a key of the transit engine. */
-const transit = Effect.fnUntraced(function* (changes: object = {}) {
-  const vault = yield* Vault
-  vault.keys.set("solana.1", crypto.generateKeyPairSync("ed25519").privateKey)
-  const kinds = yield* SignerBackends
-  const pubkey = vault.publicKey("solana.1")
-  const place = { key_name: "solana.1", mount_point: "transit", pubkey, ...changes }
-  return kinds.vault_transit.open(yield* kinds.vault_transit.prepare({ ...request(vault), ...place }))
-})
-
-/** Reason and text of the failure, which has nothing of an answer. */
-const failureOf = <A, R>(self: Effect.Effect<A, { readonly reason: string; readonly message: string }, R>) =>
-  Effect.map(Effect.flip(self), ({ reason, message }) => {
-    assert.notInclude(message, refusalText)
-    return [reason, message]
-  })
-
-const unreachable = ["unreachable", "Vault does not answer"]
-const unexpected = ["unexpected", "does not answer as Vault does"]
-const login = ["login", "Vault refuses the login"]
-const refused = ["refused", "Vault does not let this role use the key"]
-const notFound = ["not_found", "Vault has no such key"]
-const badKey = ["bad_key", "Vault has no usable key there"]
+import {
+  badKey,
+  failureOf,
+  fresh,
+  guarded,
+  kv,
+  login,
+  notFound,
+  privateKey,
+  refused,
+  transit,
+  unexpected,
+  unreachable
+} from "./vaults.ts"
 
 /** What the failure is, by what each operation answers. */
 const faults: Partial<Record<Operation, ReadonlyArray<readonly [Fault, ReadonlyArray<string>]>>> = {
@@ -127,31 +89,20 @@ layer(Layer.empty)("a key in Vault", (it) => {
     }).pipe(Effect.provide(fresh))
   )
 
-  it.effect("a token is renewed shortly before its lease ends", () =>
+  const leases = [
+    ["of 100 seconds is renewed shortly before it ends", 100, "89 seconds", "2 seconds"],
+    ["without end is used for an hour", 0, "59 minutes", "2 minutes"]
+  ] as const
+  it.effect.each(leases)("a token %s", ([, lease, good, over]) =>
     Effect.gen(function* () {
       const vault = yield* Vault
-      vault.lease.seconds = 100
+      vault.lease.seconds = lease
       const key = yield* kv()
       yield* key.publicKey("ed25519")
-      yield* TestClock.adjust("89 seconds")
+      yield* TestClock.adjust(good)
       yield* key.publicKey("ed25519")
       assert.strictEqual(vault.count("login"), 1)
-      yield* TestClock.adjust("2 seconds")
-      yield* key.publicKey("ed25519")
-      assert.strictEqual(vault.count("login"), 2)
-    }).pipe(Effect.provide(fresh))
-  )
-
-  it.effect("a token without end is used for an hour", () =>
-    Effect.gen(function* () {
-      const vault = yield* Vault
-      vault.lease.seconds = 0
-      const key = yield* kv()
-      yield* key.publicKey("ed25519")
-      yield* TestClock.adjust("59 minutes")
-      yield* key.publicKey("ed25519")
-      assert.strictEqual(vault.count("login"), 1)
-      yield* TestClock.adjust("2 minutes")
+      yield* TestClock.adjust(over)
       yield* key.publicKey("ed25519")
       assert.strictEqual(vault.count("login"), 2)
     }).pipe(Effect.provide(fresh))
@@ -244,7 +195,7 @@ layer(Layer.empty)("a key in Vault", (it) => {
       const message = "points to a loopback address, which OUTBOUND_ALLOW does not name"
       assert.deepStrictEqual(yield* failureOf(key.publicKey("ed25519")), ["forbidden", message])
       assert.deepStrictEqual(vault.seen, [])
-    }).pipe(Effect.provide(Layer.provideMerge(Layer.fresh(backends([])), Layer.fresh(Vault.layer))))
+    }).pipe(Effect.provide(guarded))
   )
 
   it.effect("something else than a key is refused", () =>
@@ -255,61 +206,6 @@ layer(Layer.empty)("a key in Vault", (it) => {
         vault.secrets.set("hot/wallet-1", secret)
         assert.deepStrictEqual(yield* failureOf(key.publicKey("ed25519")), badKey)
       }
-    }).pipe(Effect.provide(fresh))
-  )
-})
-
-layer(Layer.empty)("a key that never leaves Vault", (it) => {
-  it.effect("signs there, what is sent byte for byte", () =>
-    Effect.gen(function* () {
-      const vault = yield* Vault
-      const key = yield* transit()
-      const publicKey = yield* key.publicKey("ed25519")
-      assert.strictEqual(Buffer.from(publicKey).toString("base64"), vault.publicKey("solana.1"))
-      for (const message of [new Uint8Array(0), crypto.randomBytes(1), crypto.randomBytes(1000)]) {
-        const signature = yield* key.sign("ed25519", message)
-        assert.isTrue(yield* Effect.promise(() => operations.ed25519.verify(publicKey, message, signature)))
-      }
-      assert.deepStrictEqual([vault.count("login"), vault.count("keys"), vault.count("sign")], [1, 1, 3])
-    }).pipe(Effect.provide(fresh))
-  )
-
-  it.effect("has no key on secp256k1, which needs no call", () =>
-    Effect.gen(function* () {
-      const vault = yield* Vault
-      const key = yield* transit()
-      const curve = ["curve", "the key in Vault is not on this curve"]
-      assert.deepStrictEqual(yield* failureOf(key.publicKey("secp256k1")), curve)
-      assert.deepStrictEqual(yield* failureOf(key.sign("secp256k1", new Uint8Array(32))), curve)
-      assert.deepStrictEqual(vault.seen, [])
-    }).pipe(Effect.provide(fresh))
-  )
-
-  it.effect("is told apart from another key, another kind of key and none", () =>
-    Effect.gen(function* () {
-      const vault = yield* Vault
-      const key = yield* transit()
-      vault.keys.set("solana.1", crypto.generateKeyPairSync("ed25519").privateKey)
-      const mismatch = ["mismatch", "is not the public key of the key in Vault"]
-      assert.deepStrictEqual(yield* failureOf(key.publicKey("ed25519")), mismatch)
-      const onAnotherCurve = crypto.generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
-      for (const other of [onAnotherCurve, 1_700_000_000]) {
-        vault.keys.set("solana.1", other)
-        assert.deepStrictEqual(yield* failureOf(key.publicKey("ed25519")), badKey)
-      }
-      vault.keys.clear()
-      assert.deepStrictEqual(yield* failureOf(key.publicKey("ed25519")), notFound)
-      assert.deepStrictEqual(yield* failureOf(key.sign("ed25519", new Uint8Array(1))), notFound)
-    }).pipe(Effect.provide(fresh))
-  )
-
-  it.effect("an answer without a signature is none", () =>
-    Effect.gen(function* () {
-      const vault = yield* Vault
-      const key = yield* transit()
-      vault.faults.set("sign", "wrong shape")
-      const signed = yield* Effect.result(failureOf(key.sign("ed25519", new Uint8Array(1))))
-      assert.deepStrictEqual(signed, Result.succeed(unexpected))
     }).pipe(Effect.provide(fresh))
   )
 })

@@ -1,0 +1,77 @@
+// What every request meets, whatever the endpoint: ids, limits, and envelopes for what goes wrong.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as TestApi from "../../support/TestApi.ts"
+
+const relayers = "/api/v1/relayers"
+
+layer(TestApi.layer())("the edge", (it) => {
+  it.effect("two Authorization headers fit no key", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const headers = { authorization: `Bearer ${TestApi.apiKey}, Bearer ${TestApi.apiKey}` }
+      assert.strictEqual((yield* api.call(relayers, { key: null, headers })).status, 401)
+    })
+  )
+
+  it.effect("a sane request id comes back, another one is replaced", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sane = yield* api.call(relayers, { headers: { "x-request-id": "trace-1.2:3" } })
+      assert.strictEqual(sane.headers.get("x-request-id"), "trace-1.2:3")
+      const insane = yield* api.call(relayers, { headers: { "x-request-id": "<script>" } })
+      assert.match(insane.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/)
+    })
+  )
+
+  it.effect("a trailing slash is the same route, and HEAD is GET without a body", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      assert.strictEqual((yield* api.call(`${relayers}/`)).status, 200)
+      assert.strictEqual((yield* api.call("/v1/health/", { key: null })).text, "OK")
+      const head = yield* api.call(relayers, { method: "HEAD" })
+      assert.strictEqual(head.status, 200)
+      assert.strictEqual(head.text, "")
+    })
+  )
+
+  it.effect("health is text, open to everyone, at both of its paths", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      for (const path of ["/v1/health", "/api/v1/health"]) {
+        const answer = yield* api.call(path, { key: null })
+        assert.strictEqual(answer.status, 200)
+        assert.strictEqual(answer.text, "OK")
+        assert.match(answer.headers.get("content-type") ?? "", /^text\/plain/)
+        assert.isNull(answer.headers.get("ratelimit"))
+      }
+    })
+  )
+
+  it.effect("an internal fault is an envelope that tells nothing of the inside", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`ALTER TABLE notifications RENAME COLUMN url TO broken`
+      const answer = yield* api.call("/api/v1/notifications")
+      assert.strictEqual(answer.status, 500)
+      assert.deepStrictEqual(answer.json, { data: null, message: "Internal Server Error", success: false })
+      yield* sql`ALTER TABLE notifications RENAME COLUMN broken TO url`
+      assert.strictEqual((yield* api.call("/api/v1/notifications")).status, 200)
+    })
+  )
+
+  it.effect("a request that takes too long gets 503 with Retry-After", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      const answer = yield* sql.withTransaction(
+        sql`LOCK TABLE notifications`.pipe(Effect.andThen(api.call("/api/v1/notifications")))
+      )
+      assert.strictEqual(answer.status, 503)
+      assert.strictEqual(answer.headers.get("retry-after"), "1")
+      assert.deepStrictEqual(answer.json, { data: null, message: "Service Unavailable", success: false })
+    }).pipe(Effect.provide(TestApi.layer({ server: { requestTimeoutMs: 300, maxBodyBytes: 1024 } })))
+  )
+})
