@@ -2,7 +2,9 @@
 import { Cause, Effect, FiberSet, Layer, Metric, Random, Schedule } from "effect"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Notifications } from "../Notifications/Notifications.ts"
+import { Draining } from "../System/Draining.ts"
 import * as Metrics from "../System/Metrics.ts"
+import { Workers } from "../System/Workers.ts"
 import * as BackOff from "./BackOff.ts"
 import { QueueRepo } from "./QueueRepo.ts"
 import type { Claimed } from "./QueueRepo.ts"
@@ -11,10 +13,10 @@ import type { Attempt } from "./Sender.ts"
 import { WakeUp } from "./WakeUp.ts"
 
 /** Deliveries at once, of this process. */
-const concurrency = 64
+const concurrency = 256
 
 /** Deliveries at once to one receiver, each of another relayer. */
-const perReceiver = 4
+const perReceiver = 16
 
 /** What other instances have written, and what is due again, is found so soon. */
 const pollEvery = "1 second"
@@ -35,6 +37,8 @@ const make = Effect.gen(function* () {
   const sender = yield* Sender
   const notifications = yield* Notifications
   const { latch } = yield* WakeUp
+  const draining = yield* Draining
+  const workers = yield* Workers
   const transaction = yield* Transaction.make
 
   /** Notification first, then delivery: as who deletes a notification does. */
@@ -107,8 +111,8 @@ const make = Effect.gen(function* () {
   }
 
   /** What has been claimed is sent, whatever else happens. */
-  const round = Effect.gen(function* () {
-    const free = concurrency - underWay
+  const claim = Effect.gen(function* () {
+    const free = draining.isDraining() ? 0 : concurrency - underWay
     if (free === 0) return
     for (const claimed of yield* queue.claim({ free, perReceiver, busy })) yield* start(claimed)
   }).pipe(Effect.uninterruptible)
@@ -120,20 +124,14 @@ const make = Effect.gen(function* () {
 
   const measure = Effect.flatMap(queue.countPending, (count) => Metric.update(Metrics.webhookDeliveriesPending, count))
 
-  // The database is away, or about to be closed: the next round does it.
-  const resist = Effect.catchCause((cause) => Effect.logDebug("webhooks are not looked after", cause))
+  const round = Effect.timeoutOption(latch.await, pollEvery).pipe(Effect.andThen(latch.close), Effect.andThen(claim))
 
-  yield* tidy.pipe(resist, Effect.repeat(Schedule.spaced(tidyEvery)), Effect.forkScoped)
-  yield* measure.pipe(resist, Effect.repeat(Schedule.spaced(measureEvery)), Effect.forkScoped)
-  yield* latch.await.pipe(
-    Effect.timeoutOption(pollEvery),
-    Effect.andThen(latch.close),
-    Effect.andThen(round),
-    resist,
-    Effect.forever,
-    Effect.forkScoped
-  )
+  yield* workers.run("deliveries", Effect.andThen(tidy, Effect.sleep(tidyEvery)))
+  yield* workers.run("deliveries", Effect.andThen(measure, Effect.sleep(measureEvery)))
+  yield* workers.run("deliveries", round)
 })
 
-/** Runs as long as its scope. */
-export const layer = Layer.effectDiscard(make).pipe(Layer.provide([QueueRepo.layer, Sender.layer, WakeUp.layer]))
+/** Runs as long as its scope; when the process drains, it claims nothing more. */
+export const layer = Layer.effectDiscard(make).pipe(
+  Layer.provide([QueueRepo.layer, Sender.layer, WakeUp.layer, Workers.layer])
+)
