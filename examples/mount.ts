@@ -24,6 +24,7 @@ const home = HttpRouter.use((host) =>
 /** Asks for a database. The port opens when all else is there: until it has handlers, a server lets requests wait. */
 export const layer = (keys: Parameters<typeof Services.layer>[0], port: number) =>
   HttpRouter.serve(Layer.mergeAll(home, Server.mount("/relay")), { disableLogger: true }).pipe(
+    Server.drainFirst,
     Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
     Layer.provide([Services.layer(keys), RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])
   )

@@ -44,6 +44,7 @@ const keys = Layer.succeed(
 /** Asks for a database. The port opens when all else is there: until it has handlers, a server lets requests wait. */
 export const layer = (masterKey: Services.Options["masterKey"], port: number) =>
   HttpRouter.serve(Server.layer(), { routerConfig: Server.routerConfig, disableLogger: true }).pipe(
+    Server.drainFirst,
     Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port })),
     Layer.provide(Services.layerNoAuthentication({ masterKey })),
     Layer.provide([keys, RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])

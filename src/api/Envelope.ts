@@ -1,4 +1,4 @@
-// The shape of every answer of the relayer and notification endpoints.
+// The shape of every answer that is no failure.
 import { Schema } from "effect"
 import type { Page } from "../domain/Page.ts"
 import * as Json from "./Json.ts"

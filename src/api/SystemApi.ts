@@ -6,13 +6,27 @@ const Health = Schema.Literal("OK").pipe(HttpApiSchema.asText({ contentType: "te
 
 const Component = Schema.Struct({ status: Schema.Literals(["healthy", "unhealthy"]) })
 
+/** `off`: this process leaves the work to others (`WATCH=off`). `unhealthy`: not done for half a minute. */
+const WorkerStatus = Schema.Literals(["healthy", "unhealthy", "off"]).annotate({ identifier: "WorkerStatus" })
+export type WorkerStatus = typeof WorkerStatus.Type
+
 export const Readiness = Schema.Struct({
+  /** Whether to send requests here: also where it is degraded. */
   ready: Schema.Boolean,
-  status: Schema.Literals(["healthy", "unhealthy"]),
+  /** Degraded: it answers requests, but does not do its work in the background. */
+  status: Schema.Literals(["healthy", "degraded", "unhealthy"]),
   components: Schema.Struct({
     database: Component,
     /** Unhealthy from the moment on at which the process stops taking connections. */
-    process: Component
+    process: Component,
+    /** As well as the worst of them. */
+    workers: Schema.Struct({
+      status: WorkerStatus,
+      /** The checks of relayers on their chains. */
+      health_checks: WorkerStatus,
+      /** The sending of webhooks. */
+      deliveries: WorkerStatus
+    })
   })
 }).annotate({ identifier: "Readiness" })
 export type Readiness = typeof Readiness.Type
@@ -46,7 +60,7 @@ export class SystemApi extends HttpApiGroup.make("system")
       OpenApi.annotations({
         summary: "Readiness",
         description:
-          "200 while the database answers, its schema is current and the process is not draining; 503 otherwise."
+          "200 while the database answers, its schema is current and the process is not draining; 503 otherwise. A worker in the background that does not do its work makes the status `degraded`, and the answer stays 200: requests are answered all the same, and other instances share the work."
       })
     )
   )

@@ -71,7 +71,8 @@ const refused = ({ status, headers, json }: Answer): CommandFailed => {
   const id = headers["x-request-id"]
   return new CommandFailed({
     message: Table.printable(`${what}${why}${id === undefined ? "" : ` (x-request-id ${id})`}`),
-    exitCode: status === 401 || status === 403 ? exitCodes.unauthorized : exitCodes.refused
+    exitCode: status === 401 || status === 403 ? exitCodes.unauthorized : exitCodes.refused,
+    status
   })
 }
 

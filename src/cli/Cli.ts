@@ -4,6 +4,7 @@ import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import { AuditCommand } from "./AuditCommand.ts"
 import { exitCodes } from "./CommandFailed.ts"
 import { ConfigCommand } from "./ConfigCommand.ts"
+import { EventsCommand } from "./EventsCommand.ts"
 import { KeysCommand } from "./KeysCommand.ts"
 import { MigrateCommand } from "./MigrateCommand.ts"
 import { NetworksCommand } from "./NetworksCommand.ts"
@@ -11,6 +12,7 @@ import { NotificationsCommand } from "./NotificationsCommand.ts"
 import { OpenApiCommand } from "./OpenApiCommand.ts"
 import { RelayersCommand } from "./RelayersCommand.ts"
 import { RotateKeyCommand } from "./RotateKeyCommand.ts"
+import * as Reader from "./Reader.ts"
 import * as ServeFlags from "./ServeFlags.ts"
 import { SignersCommand } from "./SignersCommand.ts"
 import * as Usage from "./Usage.ts"
@@ -58,6 +60,7 @@ const root = (start: Start) =>
           SignersCommand,
           NotificationsCommand,
           NetworksCommand,
+          EventsCommand,
           KeysCommand,
           AuditCommand,
           RotateKeyCommand
@@ -69,6 +72,7 @@ const root = (start: Start) =>
 export const run = (args: ReadonlyArray<string>, version: string, start: Start) =>
   Command.runWith(root(start), { version })(args).pipe(
     Effect.catchTag("ShowHelp", Usage.explain),
+    Effect.raceFirst(Reader.isGone),
     Effect.provide([
       Usage.layer,
       CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })

@@ -14,7 +14,9 @@ export const exitCodes = {
 
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   message: Schema.String,
-  exitCode: Schema.Literals(Object.values(exitCodes))
+  exitCode: Schema.Literals(Object.values(exitCodes)),
+  /** Of the service's answer, where there was one. */
+  status: Schema.optionalKey(Schema.Int)
 }) {
   override readonly [Runtime.errorExitCode] = this.exitCode
 

@@ -4,6 +4,7 @@ import { Command } from "effect/cli"
 import { CreateNotification, NotificationId, UpdateNotification } from "../domain/Notification.ts"
 import type { Notification } from "../domain/Notification.ts"
 import * as Body from "./Body.ts"
+import { DeliveriesCommands } from "./DeliveriesCommands.ts"
 import * as Field from "./Field.ts"
 import * as List from "./List.ts"
 import * as Print from "./Print.ts"
@@ -13,7 +14,8 @@ const columns: List.Columns<Notification> = {
   ID: ({ id }) => id,
   TYPE: ({ type }) => type,
   URL: ({ url }) => url,
-  SIGNED: ({ has_signing_key }) => (has_signing_key ? "yes" : "no")
+  SIGNED: ({ has_signing_key }) => (has_signing_key ? "yes" : "no"),
+  STATE: ({ paused }) => (paused ? "paused" : "active")
 }
 
 const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
@@ -22,6 +24,8 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
 
 /** `--url` is that of the service. */
 const url = Field.text("webhook_url", "An https URL (http only for loopback)")
+
+const paused = Field.boolean("paused", "--paused: nothing is sent; --no-paused: it goes on")
 
 const secrets = {
   signing_key: Field.secret("signing-key-file", "Key of the HMAC-SHA256 over each body, 32 to 512 characters")
@@ -44,7 +48,7 @@ const create = Command.make(
 
 const update = Command.make(
   "update",
-  { given: Print.flags, id: Verb.id(NotificationId), body: Body.config({ url }, secrets) },
+  { given: Print.flags, id: Verb.id(NotificationId), body: Body.config({ url, paused }, secrets) },
   Effect.fnUntraced(function* ({ given, id, body }) {
     const payload = yield* Body.patch(UpdateNotification, body)
     return yield* Print.one(given, (client) =>
@@ -55,6 +59,7 @@ const update = Command.make(
   Verb.about(
     "Change a notification: what is not named stays.",
     "notifications update ops --webhook-url https://hooks.example.com/new",
+    "notifications update ops --no-paused",
     `notifications update ops --data '{"signing_key": ""}'`
   )
 )
@@ -70,6 +75,7 @@ export const NotificationsCommand = Command.make("notifications").pipe(
     update,
     Verb.onOne("delete", NotificationId, (client, id) =>
       client.notifications.delete({ params: { notification_id: id } })
-    ).pipe(Verb.about("Delete a notification that no relayer uses.", "notifications delete ops"))
+    ).pipe(Verb.about("Delete a notification that no relayer uses.", "notifications delete ops")),
+    ...DeliveriesCommands
   ])
 )

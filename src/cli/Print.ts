@@ -23,9 +23,14 @@ export interface Given extends Connection.Given {
 /** The `data` of an envelope. */
 export const dataOf = ({ json }: Call.Answer): unknown => (Predicate.hasProperty(json, "data") ? json.data : undefined)
 
+const text = (value: unknown, indentation?: number) =>
+  JSON.stringify(value, (_, child) => (typeof child === "bigint" ? rawInteger(child) : child), indentation)
+
 /** With every digit. */
-export const json = (value: unknown) =>
-  Console.log(JSON.stringify(value, (_, child) => (typeof child === "bigint" ? rawInteger(child) : child), 2))
+export const json = (value: unknown) => Console.log(text(value, 2))
+
+/** The same in a line. */
+export const jsonLine = (value: unknown): string => text(value)
 
 export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
   Console.log(Table.lines(rows).join("\n"))

@@ -6,6 +6,7 @@ import { CreateRelayer, RelayerId, UpdateRelayer } from "../domain/Relayer.ts"
 import * as Body from "./Body.ts"
 import * as Field from "./Field.ts"
 import * as Print from "./Print.ts"
+import { RelayersHealthCommands } from "./RelayersHealthCommands.ts"
 import { RelayersListCommand } from "./RelayersListCommand.ts"
 import * as Verb from "./Verb.ts"
 
@@ -99,6 +100,7 @@ export const RelayersCommand = Command.make("relayers").pipe(
     update,
     remove.pipe(Verb.about("Delete a relayer.", "relayers delete payouts")),
     pausing("pause", true).pipe(Verb.about("Pause a relayer.", "relayers pause payouts")),
-    pausing("resume", false).pipe(Verb.about("Let a paused relayer go on.", "relayers resume payouts"))
+    pausing("resume", false).pipe(Verb.about("Let a paused relayer go on.", "relayers resume payouts")),
+    ...RelayersHealthCommands
   ])
 )

@@ -18,9 +18,9 @@ export const AuditRecord = Schema.Struct({
   resource: AuditResource,
   resource_id: Schema.String,
   request_id: Schema.optionalKey(Schema.String),
-  /** As the API shows the resource. Absent where it was created. */
+  /** As the API shows the resource. Absent where it was created, or stays as it is. */
   before: Schema.optionalKey(Value),
-  /** Absent where it was deleted. */
+  /** Absent where it was deleted. Of what changes no resource, such as a retry: what was done. */
   after: Schema.optionalKey(Value),
   /** SHA-256 of this record and of the hash before. */
   hash: Hash

@@ -1,4 +1,4 @@
-// Changes of resources, as the audit log records them.
+// Changes of resources, and what else callers do with them, as the audit log records it.
 import { Schema } from "effect"
 
 /** What was done to which kind of resource. */
@@ -11,6 +11,9 @@ export const Action = Schema.Literals([
   "notification.created",
   "notification.updated",
   "notification.deleted",
+  "notification.delivery_retried",
+  "notification.deliveries_replayed",
+  "notification.tested",
   "network.created",
   "network.updated",
   "network.deleted",
@@ -31,7 +34,13 @@ export const AuditResource = Schema.Literals([
 ]).annotate({ identifier: "AuditResource" })
 export type AuditResource = typeof AuditResource.Type
 
-/** A change, with the resource as the API shows it: without secrets. */
+type ResourceOf<A extends Action> = A extends `${infer Resource}.${string}` ? Resource : never
+
+/** What was changed, as its name stands in the action's. */
+export const resourceOf = (action: Action): AuditResource =>
+  action.slice(0, action.indexOf(".")) as ResourceOf<typeof action>
+
+/** A change, with the resource as the API shows it: without secrets. Where no resource was changed, `after` is what was done. */
 export interface Change<S extends Schema.Constraint> {
   readonly action: Action
   readonly id: string

@@ -18,6 +18,7 @@ import { SignersHttp } from "./Signers/SignersHttp.ts"
 import { DebugHttp } from "./System/DebugHttp.ts"
 import { DecodeErrorsHttp } from "./System/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./System/DocsHttp.ts"
+import { Draining } from "./System/Draining.ts"
 import * as EdgeHttp from "./System/EdgeHttp.ts"
 import { MetricsHttp } from "./System/MetricsHttp.ts"
 import { SystemHttp } from "./System/SystemHttp.ts"
@@ -53,6 +54,17 @@ export const routes = Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
 
 /** The routes, and what surrounds every request of the router: ids, limits, metrics, envelopes for what fails. */
 export const layer = (options: Options = defaults) => Layer.mergeAll(routes, EdgeHttp.layer(options))
+
+/**
+ * Around what serves: when its scope closes, `Draining` begins, and only then the server waits for its requests to end.
+ * Without it, streams of events, which have no end of their own, keep the server waiting for as long as it waits at most.
+ * Workers need none: when their scope closes, they finish or give back what they are at.
+ */
+export const drainFirst = <A, E, R>(serving: Layer.Layer<A, E, R>): Layer.Layer<A, E, R | Draining> =>
+  Layer.provideMerge(
+    Layer.effectDiscard(Effect.flatMap(Draining, ({ begin }) => Effect.addFinalizer(() => begin))),
+    serving
+  )
 
 /**
  * The API under `prefix` of a host's router. It has a router to itself: on the host's, what surrounds every request here

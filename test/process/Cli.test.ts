@@ -12,39 +12,11 @@ import { Api } from "../../src/api/Api.ts"
 import { migrations } from "../../src/sql/migrations/index.ts"
 import { notification, relayers, signer } from "../support/fixtures.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
+import { ran, running } from "./Commands.ts"
 import { folder } from "./Folder.ts"
 import * as Service from "./Service.ts"
 
 const server = inject("postgres")
-
-/** What a command prints and ends with; a failure is a line, and never a stack. */
-const ran = Effect.fnUntraced(function* (options: Service.Options) {
-  const ended = yield* Service.run(options)
-  assert.notMatch(ended.stderr + ended.stdout, /^\s+at /m)
-  if (ended.code === 0) return ended
-  assert.match(ended.stderr, /^effect-relayer: /)
-  return ended
-})
-
-/** A service, and the commands that call it. */
-const running = Effect.gen(function* () {
-  const home = yield* folder
-  const env = Service.onServer(server, yield* TestDatabase.make)
-  const service = yield* Service.listen({ folder: home, flags: ["serve"], env })
-  const call = (flags: ReadonlyArray<string>, more: Record<string, string> = {}) =>
-    ran({ folder: home, flags, env: { API_KEY: Service.apiKey, RELAYER_URL: service.baseUrl, ...more } })
-  const output = (...flags: ReadonlyArray<string>) =>
-    Effect.map(call(flags), ({ code, stdout, stderr }) => {
-      assert.strictEqual(code, 0, stderr)
-      return stdout
-    })
-  const write = (name: string, text: string) =>
-    Effect.as(
-      Effect.promise(() => fs.writeFile(path.join(home, name), text)),
-      name
-    )
-  return { service, call, output, write }
-})
 
 /** Passes requests on; the answer of the first is lost on its way, when the service has done what it was asked to. */
 const losingTheFirstAnswer = Effect.fnUntraced(function* (target: string) {
@@ -77,7 +49,7 @@ const json = (text: string): unknown => JSON.parse(text)
 describe("the command line", () => {
   it.live("creates, changes and deletes, and prints the data of the answers with every digit", () =>
     Effect.gen(function* () {
-      const { service, call, output, write } = yield* running
+      const { service, call, output, write } = yield* running()
       const key = yield* write("hot.key", `${"1".repeat(64)}\n`)
       const created = yield* output(
         "signers",
@@ -121,7 +93,7 @@ describe("the command line", () => {
 
   it.live("lists a page as a table, and all pages by their cursors or numbers", () =>
     Effect.gen(function* () {
-      const { service, call, output } = yield* running
+      const { service, call, output } = yield* running()
       yield* service.call("/api/v1/notifications", { body: notification })
       for (const id of [signer.id, "signer-2", "signer-3"]) {
         yield* service.call("/api/v1/signers", { body: { ...signer, id } })
@@ -144,7 +116,7 @@ describe("the command line", () => {
 
   it.live("makes keys that are good for what they were made for, and tells by exit codes what went wrong", () =>
     Effect.gen(function* () {
-      const { service, call, output, write } = yield* running
+      const { service, call, output, write } = yield* running()
       const arguments_ = ["keys", "create", "--name", "ci", "--scope", "signers:read", "--expires-in", "1h", "--quiet"]
       const key = (yield* output(...arguments_)).trimEnd()
       assert.strictEqual((yield* service.call("/api/v1/signers", { key })).status, 200)
@@ -183,7 +155,7 @@ describe("the command line", () => {
 
   it.live("sends a create that went unanswered once more, and it takes effect once", () =>
     Effect.gen(function* () {
-      const { service, call, output } = yield* running
+      const { service, call, output } = yield* running()
       const proxy = yield* losingTheFirstAnswer(service.baseUrl)
       const made = yield* call(["signers", "create", "--type", "plain", "-o", "json"], { RELAYER_URL: proxy.url })
       assert.strictEqual(made.code, 0, made.stderr)
@@ -196,7 +168,7 @@ describe("the command line", () => {
 
   it.live("verifies the audit log against a head that was kept", () =>
     Effect.gen(function* () {
-      const { service, call, output } = yield* running
+      const { service, call, output } = yield* running()
       yield* service.call("/api/v1/signers", { body: signer })
       const head = /^head +(1:[0-9a-f]{64})$/m.exec(yield* output("audit", "verify"))?.[1] ?? assert.fail("no head")
       yield* output("audit", "verify", "--head", head)

@@ -83,7 +83,8 @@ describe("two services that watch", () => {
 
         yield* until(
           "three checks of every relayer",
-          Effect.sync(() => (seenTimes(3) === count ? true : undefined))
+          Effect.sync(() => (seenTimes(3) === count ? true : undefined)),
+          "80 seconds"
         )
         for (const [address, at] of looks()) {
           const gaps = at.slice(1).map((moment, index) => moment - (at[index] ?? 0))
@@ -131,7 +132,8 @@ describe("two services that watch", () => {
           "two more checks of every relayer that the dead one was not at",
           Effect.map(Effect.orDie(leased), ([row]) =>
             seenTimes(2, killedAt) + Number(row?.n) >= count ? true : undefined
-          )
+          ),
+          "60 seconds"
         )
         assert.isAtLeast(seenTimes(2, killedAt), count * 0.8)
         assert.deepStrictEqual(yield* Service.stop(two), { code: 0, signal: null })

@@ -5,10 +5,12 @@ import { SqlClient } from "effect/sql"
 import { Hex } from "effect/encoding"
 import * as Caller from "../../domain/Caller.ts"
 import type { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../../domain/Audit.ts"
+import { resourceOf } from "../../domain/Change.ts"
 import type { Change } from "../../domain/Change.ts"
 import { maxPerPage } from "../../domain/Page.ts"
 import type { Items } from "../../domain/Page.ts"
 import { BadRequest } from "../../domain/Request.ts"
+import { jsonText } from "../../sql/Row.ts"
 import { Cursors } from "../Cursors/Cursors.ts"
 import { CurrentRequestId } from "../System/RequestId.ts"
 import { AuditRepo } from "./AuditRepo.ts"
@@ -25,8 +27,6 @@ const gather = "200 millis"
 const leftBehind = "30 seconds"
 
 const decodePosition = Schema.decodeUnknownEffect(Schema.Int)
-
-const jsonText = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value))
 
 export class Audit extends Context.Service<
   Audit,
@@ -72,7 +72,7 @@ export class Audit extends Context.Service<
         yield* repo.append({
           key_id: (yield* Caller.current).id,
           action,
-          resource: action.slice(0, action.indexOf(".")),
+          resource: resourceOf(action),
           resource_id: id,
           request_id: (yield* CurrentRequestId) ?? null,
           before: jsonText(encode(before)),

@@ -8,6 +8,9 @@ import { Audit } from "../Audit/Audit.ts"
 import { Events } from "../Events/Events.ts"
 import { Outbox } from "../Webhooks/Outbox.ts"
 
+/** Not all that is on record is told. */
+type EventfulChange<S extends Schema.Constraint> = Change<S> & { readonly action: EventType }
+
 export interface RelayerChange {
   readonly action: "relayer.created" | "relayer.updated" | "relayer.deleted"
   readonly before?: Relayer
@@ -18,7 +21,7 @@ export class Changes extends Context.Service<
   Changes,
   {
     /** What a caller has changed: a record of the audit log, and an event of the same name. */
-    record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
+    record<S extends Schema.ConstraintEncoder<unknown>>(change: EventfulChange<S>): Effect.Effect<void>
     /** The same of a relayer, whose notification is told as well; also that it was paused or resumed. */
     recordRelayer(change: RelayerChange): Effect.Effect<void>
     /** What has happened to a relayer by itself: an event, and a delivery to its notification. */
@@ -38,7 +41,7 @@ export class Changes extends Context.Service<
       })
 
       const record = Effect.fn("Changes.record")(function* <S extends Schema.ConstraintEncoder<unknown>>(
-        change: Change<S>
+        change: EventfulChange<S>
       ) {
         yield* audit.record(change)
         const { action, id, schema, before, after } = change

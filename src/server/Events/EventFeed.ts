@@ -1,6 +1,6 @@
 // Reading events: page by page, or along with what happens. An order that all readers share, and from which nothing is
 // missing: after an event, the next ones are the same whenever somebody asks.
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option, Stream } from "effect"
 import type { Scope } from "effect"
 import * as Caller from "../../domain/Caller.ts"
 import { defaultEvents, maxEvents, maxWait } from "../../domain/Event.ts"
@@ -27,6 +27,8 @@ export class EventFeed extends Context.Service<
     list(query: EventQuery): Effect.Effect<Items<Event>, BadRequest>
     /** What the caller may see of what the query selects, without an end. */
     follow(query: EventQuery): Effect.Effect<Effect.Effect<Reader.Reader, never, Scope.Scope>, BadRequest>
+    /** The same for a program: what has been, and what happens. Who goes on later does so after the last event's `id`. */
+    stream(query: EventQuery): Stream.Stream<Event, BadRequest>
   }
 >()("effect-relayer/server/Events/EventFeed") {
   static readonly layerNoDeps = Layer.effect(
@@ -70,7 +72,17 @@ export class EventFeed extends Context.Service<
           open(filterOf(query, caller), from, defaultEvents)
         )
 
-      return EventFeed.of({ list, follow })
+      const stream = (query: EventQuery) =>
+        Effect.flatten(follow(query)).pipe(
+          Effect.map((reader) =>
+            Stream.fromEffectRepeat(Effect.tap(reader.next, (batch) => Effect.sync(() => reader.taken(batch))))
+          ),
+          Stream.unwrap,
+          Stream.flatMap(({ events }) => Stream.fromIterable(events)),
+          Stream.map(({ event }) => event)
+        )
+
+      return EventFeed.of({ list, follow, stream })
     })
   )
 

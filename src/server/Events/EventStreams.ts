@@ -62,11 +62,11 @@ export class EventStreams extends Context.Service<
       ) {
         yield* Effect.acquireRelease(counted(1), () => counted(-1))
         const events = yield* reader
-        let asked = yield* Clock.currentTimeMillis
+        let asked = yield* Clock.monotonicTimeNanos
 
         const step = Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          if (now - asked >= Duration.toMillis(heartbeat)) {
+          const now = yield* Clock.monotonicTimeNanos
+          if (now - asked >= Duration.toNanosUnsafe(heartbeat)) {
             asked = now
             if (!(yield* isAllowed)) return yield* Cause.done()
           }

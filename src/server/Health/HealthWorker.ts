@@ -2,6 +2,7 @@
 import { Duration, Effect, FiberSet, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { Draining } from "../System/Draining.ts"
+import { Workers } from "../System/Workers.ts"
 import { DueChecks } from "./DueChecks.ts"
 import { HealthChecks } from "./HealthChecks.ts"
 import type { Options } from "./HealthChecks.ts"
@@ -16,9 +17,6 @@ const lease = 60_000
 /** Until checks that another instance has scheduled, or time itself, are noticed. */
 const poll = "1 second"
 
-/** After the database did not answer. */
-const pause = "5 seconds"
-
 /** Claims stop when the process drains; what is still running when the scope closes is given back. */
 export const layerNoDeps = ({ interval }: Options) =>
   Layer.effectDiscard(
@@ -27,6 +25,7 @@ export const layerNoDeps = ({ interval }: Options) =>
       const checks = yield* HealthChecks
       const { latch } = yield* DueChecks
       const draining = yield* Draining
+      const workers = yield* Workers
       const running = yield* FiberSet.make<void>()
       const horizon = 2 * Math.max(Duration.toMillis(interval), lease)
 
@@ -43,16 +42,10 @@ export const layerNoDeps = ({ interval }: Options) =>
         for (const claim of claims) yield* FiberSet.run(running, Effect.ensuring(checks.run(claim), ended))
       }).pipe(Effect.uninterruptible)
 
-      const away = Effect.andThen(Effect.sleep(pause), latch.open)
-
-      yield* Effect.timeoutOption(latch.await, poll).pipe(
-        Effect.andThen(latch.close),
-        Effect.andThen(turn),
-        Effect.catchCause((cause) => Effect.andThen(Effect.logWarning("checks cannot be claimed", cause), away)),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      const round = Effect.timeoutOption(latch.await, poll).pipe(Effect.andThen(latch.close), Effect.andThen(turn))
+      yield* workers.run("health_checks", round)
     })
   )
 
-export const layer = (options: Options) => Layer.provide(layerNoDeps(options), [HealthRepo.layer, DueChecks.layer])
+export const layer = (options: Options) =>
+  Layer.provide(layerNoDeps(options), [HealthRepo.layer, DueChecks.layer, Workers.layer])

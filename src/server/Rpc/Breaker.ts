@@ -45,16 +45,18 @@ export const make = Effect.fnUntraced(function* (
     tripPolicy: CircuitBreaker.consecutive(failures),
     openDuration: Schedule.upTo(Schedule.exponential(openMs), { duration: longestOpenMs })
   }).pipe(Effect.provide(Layer.fresh(CircuitBreaker.layerStoreMemory())))
-  let limitedUntil = 0
+  /** By a clock that nobody sets: one that is set back would leave the provider alone for as long. */
+  let limitedUntil = 0n
 
-  const isLimited = Effect.map(Clock.currentTimeMillis, (now) => now < limitedUntil)
+  const isLimited = Effect.map(Clock.monotonicTimeNanos, (now) => now < limitedUntil)
   const ofCircuit = circuit.state("").pipe(Effect.map(stateOf), Effect.orDie)
   const state = Effect.flatMap(isLimited, (limited) => (limited ? Effect.succeed("open" as const) : ofCircuit))
 
   const limit = ({ retryAfter }: RpcFailure) =>
-    Effect.map(Clock.currentTimeMillis, (now) => {
+    Effect.map(Clock.monotonicTimeNanos, (now) => {
       if (retryAfter === undefined) return
-      limitedUntil = Math.max(limitedUntil, now + Math.min(Duration.toMillis(retryAfter), longestOpenMs))
+      const until = now + Duration.toNanosUnsafe(Duration.min(retryAfter, Duration.millis(longestOpenMs)))
+      if (until > limitedUntil) limitedUntil = until
     })
 
   const tell = (failure?: RpcFailure) => Effect.flatMap(state, (now) => onState(now, failure))

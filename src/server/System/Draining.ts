@@ -7,7 +7,7 @@ export class Draining extends Context.Service<
     readonly isDraining: () => boolean
     /** Waits for it: what has no end of its own ends then. */
     readonly begun: Effect.Effect<void>
-    /** Cannot be undone. */
+    /** Cannot be undone. `Server.drainFirst` does it before a server closes. */
     readonly begin: Effect.Effect<void>
   }
 >()("effect-relayer/server/System/Draining") {

@@ -5,6 +5,7 @@ import { NetworkType } from "../../domain/Network.ts"
 import * as Health from "../../sql/Health.ts"
 import { Relayers } from "../Relayers/Relayers.ts"
 import * as Metrics from "./Metrics.ts"
+import { Workers } from "./Workers.ts"
 
 /** Sets the gauges that only the process around us can read: memory, CPU, event loop. */
 export const ProcessGauges = Context.Reference<Effect.Effect<void>>(
@@ -34,6 +35,7 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
       const sql = yield* SqlClient.SqlClient
       const relayers = yield* Relayers
       const process = yield* ProcessGauges
+      const { statuses } = yield* Workers
 
       const database = Effect.gen(function* () {
         const connections = new Map((yield* Health.connections).map(({ state, count }) => [state, Number(count)]))
@@ -55,8 +57,15 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
         Effect.catchCause((cause) => Effect.logDebug("database gauges are not refreshed", cause))
       )
 
+      const workers = Effect.gen(function* () {
+        for (const [worker, status] of Object.entries(yield* statuses)) {
+          if (status === "off") continue
+          yield* Metric.update(Metric.withAttributes(Metrics.workerHealthy, { worker }), status === "healthy" ? 1 : 0)
+        }
+      })
+
       const cached = yield* Effect.cachedWithTTL(database, freshFor)
-      return Gauges.of({ refresh: Effect.andThen(process, cached) })
+      return Gauges.of({ refresh: Effect.all([process, workers, cached], { discard: true }) })
     })
-  )
+  ).pipe(Layer.provide(Workers.layer))
 }

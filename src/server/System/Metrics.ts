@@ -36,6 +36,10 @@ export const databaseConnections = Metric.gauge("database_connections", {
 
 export const relayers = Metric.gauge("relayers", { description: "Relayers, by network type and state." })
 
+export const workerHealthy = Metric.gauge("worker_healthy", {
+  description: "1 while a worker of this process does its work, 0 while it does not, by worker."
+})
+
 export const webhookDeliveriesTotal = Metric.counter("webhook_deliveries_total", {
   description: "Attempts to deliver a webhook, by outcome.",
   incremental: true
@@ -114,6 +118,7 @@ const all = [
   webhookDeliveriesTotal,
   webhookDeliverySeconds,
   webhookDeliveriesPending,
+  workerHealthy,
   eventStreams,
   residentMemoryBytes,
   cpuSecondsTotal,

@@ -2,14 +2,18 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotReady } from "../../api/SystemApi.ts"
-import type { Readiness as Report } from "../../api/SystemApi.ts"
+import type { Readiness as Report, WorkerStatus } from "../../api/SystemApi.ts"
 import * as Health from "../../sql/Health.ts"
 import { Draining } from "./Draining.ts"
+import { Workers } from "./Workers.ts"
 
 /** A probe is worth no more than this. */
 const timeout = "2 seconds"
 
 const status = (healthy: boolean) => ({ status: healthy ? ("healthy" as const) : ("unhealthy" as const) })
+
+const worst = (statuses: ReadonlyArray<WorkerStatus>): WorkerStatus =>
+  (["unhealthy", "healthy"] as const).find((status) => statuses.includes(status)) ?? "off"
 
 export class Readiness extends Context.Service<Readiness, { readonly check: Effect.Effect<Report, NotReady> }>()(
   "effect-relayer/server/System/Readiness"
@@ -19,6 +23,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
     Effect.gen(function* () {
       const draining = yield* Draining
       const sql = yield* SqlClient.SqlClient
+      const { statuses } = yield* Workers
 
       const check = Effect.gen(function* () {
         const database = yield* Health.isCurrent.pipe(
@@ -27,15 +32,20 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
           Effect.provideService(SqlClient.SqlClient, sql)
         )
         const accepting = !draining.isDraining()
+        const ready = database && accepting
+        const each = yield* statuses
+        const workers = { status: worst(Object.values(each)), ...each }
+        // A balancer that took this instance out would help no webhook, and where all are alike, end the API.
+        const degraded = workers.status === "unhealthy" ? { status: "degraded" as const } : status(true)
         const readiness: Report = {
-          ready: database && accepting,
-          ...status(database && accepting),
-          components: { database: status(database), process: status(accepting) }
+          ready,
+          ...(ready ? degraded : status(false)),
+          components: { database: status(database), process: status(accepting), workers }
         }
-        return readiness.ready ? readiness : yield* new NotReady({ readiness })
+        return ready ? readiness : yield* new NotReady({ readiness })
       }).pipe(Effect.withSpan("Readiness.check"))
 
       return Readiness.of({ check })
     })
-  )
+  ).pipe(Layer.provide(Workers.layer))
 }

@@ -2,20 +2,22 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/Caller.ts"
-import { DeliveryId, DeliveryNotFound, maxReplayed } from "../../domain/Delivery.ts"
-import type {
-  Delivery,
-  DeliveryQuery,
+import {
+  DeliveryId,
+  DeliveryNotFound,
+  DeliveryOutcome,
   ReplayDeliveries,
   ReplayedDeliveries,
-  TestDelivery
+  maxReplayed
 } from "../../domain/Delivery.ts"
+import type { Delivery, DeliveryQuery, TestDelivery } from "../../domain/Delivery.ts"
 import { NotificationNotFound } from "../../domain/Notification.ts"
 import type { NotificationId } from "../../domain/Notification.ts"
 import type { Items } from "../../domain/Page.ts"
 import { BadRequest } from "../../domain/Request.ts"
 import * as Webhook from "../../domain/Webhook.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { Audit } from "../Audit/Audit.ts"
 import { Cursors } from "../Cursors/Cursors.ts"
 import { Notifications } from "../Notifications/Notifications.ts"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
@@ -26,6 +28,11 @@ import { WakeUp } from "./WakeUp.ts"
 const decodePlace = Schema.decodeUnknownEffect(Schema.Int)
 
 const maxPerPage = 100
+
+/** What the audit log says was done: nothing that a receiver has answered. */
+const Tested = Schema.Struct({ delivery_id: DeliveryId, outcome: DeliveryOutcome })
+const Retried = Schema.Struct({ delivery_id: DeliveryId })
+const Replayed = Schema.Struct({ ...ReplayDeliveries.fields, ...ReplayedDeliveries.fields })
 
 export class Deliveries extends Context.Service<
   Deliveries,
@@ -57,6 +64,7 @@ export class Deliveries extends Context.Service<
       const sender = yield* Sender
       const notifications = yield* Notifications
       const cursors = yield* Cursors
+      const audit = yield* Audit
       const wakeUp = yield* WakeUp
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
@@ -87,6 +95,12 @@ export class Deliveries extends Context.Service<
       const retry = Effect.fn("Deliveries.retry")(function* (notification: NotificationId, id: DeliveryId) {
         const delivery = yield* repo.retry(yield* of(notification), id)
         if (Option.isNone(delivery)) return yield* new DeliveryNotFound({})
+        yield* audit.record({
+          action: "notification.delivery_retried",
+          id: notification,
+          schema: Retried,
+          after: { delivery_id: id }
+        })
         yield* wakeUp.afterCommit
         yield* Effect.logInfo("delivery retried", { notification_id: notification, delivery_id: id })
         return delivery.value
@@ -98,6 +112,8 @@ export class Deliveries extends Context.Service<
           const message = `there are more than ${maxReplayed} deliveries: choose a shorter time`
           return yield* BadRequest.of([{ field: "until", message }])
         }
+        const after = { ...range, replayed }
+        yield* audit.record({ action: "notification.deliveries_replayed", id: notification, schema: Replayed, after })
         yield* wakeUp.afterCommit
         yield* Effect.logInfo("deliveries replayed", { notification_id: notification, replayed })
         return { replayed }
@@ -111,7 +127,13 @@ export class Deliveries extends Context.Service<
         const body = Webhook.testBody({ id, at, notificationId })
         const { retryAfter: _, ...attempt } = yield* sender.send({ id, event: "test", body }, receiver)
         const sent: TestDelivery = { id, at, ...attempt }
-        yield* repo.insertTest(notificationId, body, sent)
+        const after = { delivery_id: id, outcome: sent.outcome }
+        yield* transaction(
+          Effect.andThen(
+            repo.insertTest(notificationId, body, sent),
+            audit.record({ action: "notification.tested", id: notificationId, schema: Tested, after })
+          )
+        )
         return sent
       })
 

@@ -68,6 +68,23 @@ layer(TestApi.layer())("in the course of time", (it) => {
     })
   )
 
+  it.effect("a stream ends when its key is taken away, also where the clock is set back", () =>
+    Effect.gen(function* () {
+      const made = yield* call("/api/v1/api-keys", { body: { name: "x", scopes: ["events:read"] } })
+      const { id, key } = made.json.data as { readonly id: string; readonly key: string }
+      yield* TestClock.adjust("1 hour")
+      const reader = yield* open({ key })
+      yield* reader.until((frames) => frames.length > 0)
+      yield* TestClock.setTime(0)
+      yield* call(`/api/v1/api-keys/${id}`, { method: "DELETE" })
+      let isOver = false
+      yield* Effect.forkChild(Effect.map(reader.ended, () => (isOver = true)))
+      let seconds = 0
+      yield* passUntil(() => isOver || ++seconds > 60)
+      assert.isTrue(isOver)
+    })
+  )
+
   it.effect("a reader that takes nothing for 30 seconds is cut off, and goes on where it was", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -34,6 +34,8 @@ const relayerAt = Effect.fnUntraced(function* (urls: ReadonlyArray<string>, poli
   }
 })
 
+type Rpc = Effect.Success<ReturnType<typeof EvmRpc.make>>
+
 const masked = (url: string) => `${new URL(url).origin}/***`
 
 const live = Layer.provideMerge(TestApi.layer(), Logger.layer([]))
@@ -160,6 +162,33 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
         details: "the RPC URL serves another chain than the relayer's network"
       })
       assert.strictEqual((yield* relayer.get("balance")).status, 503)
+    })
+  )
+
+  const answers: ReadonlyArray<readonly [string, (rpc: Rpc) => void, type: string]> = [
+    ["HTML", (rpc) => rpc.fail("html"), "RpcValidationFailed"],
+    ["a body without an end", (rpc) => rpc.fail("huge"), "RpcValidationFailed"],
+    ["a balance of 2^200", (rpc) => (rpc.account.balance = 2n ** 200n), "BalanceCheckFailed"],
+    ["a nonce of 2^200", (rpc) => (rpc.account.nonce = 2n ** 200n), "NonceSyncFailed"]
+  ]
+  it.effect.each(answers)("of a chain that answers with %s is a state with a reason, and over when that is", (given) =>
+    Effect.gen(function* () {
+      const [, misbehave, type] = given
+      const rpc = yield* EvmRpc.make()
+      const relayer = yield* relayerAt([rpc.url])
+      const other = yield* relayerAt([(yield* EvmRpc.make()).url])
+      const { balance, nonce } = rpc.account
+      misbehave(rpc)
+      yield* relayer.check()
+      const disabled = (yield* relayer.check()).json.data as Record<string, unknown>
+      assert.deepInclude(disabled, { health: "disabled", system_disabled: true })
+      assert.deepInclude(disabled.disabled_reason as object, { type })
+      const explained = (yield* relayer.get("explain")).json.data as Record<string, unknown>
+      assert.deepInclude(explained, { state: "disabled", code: type })
+      assert.deepInclude((yield* other.check()).json.data as object, { health: "healthy" })
+      rpc.recover()
+      Object.assign(rpc.account, { balance, nonce })
+      assert.deepInclude((yield* relayer.check()).json.data as object, { health: "healthy" })
     })
   )
 

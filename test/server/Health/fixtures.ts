@@ -12,6 +12,7 @@ import { HealthRepo } from "../../../src/server/Health/HealthRepo.ts"
 import * as HealthWorker from "../../../src/server/Health/HealthWorker.ts"
 import { Chains } from "../../../src/server/Rpc/Chains.ts"
 import * as Services from "../../../src/server/Services.ts"
+import { Workers } from "../../../src/server/System/Workers.ts"
 import { clientConfig } from "../../support/Postgres.ts"
 import { masterKey } from "../../support/TestApi.ts"
 
@@ -69,7 +70,7 @@ export const instance = (database: string, chain: Chain, interval: Duration.Inpu
   Layer.build(
     Layer.fresh(
       HealthWorker.layerNoDeps({ interval }).pipe(
-        Layer.provideMerge(DueChecks.layer),
+        Layer.provideMerge(Layer.merge(DueChecks.layer, Workers.layer)),
         Layer.provideMerge(checks(chain, interval)),
         Layer.provideMerge(PgClient.layer(clientConfig(inject("postgres"), database)))
       )

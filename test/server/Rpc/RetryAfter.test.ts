@@ -64,4 +64,18 @@ describe("a provider with too many calls", () => {
       assert.strictEqual(yield* pool.call(chainId), answer)
     })
   )
+
+  it.effect("is not left alone for longer where the clock is set back", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_800_000_000_000)
+      const server = yield* EvmRpc.make()
+      server.fail({ status: 429, headers: { "retry-after": "60" } }, { times: 1 })
+      const { pools } = yield* make()
+      const pool = pools.of("evm", urls(server.url))
+      yield* Effect.flip(pool.call(chainId))
+      yield* TestClock.setTime(1_800_000_000_000 - 3_600_000)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual(yield* pool.call(chainId), answer)
+    })
+  )
 })

@@ -99,7 +99,11 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       assert.deepStrictEqual(ready.json, {
         ready: true,
         status: "healthy",
-        components: { database: healthy, process: healthy }
+        components: {
+          database: healthy,
+          process: healthy,
+          workers: { status: "off", health_checks: "off", deliveries: "off" }
+        }
       } as object)
       yield* sql`UPDATE effect_relayer_migrations SET migration_id = migration_id - 100`
       const behind = yield* api.call("/api/v1/ready", { key: null })

@@ -6,56 +6,10 @@ import * as DeliveryWorker from "../../../src/server/Webhooks/DeliveryWorker.ts"
 import { verifyWebhook } from "../../../src/client/Webhook.ts"
 import { WakeUp } from "../../../src/server/Webhooks/WakeUp.ts"
 import { evmRelayer, signer } from "../../support/fixtures.ts"
-import * as Receiver from "../../support/Receiver.ts"
 import * as TestApi from "../../support/TestApi.ts"
+import { allDone, call, key, log, post, setUp, until } from "./Notified.ts"
+import type { Shown } from "./Notified.ts"
 import { signingKey } from "./World.ts"
-
-const call = (at: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1${at}`, options))
-
-interface Shown {
-  readonly id: string
-  readonly type: string
-  readonly state: string
-  readonly relayer_id?: string
-  readonly body: string
-  readonly attempts: ReadonlyArray<{ readonly outcome: string; readonly status?: number }>
-}
-
-const post = (at: string, body: unknown = undefined, key?: string) =>
-  call(at, { method: "POST", ...(body === undefined ? {} : { body }), ...(key === undefined ? {} : { key }) })
-
-const log = Effect.fnUntraced(function* (id: string, query = "", key?: string) {
-  const answer = yield* call(`/notifications/${id}/deliveries${query}`, key === undefined ? {} : { key })
-  assert.strictEqual(answer.status, 200, answer.text)
-  return answer.json.data as ReadonlyArray<Shown>
-})
-
-const until = (id: string, isSo: (shown: ReadonlyArray<Shown>) => boolean) => Effect.repeat(log(id), { until: isSo })
-
-let count = 0
-
-/** A receiver, a notification that leads there, and relayers that use it. */
-const setUp = Effect.fnUntraced(function* (...relayers: ReadonlyArray<string>) {
-  const receiver = yield* Receiver.make
-  const id = `hook-${++count}`
-  const made = yield* post("/notifications", { id, url: receiver.url, signing_key: signingKey })
-  assert.strictEqual(made.status, 201, made.text)
-  for (const name of relayers) {
-    yield* post("/signers", { ...signer, id: `${id}-${name}` })
-    const body = { ...evmRelayer, id: name, signer_id: `${id}-${name}`, notification_id: id }
-    assert.strictEqual((yield* post("/relayers", body)).status, 201)
-  }
-  return { receiver, id }
-})
-
-const allDone = (shown: ReadonlyArray<Shown>) => shown.every(({ state }) => state !== "pending")
-
-const key = Effect.fnUntraced(function* (body: object) {
-  const made = yield* post("/api-keys", { name: "test", ...body })
-  assert.strictEqual(made.status, 201, made.text)
-  return String((made.json.data as { key?: unknown }).key)
-})
 
 layer(Layer.provideMerge(Layer.merge(DeliveryWorker.layer, WakeUp.layer), TestApi.layer()))("deliveries", (it) => {
   it.effect("a relayer's changes arrive, and are listed with request and answer, in pages", () =>
@@ -109,6 +63,7 @@ layer(Layer.provideMerge(Layer.merge(DeliveryWorker.layer, WakeUp.layer), TestAp
       const range = { since: "2026-01-01T00:00:00Z", until: "2027-01-01T00:00:00Z" }
       const refused: ReadonlyArray<readonly [string, TestApi.Call, number, string]> = [
         [`/notifications/${id}/deliveries?cursor=${cursor}`, {}, 400, "Bad Request"],
+        [`/notifications/${id}/deliveries?cursor=${"A".repeat(80)}`, {}, 400, "Bad Request"],
         [`/notifications/${id}/deliveries?state=lost`, {}, 400, "Bad Request"],
         [`/notifications/${id}/deliveries?limit=x`, {}, 400, "Bad Request"],
         ["/notifications/none/deliveries", {}, 404, "Notification not found"],
@@ -119,6 +74,7 @@ layer(Layer.provideMerge(Layer.merge(DeliveryWorker.layer, WakeUp.layer), TestAp
         [`/notifications/${id}/replay`, { body: { since: range.since } }, 400, "Bad Request"],
         [`/notifications/${id}/replay`, { body: { since: range.until, until: range.since } }, 400, "Bad Request"],
         [`/notifications/${id}/replay`, { body: { ...range, state: "pending" } }, 400, "Bad Request"],
+        [`/notifications/${id}/replay`, { body: "x".repeat(2_000_000) }, 413, "Payload Too Large"],
         [`/notifications/${id}/replay`, { body: { since: "yesterday", until: "now" } }, 400, "Bad Request"]
       ]
       for (const [path, options, status, message] of refused) {

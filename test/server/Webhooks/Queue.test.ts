@@ -1,6 +1,6 @@
 // The queue of deliveries: several instances share it, one that dies loses nothing, and what is paused waits.
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Redacted, Scope } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { EventType } from "../../../src/domain/Event.ts"
@@ -120,49 +120,6 @@ describe("two instances", () => {
       assert.deepStrictEqual(counts, [0, 2, 4])
       assert.strictEqual((yield* repo.claim({ free: 3, perReceiver: 4, busy: new Map() })).length, 3)
     }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ worker: false }))))
-  )
-})
-
-describe("an instance that stops", () => {
-  const stopped = Effect.fnUntraced(function* (during: (receiver: Receiver.Receiver) => Effect.Effect<void>) {
-    const receiver = yield* Receiver.make
-    receiver.answer = () => "hang"
-    const scope = yield* Scope.make()
-    const database = yield* Effect.service(SqlClient.SqlClient)
-    const connected = Layer.succeed(SqlClient.SqlClient, database)
-    const services = yield* Layer.build(Layer.fresh(Layer.provideMerge(World.instance({ worker: false }), connected)))
-    return yield* Effect.gen(function* () {
-      const worker = yield* Layer.buildWithScope(Layer.fresh(Layer.provide(World.instance(), connected)), scope)
-      const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
-      yield* Context.get(worker, WakeUp).latch.open
-      yield* receiver.arrived(1)
-      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
-      yield* during(receiver)
-      yield* Effect.forkChild(Effect.forever(Effect.andThen(Effect.yieldNow, TestClock.adjust("10 millis"))))
-      yield* Fiber.join(closing)
-      const repo = Context.get(yield* Layer.build(QueueRepo.layer), QueueRepo)
-      return { log: yield* World.log(id), claimable: yield* repo.claim(all) }
-    }).pipe(Effect.provideContext(services), Effect.provideService(SqlClient.SqlClient, database))
-  })
-
-  it.effect("waits for an answer that comes soon", () =>
-    Effect.gen(function* () {
-      const { log, claimable } = yield* stopped((receiver) => Effect.sync(() => receiver.letGo()))
-      assert.deepStrictEqual(World.outcomes(log), [["delivered", "delivered"]])
-      assert.isEmpty(claimable)
-    }).pipe(Effect.provide(TestDatabase.layer), Effect.scoped)
-  )
-
-  it.effect("leaves the others what is not answered, at once", () =>
-    Effect.gen(function* () {
-      const { log, claimable } = yield* stopped(() => Effect.void)
-      assert.deepStrictEqual(World.outcomes(log), [["pending"]])
-      assert.deepStrictEqual(
-        claimable.map(({ id }) => id),
-        log.map(({ id }) => id)
-      )
-    }).pipe(Effect.provide(TestDatabase.layer), Effect.scoped)
   )
 })
 

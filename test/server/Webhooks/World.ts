@@ -16,6 +16,7 @@ import { Changes } from "../../../src/server/Changes/Changes.ts"
 import { Notifications } from "../../../src/server/Notifications/Notifications.ts"
 import * as MasterKey from "../../../src/server/Secrets/MasterKey.ts"
 import { Secrets } from "../../../src/server/Secrets/Secrets.ts"
+import { Draining } from "../../../src/server/System/Draining.ts"
 import { Deliveries } from "../../../src/server/Webhooks/Deliveries.ts"
 import * as DeliveryWorker from "../../../src/server/Webhooks/DeliveryWorker.ts"
 import { WakeUp } from "../../../src/server/Webhooks/WakeUp.ts"
@@ -35,7 +36,7 @@ export const instance = ({
     Layer.provideMerge(Deliveries.layer),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(Changes.layer),
-    Layer.provideMerge(Layer.merge(Audit.layer, WakeUp.layer)),
+    Layer.provideMerge(Layer.mergeAll(Audit.layer, WakeUp.layer, Draining.layer)),
     Layer.provideMerge(MasterKey.layerCheck),
     Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey), others: [] })),
     Layer.provideMerge(

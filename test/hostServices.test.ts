@@ -1,0 +1,109 @@
+// Our exports inside another program: what it serves ends well, and what it watches is there without HTTP.
+import { NodeHttpServer } from "@effect/platform-node"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope, Stream } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer } from "effect/http"
+import { createServer } from "node:http"
+import { NetworkName } from "../src/domain/Network.ts"
+import { RelayerId } from "../src/domain/Relayer.ts"
+import {
+  Deliveries,
+  EventFeed,
+  Notifications,
+  RateLimits,
+  Readiness,
+  RelayerHealth,
+  Relayers,
+  Server,
+  Services,
+  Signers
+} from "../src/index.ts"
+import { apiKey, masterKey } from "./support/TestApi.ts"
+import * as TestDatabase from "./support/TestDatabase.ts"
+
+const keys = { administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey) }
+
+const serving = Layer.provideMerge(
+  HttpRouter.serve(Server.layer(), {
+    routerConfig: Server.routerConfig,
+    disableLogger: true,
+    disableListenLog: true
+  }).pipe(
+    Server.drainFirst,
+    Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
+    Layer.provide(RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })),
+    Layer.provideMerge(Services.layer(keys))
+  ),
+  TestDatabase.layer
+)
+
+describe("a host that closes what serves", () => {
+  it.live("ends streams of events first, and so does not wait for them", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(serving, scope)
+      const { address } = Context.get(context, HttpServer.HttpServer)
+      const request = HttpClientRequest.get(`${HttpServer.formatAddress(address)}/api/v1/events`).pipe(
+        HttpClientRequest.bearerToken(apiKey),
+        HttpClientRequest.accept("text/event-stream")
+      )
+      const opened = yield* Deferred.make<void>()
+      const reading = yield* HttpClient.execute(request).pipe(
+        Effect.flatMap(({ stream }) => Stream.runForEach(stream, () => Deferred.succeed(opened, undefined))),
+        Effect.provide(FetchHttpClient.layer),
+        Effect.forkChild
+      )
+      yield* Deferred.await(opened)
+      // Without it, the server waits for 20 seconds.
+      yield* Effect.timeout(Scope.close(scope, Exit.void), "5 seconds")
+      yield* Fiber.join(reading)
+    })
+  )
+})
+
+const services = Layer.provideMerge(Services.layer({ ...keys, workers: false }), TestDatabase.layer).pipe(
+  Layer.provideMerge(Logger.layer([]))
+)
+
+layer(services, { excludeTestServices: true })("a host that takes the services alone", (it) => {
+  it.effect("reads health, deliveries and events, and follows along", () =>
+    Effect.gen(function* () {
+      const feed = yield* EventFeed
+      const [notifications, relayers, signers] = [yield* Notifications, yield* Relayers, yield* Signers]
+      const notification = yield* notifications.create({ type: "webhook", url: "https://hooks.example.com/relayer" })
+      const following = yield* feed
+        .stream({ type: "relayer.created" })
+        .pipe(Stream.take(2), Stream.runCollect, Effect.forkChild)
+      const create = Effect.fnUntraced(function* (id: string) {
+        const signer = yield* signers.create({ type: "plain" })
+        const network = NetworkName.make("sepolia")
+        const rest = {
+          name: id,
+          network,
+          network_type: "evm",
+          paused: false,
+          notification_id: notification.id
+        } as const
+        yield* relayers.create({ id: RelayerId.make(id), signer_id: signer.id, ...rest })
+      })
+      yield* create("first")
+      yield* create("second")
+      const followed = yield* Fiber.join(following)
+      assert.deepStrictEqual(
+        followed.map(({ resource_id }) => resource_id),
+        ["first", "second"]
+      )
+      const { items: after } = yield* feed.list({ after: followed[0]?.id ?? 0, type: "relayer.created" })
+      assert.deepStrictEqual(after, followed.slice(1))
+      const { items } = yield* (yield* Deliveries).list(notification.id, { state: "pending" })
+      assert.deepStrictEqual(
+        items.map(({ relayer_id, event_id }) => [relayer_id, event_id]),
+        followed.map(({ resource_id, id }) => [resource_id, id]).toReversed()
+      )
+      const { code } = yield* (yield* RelayerHealth).explain(RelayerId.make("first"))
+      assert.strictEqual(code, "not_checked")
+      const { components } = yield* (yield* Readiness).check
+      assert.deepInclude(components.workers, { status: "off" })
+    })
+  )
+})
