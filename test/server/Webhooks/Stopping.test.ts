@@ -65,11 +65,9 @@ describe("an instance that drains", () => {
       const { id } = yield* World.create(receiver.url)
       yield* World.tell("relayer.updated", World.relayer(id))
       yield* World.attempted(id, 1)
-      yield* (yield* Draining).begin
-      yield* World.tell("relayer.paused", World.relayer(id))
-      // When a round begins, the one before has ended: at least one of these has looked since.
       const { latch } = yield* WakeUp
-      for (let round = 0; round < 3; round++) {
+      // When a round begins, the one before has ended: at least one of these has looked since.
+      const rounds = Effect.gen(function* () {
         yield* latch.open
         yield* World.until(
           Effect.andThen(
@@ -77,7 +75,11 @@ describe("an instance that drains", () => {
             Effect.sync(() => !latch.isOpen())
           )
         )
-      }
+      }).pipe(Effect.repeat({ times: 2 }))
+      yield* (yield* Draining).begin
+      yield* rounds
+      yield* World.tell("relayer.paused", World.relayer(id))
+      yield* rounds
       const { log, claimable } = yield* Effect.gen(function* () {
         const repo = yield* QueueRepo
         return { log: yield* World.log(id), claimable: yield* repo.claim(all) }
