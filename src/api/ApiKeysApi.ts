@@ -1,6 +1,6 @@
 // API keys: made, shown once, rotated, revoked.
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ApiKey, ApiKeyId, CreateApiKey, NewApiKey, RotateApiKey } from "../domain/ApiKey.ts"
 import { PageQuery } from "../domain/Page.ts"
 import * as Envelope from "./Envelope.ts"
@@ -15,7 +15,7 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateApiKey),
-      success: Envelope.of(NewApiKey).pipe(HttpApiSchema.status(201)),
+      success: Envelope.created(NewApiKey),
       error: [Errors.ForbiddenError, ...Errors.withBody]
     })
       .annotate(RequiredScope, "api-keys:write")

@@ -1,5 +1,6 @@
 // The shape of every answer that is no failure.
 import { Schema } from "effect"
+import { HttpApiSchema } from "effect/http-api"
 import type { Page } from "../domain/Page.ts"
 import * as Json from "./Json.ts"
 
@@ -34,6 +35,10 @@ export const of = <S extends Schema.Top>(data: S) =>
     })
   )
 
+export const createdStatus = 201
+
+export const created = <S extends Schema.Top>(data: S) => of(data).pipe(HttpApiSchema.status(createdStatus))
+
 /** Some items of a list that is not counted. */
 export const listOf = <S extends Schema.Top>(item: S) => of(Schema.Array(item))
 
@@ -48,7 +53,21 @@ export const pageOf = <S extends Schema.Top>(item: S) =>
     })
   )
 
-export const pagination = (page: Page<unknown>): typeof Pagination.Type => ({
+/** The envelopes as text, around data that is JSON already. */
+export const text = (data: string, extra: { readonly metadata?: Metadata }): string =>
+  `{"success":true,"data":${data}${rest(extra)}}`
+
+export const pageText = (
+  data: string,
+  extra: { readonly pagination: typeof Pagination.Type; readonly metadata?: Metadata }
+): string => `{"success":true,"data":[${data}]${rest(extra)}}`
+
+const rest = (fields: object): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `,"${name}":${JSON.stringify(value)}`)
+    .join("")
+
+export const pagination = (page: Omit<Page<unknown>, "items">): typeof Pagination.Type => ({
   current_page: page.request.page,
   per_page: page.request.perPage,
   total_items: page.total

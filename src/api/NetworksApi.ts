@@ -1,6 +1,6 @@
 // Networks: those that are built in, and a team's own.
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { CreateNetwork, Network, NetworkId, UpdateNetwork } from "../domain/Network.ts"
 import { PageQuery } from "../domain/Page.ts"
 import * as Envelope from "./Envelope.ts"
@@ -15,7 +15,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateNetwork),
-      success: Envelope.of(Network).pipe(HttpApiSchema.status(201)),
+      success: Envelope.created(Network),
       error: [Errors.NetworkIdTakenError, ...Errors.withBody]
     })
       .annotate(RequiredScope, "networks:write")

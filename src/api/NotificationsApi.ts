@@ -1,6 +1,6 @@
 // Notifications: their whole life, and their deliveries.
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import {
   Delivery,
   DeliveryId,
@@ -24,7 +24,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateNotification),
-      success: Envelope.of(Notification).pipe(HttpApiSchema.status(201)),
+      success: Envelope.created(Notification),
       error: [Errors.NotificationIdTakenError, ...Errors.withBody]
     })
       .annotate(RequiredScope, "notifications:write")

@@ -1,6 +1,6 @@
 // Relayers: their whole life.
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "../domain/Relayer.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
@@ -17,7 +17,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateRelayer),
-      success: Envelope.of(Relayer).pipe(HttpApiSchema.status(201)),
+      success: Envelope.created(Relayer),
       error: [Errors.RelayerIdTakenError, Errors.ForbiddenError, ...Errors.withBody]
     })
       .annotate(RequiredScope, "relayers:write")

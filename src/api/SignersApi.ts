@@ -1,6 +1,6 @@
 // Signers: create, list, read, verify, delete; they do not change. Keys go in and never come out.
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { PageQuery } from "../domain/Page.ts"
 import { CreateSigner, Signer, SignerId, Verification } from "../domain/Signer.ts"
 import * as Envelope from "./Envelope.ts"
@@ -15,7 +15,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateSigner),
-      success: Envelope.of(Signer).pipe(HttpApiSchema.status(201)),
+      success: Envelope.created(Signer),
       error: [Errors.SignerIdTakenError, ...Errors.withBody]
     })
       .annotate(RequiredScope, "signers:write")

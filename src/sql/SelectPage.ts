@@ -11,32 +11,46 @@ export interface Selection<Row extends Schema.Constraint> {
 
 export interface Rows {
   readonly perPage: number
-  readonly offset: number
+  readonly offset: number | Statement.Fragment
   /** Of the table as `t`. Absent: all. */
   readonly where?: Statement.Fragment
   /** Of the table as `t`, and without ties. Absent: creation order. */
   readonly orderBy?: Statement.Fragment
+  /** Queries that the others may name. */
+  readonly with?: Statement.Fragment
   /** An expression. Absent: the rows that there are, counted. */
   readonly total?: Statement.Fragment
 }
 
 /** The offset walks an index; only the rows of the page are read whole. */
-export const selectPage = <Row extends Schema.Constraint>(sql: SqlClient.SqlClient, selection: Selection<Row>) => {
+export const selectRows = <Found extends object>(
+  sql: SqlClient.SqlClient,
+  selection: { readonly table: string; readonly columns: Statement.Fragment }
+) => {
   const table = sql(selection.table)
-  const decode = Schema.decodeUnknownEffect(Schema.Array(selection.Row))
   const everything = sql`true`
   const creation = sql`t.seq`
 
+  const alone = sql``
+
+  return ({ perPage, offset, with: others = alone, where = everything, orderBy = creation, total }: Rows) =>
+    Effect.map(
+      sql<Found & { readonly total: bigint; readonly seq: bigint | null }>`
+        ${others} SELECT counted.total, page.seq AS seq, ${selection.columns}
+        FROM (SELECT ${total ?? sql`(SELECT count(*) FROM ${table} t WHERE ${where})`} AS total) counted
+        LEFT JOIN (SELECT t.seq FROM ${table} t WHERE ${where} ORDER BY ${orderBy} LIMIT ${perPage} OFFSET ${offset}) page ON true
+        LEFT JOIN ${table} t ON t.seq = page.seq
+        ORDER BY ${orderBy}`,
+      (rows) => ({ rows: rows.filter(({ seq }) => seq !== null), total: Number(rows[0]?.total ?? 0n) })
+    )
+}
+
+export const selectPage = <Row extends Schema.Constraint>(sql: SqlClient.SqlClient, selection: Selection<Row>) => {
+  const select = selectRows(sql, selection)
+  const decode = Schema.decodeUnknownEffect(Schema.Array(selection.Row))
+
   return Effect.fnUntraced(function* <Request extends Rows>(request: Request) {
-    const { perPage, offset, where = everything, orderBy = creation, total } = request
-    const rows = yield* sql<{ readonly total: bigint; readonly seq: bigint | null }>`
-      SELECT counted.total, page.seq AS seq, ${selection.columns}
-      FROM (SELECT ${total ?? sql`(SELECT count(*) FROM ${table} t WHERE ${where})`} AS total) counted
-      LEFT JOIN (SELECT t.seq FROM ${table} t WHERE ${where} ORDER BY ${orderBy} LIMIT ${perPage} OFFSET ${offset}) page ON true
-      LEFT JOIN ${table} t ON t.seq = page.seq
-      ORDER BY ${orderBy}`
-    const found = rows.filter(({ seq }) => seq !== null)
-    const items = yield* decode(found)
-    return { request, items, seqs: found.map(({ seq }) => Number(seq)), total: Number(rows[0]?.total ?? 0n) }
+    const { rows, total } = yield* select(request)
+    return { request, items: yield* decode(rows), total }
   })
 }

@@ -111,7 +111,10 @@ export const run = Effect.fnUntraced(function* (
       assert.strictEqual(tagOf(result), isKnown ? "ok" : "BadRequest")
       if (Result.isFailure(result)) return
       const version = before.version + (Equal.equals(after, before.value) ? 0 : 1)
-      assert.deepStrictEqual(result.success, { value: after, version })
+      assert.deepStrictEqual(
+        { value: result.success.value, version: result.success.version },
+        { value: after, version }
+      )
       model.relayers.set(command.id, result.success)
       return
     }

@@ -1,10 +1,10 @@
 // Relayers: the rules of creating, reading, changing and deleting one.
 import { Context, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/Caller.ts"
 import { networkId } from "../../domain/Network.ts"
 import type { Network } from "../../domain/Network.ts"
-import type { Page } from "../../domain/Page.ts"
 import { RelayerId, RelayerIdTaken, RelayerNotFound } from "../../domain/Relayer.ts"
 import type { CreateRelayer, DisabledReason, Relayer, RelayerQuery, UpdateRelayer } from "../../domain/Relayer.ts"
 import * as RelayerPatch from "../../domain/RelayerPatch.ts"
@@ -12,8 +12,8 @@ import { BadRequest } from "../../domain/Request.ts"
 import { maskRpc } from "../../domain/Rpc.ts"
 import type { RpcConfig } from "../../domain/Rpc.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/Version.ts"
-import type { Versioned } from "../../domain/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
+import * as Together from "../../sql/Together.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../Changes/Changes.ts"
 import { Cursors } from "../Cursors/Cursors.ts"
@@ -24,10 +24,13 @@ import * as RpcUrls from "../Rpc/RpcUrls.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
 import { Signers } from "../Signers/Signers.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
-import type { StoredRelayer } from "./RelayerRow.ts"
+import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
+import type { FoundPage, RelayerSelection } from "./RelayerPagesRepo.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
 import type { RelayerCount, StoredUrls } from "./RelayersRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
+import { StoredPage } from "./StoredRelayer.ts"
+import type { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 
 const noUrls: StoredUrls = { masked: undefined, sealed: undefined }
 
@@ -55,21 +58,21 @@ export class Relayers extends Context.Service<
      * already serves a relayer on that network; `RelayerIdTaken` for all but one of any number of concurrent creates with
      * one id; `Forbidden` where the caller may use certain relayers only, and this is none of them.
      */
-    create(request: CreateRelayer): Effect.Effect<Versioned<Relayer>, RelayerIdTaken | BadRequest | Caller.Forbidden>
+    create(request: CreateRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | BadRequest | Caller.Forbidden>
     /** `BadRequest` where the cursor is none of this list. */
-    list(query: RelayerQuery): Effect.Effect<Page<Relayer>, BadRequest>
-    get(id: RelayerId): Effect.Effect<Versioned<Relayer>, RelayerNotFound>
+    list(query: RelayerQuery): Effect.Effect<StoredPage, BadRequest>
+    get(id: RelayerId): Effect.Effect<StoredRelayer, RelayerNotFound>
     /** `ifMatch`: an `If-Match` header; `PreconditionFailed` where it names another version. */
     update(
       id: RelayerId,
       patch: UpdateRelayer,
       ifMatch?: string
-    ): Effect.Effect<Versioned<Relayer>, RelayerNotFound | BadRequest | PreconditionFailed>
+    ): Effect.Effect<StoredRelayer, RelayerNotFound | BadRequest | PreconditionFailed>
     delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | PreconditionFailed>
     readonly count: Effect.Effect<ReadonlyArray<RelayerCount>>
     target(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
     /** Holds it until the running transaction ends. */
-    hold(id: RelayerId): Effect.Effect<Versioned<Relayer>, RelayerNotFound>
+    hold(id: RelayerId): Effect.Effect<StoredRelayer, RelayerNotFound>
     /** By the service, of a relayer that is held; undefined: it is not, any more. Telling of it is the caller's. */
     setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<Relayer>
   }
@@ -77,7 +80,9 @@ export class Relayers extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Relayers,
     Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
       const repo = yield* RelayersRepo
+      const pages = yield* RelayerPagesRepo
       const signers = yield* Signers
       const notifications = yield* Notifications
       const networks = yield* Networks
@@ -98,7 +103,7 @@ export class Relayers extends Context.Service<
         const other = yield* repo.findBySigner(request.signer_id, request.network_type, request.network)
         const by = Option.match(other, {
           onNone: () => "another relayer",
-          onSome: (relayer) => `relayer ${relayer.id}`
+          onSome: ({ value }) => `relayer ${value.id}`
         })
         return yield* BadRequest.of([{ field: "signer_id", message: `already serves ${by} on this network` }])
       })
@@ -132,15 +137,22 @@ export class Relayers extends Context.Service<
         return relayer
       })
 
+      const findPage = Together.make<RelayerSelection, FoundPage>(sql, {
+        group: (selection) => JSON.stringify(selection),
+        read: (same) => Effect.map(pages.find(same[0]), (found) => same.map(() => found))
+      })
+
       const list = Effect.fn("Relayers.list")(function* (query: RelayerQuery) {
         const ids = (yield* Caller.current).relayerIds
         const selection = yield* RelayersCursor.read(cursors, query, ids)
-        const { last, ...page } = yield* repo.page(selection)
+        const { page, last } = yield* findPage(selection)
         if (last === undefined) return page
-        return { ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) }
+        return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
       })
 
-      const get = Effect.fn("Relayers.get")((id: RelayerId) => Effect.flatMap(repo.find(id), orNotFound))
+      const find = Together.make<RelayerId, Option.Option<StoredRelayer>>(sql, { read: repo.findAll })
+
+      const get = Effect.fn("Relayers.get")((id: RelayerId) => Effect.flatMap(find(id), orNotFound))
 
       /** The relayer, held until the transaction ends, so that of two changes the second sees the first. */
       const hold = Effect.fn("Relayers.hold")((id: RelayerId) => Effect.flatMap(repo.findForUpdate(id), orNotFound))
@@ -150,7 +162,7 @@ export class Relayers extends Context.Service<
         return isCurrent(ifMatch, found.version) ? found : yield* new PreconditionFailed({})
       })
 
-      const trueUrls = (id: RelayerId, { urlsSealed }: StoredRelayer) =>
+      const trueUrls = (id: RelayerId, { urlsSealed }: HeldRelayer) =>
         urlsSealed === undefined ? Effect.undefined : RpcUrls.open(secrets, urlsSealed, place(id))
 
       const update = Effect.fn("Relayers.update")(
@@ -158,7 +170,7 @@ export class Relayers extends Context.Service<
           const held = yield* holdMatching(id, ifMatch)
           const before = held.value
           const { request, isChanged } = yield* RelayerPatch.apply(before, yield* trueUrls(id, held), patch)
-          if (!isChanged) return { value: before, version: held.version }
+          if (!isChanged) return held
           const urls = patch.custom_rpc_urls === undefined ? undefined : yield* store(id, request.custom_rpc_urls)
           const after = yield* repo.update(id, request, urls)
           yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
@@ -178,7 +190,7 @@ export class Relayers extends Context.Service<
       }, transaction)
 
       const target = Effect.fn("Relayers.target")(function* (id: RelayerId) {
-        const found = yield* Effect.flatMap(repo.findStored(id), orNotFound)
+        const found = yield* Effect.flatMap(repo.findSealed(id), orNotFound)
         const { value: relayer, version } = found
         const networkOf = networkId(relayer.network_type, relayer.network)
         const own = yield* trueUrls(id, found)
@@ -214,6 +226,12 @@ export class Relayers extends Context.Service<
   )
 
   static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([RelayersRepo.layer, Cursors.layer, DueChecks.layer, SecureRandom.layerWebCrypto])
+    Layer.provide([
+      RelayersRepo.layer,
+      RelayerPagesRepo.layer,
+      Cursors.layer,
+      DueChecks.layer,
+      SecureRandom.layerWebCrypto
+    ])
   )
 }

@@ -7,7 +7,7 @@ import type { Relayer, RelayerQuery } from "../../domain/Relayer.ts"
 import { BadRequest } from "../../domain/Request.ts"
 import type { Cursors } from "../Cursors/Cursors.ts"
 import type { Position } from "./RelayerOrder.ts"
-import type { RelayerSelection } from "./RelayersRepo.ts"
+import type { RelayerSelection } from "./RelayerPagesRepo.ts"
 
 /** Sequence, name, number of the page, total. */
 const At = Schema.Tuple([Schema.Int, Schema.String, Schema.Int, Schema.Int])
@@ -42,7 +42,7 @@ export const read = Effect.fnUntraced(function* (
 export const next = (
   cursors: Cursors["Service"],
   selection: RelayerSelection,
-  page: Page<Relayer>,
+  page: Omit<Page<Relayer>, "items">,
   last: Position
 ): Effect.Effect<string> => {
   const name = selection.sort.endsWith("name") ? last.name : ""

@@ -11,11 +11,11 @@ export const RelayersHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const relayers = yield* Relayers
     return handlers.handleAll({
-      create: ({ payload }) => Respond.createdVersioned(relayers.create(payload)),
-      list: ({ query }) => Respond.page(relayers.list(query)),
-      get: ({ params }) => Respond.versioned(relayers.get(params.relayer_id)),
+      create: ({ payload }) => Respond.createdStored(relayers.create(payload)),
+      list: ({ query }) => Respond.storedPage(relayers.list(query)),
+      get: ({ params }) => Respond.stored(relayers.get(params.relayer_id)),
       update: ({ params, payload, headers }) =>
-        Respond.versioned(relayers.update(params.relayer_id, payload, headers["if-match"])),
+        Respond.stored(relayers.update(params.relayer_id, payload, headers["if-match"])),
       delete: ({ params, headers }) =>
         Respond.done(relayers.delete(params.relayer_id, headers["if-match"]), "Relayer deleted successfully")
     })

@@ -1,6 +1,6 @@
 // How handlers answer: the envelope around what a service returns.
 import { Effect } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
 import type { Items, Page } from "../../domain/Page.ts"
 import { entityTag } from "../../domain/Version.ts"
@@ -13,12 +13,6 @@ const metadata = Effect.map(CurrentRecording, (recording) => (recording === unde
 
 export const one = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.flatMap(self, (data) => Effect.map(metadata, (extra) => ({ success: true as const, data, ...extra })))
-
-const tagged = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
-  Effect.flatMap(self, ({ value, version }) => Effect.as(ResponseHeaders.set("etag", entityTag(version)), value))
-
-/** With `ETag`. */
-export const versioned = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>) => one(tagged(self))
 
 /** `text` says what has been done. */
 export const done = <const Text extends string, A, E, R>(self: Effect.Effect<A, E, R>, text: Text) =>
@@ -42,7 +36,7 @@ const linkNext = Effect.fnUntraced(function* (cursor: string, parameter: string)
 })
 
 /** With `Link` to the next page, where there is a cursor of it. */
-const linked = <A extends Items<unknown>, E, R>(self: Effect.Effect<A, E, R>, parameter = "cursor") =>
+const linked = <A extends Pick<Items<unknown>, "next">, E, R>(self: Effect.Effect<A, E, R>, parameter = "cursor") =>
   Effect.tap(self, ({ next }) => (next === undefined ? Effect.void : linkNext(next, parameter)))
 
 /** `parameter` of the query is where the cursor goes. */
@@ -59,14 +53,40 @@ export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
     }))
   )
 
+const setLocation = (id: string) =>
+  Effect.flatMap(target, ({ path }) => ResponseHeaders.set("location", `${path}/${encodeURIComponent(id)}`))
+
 /** With `Location`: the collection that was posted to, and the new id. */
 export const created = <A extends { readonly id: string }, E, R>(self: Effect.Effect<A, E, R>) =>
-  one(
-    Effect.tap(self, ({ id }) =>
-      Effect.flatMap(target, ({ path }) => ResponseHeaders.set("location", `${path}/${encodeURIComponent(id)}`))
+  one(Effect.tap(self, ({ id }) => setLocation(id)))
+
+/** What is JSON already. */
+interface Stored {
+  readonly json: string
+  readonly version: number
+}
+
+const json = (text: string, status = 200) => HttpServerResponse.text(text, { status, contentType: "application/json" })
+
+/** With `ETag`. */
+export const stored = <E, R>(self: Effect.Effect<Stored, E, R>, status?: number) =>
+  Effect.flatMap(self, ({ json: data, version }) =>
+    Effect.andThen(
+      ResponseHeaders.set("etag", entityTag(version)),
+      Effect.map(metadata, (extra) => json(Envelope.text(data, extra), status))
     )
   )
 
 /** With `Location` and `ETag`. */
-export const createdVersioned = <A extends { readonly id: string }, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
-  created(tagged(self))
+export const createdStored = <E, R>(self: Effect.Effect<Stored & Versioned<{ readonly id: string }>, E, R>) =>
+  stored(
+    Effect.tap(self, ({ value }) => setLocation(value.id)),
+    Envelope.createdStatus
+  )
+
+export const storedPage = <E, R>(self: Effect.Effect<Omit<Page<unknown>, "items"> & { readonly json: string }, E, R>) =>
+  Effect.flatMap(linked(self), (page) =>
+    Effect.map(metadata, (extra) =>
+      json(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra }))
+    )
+  )

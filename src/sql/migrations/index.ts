@@ -5,6 +5,7 @@ import envelope from "./0003_envelope.ts"
 import access from "./0004_access.ts"
 import knownKeys from "./0005_known_keys.ts"
 import watch from "./0006_watch.ts"
+import reading from "./0007_reading.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -12,7 +13,8 @@ export const migrations = {
   "0003_envelope": envelope,
   "0004_access": access,
   "0005_known_keys": knownKeys,
-  "0006_watch": watch
+  "0006_watch": watch,
+  "0007_reading": reading
 }
 
 /** Our own, so that a host may keep its migrations in the same database. */

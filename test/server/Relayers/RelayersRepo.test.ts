@@ -2,11 +2,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Equal, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { RelayerPagesRepo } from "../../../src/server/Relayers/RelayerPagesRepo.ts"
 import { RelayersRepo } from "../../../src/server/Relayers/RelayersRepo.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Small, clear, insert, page as readPage, toRequest } from "./requests.ts"
 
-const repos = Layer.provideMerge(RelayersRepo.layer, TestDatabase.layer)
+const repos = Layer.provideMerge(Layer.merge(RelayersRepo.layer, RelayerPagesRepo.layer), TestDatabase.layer)
 
 layer(repos)("RelayersRepo", (it) => {
   it.effect.prop(

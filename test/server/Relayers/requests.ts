@@ -7,6 +7,7 @@ import type { PageQuery } from "../../../src/domain/Page.ts"
 import { CreateRelayer, RelayerId } from "../../../src/domain/Relayer.ts"
 import { maskRpc } from "../../../src/domain/Rpc.ts"
 import { SignerId } from "../../../src/domain/Signer.ts"
+import { RelayerPagesRepo } from "../../../src/server/Relayers/RelayerPagesRepo.ts"
 import { RelayersRepo } from "../../../src/server/Relayers/RelayersRepo.ts"
 
 /** Three signers, and nothing else. */
@@ -49,6 +50,6 @@ export const insert = (request: CreateRelayer) =>
   })
 
 export const page = (query: PageQuery) =>
-  Effect.flatMap(RelayersRepo, (repo) =>
-    repo.page({ request: pageRequest(query), filter: {}, ids: undefined, sort: "created_at", from: undefined })
-  )
+  Effect.flatMap(RelayerPagesRepo, (repo) =>
+    repo.find({ request: pageRequest(query), filter: {}, ids: undefined, sort: "created_at", from: undefined })
+  ).pipe(Effect.map(({ page }) => page))
