@@ -27,5 +27,8 @@ export const layer = (settings: Settings, isTerminal: boolean) => {
     Logger.layer([format === "json" ? Logger.consoleJson : Logger.consolePretty()]),
     Layer.succeed(References.MinimumLogLevel, levels[settings.LOG_LEVEL])
   )
-  return endpoint === undefined ? local : Layer.provideMerge(otlp(endpoint), local)
+  // Spans that nobody collects are not made; a request that asks for its own gets them.
+  return endpoint === undefined
+    ? Layer.merge(local, Layer.succeed(References.TracerEnabled, false))
+    : Layer.provideMerge(otlp(endpoint), local)
 }

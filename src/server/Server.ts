@@ -13,6 +13,7 @@ import { RateLimitHttp } from "./Limits/RateLimitHttp.ts"
 import { NetworksHttp } from "./Networks/NetworksHttp.ts"
 import { NotificationsHttp } from "./Notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./Relayers/RelayersHttp.ts"
+import * as RelayersShortCut from "./Relayers/RelayersShortCut.ts"
 import { MasterKeyHttp } from "./Secrets/MasterKeyHttp.ts"
 import { SignersHttp } from "./Signers/SignersHttp.ts"
 import { DebugHttp } from "./System/DebugHttp.ts"
@@ -53,7 +54,8 @@ export const routes = Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
 )
 
 /** The routes, and what surrounds every request of the router: ids, limits, metrics, envelopes for what fails. */
-export const layer = (options: Options = defaults) => Layer.mergeAll(routes, EdgeHttp.layer(options))
+export const layer = (options: Options = defaults) =>
+  Layer.merge(routes, Layer.provide(EdgeHttp.layer(options), RelayersShortCut.layer))
 
 /**
  * Around what serves: when its scope closes, `Draining` begins, and only then the server waits for its requests to end.

@@ -73,6 +73,7 @@ const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Eff
 
     return yield* Effect.andThen(Effect.logDebug(`recording ${name}`), self).pipe(
       Effect.withSpan(name),
+      Effect.provideService(References.TracerEnabled, true),
       Effect.provideService(Tracer.Tracer, recordingTracer),
       Effect.provideService(Logger.CurrentLoggers, new Set([recorder, ...others])),
       Effect.provideService(References.MinimumLogLevel, "Debug"),

@@ -1,6 +1,6 @@
 // What surrounds every request, known route or not: its id, its limits, its numbers, and an envelope for whatever goes
 // wrong outside of the endpoints.
-import { ByteSize, Context, Effect, Metric } from "effect"
+import { ByteSize, Context, Effect, LogLevel, Metric, References, Tracer } from "effect"
 import type { Cause, Fiber, Types } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
@@ -14,6 +14,7 @@ import * as Metrics from "./Metrics.ts"
 import { CurrentRequestId } from "./RequestId.ts"
 import { CurrentResponseHeaders } from "./ResponseHeaders.ts"
 import { allowedMethods } from "./Routes.ts"
+import { ShortCut } from "./ShortCut.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -70,6 +71,7 @@ const make = (options: Options) =>
   Effect.gen(function* () {
     const authentication = yield* Authentication
     const draining = yield* Draining
+    const shortCut = yield* ShortCut
     const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
 
     /** A stranger is not told which routes there are. */
@@ -92,13 +94,13 @@ const make = (options: Options) =>
       })
     )
 
-    const failed = (cause: Cause.Cause<unknown>) => {
+    const failed = (cause: Cause.Cause<unknown>, id: string) => {
       if (routeNotFound(cause)) return unmatched
       const response = expected(cause)
       if (response !== undefined) return Effect.succeed(response)
-      return Effect.as(
-        Effect.logError("request failed", cause),
-        Failures.internalServerError(new Request.InternalServerError({}))
+      return Effect.logError("request failed", cause).pipe(
+        Effect.annotateLogs("request_id", id),
+        Effect.as(Failures.internalServerError(new Request.InternalServerError({})))
       )
     }
 
@@ -120,11 +122,17 @@ const make = (options: Options) =>
         const headers = new Map<string, string>()
 
         let endpoint = "unmatched"
-        const routed = Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint)))
-
-        return routed.pipe(
+        const routed = Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint))).pipe(
           Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
-          Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause))),
+          Effect.provideService(CurrentRequestId, id),
+          Effect.provideService(CurrentResponseHeaders, headers),
+          Effect.annotateLogs("request_id", id)
+        )
+        const taken = isTraced(fiber) ? undefined : shortCut.find(request)
+        if (taken !== undefined) endpoint = taken.endpoint
+
+        return (taken === undefined ? routed : taken.answer(routed)).pipe(
+          Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause, id))),
           Effect.map((response) => finished(response, id, headers)),
           Effect.onExit((exit) =>
             Effect.suspend(() => {
@@ -133,15 +141,21 @@ const make = (options: Options) =>
               const labels = { endpoint, method: request.method, status }
               Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
               Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
-              return Effect.logDebug("request", labels)
+              return isHeard(fiber, "Debug")
+                ? Effect.annotateLogs(Effect.logDebug("request", labels), "request_id", id)
+                : Effect.void
             })
-          ),
-          Effect.provideService(CurrentRequestId, id),
-          Effect.provideService(CurrentResponseHeaders, headers),
-          Effect.annotateLogs("request_id", id)
+          )
         )
       })
   })
+
+const isHeard = (fiber: Fiber.Fiber<unknown, unknown>, level: LogLevel.LogLevel): boolean =>
+  LogLevel.isGreaterThanOrEqualTo(level, fiber.getRef(References.MinimumLogLevel))
+
+/** Spans of a request are told of its whole way. */
+const isTraced = (fiber: Fiber.Fiber<unknown, unknown>): boolean =>
+  fiber.getRef(References.TracerEnabled) && fiber.getRef(Tracer.Tracer) !== Tracer.nativeTracer
 
 /** The pattern of the route that the router has found; it leaves it in the request's context. */
 const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>

@@ -8,8 +8,14 @@ import type { Versioned } from "../../domain/Version.ts"
 import { CurrentRecording } from "./DebugHttp.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
+interface Recorded {
+  readonly metadata?: Envelope.Metadata
+}
+
 /** Read when the service is done, so that its spans have ended. */
-const metadata = Effect.map(CurrentRecording, (recording) => (recording === undefined ? {} : { metadata: recording() }))
+const metadata = Effect.map(CurrentRecording, (recording): Recorded =>
+  recording === undefined ? {} : { metadata: recording() }
+)
 
 export const one = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.flatMap(self, (data) => Effect.map(metadata, (extra) => ({ success: true as const, data, ...extra })))
@@ -19,25 +25,30 @@ export const done = <const Text extends string, A, E, R>(self: Effect.Effect<A, 
   one(Effect.as(self, text))
 
 /** The path that the caller used, also where a host serves the API under a prefix, and its query. */
-const target = Effect.map(HttpServerRequest.HttpServerRequest, ({ originalUrl }) => {
+const targetOf = (originalUrl: string) => {
   const [path = "", query = ""] = originalUrl
     .replace(/^https?:\/\/[^/]*/i, "")
     .replace(/#.*$/, "")
     .split(/\?(.*)/s)
   return { path: path.replace(/\/+$/, ""), query: new URLSearchParams(query) }
-})
+}
 
-/** The same request, but for the items after the ones that are served. */
-const linkNext = Effect.fnUntraced(function* (cursor: string, parameter: string) {
-  const { path, query } = yield* target
+const target = Effect.map(HttpServerRequest.HttpServerRequest, ({ originalUrl }) => targetOf(originalUrl))
+
+/** `Link` to the same request, but for the items after the ones that are served. */
+const nextLink = ({ path, query }: ReturnType<typeof targetOf>, cursor: string, parameter = "cursor"): string => {
   query.delete("page")
   query.set(parameter, cursor)
-  yield* ResponseHeaders.set("link", `<${path}?${query}>; rel="next"`)
-})
+  return `<${path}?${query}>; rel="next"`
+}
 
 /** With `Link` to the next page, where there is a cursor of it. */
-const linked = <A extends Pick<Items<unknown>, "next">, E, R>(self: Effect.Effect<A, E, R>, parameter = "cursor") =>
-  Effect.tap(self, ({ next }) => (next === undefined ? Effect.void : linkNext(next, parameter)))
+const linked = <A extends Pick<Items<unknown>, "next">, E, R>(self: Effect.Effect<A, E, R>, parameter?: string) =>
+  Effect.tap(self, ({ next }) =>
+    next === undefined
+      ? Effect.void
+      : Effect.flatMap(target, (place) => ResponseHeaders.set("link", nextLink(place, next, parameter)))
+  )
 
 /** `parameter` of the query is where the cursor goes. */
 export const items = <A, E, R>(self: Effect.Effect<Items<A>, E, R>, parameter?: string) =>
@@ -66,16 +77,19 @@ interface Stored {
   readonly version: number
 }
 
-const json = (text: string, status = 200) => HttpServerResponse.text(text, { status, contentType: "application/json" })
+interface StoredPage extends Omit<Page<unknown>, "items"> {
+  readonly json: string
+}
+
+const json = (text: string, headers: Record<string, string>, status = 200) =>
+  HttpServerResponse.text(text, { status, headers, contentType: "application/json" })
 
 /** With `ETag`. */
+export const storedNow = ({ json: data, version }: Stored, extra: Recorded = {}, status?: number) =>
+  json(Envelope.text(data, extra), { etag: entityTag(version) }, status)
+
 export const stored = <E, R>(self: Effect.Effect<Stored, E, R>, status?: number) =>
-  Effect.flatMap(self, ({ json: data, version }) =>
-    Effect.andThen(
-      ResponseHeaders.set("etag", entityTag(version)),
-      Effect.map(metadata, (extra) => json(Envelope.text(data, extra), status))
-    )
-  )
+  Effect.flatMap(self, (found) => Effect.map(metadata, (extra) => storedNow(found, extra, status)))
 
 /** With `Location` and `ETag`. */
 export const createdStored = <E, R>(self: Effect.Effect<Stored & Versioned<{ readonly id: string }>, E, R>) =>
@@ -84,9 +98,16 @@ export const createdStored = <E, R>(self: Effect.Effect<Stored & Versioned<{ rea
     Envelope.createdStatus
   )
 
-export const storedPage = <E, R>(self: Effect.Effect<Omit<Page<unknown>, "items"> & { readonly json: string }, E, R>) =>
-  Effect.flatMap(linked(self), (page) =>
-    Effect.map(metadata, (extra) =>
-      json(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra }))
+/** With `Link` to the next page, where there is one. */
+export const storedPageNow = (page: StoredPage, originalUrl: string, extra: Recorded = {}) =>
+  json(
+    Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra }),
+    page.next === undefined ? {} : { link: nextLink(targetOf(originalUrl), page.next) }
+  )
+
+export const storedPage = <E, R>(self: Effect.Effect<StoredPage, E, R>) =>
+  Effect.flatMap(self, (page) =>
+    Effect.map(Effect.all([HttpServerRequest.HttpServerRequest, metadata]), ([{ originalUrl }, extra]) =>
+      storedPageNow(page, originalUrl, extra)
     )
   )

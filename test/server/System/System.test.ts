@@ -63,7 +63,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
         scraped.text,
         /requests_total\{endpoint="\/api\/v1\/relayers\/:relayer_id",method="GET",status="404"\} [1-9]/
       )
-      assert.match(scraped.text, /database_query_seconds_count\{query="RelayersRepo.find"\} [1-9]/)
+      assert.match(scraped.text, /database_query_seconds_count\{query="RelayersRepo.findAll"\} [1-9]/)
       assert.match(scraped.text, /\nrelayers\{network_type="evm",state="active"\} 1\n/)
       assert.match(scraped.text, /\nrelayers\{network_type="stellar",state="paused"\} 0\n/)
       assert.match(scraped.text, /database_connections\{state="\w+"\} [1-9]/)

@@ -1,0 +1,109 @@
+// The short cut of getting a relayer and of listing relayers by page or cursor.
+import { Effect, Layer, Option, Redacted } from "effect"
+import type { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { RelayersApi } from "../../api/RelayersApi.ts"
+import { scopeOf } from "../../api/Scopes.ts"
+import { CurrentCaller } from "../../domain/Caller.ts"
+import type { Caller } from "../../domain/Caller.ts"
+import type { CursorQuery } from "../../domain/Page.ts"
+import { RelayerId } from "../../domain/Relayer.ts"
+import type { RelayerNotFound } from "../../domain/Relayer.ts"
+import type { BadRequest } from "../../domain/Request.ts"
+import { Authentication } from "../Auth/Authentication.ts"
+import * as RateLimitHeaders from "../Limits/RateLimitHeaders.ts"
+import { RateLimits } from "../Limits/RateLimits.ts"
+import * as Failures from "../System/Failures.ts"
+import * as Respond from "../System/Respond.ts"
+import { ShortCut } from "../System/ShortCut.ts"
+import type { Taken } from "../System/ShortCut.ts"
+import { Relayers } from "./Relayers.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
+type Endpoint = (typeof RelayersApi.endpoints)["get" | "list"]
+
+const { get, list } = RelayersApi.endpoints
+const scopes = new Map<Endpoint, ReturnType<typeof scopeOf>>(
+  [get, list].map((endpoint) => [endpoint, scopeOf(endpoint)])
+)
+
+const path = /^\/api\/v1\/relayers(?:\/([A-Za-z0-9_-]{1,36}))?(?:\?(.+))?$/
+const bearer = /^Bearer ([\w.~+/-]+=*)$/
+const parameter = /^(page|per_page|cursor)=([\w-]+)$/
+const digits = /^\d{1,9}$/
+
+/** Undefined where it asks for more than a page, or asks wrongly. */
+const pageOf = (query: string | undefined): CursorQuery | undefined => {
+  const page: { page?: number; per_page?: number; cursor?: string } = {}
+  for (const given of query?.split("&") ?? []) {
+    const [, name, value = ""] = parameter.exec(given) ?? []
+    if (name === "cursor" && page.cursor === undefined) page.cursor = value
+    else if ((name === "page" || name === "per_page") && page[name] === undefined && digits.test(value)) {
+      page[name] = Number(value)
+    } else return undefined
+  }
+  return page
+}
+
+const refused = (error: RelayerNotFound | BadRequest): Effect.Effect<Response> =>
+  Effect.succeed(error._tag === "BadRequest" ? Failures.badRequest(error) : Failures.relayerNotFound(error))
+
+export const layer = Layer.effect(
+  ShortCut,
+  Effect.gen(function* () {
+    const authentication = yield* Authentication
+    const limits = yield* RateLimits
+    const relayers = yield* Relayers
+    const withAllowance = RateLimitHeaders.make(limits.options)
+
+    const take = (
+      { headers, remoteAddress }: Request,
+      endpoint: Endpoint,
+      relayerId: string | undefined,
+      read: (caller: Caller) => Effect.Effect<Response, RelayerNotFound | BadRequest>
+    ): Taken | undefined => {
+      const token = bearer.exec(headers["authorization"] ?? "")?.[1]
+      if (token === undefined) return undefined
+      const use = {
+        group: RelayersApi.identifier,
+        endpoint: endpoint.identifier,
+        scope: scopes.get(endpoint),
+        relayerId,
+        from: Option.getOrUndefined(remoteAddress)
+      }
+      return {
+        endpoint: endpoint.path,
+        answer: (long) =>
+          authentication.authenticate(Redacted.make(token), use).pipe(
+            Effect.flatMapEager((caller) =>
+              Effect.flatMapEager(limits.consume(caller.id), (allowance) =>
+                Effect.catch(Effect.map(read(caller), withAllowance(allowance)), refused)
+              )
+            ),
+            Effect.catch(() => long)
+          )
+      }
+    }
+
+    const find = (request: Request): Taken | undefined => {
+      if (request.method !== "GET" || request.headers["x-relayer-debug"] !== undefined) return undefined
+      const [matched, id, query] = path.exec(request.url) ?? []
+      if (matched === undefined) return undefined
+      if (id !== undefined) {
+        return query === undefined
+          ? take(request, get, id, () => Effect.map(relayers.get(RelayerId.make(id)), Respond.storedNow))
+          : undefined
+      }
+      const page = pageOf(query)
+      if (page === undefined) return undefined
+      return take(request, list, undefined, (caller) =>
+        relayers.list(page).pipe(
+          Effect.provideService(CurrentCaller, caller),
+          Effect.map((served) => Respond.storedPageNow(served, request.originalUrl))
+        )
+      )
+    }
+
+    return ShortCut.of({ find })
+  })
+)
