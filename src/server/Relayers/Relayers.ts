@@ -142,7 +142,8 @@ export class Relayers extends Context.Service<
         read: (same) => Effect.map(pages.find(same[0]), (found) => same.map(() => found))
       })
 
-      const list = Effect.fn("Relayers.list")(function* (query: RelayerQuery) {
+      // No spans of their own: those of their queries tell the same, and a span costs as much as a read.
+      const list = Effect.fnUntraced(function* (query: RelayerQuery) {
         const ids = (yield* Caller.current).relayerIds
         const selection = yield* RelayersCursor.read(cursors, query, ids)
         const { page, last } = yield* findPage(selection)
@@ -152,7 +153,7 @@ export class Relayers extends Context.Service<
 
       const find = Together.make<RelayerId, Option.Option<StoredRelayer>>(sql, { read: repo.findAll })
 
-      const get = Effect.fn("Relayers.get")((id: RelayerId) => Effect.flatMap(find(id), orNotFound))
+      const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
 
       /** The relayer, held until the transaction ends, so that of two changes the second sees the first. */
       const hold = Effect.fn("Relayers.hold")((id: RelayerId) => Effect.flatMap(repo.findForUpdate(id), orNotFound))
