@@ -137,7 +137,7 @@ export class Relayers extends Context.Service<
         return relayer
       })
 
-      const findPage = Together.make<RelayerSelection, FoundPage>(sql, {
+      const findPage = yield* Together.make<RelayerSelection, FoundPage>(sql, {
         group: (selection) => JSON.stringify(selection),
         read: (same) => Effect.map(pages.find(same[0]), (found) => same.map(() => found))
       })
@@ -151,7 +151,7 @@ export class Relayers extends Context.Service<
         return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
       })
 
-      const find = Together.make<RelayerId, Option.Option<StoredRelayer>>(sql, { read: repo.findAll })
+      const find = yield* Together.make<RelayerId, Option.Option<StoredRelayer>>(sql, { read: repo.findAll })
 
       const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
 

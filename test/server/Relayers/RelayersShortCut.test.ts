@@ -1,6 +1,6 @@
 // The short cut of reading relayers: taken by plain reads, and nobody can tell by the answer.
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import * as RelayersShortCut from "../../../src/server/Relayers/RelayersShortCut.ts"
 import { ShortCut } from "../../../src/server/System/ShortCut.ts"
