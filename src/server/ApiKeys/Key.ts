@@ -1,14 +1,14 @@
 // API keys as text.
 import { Redacted } from "effect"
-import { createHash, randomBytes } from "node:crypto"
+import { hash, randomBytes } from "node:crypto"
 
 /** Keys are long and random, so one round of SHA-256 hides them; nothing keeps a key itself. */
-export const hashKey = (key: Redacted.Redacted): Uint8Array => createHash("sha256").update(Redacted.value(key)).digest()
+export const hashKey = (key: Redacted.Redacted): Uint8Array => hash("sha256", Redacted.value(key), "buffer")
 
 /** What secret scanners find keys by. */
 const prefix = "er_key_"
 
-const checksum = (secret: string) => createHash("sha256").update(prefix).update(secret).digest("base64url").slice(0, 6)
+const checksum = (secret: string) => hash("sha256", prefix + secret, "base64url").slice(0, 6)
 
 /** 256 random bits, and a checksum by which a mistyped or made-up key is told without the database. */
 export const makeKey = (): Redacted.Redacted => {

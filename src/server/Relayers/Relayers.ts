@@ -25,7 +25,6 @@ import { Secrets } from "../Secrets/Secrets.ts"
 import { Signers } from "../Signers/Signers.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
 import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
-import type { FoundPage, RelayerSelection } from "./RelayerPagesRepo.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
 import type { RelayerCount, StoredUrls } from "./RelayersRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
@@ -137,16 +136,11 @@ export class Relayers extends Context.Service<
         return relayer
       })
 
-      const findPage = yield* Together.make<RelayerSelection, FoundPage>(sql, {
-        group: (selection) => JSON.stringify(selection),
-        read: (same) => Effect.map(pages.find(same[0]), (found) => same.map(() => found))
-      })
-
       // No spans of their own: those of their queries tell the same, and a span costs as much as a read.
       const list = Effect.fnUntraced(function* (query: RelayerQuery) {
         const ids = (yield* Caller.current).relayerIds
         const selection = yield* RelayersCursor.read(cursors, query, ids)
-        const { page, last } = yield* findPage(selection)
+        const { page, last } = yield* pages.find(selection)
         if (last === undefined) return page
         return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
       })

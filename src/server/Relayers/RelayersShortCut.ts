@@ -1,6 +1,8 @@
 // The short cut of getting a relayer and of listing relayers by page or cursor.
 import { Effect, Layer, Option, Redacted } from "effect"
+import type { Exit } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { SqlClient } from "effect/sql"
 import { RelayersApi } from "../../api/RelayersApi.ts"
 import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller } from "../../domain/Caller.ts"
@@ -9,6 +11,7 @@ import type { CursorQuery } from "../../domain/Page.ts"
 import { RelayerId } from "../../domain/Relayer.ts"
 import type { RelayerNotFound } from "../../domain/Relayer.ts"
 import type { BadRequest } from "../../domain/Request.ts"
+import * as Together from "../../sql/Together.ts"
 import { Authentication } from "../Auth/Authentication.ts"
 import * as RateLimitHeaders from "../Limits/RateLimitHeaders.ts"
 import { RateLimits } from "../Limits/RateLimits.ts"
@@ -45,6 +48,12 @@ const pageOf = (query: string | undefined): CursorQuery | undefined => {
   return page
 }
 
+interface List {
+  readonly page: CursorQuery
+  readonly caller: Caller
+  readonly url: string
+}
+
 const refused = (error: RelayerNotFound | BadRequest): Effect.Effect<Response> =>
   Effect.succeed(error._tag === "BadRequest" ? Failures.badRequest(error) : Failures.relayerNotFound(error))
 
@@ -54,7 +63,20 @@ export const layer = Layer.effect(
     const authentication = yield* Authentication
     const limits = yield* RateLimits
     const relayers = yield* Relayers
+    const sql = yield* SqlClient.SqlClient
     const withAllowance = RateLimitHeaders.make(limits.options)
+
+    /** Whoever asks for the same page while it is read gets the same answer. */
+    const listTogether = yield* Together.make<List, Exit.Exit<Response, BadRequest>>(sql, {
+      group: ({ caller, url }) => `${caller.relayerIds?.join() ?? "*"} ${url}`,
+      read: ([{ page, caller, url }, ...others]) =>
+        relayers.list(page).pipe(
+          Effect.map((served) => Respond.storedPageNow(served, url)),
+          Effect.provideService(CurrentCaller, caller),
+          Effect.exit,
+          Effect.map((answer) => [answer, ...others.map(() => answer)])
+        )
+    })
 
     const take = (
       { headers, remoteAddress }: Request,
@@ -97,10 +119,7 @@ export const layer = Layer.effect(
       const page = pageOf(query)
       if (page === undefined) return undefined
       return take(request, list, undefined, (caller) =>
-        relayers.list(page).pipe(
-          Effect.provideService(CurrentCaller, caller),
-          Effect.map((served) => Respond.storedPageNow(served, request.originalUrl))
-        )
+        Effect.flatten(listTogether({ page, caller, url: request.originalUrl }))
       )
     }
 
