@@ -1,5 +1,5 @@
 // Transactions of services: what they wrap happens whole or not at all.
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 
 /**
@@ -12,5 +12,18 @@ export const make = Effect.map(
     <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.catchIf(sql.withTransaction(self), isSqlError<E>, Effect.die) as Effect.Effect<A, E, R>
 )
+
+/**
+ * For a single statement: one that fails takes nothing of the running transaction with it. Outside of one, it is a
+ * transaction by itself.
+ */
+export const savepoint = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const transaction = yield* make
+  return <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (running) =>
+      Option.isSome(running) ? transaction(self) : self
+    )
+})
 
 const isSqlError = <E>(error: E | SqlError.SqlError): error is SqlError.SqlError => SqlError.isSqlError(error)

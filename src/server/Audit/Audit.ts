@@ -2,11 +2,12 @@
 // instances are chained afterwards, in commit order, within about a second (ADR 0004).
 import { Context, Effect, Latch, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { Hex } from "effect/encoding"
 import * as Caller from "../../domain/Caller.ts"
 import type { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../../domain/Audit.ts"
 import { resourceOf } from "../../domain/Change.ts"
-import type { Change } from "../../domain/Change.ts"
+import type { Action, Change } from "../../domain/Change.ts"
 import { maxPerPage } from "../../domain/Page.ts"
 import type { Items } from "../../domain/Page.ts"
 import { BadRequest } from "../../domain/Request.ts"
@@ -33,6 +34,10 @@ export class Audit extends Context.Service<
   {
     /** Part of the running transaction: without it, there is no change, and no record. */
     record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
+    /** The record of what a statement's `made` creates, as part of that statement. `recorded` comes after it. */
+    recordMade(action: Action): Effect.Effect<Statement.Fragment>
+    /** There is something to chain, when the running transaction has been committed. */
+    readonly recorded: Effect.Effect<void>
     /** Of what has been committed when it is called, everything. `BadRequest` where the cursor is none of this list. */
     list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>
     /** Reads the whole log; with `anchor`, a head that was kept, also whether the log still leads there. */
@@ -60,6 +65,8 @@ export class Audit extends Context.Service<
         Effect.forkScoped
       )
 
+      const recorded = sql.afterCommit(Effect.asVoid(changed.open))
+
       const record = Effect.fn("Audit.record")(function* <S extends Schema.ConstraintEncoder<unknown>>({
         action,
         id,
@@ -78,8 +85,13 @@ export class Audit extends Context.Service<
           before: jsonText(encode(before)),
           after: jsonText(encode(after))
         })
-        yield* sql.afterCommit(changed.open)
+        yield* recorded
       })
+
+      const recordMade = (action: Action) =>
+        Effect.map(Effect.all([Caller.current, CurrentRequestId]), ([{ id: key_id }, request_id = null]) =>
+          repo.appendMade({ key_id, action, resource: resourceOf(action), request_id })
+        )
 
       const list = Effect.fn("Audit.list")(function* ({ limit, order = "newest", cursor, ...filter }: AuditQuery) {
         const list = JSON.stringify(["audit", order, Object.entries(filter).sort()])
@@ -121,7 +133,7 @@ export class Audit extends Context.Service<
           : { valid: false, checked, ...end, broken_at: Math.min(anchor.position ?? 0, checked + 1) }
       })
 
-      return Audit.of({ record, list, verify })
+      return Audit.of({ record, recordMade, recorded, list, verify })
     })
   )
 

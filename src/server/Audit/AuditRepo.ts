@@ -1,6 +1,7 @@
 // The table `audit`.
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { Hex } from "effect/encoding"
+import type { Statement } from "effect/sql"
 import { AuditRecord } from "../../domain/Audit.ts"
 import type { AuditFilter } from "../../domain/Audit.ts"
 import { parse } from "../../domain/ExactJson.ts"
@@ -10,6 +11,8 @@ import type { ChainedRow, Link } from "./Chain.ts"
 
 /** What is written when something changes; the database adds id and moment, and `link` the place in the chain. */
 export type NewRecord = Omit<ChainedRow, "id" | "at_micros">
+
+export type MadeRecord = Pick<NewRecord, "key_id" | "action" | "resource" | "request_id">
 
 export interface Selection extends AuditFilter {
   readonly limit: number
@@ -33,6 +36,8 @@ export class AuditRepo extends Context.Service<
   AuditRepo,
   {
     append(record: NewRecord): Effect.Effect<void>
+    /** The same as part of a statement, of what its `made` creates: rows of `id` and `json`. */
+    appendMade(record: MadeRecord): Statement.Fragment
     /**
      * Gives at most `limit` committed rows their place in the chain: `chain` hashes them, after the head. Waits for others
      * who link. Returns how many it has linked.
@@ -56,6 +61,10 @@ export class AuditRepo extends Context.Service<
           INSERT INTO audit (key_id, action, resource, resource_id, request_id, before, after)
           VALUES (${record.key_id}, ${record.action}, ${record.resource}, ${record.resource_id}, ${record.request_id},
             ${record.before}::text::json, ${record.after}::text::json)`.pipe(Effect.asVoid, query("AuditRepo.append"))
+
+      const appendMade = ({ key_id, action, resource, request_id }: MadeRecord) => sql`
+        INSERT INTO audit (key_id, action, resource, resource_id, request_id, after)
+        SELECT ${key_id}, ${action}, ${resource}, made.id, ${request_id}, made.json::json FROM made`
 
       const linkRows = Effect.fnUntraced(function* (limit: number, chain: Chaining) {
         yield* sql`SELECT pg_advisory_xact_lock(${linking})`
@@ -107,7 +116,7 @@ export class AuditRepo extends Context.Service<
         )
       }
 
-      return AuditRepo.of({ append, link, rows, select })
+      return AuditRepo.of({ append, appendMade, link, rows, select })
     })
   )
 }

@@ -1,9 +1,11 @@
 // Changes of resources: on record, and told of, in the transaction that makes them.
 import { Context, Effect, Layer } from "effect"
 import type { Schema } from "effect"
+import type { Statement } from "effect/sql"
 import type { Change } from "../../domain/Change.ts"
 import type { EventType } from "../../domain/Event.ts"
 import { Relayer } from "../../domain/Relayer.ts"
+import { client } from "../../sql/Query.ts"
 import { Audit } from "../Audit/Audit.ts"
 import { Events } from "../Events/Events.ts"
 import { Outbox } from "../Webhooks/Outbox.ts"
@@ -12,8 +14,8 @@ import { Outbox } from "../Webhooks/Outbox.ts"
 type EventfulChange<S extends Schema.Constraint> = Change<S> & { readonly action: EventType }
 
 export interface RelayerChange {
-  readonly action: "relayer.created" | "relayer.updated" | "relayer.deleted"
-  readonly before?: Relayer
+  readonly action: "relayer.updated" | "relayer.deleted"
+  readonly before: Relayer
   readonly after?: Relayer
 }
 
@@ -24,6 +26,12 @@ export class Changes extends Context.Service<
     record<S extends Schema.ConstraintEncoder<unknown>>(change: EventfulChange<S>): Effect.Effect<void>
     /** The same of a relayer, whose notification is told as well; also that it was paused or resumed. */
     recordRelayer(change: RelayerChange): Effect.Effect<void>
+    /**
+     * The same of a relayer that a statement creates in its `made` (`id`, `json`, `notification_id`), as further parts of that
+     * statement: one round trip, and a transaction of its own. `recorded` comes after it.
+     */
+    readonly ofMadeRelayer: Effect.Effect<Statement.Fragment>
+    readonly recorded: Effect.Effect<void>
     /** What has happened to a relayer by itself: an event, and a delivery to its notification. */
     tell(type: EventType, relayer: Relayer): Effect.Effect<void>
   }
@@ -34,6 +42,7 @@ export class Changes extends Context.Service<
       const audit = yield* Audit
       const events = yield* Events
       const outbox = yield* Outbox
+      const sql = yield* client
 
       const tell = Effect.fn("Changes.tell")(function* (type: EventType, relayer: Relayer) {
         const eventId = yield* events.emit({ type, id: relayer.id, schema: Relayer, data: relayer })
@@ -49,22 +58,26 @@ export class Changes extends Context.Service<
       })
 
       const recordRelayer = Effect.fn("Changes.recordRelayer")(function* ({ action, before, after }: RelayerChange) {
-        const relayer = after ?? before
-        if (relayer === undefined) return
         yield* audit.record({
           action,
-          id: relayer.id,
+          id: before.id,
           schema: Relayer,
-          ...(before === undefined ? {} : { before }),
+          before,
           ...(after === undefined ? {} : { after })
         })
-        yield* tell(action, relayer)
-        if (before !== undefined && after !== undefined && before.paused !== after.paused) {
+        yield* tell(action, after ?? before)
+        if (after !== undefined && before.paused !== after.paused) {
           yield* tell(after.paused ? "relayer.paused" : "relayer.resumed", after)
         }
       })
 
-      return Changes.of({ record, recordRelayer, tell })
+      const ofMadeRelayer = Effect.map(
+        Effect.all([audit.recordMade("relayer.created"), events.emitMade("relayer.created"), outbox.putMade]),
+        ([audited, told, queued]) => sql`, audited AS (${audited}), told AS (${told}), queued AS (${queued})`
+      )
+      const recorded = Effect.all([audit.recorded, events.emitted, outbox.filled], { discard: true })
+
+      return Changes.of({ record, recordRelayer, ofMadeRelayer, recorded, tell })
     })
   )
 

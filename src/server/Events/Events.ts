@@ -1,7 +1,8 @@
 // Events: written in the transaction of what they tell of, so that there is neither without the other.
 import { Context, Effect, Latch, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { NewEvent } from "../../domain/Event.ts"
+import type { Statement } from "effect/sql"
+import type { EventType, NewEvent } from "../../domain/Event.ts"
 import * as Listen from "../../sql/Listen.ts"
 import { CurrentRequestId } from "../System/RequestId.ts"
 import { EventsRepo } from "./EventsRepo.ts"
@@ -20,6 +21,10 @@ export class Events extends Context.Service<
   {
     /** Part of the running transaction. Returns the event's id. */
     emit<S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>): Effect.Effect<number>
+    /** The event of what a statement's `made` creates, as part of that statement. `emitted` comes after it. */
+    emitMade(type: EventType): Effect.Effect<Statement.Fragment>
+    /** There is something to read, when the running transaction has been committed. */
+    readonly emitted: Effect.Effect<void>
   }
 >()("effect-relayer/server/Events/Events") {
   static readonly layerNoDeps = Layer.effect(
@@ -42,6 +47,11 @@ export class Events extends Context.Service<
         Effect.forkScoped
       )
 
+      const emitted = sql.afterCommit(Effect.asVoid(written.open))
+
+      const emitMade = (type: EventType) =>
+        Effect.map(CurrentRequestId, (request_id) => repo.appendMade({ type, request_id: request_id ?? null }))
+
       const emit = Effect.fn("Events.emit")(function* <S extends Schema.ConstraintEncoder<unknown>>({
         type,
         id,
@@ -50,11 +60,11 @@ export class Events extends Context.Service<
       }: NewEvent<S>) {
         const request_id = (yield* CurrentRequestId) ?? null
         const eventId = yield* repo.append({ type, resource_id: id, request_id, data: jsonText(schema, data) })
-        yield* sql.afterCommit(Effect.asVoid(written.open))
+        yield* emitted
         return eventId
       })
 
-      return Events.of({ emit })
+      return Events.of({ emit, emitMade, emitted })
     })
   )
 

@@ -1,6 +1,7 @@
 // The table `events`. Shown is what transactions have written that are older than every running one: in the order of `xid`
 // and `id`, nothing comes in before it any more.
 import { Array, Context, Effect, Layer, Option, Schema } from "effect"
+import type { Statement } from "effect/sql"
 import { Event } from "../../domain/Event.ts"
 import type { EventFilter } from "../../domain/Event.ts"
 import { parse } from "../../domain/ExactJson.ts"
@@ -47,6 +48,8 @@ export class EventsRepo extends Context.Service<
   {
     /** Its id. */
     append(event: NewRow): Effect.Effect<number>
+    /** The same as part of a statement, of what its `made` creates: rows of `id` and `json`. */
+    appendMade(event: Pick<NewRow, "type" | "request_id">): Statement.Fragment
     /** Where the event is; none where it is not shown yet. */
     find(id: number): Effect.Effect<Option.Option<Position>>
     /** The last event that is shown. */
@@ -76,6 +79,10 @@ export class EventsRepo extends Context.Service<
           Effect.map(([row]) => Number(row?.id)),
           query("EventsRepo.append")
         )
+
+      const appendMade = ({ type, request_id }: Pick<NewRow, "type" | "request_id">) => sql`
+        INSERT INTO events (type, resource_id, request_id, data)
+        SELECT ${type}, made.id, ${request_id}, made.json::json FROM made RETURNING id`
 
       const find = (id: number) =>
         sql<PositionRow>`SELECT xid::text AS xid, id FROM events WHERE id = ${id} AND ${shown}`.pipe(
@@ -121,7 +128,7 @@ export class EventsRepo extends Context.Service<
         query("EventsRepo.adopt")
       )
 
-      return EventsRepo.of({ append, find, last, page, isHeldBack, adopt })
+      return EventsRepo.of({ append, appendMade, find, last, page, isHeldBack, adopt })
     })
   )
 }

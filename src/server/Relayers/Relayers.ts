@@ -92,6 +92,7 @@ export class Relayers extends Context.Service<
       const dueChecks = yield* DueChecks
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
+      const savepoint = yield* Transaction.savepoint
 
       const missing = (request: CreateRelayer) =>
         Effect.flatMap(RelayerReferences.missing({ networks, signers, notifications }, request), Effect.fail)
@@ -122,10 +123,11 @@ export class Relayers extends Context.Service<
         if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
         const urls = yield* store(id, request.custom_rpc_urls)
         const ownNetworkId = located === "own" ? networkId(request.network_type, request.network) : undefined
-        const relayer = yield* repo.insert({ id, request, urls, ownNetworkId }).pipe(
-          Effect.tap(({ value }) => changes.recordRelayer({ action: "relayer.created", after: value })),
+        const records = yield* changes.ofMadeRelayer
+        const relayer = yield* repo.insert({ id, request, urls, ownNetworkId, records }).pipe(
+          savepoint,
+          Effect.tap(changes.recorded),
           Effect.tap(dueChecks.afterCommit),
-          transaction,
           Effect.catchTags({
             ReferenceMissing: () => missing(request),
             SignerTaken: () => signerTaken(id, request)

@@ -1,5 +1,6 @@
 // The table `relayers`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
+import type { Statement } from "effect/sql"
 import type { NetworkId, NetworkName, NetworkType } from "../../domain/Network.ts"
 import type { MaskedRpcConfig } from "../../domain/Rpc.ts"
 import { RelayerIdTaken } from "../../domain/Relayer.ts"
@@ -29,6 +30,8 @@ export interface NewRelayer {
   readonly urls: StoredUrls
   /** The network, where it is not built in. */
   readonly ownNetworkId: NetworkId | undefined
+  /** Further parts of the statement, with commas before them: what is recorded of the relayer in `made`. */
+  readonly records?: Statement.Fragment
 }
 
 const first =
@@ -73,14 +76,14 @@ export class RelayersRepo extends Context.Service<
     RelayersRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const columns = sql`t.json, t.version`
+      const columns = sql`t.id, t.json, t.version`
 
-      const insert = ({ id, request, urls, ownNetworkId }: NewRelayer) =>
+      const insert = ({ id, request, urls, ownNetworkId, records = sql`` }: NewRelayer) =>
         Effect.gen(function* () {
           const { name, paused, notification_id, policies } = yield* changeable(request)
           const address = sql(`${request.network_type}_address`)
           const [row] = yield* sql<StoredRow>`
-            INSERT INTO relayers AS t (
+            WITH made AS (INSERT INTO relayers AS t (
               id, name, network_type, network, address, paused, signer_id, notification_id,
               policies, custom_rpc_urls, custom_rpc_urls_sealed, own_network_id
             )
@@ -89,7 +92,7 @@ export class RelayersRepo extends Context.Service<
               ${urls.sealed ?? null}::bytea, ${ownNetworkId ?? null}::text
             FROM signers s
             WHERE s.id = ${request.signer_id} AND s.${address} IS NOT NULL
-            RETURNING ${columns}`
+            RETURNING ${columns}, t.notification_id) ${records} SELECT * FROM made`
           return row === undefined ? yield* new ReferenceMissing({}) : new StoredRelayer(row)
         }).pipe(
           onConflict("relayers_pkey", () => new RelayerIdTaken({})),
@@ -107,7 +110,7 @@ export class RelayersRepo extends Context.Service<
         )
 
       const findAll = (ids: ReadonlyArray<RelayerId>) =>
-        sql<StoredRow & { id: string }>`SELECT t.id, ${columns} FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
+        sql<StoredRow>`SELECT ${columns} FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
           Effect.map((rows) => {
             const found = new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
             return ids.map((id) => Option.fromUndefinedOr(found.get(id)))

@@ -3,12 +3,14 @@ import { Schema } from "effect"
 import * as Json from "../../api/Json.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
 import { Relayer } from "../../domain/Relayer.ts"
+import type { RelayerId } from "../../domain/Relayer.ts"
 import type { Versioned } from "../../domain/Version.ts"
 
 const decodeOne = Schema.decodeSync(Json.fromText(Relayer))
 const decodeMany = Schema.decodeSync(Json.fromText(Schema.Array(Relayer)))
 
 export interface StoredRow {
+  readonly id: RelayerId
   readonly json: string
   readonly version: number
 }
@@ -18,11 +20,13 @@ export interface HeldRow extends StoredRow {
 }
 
 export class StoredRelayer implements Versioned<Relayer> {
+  readonly id: RelayerId
   readonly json: string
   readonly version: number
   #value: Relayer | undefined
 
-  constructor({ json, version }: StoredRow) {
+  constructor({ id, json, version }: StoredRow) {
+    this.id = id
     this.json = json
     this.version = version
   }

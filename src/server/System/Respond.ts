@@ -4,7 +4,6 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
 import type { Items, Page } from "../../domain/Page.ts"
 import { entityTag } from "../../domain/Version.ts"
-import type { Versioned } from "../../domain/Version.ts"
 import { CurrentRecording } from "./DebugHttp.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
@@ -92,9 +91,12 @@ export const stored = <E, R>(self: Effect.Effect<Stored, E, R>, status?: number)
   Effect.flatMap(self, (found) => Effect.map(metadata, (extra) => storedNow(found, extra, status)))
 
 /** With `Location` and `ETag`. */
-export const createdStored = <E, R>(self: Effect.Effect<Stored & Versioned<{ readonly id: string }>, E, R>) =>
+export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: string }, E, R>) =>
   stored(
-    Effect.tap(self, ({ value }) => setLocation(value.id)),
+    // Also where an answer that is kept for its `Idempotency-Key` gets its header fields from.
+    Effect.tap(self, ({ id, version }) =>
+      Effect.andThen(setLocation(id), ResponseHeaders.set("etag", entityTag(version)))
+    ),
     Envelope.createdStatus
   )
 

@@ -3,6 +3,7 @@ import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import { Delivery } from "../../domain/Delivery.ts"
 import type { DeliveryId, DeliveryState, ReplayDeliveries, TestDelivery } from "../../domain/Delivery.ts"
+import type { Statement } from "effect/sql"
 import { NotificationNotFound } from "../../domain/Notification.ts"
 import type { NotificationId } from "../../domain/Notification.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
@@ -15,6 +16,11 @@ export interface NewDelivery {
   readonly lane: string
   readonly event: string
   readonly body: string
+}
+
+export interface MadeDelivery extends Pick<NewDelivery, "id" | "event"> {
+  /** Before and after the relayer's JSON. */
+  readonly body: readonly [string, string]
 }
 
 /** Deliveries of a notification. */
@@ -46,6 +52,8 @@ export class DeliveriesRepo extends Context.Service<
   DeliveriesRepo,
   {
     insert(delivery: NewDelivery): Effect.Effect<void>
+    /** The same as part of a statement, for the relayer that its `made` creates and the event that its `told` tells of it. */
+    insertMade(delivery: MadeDelivery): Statement.Fragment
     /** The latest first. */
     select(selection: Selection): Effect.Effect<ReadonlyArray<Placed>>
     /** To be sent once more, now, unless that is being done. */
@@ -77,6 +85,11 @@ export class DeliveriesRepo extends Context.Service<
 
       const insert = (delivery: NewDelivery) =>
         sql`INSERT INTO deliveries ${sql.insert({ ...delivery })}`.pipe(Effect.asVoid, query("DeliveriesRepo.insert"))
+
+      const insertMade = ({ id, event, body: [before, after] }: MadeDelivery) => sql`
+        INSERT INTO deliveries (id, notification_id, event_id, lane, event, body)
+        SELECT ${id}, made.notification_id, told.id, made.id, ${event}, ${before}::text || made.json || ${after}::text
+        FROM made, told WHERE made.notification_id IS NOT NULL`
 
       const ofCaller = ({ notification, relayers }: Deliveries) =>
         sql`notification_id = ${notification} ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
@@ -138,7 +151,7 @@ export class DeliveriesRepo extends Context.Service<
           query("DeliveriesRepo.insertTest")
         )
 
-      return DeliveriesRepo.of({ insert, select, retry, replay, insertTest })
+      return DeliveriesRepo.of({ insert, insertMade, select, retry, replay, insertTest })
     })
   )
 }

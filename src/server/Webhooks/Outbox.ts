@@ -1,6 +1,7 @@
 // What is to be delivered: written in the transaction of the event that it tells of.
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
+import type { Statement } from "effect/sql"
 import type { EventType } from "../../domain/Event.ts"
 import type { Relayer } from "../../domain/Relayer.ts"
 import * as Webhook from "../../domain/Webhook.ts"
@@ -22,6 +23,10 @@ export class Outbox extends Context.Service<
      * put. Nothing to do where the relayer has no notification.
      */
     put(event: RelayerEvent): Effect.Effect<void>
+    /** The same of a relayer that a statement's `made` creates and its `told` tells of, as part of it. `filled` comes after. */
+    readonly putMade: Effect.Effect<Statement.Fragment>
+    /** There is something to send, when the running transaction has been committed. */
+    readonly filled: Effect.Effect<void>
   }
 >()("effect-relayer/server/Webhooks/Outbox") {
   static readonly layerNoDeps = Layer.effect(
@@ -40,7 +45,11 @@ export class Outbox extends Context.Service<
         yield* wakeUp.afterCommit
       })
 
-      return Outbox.of({ put })
+      const putMade = Effect.map(Effect.all([random.uuidV4(), DateTime.now]), ([id, at]) =>
+        repo.insertMade({ id, event: "relayer.created", body: Webhook.createdBody({ id, at }) })
+      )
+
+      return Outbox.of({ put, putMade, filled: wakeUp.afterCommit })
     })
   )
 

@@ -2,11 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Equal, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { Relayer } from "../../../src/domain/Relayer.ts"
 import { RelayerPagesRepo } from "../../../src/server/Relayers/RelayerPagesRepo.ts"
 import { RelayersRepo } from "../../../src/server/Relayers/RelayersRepo.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Small, clear, insert, page as readPage, toRequest } from "./requests.ts"
 
+const encode = Schema.encodeSync(Relayer)
 const repos = Layer.provideMerge(Layer.merge(RelayersRepo.layer, RelayerPagesRepo.layer), TestDatabase.layer)
 
 layer(repos)("RelayersRepo", (it) => {
@@ -21,6 +23,7 @@ layer(repos)("RelayersRepo", (it) => {
         const repo = yield* RelayersRepo
         const stored = Option.getOrThrow(yield* repo.find(created.value.id))
         assert.isTrue(Equal.equals(stored, created))
+        assert.strictEqual(stored.json, JSON.stringify(encode(stored.value)))
         const found = stored.value
         assert.isTrue(
           Equal.equals(found.policies, request.policies),
@@ -103,9 +106,21 @@ layer(repos)("RelayersRepo", (it) => {
       const plan = yield* sql<{ "QUERY PLAN": string }>`
         EXPLAIN SELECT seq FROM relayers ORDER BY seq LIMIT 10 OFFSET 19000`
       assert.include(plan.map((row) => row["QUERY PLAN"]).join("\n"), "Index Only Scan using relayers_seq_key")
-      const { items, total } = yield* readPage({ page: 1901 })
-      assert.strictEqual(total, 20000)
-      assert.strictEqual(items[0]?.id, "r19001")
+      yield* sql`DELETE FROM relayers WHERE seq % 5 = 0`
+      const left = yield* sql<{ id: string }>`SELECT id FROM relayers ORDER BY seq`
+      const ids = left.map(({ id }) => id)
+      for (const page of [1, 700, 820, 1234, 1600, 1601]) {
+        for (const sort of ["created_at", "-created_at"] as const) {
+          const { items, total } = yield* readPage({ page }, sort)
+          const ordered = sort === "created_at" ? ids : ids.toReversed()
+          assert.deepStrictEqual(
+            items.map(({ id }) => id),
+            ordered.slice(page * 10 - 10, page * 10),
+            `${sort} ${page}`
+          )
+          assert.strictEqual(total, 16000)
+        }
+      }
     })
   )
 })

@@ -5,6 +5,7 @@ import { NetworkName } from "../../../src/domain/Network.ts"
 import { pageRequest } from "../../../src/domain/Page.ts"
 import type { PageQuery } from "../../../src/domain/Page.ts"
 import { CreateRelayer, RelayerId } from "../../../src/domain/Relayer.ts"
+import type { RelayerSort } from "../../../src/domain/Relayer.ts"
 import { maskRpc } from "../../../src/domain/Rpc.ts"
 import { SignerId } from "../../../src/domain/Signer.ts"
 import { RelayerPagesRepo } from "../../../src/server/Relayers/RelayerPagesRepo.ts"
@@ -49,7 +50,7 @@ export const insert = (request: CreateRelayer) =>
     })
   })
 
-export const page = (query: PageQuery) =>
+export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>
   Effect.flatMap(RelayerPagesRepo, (repo) =>
-    repo.find({ request: pageRequest(query), filter: {}, ids: undefined, sort: "created_at", from: undefined })
+    repo.find({ request: pageRequest(query), filter: {}, ids: undefined, sort, from: undefined })
   ).pipe(Effect.map(({ page }) => page))
