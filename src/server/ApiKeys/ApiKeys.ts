@@ -2,6 +2,8 @@
 import { Context, DateTime, Duration, Effect, FiberSet, Layer, Option } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { Hex } from "effect/encoding"
+import { SqlClient } from "effect/sql"
 import { ApiKey, ApiKeyId, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/ApiKey.ts"
 import type { CreateApiKey, NewApiKey, RotateApiKey } from "../../domain/ApiKey.ts"
 import * as Caller from "../../domain/Caller.ts"
@@ -9,9 +11,11 @@ import { pageRequest } from "../../domain/Page.ts"
 import type { Page, PageQuery } from "../../domain/Page.ts"
 import { BadRequest } from "../../domain/Request.ts"
 import { allows } from "../../domain/Scope.ts"
+import * as Together from "../../sql/Together.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../Changes/Changes.ts"
 import { ApiKeysRepo } from "./ApiKeysRepo.ts"
+import type { Holder } from "./ApiKeysRepo.ts"
 import { hashKey, isWellFormed, makeKey } from "./Key.ts"
 
 /** `last_used_at` is written at most this often. */
@@ -49,6 +53,7 @@ export class ApiKeys extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* ApiKeysRepo
       const changes = yield* Changes
+      const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
       const run = yield* FiberSet.makeRuntime<never>()
@@ -121,17 +126,17 @@ export class ApiKeys extends Context.Service<
           return Effect.sync(() => run(Effect.ignoreCause(repo.touch(id, now, from))))
         })
 
-      const find = Effect.fn("ApiKeys.find")(function* (key: Redacted.Redacted, from: string | undefined) {
+      const findByHash = yield* Together.make<string, Option.Option<Holder>>(sql, {
+        read: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))
+      })
+
+      const find = Effect.fnUntraced(function* (key: Redacted.Redacted, from: string | undefined) {
         if (!isWellFormed(key)) return Option.none()
-        const found = yield* repo.findByHash(hashKey(key), yield* DateTime.now)
+        const found = yield* findByHash(Hex.encode(hashKey(key)))
         if (Option.isNone(found)) return Option.none()
         const { id, scopes, relayer_ids } = found.value
         yield* touch(id, from)
-        return Option.some<Caller.Caller>({
-          id,
-          scopes,
-          ...(relayer_ids === undefined ? {} : { relayerIds: relayer_ids })
-        })
+        return Option.some<Caller.Caller>({ id, scopes, ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }) })
       })
 
       return ApiKeys.of({ create, list, get, delete: remove, rotate, find })

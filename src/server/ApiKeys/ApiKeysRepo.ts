@@ -1,16 +1,22 @@
 // The table `api_keys`.
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
-import type { Option } from "effect"
-import { SqlSchema } from "effect/sql"
+import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { ApiKey } from "../../domain/ApiKey.ts"
 import type { ApiKeyId } from "../../domain/ApiKey.ts"
 import type { Page, PageRequest } from "../../domain/Page.ts"
+import type { Grant } from "../../domain/Scope.ts"
 import { withoutNulls } from "../../sql/Row.ts"
 import { client, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import { selectRow } from "../../sql/SelectRow.ts"
 
 const Row = withoutNulls(ApiKey)
+
+/** Who holds a key, and what it is good for. */
+export interface Holder {
+  readonly id: ApiKeyId
+  readonly scopes: ReadonlyArray<Grant>
+  readonly relayer_ids: ReadonlyArray<string> | null
+}
 
 export class ApiKeysRepo extends Context.Service<
   ApiKeysRepo,
@@ -19,8 +25,8 @@ export class ApiKeysRepo extends Context.Service<
     find(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
     /** Holds the row until the transaction ends. */
     findForUpdate(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
-    /** By a hash that is good `at` this moment: of the key, or of the one before while it lives on. */
-    findByHash(hash: Uint8Array, at: DateTime.Utc): Effect.Effect<Option.Option<ApiKey>>
+    /** By hashes, in hex, that are good `at` this moment: of the key, or of the one before while it lives on. In their order. */
+    findByHashes(hashes: ReadonlyArray<string>, at: DateTime.Utc): Effect.Effect<ReadonlyArray<Option.Option<Holder>>>
     page(request: PageRequest): Effect.Effect<Page<ApiKey>>
     delete(id: ApiKeyId): Effect.Effect<void>
     /** The present key becomes the previous one. */
@@ -52,16 +58,22 @@ export class ApiKeysRepo extends Context.Service<
       const find = (id: ApiKeyId) => row.find(id).pipe(query("ApiKeysRepo.find"))
       const findForUpdate = (id: ApiKeyId) => row.findForUpdate(id).pipe(query("ApiKeysRepo.findForUpdate"))
 
-      const findRowByHash = SqlSchema.findOneOption({
-        Request: Schema.Struct({ hash: Schema.Uint8Array, at: Schema.Date }),
-        Result: Row,
-        execute: ({ hash, at }) => sql`
-          SELECT ${columns} FROM api_keys t
-          WHERE (t.hash = ${hash} OR (t.previous_hash = ${hash} AND t.previous_expires_at > ${at}))
-            AND (t.expires_at IS NULL OR t.expires_at > ${at})`
-      })
-      const findByHash = (hash: Uint8Array, moment: DateTime.Utc) =>
-        findRowByHash({ hash, at: DateTime.toDate(moment) }).pipe(query("ApiKeysRepo.findByHash"))
+      const holders = (hashes: ReadonlyArray<string>, column: string) => sql`
+        SELECT given.hash, t.id, t.scopes, t.relayer_ids, t.expires_at, t.previous_expires_at
+        FROM unnest(${hashes}::text[]) AS given (hash) JOIN api_keys t ON t.${sql(column)} = decode(given.hash, 'hex')`
+
+      const findByHashes = (hashes: ReadonlyArray<string>, moment: DateTime.Utc) => {
+        const at = DateTime.toDate(moment)
+        return sql<Holder & { readonly hash: string }>`
+          SELECT hash, id, scopes, relayer_ids FROM (${holders(hashes, "hash")}) present
+          WHERE expires_at IS NULL OR expires_at > ${at}
+          UNION ALL
+          SELECT hash, id, scopes, relayer_ids FROM (${holders(hashes, "previous_hash")}) previous
+          WHERE previous_expires_at > ${at} AND (expires_at IS NULL OR expires_at > ${at})`.pipe(
+          Effect.map((rows) => hashes.map((hash) => Option.fromUndefinedOr(rows.find((row) => row.hash === hash)))),
+          query("ApiKeysRepo.findByHashes")
+        )
+      }
 
       const selectRows = selectPage(sql, selection)
       const page = (request: PageRequest) => selectRows(request).pipe(query("ApiKeysRepo.page"))
@@ -79,7 +91,7 @@ export class ApiKeysRepo extends Context.Service<
           UPDATE api_keys SET last_used_at = ${DateTime.toDate(moment)}, last_used_from = ${from ?? null}
           WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.touch"))
 
-      return ApiKeysRepo.of({ insert, find, findForUpdate, findByHash, page, delete: deleteRow, rotate, touch })
+      return ApiKeysRepo.of({ insert, find, findForUpdate, findByHashes, page, delete: deleteRow, rotate, touch })
     })
   )
 }
