@@ -17,7 +17,7 @@ export interface RelayerOrder {
   readonly skip?: (offset: number) => Skipped
 }
 
-export interface Skipped {
+interface Skipped {
   readonly with: Statement.Fragment
   readonly where: Statement.Fragment
   /** What is left to skip. */
