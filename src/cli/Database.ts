@@ -2,9 +2,21 @@
 import type * as Settings from "../process/Settings.ts"
 import type * as Sql from "../sql/Sql.ts"
 
+/** Of a worker: a pool of 10, listening, and a check of the schema while another one starts. */
+const perWorker = 13
+
+/** The lock on the data directory, a migration, and those that a superuser keeps. */
+const beside = 4
+
 export const options = (settings: Settings.Settings): Sql.Options => {
   const pool = { statementTimeout: settings.REQUEST_TIMEOUT_MS }
   return settings.DATABASE_URL === undefined
-    ? { _tag: "Embedded", dataDir: settings.DATA_DIR, bin: settings.POSTGRES_BIN, pool }
+    ? {
+        _tag: "Embedded",
+        dataDir: settings.DATA_DIR,
+        bin: settings.POSTGRES_BIN,
+        maxConnections: Math.max(40, perWorker * settings.WORKERS + beside),
+        pool
+      }
     : { _tag: "Url", url: settings.DATABASE_URL, pool }
 }

@@ -123,10 +123,11 @@ export const storageEncryptionKey = (dataDir: string) =>
     () => randomBytes(32).toString("base64")
   )
 
+/** As a line of the file. */
+export const masterKeyText = (key: Redacted.Redacted<Uint8Array>): string =>
+  Buffer.from(Redacted.value(key)).toString("base64")
+
 /** Keeps master keys in the file that they came from. */
 export const store = ({ file }: Kept): Store => ({
-  keep: (keys) => {
-    const lines = keys.map((key) => Buffer.from(Redacted.value(key)).toString("base64"))
-    return Effect.orDie(attempt(file, () => replace(file, lines)))
-  }
+  keep: (keys) => Effect.orDie(attempt(file, () => replace(file, keys.map(masterKeyText))))
 })

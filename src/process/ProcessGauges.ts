@@ -1,8 +1,8 @@
 // Memory, CPU and event loop of this process, read when somebody scrapes.
 import { Effect, Layer, Metric } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { ProcessGauges } from "../server/System/Gauges.ts"
 import { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } from "../server/System/Metrics.ts"
+import { ProcessGauges } from "../server/System/ProcessGauges.ts"
 
 const quantiles = [0.5, 0.99, 1]
 

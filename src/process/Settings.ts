@@ -96,7 +96,7 @@ const variables = {
   REDIS_URL: {
     schema: Schema.optionalKey(Schema.RedactedFromValue(url(["redis:", "rediss:"]))),
     example: "redis://redis:6379",
-    help: "Counts requests across instances; each process counts for itself where it is not set"
+    help: "Counts requests across instances; each instance counts for itself where it is not set"
   },
   REQUEST_TIMEOUT_MS: {
     schema: integer(1, 3_600_000),
@@ -132,6 +132,12 @@ const variables = {
     default: "60000",
     example: "60000",
     help: "Milliseconds between two checks of a relayer that is well"
+  },
+  WORKERS: {
+    schema: integer(1, 64),
+    default: "1",
+    example: "4",
+    help: "Processes that serve requests and share the port; 1: this one alone"
   },
   LOG_LEVEL: {
     schema: Schema.Literals(["trace", "debug", "info", "warn", "error", "fatal", "none"]),
@@ -196,12 +202,10 @@ const defaults = Object.fromEntries(
   described.flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value]]))
 )
 
-/**
- * Earlier sources win; an empty value counts as not set. The result holds secrets only as `Redacted`.
- */
-export const decode = (
-  ...sources: ReadonlyArray<Readonly<Record<string, string | undefined>>>
-): Effect.Effect<Settings, SettingsError> => {
+type Source = Readonly<Record<string, string | undefined>>
+
+/** Earlier sources win; an empty value counts as not set. */
+export const merge = (...sources: ReadonlyArray<Source>): Readonly<Record<string, string>> => {
   const merged: Record<string, string> = { ...defaults }
   for (const source of sources.toReversed()) {
     for (const { name } of described) {
@@ -209,6 +213,12 @@ export const decode = (
       if (value !== undefined && value !== "") merged[name] = value
     }
   }
+  return merged
+}
+
+/** As `merge`; the result holds secrets only as `Redacted`. */
+export const decode = (...sources: ReadonlyArray<Source>): Effect.Effect<Settings, SettingsError> => {
+  const merged = merge(...sources)
   return Effect.flatMap(Effect.result(Schema.decodeUnknownEffect(Raw, { errors: "all" })(merged)), (decoded) => {
     const found = mistakes(merged, Result.isFailure(decoded) ? decoded.failure.issue : undefined)
     return Result.isSuccess(decoded) && found.size === 0 ? Effect.succeed(decoded.success) : Effect.fail(explain(found))

@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { Migrator } from "effect/sql"
+import type { Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
@@ -95,23 +96,35 @@ export const migrate = (place: string) =>
     })
   )
 
+interface Database {
+  /** Names it in errors. */
+  readonly place: string
+  readonly url: Redacted.Redacted
+}
+
+const clientOf = (place: string, config: PgClient.PgPoolConfig) =>
+  PgClient.layerFrom(PgClient.make(config).pipe(Effect.mapError(explain(place))))
+
+/** On a connection of its own: a migration may take longer than a request's statement. */
+const migrated = ({ place, url }: Database, options: PoolOptions | undefined) => {
+  const { startupParameters: _, ...patient } = pool({ ...options, maxConnections: 1 })
+  return Effect.provide(migrate(place), clientOf(place, { ...patient, url }))
+}
+
+/** The embedded one runs as long as the scope is open. */
+const open = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Database, DatabaseError, Scope.Scope> {
+  const database =
+    options._tag === "Url"
+      ? { place: where(options.url), url: options.url }
+      : { place: options.dataDir, url: (yield* EmbeddedPostgres.start(options)).url }
+  yield* migrated(database, options.pool)
+  return database
+})
+
+/** The database with its schema, for other processes to connect to for as long as the scope is open. */
+export const serve = (options: Options): Effect.Effect<Redacted.Redacted, DatabaseError, Scope.Scope> =>
+  Effect.map(open(options), ({ url }) => url)
+
 /** The client and its schema; nothing of a feature. */
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      if (options._tag === "Url") {
-        return connect(where(options.url), { ...pool(options.pool), url: options.url })
-      }
-      const server = yield* EmbeddedPostgres.start(options)
-      return connect(options.dataDir, { ...pool(options.pool), ...server.connection })
-    })
-  )
-
-const connect = (place: string, config: PgClient.PgPoolConfig) => {
-  const clientOf = (settings: PgClient.PgPoolConfig) =>
-    PgClient.layerFrom(PgClient.make(settings).pipe(Effect.mapError(explain(place))))
-  // On a connection of its own: a migration may take longer than a request's statement.
-  const { startupParameters: _, ...patient } = config
-  const migrated = Effect.provide(migrate(place), clientOf({ ...patient, maxConnections: 1 }))
-  return Layer.provideMerge(clientOf(config), Layer.effectDiscard(migrated))
-}
+  Layer.unwrap(Effect.map(open(options), ({ place, url }) => clientOf(place, { ...pool(options.pool), url })))

@@ -4,27 +4,15 @@ import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fs from "node:fs/promises"
-import * as net from "node:net"
 import * as path from "node:path"
 import { migrationsTable } from "../../src/sql/migrations/index.ts"
 import { clientConfig } from "../support/Postgres.ts"
 import * as TestDatabase from "../support/TestDatabase.ts"
+import { takenPort } from "./Connection.ts"
 import { folder, postgresPid } from "./Folder.ts"
 import * as Service from "./Service.ts"
 
 const server = inject("postgres")
-
-/** A port of loopback that is taken as long as the scope is open. */
-const takenPort = Effect.map(
-  Effect.acquireRelease(
-    Effect.callback<net.Server>((resume) => {
-      const made = net.createServer()
-      made.listen(0, "127.0.0.1", () => resume(Effect.succeed(made)))
-    }),
-    (made) => Effect.callback<void>((resume) => void made.close(() => resume(Effect.void)))
-  ),
-  (made) => (made.address() as net.AddressInfo).port
-)
 
 /** Starts, and returns the line that it ends with. */
 const refusal = Effect.fnUntraced(function* (options: Service.Options) {

@@ -2,56 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
-import * as net from "node:net"
 import * as path from "node:path"
+import { beginRequest, connect, requestRest } from "./Connection.ts"
 import { folder, isGone, postgresPid, until } from "./Folder.ts"
 import * as Service from "./Service.ts"
 
 const asked = { code: 0, signal: null }
-
-/** Bytes by hand: what `fetch` would never send, or never so slowly. */
-const connect = Effect.fnUntraced(function* (baseUrl: string) {
-  const { hostname, port } = new URL(baseUrl)
-  const socket = yield* Effect.acquireRelease(
-    Effect.callback<net.Socket, Error>((resume) => {
-      const made = net.connect(Number(port), hostname)
-      made.once("error", (error) => resume(Effect.fail(error)))
-      made.once("connect", () => resume(Effect.succeed(made)))
-    }),
-    (socket) => Effect.sync(() => socket.destroy())
-  )
-  const received = Service.collect(socket)
-  const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()).on("error", () => undefined))
-  return {
-    received,
-    write: (text: string) => Effect.sync(() => void socket.write(text)),
-    ended: Effect.promise(() => ended)
-  }
-})
-
-const body = JSON.stringify({ id: "slow", type: "plain" })
-
-/** The first half of a POST, up to where the service has begun to read the body. */
-const beginRequest = Effect.fnUntraced(function* (baseUrl: string) {
-  const connection = yield* connect(baseUrl)
-  yield* connection.write(
-    [
-      "POST /api/v1/signers HTTP/1.1",
-      "host: test",
-      `authorization: Bearer ${Service.apiKey}`,
-      "content-type: application/json",
-      `content-length: ${body.length}`,
-      "expect: 100-continue",
-      "",
-      body.slice(0, 10)
-    ].join("\r\n")
-  )
-  yield* until(
-    "the service to read the body",
-    Effect.sync(() => connection.received().startsWith("HTTP/1.1 100 Continue") || undefined)
-  )
-  return connection
-})
 
 const draining = (service: Service.Service) =>
   until(
@@ -86,7 +42,7 @@ describe.concurrent("a signal", () => {
         yield* service.kill("SIGTERM")
         yield* service.kill("SIGINT")
         yield* refusesConnections(service.baseUrl)
-        yield* request.write(body.slice(10))
+        yield* request.write(requestRest)
         yield* request.ended
         assert.match(request.received(), /^HTTP\/1\.1 201 Created\r\n/m)
         assert.match(request.received(), /^connection: close\r\n/im)

@@ -37,7 +37,7 @@ const takeFrom =
       onExceeded: "fail"
     })
 
-const ownLimiter = RateLimiter.make.pipe(Effect.provide(Layer.fresh(RateLimiter.layerStoreMemory)))
+const ownStore = Layer.fresh(RateLimiter.layerStoreMemory)
 
 /** Longest wait for a shared store: a request is worth more than an exact count. */
 const storeTimeout = "250 millis"
@@ -90,12 +90,15 @@ export class RateLimits extends Context.Service<
     consume(caller: string): Effect.Effect<Allowance, TooManyRequests>
   }
 >()("effect-relayer/server/Limits/RateLimits") {
-  /** This process counts for itself. */
-  static readonly layerMemory = (options: Options) =>
+  /** Counted in a store that is always there. */
+  static readonly layerStore = (options: Options) =>
     Layer.effect(
       RateLimits,
-      Effect.map(ownLimiter, (own) => make(options, takeFrom(own, options)))
+      Effect.map(RateLimiter.make, (limiter) => make(options, takeFrom(limiter, options)))
     )
+
+  /** This process counts for itself. */
+  static readonly layerMemory = (options: Options) => this.layerStore(options).pipe(Layer.provide(ownStore))
 
   /**
    * Instances count together in the given store. Where it fails or is slow, each counts for itself until it is back:
@@ -106,7 +109,7 @@ export class RateLimits extends Context.Service<
       RateLimits,
       Effect.gen(function* () {
         const shared = yield* RateLimiter.make
-        const own = yield* ownLimiter
+        const own = yield* Effect.provide(RateLimiter.make, ownStore)
         return make(options, yield* guard(takeFrom(shared, options), takeFrom(own, options)))
       })
     )

@@ -5,15 +5,8 @@ import { NetworkType } from "../../domain/Network.ts"
 import * as Health from "../../sql/Health.ts"
 import { Relayers } from "../Relayers/Relayers.ts"
 import * as Metrics from "./Metrics.ts"
+import { ProcessGauges } from "./ProcessGauges.ts"
 import { Workers } from "./Workers.ts"
-
-/** Sets the gauges that only the process around us can read: memory, CPU, event loop. */
-export const ProcessGauges = Context.Reference<Effect.Effect<void>>(
-  "effect-relayer/server/System/Gauges/ProcessGauges",
-  {
-    defaultValue: () => Effect.void
-  }
-)
 
 /** Groups that have become empty are 0, not what they last were. */
 const connectionStates = ["active", "idle", "idle in transaction"]
@@ -26,9 +19,14 @@ const freshFor = "10 seconds"
 
 const timeout = "2 seconds"
 
-export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.Effect<void> }>()(
-  "effect-relayer/server/System/Gauges"
-) {
+export class Gauges extends Context.Service<
+  Gauges,
+  {
+    readonly refresh: Effect.Effect<void>
+    /** Without those that are the same for all processes on the database. */
+    readonly refreshOwn: Effect.Effect<void>
+  }
+>()("effect-relayer/server/System/Gauges") {
   static readonly layer = Layer.effect(
     Gauges,
     Effect.gen(function* () {
@@ -65,7 +63,8 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
       })
 
       const cached = yield* Effect.cachedWithTTL(database, freshFor)
-      return Gauges.of({ refresh: Effect.all([process, workers, cached], { discard: true }) })
+      const own = Effect.andThen(process, workers)
+      return Gauges.of({ refresh: Effect.andThen(own, cached), refreshOwn: own })
     })
   ).pipe(Layer.provide(Workers.layer))
 }

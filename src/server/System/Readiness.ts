@@ -2,18 +2,16 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotReady } from "../../api/SystemApi.ts"
-import type { Readiness as Report, WorkerStatus } from "../../api/SystemApi.ts"
+import type { Readiness as Report } from "../../api/SystemApi.ts"
 import * as Health from "../../sql/Health.ts"
 import { Draining } from "./Draining.ts"
-import { Workers } from "./Workers.ts"
+import { Peers } from "./Peers.ts"
+import { Workers, worstStatus } from "./Workers.ts"
 
 /** A probe is worth no more than this. */
 const timeout = "2 seconds"
 
 const status = (healthy: boolean) => ({ status: healthy ? ("healthy" as const) : ("unhealthy" as const) })
-
-const worst = (statuses: ReadonlyArray<WorkerStatus>): WorkerStatus =>
-  (["unhealthy", "healthy"] as const).find((status) => statuses.includes(status)) ?? "off"
 
 export class Readiness extends Context.Service<Readiness, { readonly check: Effect.Effect<Report, NotReady> }>()(
   "effect-relayer/server/System/Readiness"
@@ -23,6 +21,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
     Effect.gen(function* () {
       const draining = yield* Draining
       const sql = yield* SqlClient.SqlClient
+      const peers = yield* Peers
       const { statuses } = yield* Workers
 
       const check = Effect.gen(function* () {
@@ -33,8 +32,8 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
         )
         const accepting = !draining.isDraining()
         const ready = database && accepting
-        const each = yield* statuses
-        const workers = { status: worst(Object.values(each)), ...each }
+        const each = yield* Effect.flatMap(statuses, peers.statuses)
+        const workers = { status: worstStatus(Object.values(each)), ...each }
         // A balancer that took this instance out would help no webhook, and where all are alike, end the API.
         const degraded = workers.status === "unhealthy" ? { status: "degraded" as const } : status(true)
         const readiness: Report = {

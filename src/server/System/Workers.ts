@@ -11,6 +11,17 @@ const patience = Duration.seconds(30)
 /** After a round that failed. */
 const pause = Duration.seconds(1)
 
+export type Statuses = Readonly<Record<WorkerName, WorkerStatus>>
+
+export const worstStatus = (statuses: ReadonlyArray<WorkerStatus>): WorkerStatus =>
+  (["unhealthy", "healthy"] as const).find((status) => statuses.includes(status)) ?? "off"
+
+/** Of several processes. */
+export const worstOf = (all: ReadonlyArray<Statuses>): Statuses => ({
+  health_checks: worstStatus(all.map(({ health_checks }) => health_checks)),
+  deliveries: worstStatus(all.map(({ deliveries }) => deliveries))
+})
+
 interface Loop {
   readonly worker: WorkerName
   /** When its last good round ended: of a clock that nobody sets. */
@@ -24,7 +35,7 @@ export class Workers extends Context.Service<
     /** Runs round after round, each of which waits for its time by itself, whatever fails in one. Ends with the scope. */
     run(worker: WorkerName, round: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
     /** `off`: not run by this process. A worker is as well as the worst of its loops. */
-    readonly statuses: Effect.Effect<Readonly<Record<WorkerName, WorkerStatus>>>
+    readonly statuses: Effect.Effect<Statuses>
   }
 >()("effect-relayer/server/System/Workers") {
   static readonly layer = Layer.sync(Workers, () => {

@@ -22,12 +22,23 @@ export interface Options {
   readonly bin?: string | undefined
   /** Absent: a Unix socket, except on Windows. */
   readonly transport?: "unix" | "tcp" | undefined
+  /** Connections at once, of all processes together. Absent: 40, enough for one. */
+  readonly maxConnections?: number | undefined
 }
 
 type Connection = Pick<PgClient.PgClientConfig, "path" | "host" | "port" | "database" | "username" | "password">
 
 export interface Server {
   readonly connection: Connection
+  /** The same, as other processes can be told. */
+  readonly url: Redacted.Redacted
+}
+
+const urlOf = ({ path: socket, host, port, database, username, password }: Connection): Redacted.Redacted => {
+  const url = new URL(`postgres://${username}@${host ?? "localhost"}:${port ?? 5432}/${database}`)
+  if (socket !== undefined) url.searchParams.set("host", path.dirname(socket))
+  if (Redacted.isRedacted(password)) url.password = Redacted.value(password)
+  return Redacted.make(url.href)
 }
 
 /** `sun_path` holds 108 bytes on Linux and 104 on macOS, the last a NUL. */
@@ -173,11 +184,15 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
   yield* supervise((started) =>
     Effect.gen(function* () {
       yield* stopOrphan(dataDir, folder, connect)
-      const server = yield* Postmaster.start(binaries, folder, user, listen)
+      const server = yield* Postmaster.start(binaries, folder, user, {
+        ...listen,
+        maxConnections: options.maxConnections
+      })
       yield* lock(dataDir, connect(listen))
       yield* started
       return yield* server.ended
     }).pipe(Effect.catchTag("DirectoryInUse", ({ message }) => Effect.fail(new DatabaseError({ message }))))
   )
-  return { connection: connect(listen) }
+  const connection = connect(listen)
+  return { connection, url: urlOf(connection) }
 })

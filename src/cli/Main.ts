@@ -1,0 +1,80 @@
+// The command: serves, in one process or as the primary of several, or runs another command.
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, Console, Effect, Exit, Option } from "effect"
+import { CliConfig, Command, GlobalFlag } from "effect/cli"
+import { stopAtHangUp } from "../process/HangUp.ts"
+import * as Npm from "../process/Npm.ts"
+import * as Settings from "../process/Settings.ts"
+import { Environment } from "./Environment.ts"
+import type { Variables } from "./Environment.ts"
+import * as ServeFlags from "./ServeFlags.ts"
+import * as Usage from "./Usage.ts"
+
+const version = "0.1.0"
+
+export interface Started {
+  readonly args: ReadonlyArray<string>
+  readonly variables: Variables
+  readonly dotEnv: Variables
+  readonly isTerminal: boolean
+}
+
+/** What went wrong, in a line; only a defect, which nobody expected, shows where it came from. */
+const report = (cause: Cause.Cause<{ readonly message: string }>) => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.void
+  const error = Cause.findErrorOption(cause)
+  return Console.error(`effect-relayer: ${Option.isSome(error) ? error.value.message : Cause.pretty(cause)}`)
+}
+
+const start =
+  ({ dotEnv, isTerminal, variables }: Started) =>
+  (given: ServeFlags.Given) =>
+    Effect.gen(function* () {
+      stopAtHangUp()
+      if (variables.npm_lifecycle_event !== undefined) yield* Effect.forkChild(Npm.stopWithParent)
+      const sources = Settings.merge(ServeFlags.source(given), variables, dotEnv)
+      const settings = yield* Settings.decode(sources)
+      if (settings.WORKERS === 1) {
+        const { serve } = yield* Effect.promise(() => import("./Serve.ts"))
+        return yield* serve(settings, isTerminal)
+      }
+      const { serve } = yield* Effect.promise(() => import("./Primary.ts"))
+      return yield* serve(settings, sources, isTerminal)
+    })
+
+/** Alone, so that nothing of the other commands is loaded where the service starts. */
+const serve = (started: Started, args: ReadonlyArray<string>) =>
+  Command.runWith(Command.make("effect-relayer", ServeFlags.flags, start(started)), { version })(args).pipe(
+    Effect.catchTag("ShowHelp", Usage.explain),
+    Effect.tapCause(report),
+    Effect.provide([
+      NodeServices.layer,
+      Usage.layer,
+      CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] })
+    ]),
+    NodeRuntime.runMain({
+      disableErrorReporting: true,
+      // A signal is a request to stop, which has been done when this is called.
+      teardown: (exit, onExit) => onExit(Exit.isFailure(exit) && !Exit.hasInterrupts(exit) ? 1 : 0)
+    })
+  )
+
+const command = (started: Started) =>
+  Effect.promise(() => import("./Cli.ts")).pipe(
+    Effect.flatMap((cli) => cli.run(started.args, version, start(started))),
+    Effect.tapCause(report),
+    Effect.provide(NodeServices.layer),
+    Effect.provideService(Environment, started),
+    NodeRuntime.runMain({ disableErrorReporting: true })
+  )
+
+export const main = (started: Started): void => {
+  const { args } = started
+  const [word] = args
+  // What is asked about all commands needs all of them.
+  if (args.some((arg) => /^(-h|--help|--completions)(=|$)/.test(arg))) command(started)
+  else if (word === "serve") serve(started, args.slice(1))
+  else if (word === undefined || word.startsWith("-")) serve(started, args)
+  else command(started)
+}

@@ -1,0 +1,64 @@
+// Connections of our own: a request that is not sent to its end, a port that is taken.
+import { Effect } from "effect"
+import * as net from "node:net"
+import { until } from "./Folder.ts"
+import { apiKey, collect } from "./Service.ts"
+
+/** Bytes by hand: what `fetch` would never send, or never so slowly. */
+export const connect = Effect.fnUntraced(function* (baseUrl: string) {
+  const { hostname, port } = new URL(baseUrl)
+  const socket = yield* Effect.acquireRelease(
+    Effect.callback<net.Socket, Error>((resume) => {
+      const made = net.connect(Number(port), hostname)
+      made.once("error", (error) => resume(Effect.fail(error)))
+      made.once("connect", () => resume(Effect.succeed(made)))
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
+  const received = collect(socket)
+  const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()).on("error", () => undefined))
+  return {
+    received,
+    write: (text: string) => Effect.sync(() => void socket.write(text)),
+    ended: Effect.promise(() => ended)
+  }
+})
+
+const body = JSON.stringify({ id: "slow", type: "plain" })
+
+/** What `beginRequest` leaves to be sent. */
+export const requestRest = body.slice(10)
+
+/** The first half of a POST, up to where the service has begun to read the body. */
+export const beginRequest = Effect.fnUntraced(function* (baseUrl: string) {
+  const connection = yield* connect(baseUrl)
+  yield* connection.write(
+    [
+      "POST /api/v1/signers HTTP/1.1",
+      "host: test",
+      `authorization: Bearer ${apiKey}`,
+      "content-type: application/json",
+      `content-length: ${body.length}`,
+      "expect: 100-continue",
+      "",
+      body.slice(0, 10)
+    ].join("\r\n")
+  )
+  yield* until(
+    "the service to read the body",
+    Effect.sync(() => connection.received().startsWith("HTTP/1.1 100 Continue") || undefined)
+  )
+  return connection
+})
+
+/** A port of loopback that is taken as long as the scope is open. */
+export const takenPort = Effect.map(
+  Effect.acquireRelease(
+    Effect.callback<net.Server>((resume) => {
+      const made = net.createServer()
+      made.listen(0, "127.0.0.1", () => resume(Effect.succeed(made)))
+    }),
+    (made) => Effect.callback<void>((resume) => void made.close(() => resume(Effect.void)))
+  ),
+  (made) => (made.address() as net.AddressInfo).port
+)
