@@ -3,10 +3,13 @@ import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { Migrator } from "effect/sql"
 import type { SqlClient, SqlError } from "effect/sql"
+import * as path from "node:path"
+import * as Address from "./Address.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
 import { latestMigration, migrations, migrationsTable } from "./migrations/index.ts"
 import { client } from "./Query.ts"
+import * as Silence from "./Silence.ts"
 
 export type Options =
   | { readonly _tag: "Url"; readonly url: Redacted.Redacted; readonly pool?: PoolOptions }
@@ -14,7 +17,7 @@ export type Options =
 
 export interface PoolOptions {
   readonly maxConnections?: number
-  /** Longest run of one statement. */
+  /** Longest run of one statement. Absent: ten seconds. A connection that is silent for a quarter longer is broken off. */
   readonly statementTimeout?: Duration.Input
 }
 
@@ -22,14 +25,18 @@ const minimumVersion = 15
 
 const runMigrations = Migrator.make({})
 
+const longestStatement = (options: PoolOptions = {}) => Duration.toMillis(options.statementTimeout ?? "10 seconds")
+
+/** Milliseconds: the server has ended a statement by then, and said so. */
+const longestSilence = (options: PoolOptions | undefined) => Math.ceil(longestStatement(options) * 1.25)
+
 const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
   applicationName: "effect-relayer",
-  connectTimeout: "5 seconds",
-  keepAlive: "30 seconds",
+  connectTimeout: Math.min(longestStatement(options), 5000),
   idleTimeout: "5 minutes",
   maxConnections: options.maxConnections ?? 10,
   startupParameters: {
-    statement_timeout: String(Duration.toMillis(options.statementTimeout ?? "30 seconds")),
+    statement_timeout: String(longestStatement(options)),
     idle_in_transaction_session_timeout: "60000"
   }
 })
@@ -38,7 +45,8 @@ const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
 const where = (url: Redacted.Redacted): string => {
   const parsed = URL.parse(Redacted.value(url))
   if (parsed === null) return "the given URL"
-  const host = parsed.searchParams.get("host") ?? `${parsed.hostname || "localhost"}:${parsed.port || "5432"}`
+  const address = Address.of({ url })
+  const host = "path" in address ? path.dirname(address.path) : `${address.host}:${address.port}`
   return `${host}${parsed.pathname}`
 }
 
@@ -99,19 +107,21 @@ export const migrate = (place: string) =>
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
   Layer.unwrap(
     Effect.gen(function* () {
-      if (options._tag === "Url") {
-        return connect(where(options.url), { ...pool(options.pool), url: options.url })
-      }
+      const config = pool(options.pool)
+      const silence = longestSilence(options.pool)
+      if (options._tag === "Url") return connect(where(options.url), { ...config, url: options.url }, silence)
       const server = yield* EmbeddedPostgres.start(options)
-      return connect(options.dataDir, { ...pool(options.pool), ...server.connection })
+      return connect(options.dataDir, { ...config, ...server.connection }, silence)
     })
   )
 
-const connect = (place: string, config: PgClient.PgPoolConfig) => {
-  const clientOf = (settings: PgClient.PgPoolConfig) =>
-    PgClient.layerFrom(PgClient.make(settings).pipe(Effect.mapError(explain(place))))
+const connect = (place: string, config: PgClient.PgPoolConfig, silence: number) => {
+  const clientOf = (settings: PgClient.PgPoolConfig) => PgClient.make(settings).pipe(Effect.mapError(explain(place)))
   // On a connection of its own: a migration may take longer than a request's statement.
   const { startupParameters: _, ...patient } = config
-  const migrated = Effect.provide(migrate(place), clientOf({ ...patient, maxConnections: 1 }))
-  return Layer.provideMerge(clientOf(config), Layer.effectDiscard(migrated))
+  const migrated = Effect.provide(migrate(place), PgClient.layerFrom(clientOf({ ...patient, maxConnections: 1 })))
+  const watched = Effect.flatMap(Silence.connector(Address.of(config), silence), (stream) =>
+    clientOf({ ...config, stream })
+  )
+  return Layer.provideMerge(PgClient.layerFrom(watched), Layer.effectDiscard(migrated))
 }
