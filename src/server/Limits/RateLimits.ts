@@ -3,6 +3,7 @@ import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { CircuitBreaker, RateLimiter } from "effect/persistence"
 import { TooManyRequests } from "../../domain/Caller.ts"
 import { rateLimitStoreFailuresTotal, rateLimitedRequestsTotal } from "../System/Metrics.ts"
+import { steadily, steadilyAround } from "../System/Steady.ts"
 
 export interface Options {
   readonly requestsPerSecond: number
@@ -37,7 +38,13 @@ const takeFrom =
       onExceeded: "fail"
     })
 
+/** In this process's memory; a clock that is set back would leave every bucket empty for as long. */
 const ownLimiter = RateLimiter.make.pipe(Effect.provide(Layer.fresh(RateLimiter.layerStoreMemory)))
+
+const takeOwn =
+  (limiter: RateLimiter.RateLimiter, options: Options): Take =>
+  (caller) =>
+    steadily(takeFrom(limiter, options)(caller))
 
 /** Longest wait for a shared store: a request is worth more than an exact count. */
 const storeTimeout = "250 millis"
@@ -53,7 +60,7 @@ const guard = (shared: Take, own: Take) =>
       shared(caller).pipe(
         Effect.timeout(storeTimeout),
         Effect.catchIf(isExceeded, (error) => Effect.succeed(error)),
-        breaker.execute({ key: "rate-limit-store" }),
+        steadilyAround(breaker.execute({ key: "rate-limit-store" })),
         Effect.catch(() => Effect.andThen(Metric.update(rateLimitStoreFailuresTotal, 1), own(caller))),
         Effect.filterOrFail(
           (result): result is RateLimiter.ConsumeResult => !("reason" in result),
@@ -94,7 +101,7 @@ export class RateLimits extends Context.Service<
   static readonly layerMemory = (options: Options) =>
     Layer.effect(
       RateLimits,
-      Effect.map(ownLimiter, (own) => make(options, takeFrom(own, options)))
+      Effect.map(ownLimiter, (own) => make(options, takeOwn(own, options)))
     )
 
   /**
@@ -107,7 +114,7 @@ export class RateLimits extends Context.Service<
       Effect.gen(function* () {
         const shared = yield* RateLimiter.make
         const own = yield* ownLimiter
-        return make(options, yield* guard(takeFrom(shared, options), takeFrom(own, options)))
+        return make(options, yield* guard(takeFrom(shared, options), takeOwn(own, options)))
       })
     )
 }
