@@ -9,6 +9,7 @@ import { parseEnv } from "node:util"
 import { Environment } from "./cli/Environment.ts"
 import * as ServeFlags from "./cli/ServeFlags.ts"
 import * as Usage from "./cli/Usage.ts"
+import * as Hangup from "./process/Hangup.ts"
 import * as Npm from "./process/Npm.ts"
 import * as Settings from "./process/Settings.ts"
 
@@ -31,11 +32,12 @@ const report = (cause: Cause.Cause<{ readonly message: string }>) => {
 
 const start = (given: ServeFlags.Given) =>
   Effect.gen(function* () {
+    yield* Hangup.stopAtHangup
     if (process.env.npm_lifecycle_event !== undefined) yield* Effect.forkChild(Npm.stopWithParent)
     const settings = yield* Settings.decode(ServeFlags.source(given), process.env, dotEnv())
     const { serve } = yield* Effect.promise(() => import("./cli/Serve.ts"))
     return yield* serve(settings, process.stdout.isTTY)
-  })
+  }).pipe(Effect.scoped)
 
 /** Alone, so that nothing of the other commands is loaded where the service starts. */
 const serve = (args: ReadonlyArray<string>) =>
