@@ -7,12 +7,17 @@ import { parseArgs } from "node:util"
 import type { Case } from "./Case.ts"
 import { Tally } from "./Case.ts"
 import { Away } from "./Away.ts"
+import { Exhausted } from "./Exhausted.ts"
+import { FullDisk } from "./FullDisk.ts"
 import { Frozen } from "./Frozen.ts"
 import { Kill } from "./Kill.ts"
+import { ReadOnly } from "./ReadOnly.ts"
 import * as Random from "./Random.ts"
 import * as Report from "./Report.ts"
+import { Signals } from "./Signals.ts"
+import { Timeout } from "./Timeout.ts"
 
-const cases: ReadonlyArray<Case> = [Kill, Away, Frozen]
+const cases: ReadonlyArray<Case> = [Kill, Away, Frozen, Exhausted, Timeout, ReadOnly, FullDisk, Signals]
 
 const { values: flags } = parseArgs({
   options: {
