@@ -16,6 +16,7 @@ import type { Store } from "../server/Secrets/MasterKeyStore.ts"
 import { Gauges } from "../server/System/Gauges.ts"
 import { Peers } from "../server/System/Peers.ts"
 import { Workers } from "../server/System/Workers.ts"
+import * as Database from "./Database.ts"
 import * as Service from "./Service.ts"
 
 type ToPrimary = Channel.Channel<OfPrimary, OfWorker>
@@ -64,7 +65,7 @@ const application = (channel: ToPrimary, begin: Begin, settings: Settings.Settin
     database: {
       _tag: "Url",
       url: Redacted.make(begin.databaseUrl),
-      pool: { statementTimeout: settings.REQUEST_TIMEOUT_MS }
+      pool: Database.pool(settings)
     },
     apiKey: Redacted.make(begin.apiKey),
     masterKey: Redacted.make(masterKey),

@@ -10,6 +10,7 @@ import { BadRequestError, unreadableStatus } from "../api/Errors.ts"
 import { BadRequest } from "../domain/Request.ts"
 import { Draining } from "../server/System/Draining.ts"
 import * as Failures from "../server/System/Failures.ts"
+import * as IdleConnections from "./IdleConnections.ts"
 import type { Settings } from "./Settings.ts"
 
 /** What Node refuses before there is a request gets the envelope of a bad request, too. */
@@ -33,12 +34,14 @@ const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 
 /** Two `Authorization` headers are joined, and so fit no key; Node alone would take the first. */
 const make = (settings: Settings): Server =>
-  createServer({
-    joinDuplicateHeaders: true,
-    requestTimeout: settings.REQUEST_TIMEOUT_MS,
-    headersTimeout: Math.min(settings.REQUEST_TIMEOUT_MS, 10_000),
-    keepAliveTimeout: 65_000
-  }).on("clientError", refuse)
+  IdleConnections.keep(
+    createServer({
+      joinDuplicateHeaders: true,
+      requestTimeout: settings.REQUEST_TIMEOUT_MS,
+      headersTimeout: Math.min(settings.REQUEST_TIMEOUT_MS, 10_000),
+      keepAliveTimeout: 65_000
+    }).on("clientError", refuse)
+  )
 
 /** A line for the operator; the port may also be one that only root may take. */
 export const explain = (settings: Settings, error: HttpServerError.ServeError): string => {

@@ -1,6 +1,7 @@
 // The rate limit's counters in the primary, which counts for all of its workers.
 import { Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
+import * as OwnStore from "../server/Limits/OwnStore.ts"
 import type { Channel, Handlers } from "./Channel.ts"
 import type { OfPrimary, OfWorker } from "./Protocol.ts"
 
@@ -19,7 +20,7 @@ export const layer = ({ ask }: Channel<OfPrimary, OfWorker>) =>
           own.fixedWindow(options)
         )
     }))
-  ).pipe(Layer.provide(Layer.fresh(RateLimiter.layerStoreMemory)))
+  ).pipe(Layer.provide(OwnStore.layer))
 
 /** The primary's side of it. */
 export const handlers = Effect.gen(function* () {
@@ -31,4 +32,4 @@ export const handlers = Effect.gen(function* () {
       Effect.orDie(store.fixedWindow({ ...options, refillRate: Duration.millis(options.refillRate) }))
   }
   return handlers
-}).pipe(Effect.provide(Layer.fresh(RateLimiter.layerStoreMemory)))
+}).pipe(Effect.provide(OwnStore.layer))

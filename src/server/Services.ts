@@ -7,6 +7,7 @@ import { ApiKeys } from "./ApiKeys/ApiKeys.ts"
 import { Audit } from "./Audit/Audit.ts"
 import { Authentication } from "./Auth/Authentication.ts"
 import { Changes } from "./Changes/Changes.ts"
+import { Cursors } from "./Cursors/Cursors.ts"
 import { EventStreams } from "./Events/EventStreams.ts"
 import { HealthChecks } from "./Health/HealthChecks.ts"
 import * as HealthWorker from "./Health/HealthWorker.ts"
@@ -69,7 +70,7 @@ const workers = ({ workers = true, healthCheckInterval = "1 minute" }: Options) 
 
 /** Who may call is left open: a host brings its own `Authentication`, or serves no HTTP. Fails where the database was written with another master key. */
 export const layerNoAuthentication = (options: Options) =>
-  Layer.mergeAll(Gauges.layer, Readiness.layer, EventStreams.layer, workers(options)).pipe(
+  Layer.mergeAll(Gauges.layer, Readiness.layer, EventStreams.layer, Cursors.layerPrepare, workers(options)).pipe(
     Layer.provideMerge(health(options)),
     Layer.provideMerge(resources),
     Layer.provideMerge(

@@ -4,10 +4,13 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { Migrator } from "effect/sql"
 import type { Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
+import * as path from "node:path"
+import * as Address from "./Address.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
 import { latestMigration, migrations, migrationsTable } from "./migrations/index.ts"
 import { client } from "./Query.ts"
+import * as Silence from "./Silence.ts"
 
 export type Options =
   | { readonly _tag: "Url"; readonly url: Redacted.Redacted; readonly pool?: PoolOptions }
@@ -15,7 +18,7 @@ export type Options =
 
 export interface PoolOptions {
   readonly maxConnections?: number
-  /** Longest run of one statement. */
+  /** Longest run of one statement. Absent: ten seconds. A connection that is silent for a quarter longer is broken off. */
   readonly statementTimeout?: Duration.Input
 }
 
@@ -23,14 +26,18 @@ const minimumVersion = 15
 
 const runMigrations = Migrator.make({})
 
+const longestStatement = (options: PoolOptions = {}) => Duration.toMillis(options.statementTimeout ?? "10 seconds")
+
+/** Milliseconds: the server has ended a statement by then, and said so. */
+const longestSilence = (options: PoolOptions | undefined) => Math.ceil(longestStatement(options) * 1.25)
+
 const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
   applicationName: "effect-relayer",
-  connectTimeout: "5 seconds",
-  keepAlive: "30 seconds",
+  connectTimeout: Math.min(longestStatement(options), 5000),
   idleTimeout: "5 minutes",
   maxConnections: options.maxConnections ?? 10,
   startupParameters: {
-    statement_timeout: String(Duration.toMillis(options.statementTimeout ?? "30 seconds")),
+    statement_timeout: String(longestStatement(options)),
     idle_in_transaction_session_timeout: "60000"
   }
 })
@@ -39,7 +46,8 @@ const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
 const where = (url: Redacted.Redacted): string => {
   const parsed = URL.parse(Redacted.value(url))
   if (parsed === null) return "the given URL"
-  const host = parsed.searchParams.get("host") ?? `${parsed.hostname || "localhost"}:${parsed.port || "5432"}`
+  const address = Address.of({ url })
+  const host = "path" in address ? path.dirname(address.path) : `${address.host}:${address.port}`
   return `${host}${parsed.pathname}`
 }
 
@@ -103,12 +111,12 @@ interface Database {
 }
 
 const clientOf = (place: string, config: PgClient.PgPoolConfig) =>
-  PgClient.layerFrom(PgClient.make(config).pipe(Effect.mapError(explain(place))))
+  PgClient.make(config).pipe(Effect.mapError(explain(place)))
 
 /** On a connection of its own: a migration may take longer than a request's statement. */
 const migrated = ({ place, url }: Database, options: PoolOptions | undefined) => {
   const { startupParameters: _, ...patient } = pool({ ...options, maxConnections: 1 })
-  return Effect.provide(migrate(place), clientOf(place, { ...patient, url }))
+  return Effect.provide(migrate(place), PgClient.layerFrom(clientOf(place, { ...patient, url })))
 }
 
 /** The embedded one runs as long as the scope is open. */
@@ -127,4 +135,10 @@ export const serve = (options: Options): Effect.Effect<Redacted.Redacted, Databa
 
 /** The client and its schema; nothing of a feature. */
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
-  Layer.unwrap(Effect.map(open(options), ({ place, url }) => clientOf(place, { ...pool(options.pool), url })))
+  Layer.unwrap(
+    Effect.map(open(options), ({ place, url }) => {
+      const config = { ...pool(options.pool), url }
+      const connector = Silence.connector(Address.of(config), longestSilence(options.pool))
+      return PgClient.layerFrom(Effect.flatMap(connector, (stream) => clientOf(place, { ...config, stream })))
+    })
+  )

@@ -76,6 +76,18 @@ describe.concurrent("a signal", () => {
     })
   )
 
+  it.live("SIGHUP is one to stop, too, and leaves no PostgreSQL behind", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const service = yield* Service.listen({ folder: home })
+      const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
+      yield* service.kill("SIGHUP")
+      assert.deepStrictEqual(yield* service.exited, asked)
+      assert.isTrue(yield* isGone(postgres))
+      assert.include(service.stdout(), '"draining"')
+    })
+  )
+
   it.live("that ends npm, or its shell, is one to the service", () =>
     Effect.gen(function* () {
       const home = yield* folder

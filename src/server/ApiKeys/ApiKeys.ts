@@ -119,7 +119,8 @@ export class ApiKeys extends Context.Service<
         Effect.flatMap(DateTime.now, (now) => {
           const use = `${id} ${from ?? ""}`
           const last = touched.get(use)
-          if (last !== undefined && now.epochMilliseconds - last < Duration.toMillis(touchEvery)) return Effect.void
+          if (last !== undefined && Math.abs(now.epochMilliseconds - last) < Duration.toMillis(touchEvery))
+            return Effect.void
           const oldest = touched.keys().next()
           if (touched.size >= maxRemembered && oldest.done !== true) touched.delete(oldest.value)
           touched.set(use, now.epochMilliseconds)

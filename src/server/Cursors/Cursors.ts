@@ -1,6 +1,6 @@
 // Cursors: places in a list that a caller holds for us. They are authenticated, so that what comes back is what went out,
 // and belong to one list with its filters and its order.
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { BadRequest } from "../../domain/Request.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
@@ -24,6 +24,8 @@ export class Cursors extends Context.Service<
     make(list: string, at: unknown): Effect.Effect<string>
     /** What `make` was given. `BadRequest` where it was not made for this list. */
     read(list: string, cursor: string): Effect.Effect<unknown, BadRequest>
+    /** So that no list has to write: the database may be read-only by then. */
+    readonly prepare: Effect.Effect<void>
   }
 >()("effect-relayer/server/Cursors/Cursors") {
   static readonly layerNoDeps = Layer.effect(
@@ -37,9 +39,14 @@ export class Cursors extends Context.Service<
       /** The same for all instances: made by the first that needs it. */
       const secret = Effect.suspend(() => (known === undefined ? load : Effect.succeed(known)))
 
-      const load = Effect.gen(function* () {
+      const keep = Effect.gen(function* () {
         const sealed = yield* secrets.seal(Redacted.make(randomBytes(32).toString("base64")), place)
-        const kept = yield* repo.keep(name, sealed)
+        return yield* repo.keep(name, sealed)
+      })
+
+      const load = Effect.gen(function* () {
+        const found = yield* repo.find(name)
+        const kept = Option.isSome(found) ? found.value : yield* keep
         return (known = Redacted.value(yield* Effect.orDie(secrets.open(kept, place))))
       })
 
@@ -57,9 +64,14 @@ export class Cursors extends Context.Service<
         return JSON.parse(payload) as unknown
       })
 
-      return Cursors.of({ make, read })
+      return Cursors.of({ make, read, prepare: Effect.asVoid(secret) })
     })
   )
 
   static readonly layer = this.layerNoDeps.pipe(Layer.provide(CursorsRepo.layer))
+
+  /** Prepares them at the start. */
+  static readonly layerPrepare = Layer.effectDiscard(
+    Effect.flatMap(Cursors, ({ prepare }) => Effect.ignoreCause(prepare))
+  ).pipe(Layer.provide(this.layer))
 }

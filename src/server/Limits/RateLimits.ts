@@ -3,6 +3,8 @@ import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { CircuitBreaker, RateLimiter } from "effect/persistence"
 import { TooManyRequests } from "../../domain/Caller.ts"
 import { rateLimitStoreFailuresTotal, rateLimitedRequestsTotal } from "../System/Metrics.ts"
+import { steadilyAround } from "../System/Steady.ts"
+import * as OwnStore from "./OwnStore.ts"
 
 export interface Options {
   readonly requestsPerSecond: number
@@ -37,8 +39,6 @@ const takeFrom =
       onExceeded: "fail"
     })
 
-const ownStore = Layer.fresh(RateLimiter.layerStoreMemory)
-
 /** Longest wait for a shared store: a request is worth more than an exact count. */
 const storeTimeout = "250 millis"
 
@@ -53,7 +53,7 @@ const guard = (shared: Take, own: Take) =>
       shared(caller).pipe(
         Effect.timeout(storeTimeout),
         Effect.catchIf(isExceeded, (error) => Effect.succeed(error)),
-        breaker.execute({ key: "rate-limit-store" }),
+        steadilyAround(breaker.execute({ key: "rate-limit-store" })),
         Effect.catch(() => Effect.andThen(Metric.update(rateLimitStoreFailuresTotal, 1), own(caller))),
         Effect.filterOrFail(
           (result): result is RateLimiter.ConsumeResult => !("reason" in result),
@@ -98,7 +98,7 @@ export class RateLimits extends Context.Service<
     )
 
   /** This process counts for itself. */
-  static readonly layerMemory = (options: Options) => this.layerStore(options).pipe(Layer.provide(ownStore))
+  static readonly layerMemory = (options: Options) => this.layerStore(options).pipe(Layer.provide(OwnStore.layer))
 
   /**
    * Instances count together in the given store. Where it fails or is slow, each counts for itself until it is back:
@@ -109,7 +109,7 @@ export class RateLimits extends Context.Service<
       RateLimits,
       Effect.gen(function* () {
         const shared = yield* RateLimiter.make
-        const own = yield* Effect.provide(RateLimiter.make, ownStore)
+        const own = yield* Effect.provide(RateLimiter.make, OwnStore.layer)
         return make(options, yield* guard(takeFrom(shared, options), takeFrom(own, options)))
       })
     )

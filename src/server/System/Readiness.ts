@@ -1,5 +1,5 @@
 // Whether a balancer should send requests here.
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
@@ -24,14 +24,22 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
       const peers = yield* Peers
       const { statuses } = yield* Workers
 
-      const check = Effect.gen(function* () {
-        const database = yield* Health.isCurrent.pipe(
+      /** Nobody waits for a question to be given up: of a database that is frozen, that takes longer than asking. */
+      const database = Effect.gen(function* () {
+        const asked = yield* Effect.forkDetach(Health.isCurrent)
+        return yield* Fiber.join(asked).pipe(
           Effect.timeout(timeout),
-          Effect.catchCause(() => Effect.succeed(false)),
-          Effect.provideService(SqlClient.SqlClient, sql)
+          Effect.ensuring(Effect.sync(() => asked.interruptUnsafe()))
         )
+      }).pipe(
+        Effect.catchCause(() => Effect.succeed(false)),
+        Effect.provideService(SqlClient.SqlClient, sql)
+      )
+
+      const check = Effect.gen(function* () {
+        const answers = yield* database
         const accepting = !draining.isDraining()
-        const ready = database && accepting
+        const ready = answers && accepting
         const each = yield* Effect.flatMap(statuses, peers.statuses)
         const workers = { status: worstStatus(Object.values(each)), ...each }
         // A balancer that took this instance out would help no webhook, and where all are alike, end the API.
@@ -39,7 +47,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
         const readiness: Report = {
           ready,
           ...(ready ? degraded : status(false)),
-          components: { database: status(database), process: status(accepting), workers }
+          components: { database: status(answers), process: status(accepting), workers }
         }
         return ready ? readiness : yield* new NotReady({ readiness })
       }).pipe(Effect.withSpan("Readiness.check"))

@@ -40,6 +40,16 @@ describe("RateLimits", () => {
     }).pipe(Effect.provide(RateLimits.layerMemory(options)))
   )
 
+  it.effect("a clock that is set back keeps no bucket empty", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual((yield* send(7)).passed, 5)
+      yield* TestClock.setTime(0)
+      yield* TestClock.adjust("200 millis")
+      assert.strictEqual((yield* send(7)).passed, 2)
+    }).pipe(Effect.provide(RateLimits.layerMemory(options)))
+  )
+
   it.effect("callers have a bucket each", () =>
     Effect.gen(function* () {
       yield* send(7, "a")

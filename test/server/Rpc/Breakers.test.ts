@@ -52,6 +52,20 @@ describe("a breaker", () => {
     })
   )
 
+  it.effect("is open no longer because the clock is set back", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail({ status: 500 })
+      const { breakers, pools } = yield* make({ attempts: 1, breaker: { failures: 1, openMs: 10_000 } })
+      yield* TestClock.adjust("1 hour")
+      yield* Effect.flip(pools.of("evm", urls(server.url)).call(chainId))
+      assert.strictEqual(yield* breakers.state(server.url), "open")
+      yield* TestClock.setTime(0)
+      yield* TestClock.adjust(10_000)
+      assert.strictEqual(yield* breakers.state(server.url), "half_open")
+    })
+  )
+
   it.effect("is half open after a while, closes by a success, and is open for longer after another failure", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()

@@ -1,0 +1,61 @@
+// What is promised of every answer while the database is away, and of the first ones when it is back.
+import type { Context } from "./Case.ts"
+import type { Prober } from "./Prober.ts"
+import * as Requests from "./Requests.ts"
+import type { Ledger } from "./Writer.ts"
+
+/** Milliseconds that an answer may take longer than its timeout, on a machine that does other things, too. */
+const slack = 1000
+
+export interface Outage {
+  /** Of `performance.now()`: from when on the database could answer again. */
+  readonly backAt: number
+}
+
+/** Milliseconds from `backAt` to the first good answer. */
+const recovery = (outcomes: ReadonlyArray<Requests.Outcome>, backAt: number): number => {
+  const good = outcomes.filter(({ status, endedAt }) => (status === 200 || status === 201) && endedAt >= backAt)
+  return Math.min(...good.map(({ endedAt }) => endedAt)) - backAt
+}
+
+const longestRecovery = 2000
+
+export const check = (
+  { tally }: Context,
+  prober: Prober,
+  ledger: Ledger,
+  outages: ReadonlyArray<Outage>,
+  timeout: number
+): void => {
+  const asked = [...prober.reads, ...ledger.outcomes]
+  const refused = asked.filter(({ status }) => status === 503)
+  const slowest = Math.max(...asked.map(({ milliseconds }) => milliseconds))
+  tally.set("reads", Requests.statuses(prober.reads))
+  tally.set("writes", Requests.statuses(ledger.outcomes))
+  tally.set("ready", Requests.statuses(prober.ready))
+  tally.set("slowest answer ms", Math.round(slowest))
+  const odd = asked.find(({ status }) => ![200, 201, 503].includes(status))
+  tally.expect(odd === undefined, `answers are good or 503: ${odd?.status} ${odd?.text}`)
+  tally.expect(
+    refused.every(({ retryAfter }) => /^\d+$/.test(retryAfter ?? "")),
+    "a 503 says when to come back"
+  )
+  tally.expect(
+    slowest <= timeout + slack,
+    `nobody waits longer than the timeout of ${timeout} ms: ${slowest.toFixed(0)} ms`
+  )
+  tally.expect(
+    prober.health.length > 0 && prober.health.every(({ status }) => status === 200),
+    `health stays 200: ${Requests.statuses(prober.health)}`
+  )
+  tally.set("slowest health ms", Math.round(Math.max(...prober.health.map(({ milliseconds }) => milliseconds))))
+  const unready = prober.ready.filter(({ status }) => status === 503)
+  tally.expect(unready.length > 0, "readiness says 503 meanwhile")
+  tally.set("slowest readiness ms", Math.round(Math.max(...prober.ready.map(({ milliseconds }) => milliseconds))))
+  for (const { backAt } of outages) {
+    const [reads, writes] = [recovery(prober.reads, backAt), recovery(ledger.outcomes, backAt)]
+    tally.max("slowest recovery ms", Math.max(reads, writes))
+    tally.expect(reads <= longestRecovery, `reads are back within ${longestRecovery} ms: ${reads.toFixed(0)} ms`)
+    tally.expect(writes <= longestRecovery, `writes are back within ${longestRecovery} ms: ${writes.toFixed(0)} ms`)
+  }
+}

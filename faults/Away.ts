@@ -1,0 +1,42 @@
+// The database of `DATABASE_URL` is stopped under load, and started again, without the service being told.
+import { Effect } from "effect"
+import * as Answers from "./Answers.ts"
+import type { Case } from "./Case.ts"
+import * as Cluster from "./Cluster.ts"
+import * as Prober from "./Prober.ts"
+import * as Whole from "./Whole.ts"
+import * as Writer from "./Writer.ts"
+
+const times = 5
+const timeout = 5000
+
+export const Away: Case = {
+  name: "away",
+  promise: "PostgreSQL stopped and started again: 503 with Retry-After, recovery within 2 s, nothing lost",
+  run: (context) =>
+    Effect.gen(function* () {
+      const { random, tally } = context
+      const cluster = yield* Cluster.make
+      const service = yield* cluster.listen({ REQUEST_TIMEOUT_MS: String(timeout) })
+      const ledger = new Writer.Ledger()
+      const prober = yield* Prober.start(service.baseUrl)
+      const writer = yield* Writer.start({ baseUrl: () => service.baseUrl, prefix: "a", lanes: 8, ledger })
+      const outages: Array<Answers.Outage> = []
+      for (let count = 0; count < times; count++) {
+        yield* Effect.sleep(random.int(500, 1500))
+        yield* cluster.stop
+        // A restart is a stop that lasts as long as the start takes.
+        yield* Effect.sleep(random.pick([0, 1000, 4000]))
+        yield* cluster.start
+        outages.push({ backAt: performance.now() })
+        yield* Effect.sleep(3000)
+      }
+      yield* writer.stop
+      yield* prober.stop
+      tally.set("stops", times)
+      tally.set("acknowledged", ledger.acknowledged)
+      Answers.check(context, prober, ledger, outages, timeout)
+      yield* Whole.check(context, service, ledger)
+      yield* Whole.checkRows(context, cluster.database)
+    })
+}

@@ -1,0 +1,45 @@
+// A fault, what is promised where it happens, and what came of it.
+import type { Effect, Scope } from "effect"
+import type { Random } from "./Random.ts"
+
+export interface Case {
+  readonly name: string
+  /** What holds however the fault hits. */
+  readonly promise: string
+  readonly run: (context: Context) => Effect.Effect<void, never, Scope.Scope>
+}
+
+export interface Context {
+  readonly random: Random
+  readonly tally: Tally
+}
+
+/** What a case has counted, and which of its promises were broken. */
+export class Tally {
+  readonly #counts = new Map<string, number | string>()
+  readonly broken: Array<string> = []
+  skipped: string | undefined
+
+  add(name: string, count = 1): void {
+    this.#counts.set(name, Number(this.#counts.get(name) ?? 0) + count)
+  }
+
+  set(name: string, value: number | string): void {
+    this.#counts.set(name, value)
+  }
+
+  /** The largest of all that are told under that name. */
+  max(name: string, value: number): void {
+    this.#counts.set(name, Math.max(Number(this.#counts.get(name) ?? 0), Math.round(value)))
+  }
+
+  expect(holds: boolean, promise: string): void {
+    if (!holds) this.broken.push(promise)
+  }
+
+  get text(): string {
+    return [...this.#counts]
+      .map(([name, value]) => `${name} ${typeof value === "number" ? value.toLocaleString("en") : value}`)
+      .join(", ")
+  }
+}

@@ -1,0 +1,59 @@
+// A PostgreSQL of somebody else's, that the service reaches by `DATABASE_URL`, and that can be stopped and started again.
+import { Effect, Exit, Redacted, Scope } from "effect"
+import * as fs from "node:fs/promises"
+import * as net from "node:net"
+import * as path from "node:path"
+import * as Binaries from "../src/sql/embedded/Binaries.ts"
+import * as DataDirectory from "../src/sql/embedded/DataDirectory.ts"
+import * as Postmaster from "../src/sql/embedded/Postmaster.ts"
+import { serverUser } from "../src/sql/embedded/SystemUser.ts"
+import { folder } from "../test/process/Folder.ts"
+import * as Service from "../test/process/Service.ts"
+
+const freePort = Effect.callback<number>((resume) => {
+  const server = net.createServer().listen(0, "127.0.0.1", () => {
+    const { port } = server.address() as net.AddressInfo
+    server.close(() => resume(Effect.succeed(port)))
+  })
+})
+
+/** Runs when this returns, on loopback, with `home` for the service beside it. */
+export const make = Effect.gen(function* () {
+  const home = yield* folder
+  const port = yield* freePort
+  const user = serverUser()
+  const binaries = yield* Binaries.locate(undefined, user)
+  const dataDir = path.join(home, "data")
+  yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
+  const files = yield* DataDirectory.prepare(binaries, dataDir, user, { passwordFile: undefined })
+  let scope: Scope.Closeable | undefined
+  let pid = 0
+
+  const start = Effect.gen(function* () {
+    scope = yield* Scope.make()
+    const run = yield* Postmaster.start(binaries, files, user, { socketFolder: undefined, port }).pipe(
+      Scope.provide(scope)
+    )
+    pid = run.pid
+  }).pipe(Effect.orDie)
+  const stop = Effect.suspend(() => (scope === undefined ? Effect.void : Scope.close(scope, Exit.void)))
+  yield* start
+  yield* Effect.addFinalizer(() => stop)
+
+  const url = `postgres://relayer@127.0.0.1:${port}/postgres`
+  const env = {
+    API_KEY: Service.apiKey,
+    DATABASE_URL: url,
+    STORAGE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
+    RATE_LIMIT_REQUESTS_PER_SECOND: "1000000",
+    RATE_LIMIT_BURST_SIZE: "1000000"
+  }
+  return {
+    pid: () => pid,
+    start,
+    /** Fast shutdown, as a distribution does it. */
+    stop,
+    database: { url: Redacted.make(url) },
+    listen: (more: Record<string, string> = {}) => Service.listen({ folder: home, env: { ...env, ...more } })
+  }
+}).pipe(Effect.orDie)

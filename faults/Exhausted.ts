@@ -1,0 +1,58 @@
+// Every connection of the pool waits for a lock, and more requests come.
+import { Effect, Fiber } from "effect"
+import type { Case } from "./Case.ts"
+import * as Requests from "./Requests.ts"
+import * as Sql from "./Sql.ts"
+import * as World from "./World.ts"
+
+const timeout = 5000
+const requests = 400
+const slack = 1000
+
+export const Exhausted: Case = {
+  name: "exhausted",
+  promise: "a pool used up by slow queries: 503 within the timeout, strangers and health at once, then as before",
+  run: ({ tally }) =>
+    Effect.gen(function* () {
+      const world = yield* World.make
+      const service = yield* world.listen({ REQUEST_TIMEOUT_MS: String(timeout) })
+      const ask = (path: string, sent?: Requests.Sent) =>
+        Effect.promise(() => Requests.send(`${service.baseUrl}${path}`, sent))
+      const many = (count: number, each: Effect.Effect<Requests.Outcome>) =>
+        Effect.all(
+          Array.from({ length: count }, () => each),
+          { concurrency: "unbounded" }
+        )
+
+      const { blocked, others } = yield* Sql.locking(
+        yield* world.database,
+        "relayers",
+        Effect.gen(function* () {
+          const blocked = yield* Effect.forkChild(many(requests, ask("/api/v1/relayers")))
+          yield* Effect.sleep(500)
+          const health = yield* many(20, ask("/v1/health"))
+          const strangers = yield* many(20, ask("/api/v1/relayers", { key: "nobody" }))
+          return { blocked: yield* Fiber.join(blocked), others: [...health, ...strangers] }
+        })
+      )
+      const freeAt = performance.now()
+      const after = yield* ask("/api/v1/relayers")
+
+      const slowest = Math.max(...blocked.map(({ milliseconds }) => milliseconds))
+      tally.set("blocked", Requests.statuses(blocked))
+      tally.set("slowest ms", Math.round(slowest))
+      tally.set("meanwhile", Requests.statuses(others))
+      tally.set("slowest meanwhile ms", Math.round(Math.max(...others.map(({ milliseconds }) => milliseconds))))
+      tally.set("good again after ms", Math.round(after.endedAt - freeAt))
+      tally.expect(
+        blocked.every(({ retryAfter, status }) => status === 503 && retryAfter !== undefined),
+        "who waits for the lock is told when to come back"
+      )
+      tally.expect(slowest <= timeout + slack, `nobody waits longer than the timeout of ${timeout} ms: ${slowest} ms`)
+      tally.expect(
+        others.every(({ milliseconds, status }) => (status === 200 || status === 401) && milliseconds < slack),
+        `health and strangers are answered at once: ${Requests.statuses(others)}`
+      )
+      tally.expect(after.status === 200 && after.endedAt - freeAt < 2000, "it is as before within 2 s")
+    })
+}

@@ -1,0 +1,44 @@
+// What a run says: a line per case, and a table in docs/faults.md.
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import type { Case, Tally } from "./Case.ts"
+
+export interface Result {
+  readonly case: Case
+  readonly tally: Tally
+  readonly seconds: number
+}
+
+const outcome = ({ tally }: Result): string =>
+  tally.broken.length > 0 ? "BROKEN" : tally.skipped === undefined ? "held" : "skipped"
+
+const counts = ({ tally }: Result): string => tally.skipped ?? tally.text
+
+export const line = (result: Result): string =>
+  `${result.case.name.padEnd(12)}${outcome(result).padEnd(9)}${`${result.seconds.toFixed(0)} s`.padEnd(8)}${counts(result)}`
+
+const file = path.resolve(import.meta.dirname, "../docs/faults.md")
+const section = /(<!-- figures -->\n)[\s\S]*(<!-- end of figures -->)/
+
+const table = (results: ReadonlyArray<Result>): string =>
+  [
+    "| Case | Promises | Counted | Seconds |",
+    "| --- | --- | --- | --- |",
+    ...results.map(
+      (result) => `| ${result.case.name} | ${outcome(result)} | ${counts(result)} | ${result.seconds.toFixed(0)} |`
+    )
+  ].join("\n")
+
+/** Replaces the figures of the run before. */
+export const write = (results: ReadonlyArray<Result>, seed: number): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const load = os.loadavg().map((value) => value.toFixed(1))
+    const where = `Seed ${seed}, ${os.availableParallelism()} cores, Node ${process.versions.node}; load of the machine at the end (1, 5, 15 minutes): ${load.join(", ")}.`
+    const figures = `\n${where}\n\n${table(results)}\n\n`
+    fs.writeFileSync(
+      file,
+      fs.readFileSync(file, "utf8").replace(section, (_, begin: string, end: string) => begin + figures + end)
+    )
+  })

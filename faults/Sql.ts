@@ -1,0 +1,26 @@
+// A session of the harness's own in the database, beside the service.
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** Runs `use` on one connection; nothing that fails there is expected. */
+const on = <A, E, R>(config: PgClient.PgPoolConfig, use: Effect.Effect<A, E, R | SqlClient.SqlClient>) =>
+  use.pipe(Effect.provide(Layer.fresh(PgClient.layer({ ...config, maxConnections: 1 }))), Effect.orDie)
+
+/** Statements that have no parameters, such as settings. */
+export const run = (config: PgClient.PgPoolConfig, ...statements: ReadonlyArray<string>) =>
+  on(
+    config,
+    Effect.flatMap(SqlClient.SqlClient, (sql) =>
+      Effect.forEach(statements, (statement) => sql.unsafe(statement), { discard: true })
+    )
+  )
+
+/** Holds a table for itself while `during` runs: whoever reads or writes it waits. */
+export const locking = <A, E, R>(config: PgClient.PgPoolConfig, table: string, during: Effect.Effect<A, E, R>) =>
+  on(
+    config,
+    Effect.flatMap(SqlClient.SqlClient, (sql) =>
+      sql.withTransaction(Effect.andThen(sql`LOCK TABLE ${sql(table)} IN ACCESS EXCLUSIVE MODE`, during))
+    )
+  )

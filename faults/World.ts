@@ -1,0 +1,63 @@
+// The service on its embedded PostgreSQL, as a newcomer starts it, in a folder of the case's own.
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { isAlive } from "../src/sql/embedded/Pid.ts"
+import { folder, postgresPid, until } from "../test/process/Folder.ts"
+import * as Service from "../test/process/Service.ts"
+
+/** Nobody is limited, unless limits are what is broken. */
+const unlimited = { RATE_LIMIT_REQUESTS_PER_SECOND: "1000000", RATE_LIMIT_BURST_SIZE: "1000000" }
+
+export const make = Effect.map(folder, (home) => {
+  const dataDir = path.join(home, "data")
+  const env = { API_KEY: Service.apiKey, DATA_DIR: dataDir, ...unlimited }
+  return {
+    home,
+    dataDir,
+    env,
+    listen: (more: Record<string, string> = {}, flags: ReadonlyArray<string> = []) =>
+      Service.listen({ folder: home, env: { ...env, ...more }, flags }),
+    /** Its PostgreSQL, which must be running. */
+    postgres: until("PostgreSQL", postgresPid(dataDir)),
+    /** How to look into the database, beside the service. */
+    database: Effect.sync(() => {
+      const files = fs.realpathSync(path.join(dataDir, "postgres"))
+      return { path: path.join(files, ".s.PGSQL.5432"), username: "relayer", database: "postgres" }
+    })
+  }
+})
+
+export const signal = (pids: ReadonlyArray<number>, name: NodeJS.Signals) =>
+  Effect.sync(() => {
+    for (const pid of pids) if (isAlive(pid)) process.kill(pid, name)
+  })
+
+export const gone = (pid: number) =>
+  until(
+    `the end of ${pid}`,
+    Effect.sync(() => (isAlive(pid) ? undefined : true))
+  )
+
+const parentOf = (pid: string): number => {
+  try {
+    return Number(
+      fs
+        .readFileSync(`/proc/${pid}/stat`, "utf8")
+        .replace(/^.*\) \S /, "")
+        .split(" ")[0]
+    )
+  } catch {
+    return 0
+  }
+}
+
+/** A server and the processes of its sessions. */
+export const family = (pid: number) =>
+  Effect.sync(() => [
+    pid,
+    ...fs
+      .readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+      .map(Number)
+  ])

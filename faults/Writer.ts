@@ -1,0 +1,84 @@
+// Writes without a pause, and remembers what was acknowledged. A lane writes one thing after the other; each relayer is
+// created, then perhaps renamed, then perhaps deleted.
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import type { Outcome } from "./Requests.ts"
+import * as Requests from "./Requests.ts"
+
+/** A relayer's name, or undefined where there is none. */
+type State = string | undefined
+
+/** What may be found of each id: the state that was acknowledged, and the one that was asked for last and not answered. */
+export class Ledger {
+  readonly relayers = new Map<string, { readonly acknowledged: State; readonly unsure?: { readonly state: State } }>()
+  readonly signers = new Set<string>()
+  readonly outcomes: Array<Outcome> = []
+  acknowledged = 0
+
+  /** Lost or wrong: what cannot have come of the requests that were answered. */
+  mistakes(names: ReadonlyMap<string, string>, signers: ReadonlySet<string>): Array<string> {
+    const wrong: Array<string> = []
+    for (const [id, { acknowledged, unsure }] of this.relayers) {
+      const found = names.get(id)
+      if (found !== acknowledged && !(unsure !== undefined && found === unsure.state)) {
+        wrong.push(`relayer ${id} is ${found ?? "absent"}, acknowledged was ${acknowledged ?? "none"}`)
+      }
+    }
+    for (const id of this.signers) if (!signers.has(id)) wrong.push(`signer ${id} is lost`)
+    return wrong
+  }
+}
+
+export interface Options {
+  readonly baseUrl: () => string
+  readonly lanes: number
+  /** Begins every id: no two writers on one database share it. */
+  readonly prefix: string
+  readonly ledger: Ledger
+}
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, 20))
+
+const lane = async ({ baseUrl, prefix, ledger }: Options, number: number, isOver: () => boolean): Promise<void> => {
+  const call = async (path: string, sent: Requests.Sent): Promise<boolean> => {
+    const outcome = await Requests.send(`${baseUrl()}/api/v1/${path}`, sent)
+    ledger.outcomes.push(outcome)
+    const good = outcome.status === 200 || outcome.status === 201
+    if (good) ledger.acknowledged += 1
+    else await pause()
+    return good
+  }
+  const change = async (id: string, state: State, path: string, sent: Requests.Sent): Promise<boolean> => {
+    const acknowledged = ledger.relayers.get(id)?.acknowledged
+    ledger.relayers.set(id, { acknowledged, unsure: { state } })
+    const good = await call(path, sent)
+    if (good) ledger.relayers.set(id, { acknowledged: state })
+    return good
+  }
+  for (let n = 0; !isOver(); n++) {
+    const id = `${prefix}-${number}-${n}`
+    if (!(await call("signers", { body: { id, type: "plain" } }))) continue
+    ledger.signers.add(id)
+    const relayer = { id, name: "created", network: "sepolia", network_type: "evm", paused: false, signer_id: id }
+    if (isOver() || !(await change(id, "created", "relayers", { body: relayer }))) continue
+    if (n % 2 === 0 || isOver()) continue
+    const renamed = { method: "PATCH", body: { name: "renamed" } }
+    if (!(await change(id, "renamed", `relayers/${id}`, renamed))) continue
+    if (n % 4 === 1 && !isOver()) await change(id, undefined, `relayers/${id}`, { method: "DELETE" })
+  }
+}
+
+/** Writes until the scope closes, or `stop` has been run, which waits for the last answers. */
+export const start = (options: Options): Effect.Effect<{ readonly stop: Effect.Effect<void> }, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      let over = false
+      const lanes = Array.from({ length: options.lanes }, (_, number) => lane(options, number, () => over))
+      const stop = Effect.promise(() => {
+        over = true
+        return Promise.all(lanes)
+      })
+      return { stop: Effect.asVoid(stop) }
+    }),
+    ({ stop }) => stop
+  )

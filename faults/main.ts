@@ -1,0 +1,67 @@
+// Breaks things around real processes of the service, and says which promises held.
+//
+//   npm run faults -- [--seed N] [--only NAME] [--list] [--report]
+import { NodeRuntime } from "@effect/platform-node"
+import { Cause, Console, Effect, Exit } from "effect"
+import { parseArgs } from "node:util"
+import type { Case } from "./Case.ts"
+import { Tally } from "./Case.ts"
+import { Away } from "./Away.ts"
+import { Exhausted } from "./Exhausted.ts"
+import { FullDisk } from "./FullDisk.ts"
+import { Frozen } from "./Frozen.ts"
+import { Kill } from "./Kill.ts"
+import { ReadOnly } from "./ReadOnly.ts"
+import * as Random from "./Random.ts"
+import * as Report from "./Report.ts"
+import { Signals } from "./Signals.ts"
+import { Timeout } from "./Timeout.ts"
+
+const cases: ReadonlyArray<Case> = [Kill, Away, Frozen, Exhausted, Timeout, ReadOnly, FullDisk, Signals]
+
+const { values: flags } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    only: { type: "string", multiple: true },
+    list: { type: "boolean", default: false },
+    report: { type: "boolean", default: false }
+  }
+})
+
+const patience = "15 minutes"
+
+const run = Effect.fnUntraced(function* (each: Case, seed: number) {
+  const tally = new Tally()
+  const startedAt = performance.now()
+  yield* Console.log(`\n${each.name}: ${each.promise}`)
+  const exit = yield* each
+    .run({ tally, random: Random.make(seed) })
+    .pipe(
+      Effect.scoped,
+      Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.die(new Error(`not done in ${patience}`)) }),
+      Effect.exit
+    )
+  if (Exit.isFailure(exit)) tally.broken.push(Cause.pretty(exit.cause))
+  const result: Report.Result = { case: each, tally, seconds: (performance.now() - startedAt) / 1000 }
+  yield* Console.log(Report.line(result))
+  for (const broken of tally.broken) yield* Console.log(`  broken: ${broken}`)
+  return result
+})
+
+const program = Effect.gen(function* () {
+  if (flags.list) {
+    return yield* Effect.forEach(cases, ({ name, promise }) => Console.log(`${name.padEnd(12)}${promise}`), {
+      discard: true
+    })
+  }
+  const seed = Number(flags.seed)
+  const chosen = flags.only === undefined ? cases : cases.filter(({ name }) => flags.only?.includes(name))
+  if (chosen.length === 0) return yield* Effect.die(new Error(`no such case; --list names them`))
+  const results: Array<Report.Result> = []
+  for (const each of chosen) results.push(yield* run(each, seed))
+  yield* Console.log(`\nseed ${seed}\n${results.map(Report.line).join("\n")}`)
+  if (flags.report) yield* Report.write(results, seed)
+  if (results.some(({ tally }) => tally.broken.length > 0)) process.exitCode = 1
+})
+
+program.pipe(NodeRuntime.runMain)

@@ -1,0 +1,13 @@
+// Counters in this process's memory, by a clock that nobody sets: one that is set back would leave every bucket empty for as long.
+import { Effect, Layer } from "effect"
+import { RateLimiter } from "effect/persistence"
+import { steadily } from "../System/Steady.ts"
+
+export const layer = Layer.effect(
+  RateLimiter.RateLimiterStore,
+  Effect.map(RateLimiter.RateLimiterStore, (store) => ({
+    ...store,
+    fixedWindow: (options) => steadily(store.fixedWindow(options)),
+    tokenBucket: (options) => steadily(store.tokenBucket(options))
+  }))
+).pipe(Layer.provide(Layer.fresh(RateLimiter.layerStoreMemory)))
