@@ -6,6 +6,7 @@ import * as Keys from "../process/Keys.ts"
 import * as Logging from "../process/Logging.ts"
 import * as ProcessGauges from "../process/ProcessGauges.ts"
 import * as Settings from "../process/Settings.ts"
+import * as Unreadable from "../process/Unreadable.ts"
 import * as Welcome from "../process/Welcome.ts"
 import { RateLimits } from "../server/Limits/RateLimits.ts"
 import { MasterKeyStore } from "../server/Secrets/MasterKeyStore.ts"
@@ -63,7 +64,12 @@ const application = Effect.fn("application")(function* (settings: Settings.Setti
 
   return Layer.merge(drain, welcome("file" in apiKey ? apiKey : undefined)).pipe(
     Layer.provide(
-      HttpRouter.serve(routes, { routerConfig: Server.routerConfig, disableLogger: true, disableListenLog: true })
+      HttpRouter.serve(routes, {
+        routerConfig: Server.routerConfig,
+        middleware: Unreadable.requireHost,
+        disableLogger: true,
+        disableListenLog: true
+      })
     ),
     Layer.provide(server),
     Layer.provide(rateLimits(settings)),

@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto"
 import * as Request from "../../domain/Request.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Authentication } from "../Auth/Authentication.ts"
+import { constantHeaders } from "./ConstantHeaders.ts"
 import { Draining } from "./Draining.ts"
 import * as Failures from "./Failures.ts"
 import * as Metrics from "./Metrics.ts"
@@ -104,6 +105,7 @@ const make = (options: Options) =>
 
     const finished = (response: Response, id: string, headers: ReadonlyMap<string, string>) =>
       HttpServerResponse.setHeaders(enveloped(response), {
+        ...constantHeaders,
         ...Object.fromEntries(headers),
         "x-request-id": id,
         ...(draining.isDraining() ? { connection: "close" } : {})
