@@ -59,7 +59,7 @@ export const byName: Readonly<Record<string, (random: Random, world: World) => u
   horizon_url: url,
   explorer_urls: url,
   signing_key: secret,
-  passphrase: (random, { passphrase }) => (random.chance(0.5) ? passphrase : secret(random)),
+  "config.passphrase": (random, { passphrase }) => (random.chance(0.5) ? passphrase : secret(random)),
   role_id: secret,
   secret_id: secret,
   keystore: (random, { keystore }) => (random.chance(0.5) ? keystore : JSON.stringify(keystore)),

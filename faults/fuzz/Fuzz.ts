@@ -34,6 +34,20 @@ export interface Report {
   readonly findings: ReadonlyArray<Finding>
 }
 
+/** Of one run in parts. */
+export const sum = (reports: ReadonlyArray<Report>): Report => {
+  const counts = new Map<string, number>()
+  for (const [name, times] of reports.flatMap(({ counts }) => [...counts])) {
+    counts.set(name, (counts.get(name) ?? 0) + times)
+  }
+  return {
+    requests: reports.reduce((total, { requests }) => total + requests, 0),
+    garbage: reports.reduce((total, { garbage }) => total + garbage, 0),
+    counts,
+    findings: reports.flatMap(({ findings }) => findings)
+  }
+}
+
 const shown = (bytes: Buffer, length: number) => JSON.stringify(bytes.toString("latin1", 0, length))
 
 /** What no answer and no log line may have: keys of callers, and part of whatever secret a case sends. */

@@ -29,7 +29,7 @@ export interface Parameter {
 
 interface Described {
   readonly operationId: string
-  readonly security: ReadonlyArray<unknown>
+  readonly security: ReadonlyArray<{ readonly bearer: ReadonlyArray<string> }>
   readonly parameters: ReadonlyArray<Parameter>
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
   readonly responses: Readonly<Record<string, unknown>>
@@ -49,6 +49,8 @@ export interface Operation {
   /** By content type. */
   readonly bodies: ReadonlyArray<readonly [contentType: string, Schema]>
   readonly statuses: ReadonlySet<number>
+  /** That it needs; undefined where it is open to everybody. */
+  readonly scope: string | undefined
 }
 
 const document: Document = JSON.parse(fs.readFileSync(new URL("../../openapi.json", import.meta.url), "utf8"))
@@ -60,6 +62,7 @@ export const operations: ReadonlyArray<Operation> = Object.entries(document.path
     path,
     parameters: described.parameters,
     bodies: Object.entries(described.requestBody?.content ?? {}).map(([type, { schema }]) => [type, schema] as const),
+    scope: described.security[0]?.bearer[0],
     statuses: new Set(Object.keys(described.responses).map(Number))
   }))
 )

@@ -26,6 +26,12 @@ const seed = Number(values.seed)
 const single = values.at === undefined ? undefined : Number(values.at)
 const count = single === undefined ? Number(values.count) : 1
 
+/** Memory is looked at ten times. */
+const part = Math.ceil(count / 10)
+
+/** What the memory of the service may grow by from the third look to the last: everything is warm then. */
+const maxGrowth = 128 * 2 ** 20
+
 /** As many as a reader looks at. */
 const maxShown = 40
 
@@ -35,32 +41,30 @@ const kinds = (findings: ReadonlyArray<Fuzz.Finding>) =>
 
 const encryptionKey = Buffer.alloc(32, 9).toString("base64")
 
-const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MiB`
-
 const program = Effect.gen(function* () {
   const home = yield* folder
   const env = { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: encryptionKey }
   const { service, world, port } = yield* Subject.start(home, env)
   const started = performance.now()
-  const before = yield* Subject.residentBytes(service)
-  const report = yield* Fuzz.run({
-    port,
-    world,
-    secrets: [encryptionKey],
-    seed,
-    from: single ?? Number(values.from),
-    count,
-    concurrency: Number(values.concurrency)
-  })
+  const memory = [yield* Subject.residentBytes(service)]
+  const options = { port, world, secrets: [encryptionKey], seed, concurrency: Number(values.concurrency) }
+  const first = single ?? Number(values.from)
+  const parts: Array<Fuzz.Report> = []
+  for (let from = first; from < first + count; from += part) {
+    parts.push(yield* Fuzz.run({ ...options, from, count: Math.min(part, first + count - from) }))
+    memory.push(yield* Subject.residentBytes(service))
+  }
+  const report = Fuzz.sum(parts)
   const seconds = (performance.now() - started) / 1000
   const wrong = yield* Subject.aftermath(service, [encryptionKey, ...Fuzz.secretsOf(world)])
-  const after = yield* Subject.residentBytes(service)
 
   yield* Console.log(
     `${report.requests} requests and ${report.garbage} times garbage with seed ${seed} in ${seconds.toFixed(0)} s, ${(count / seconds).toFixed(0)} a second`
   )
   for (const [name, times] of [...report.counts].sort()) yield* Console.log(`  ${name.padEnd(10)}${times}`)
-  yield* Console.log(`memory: ${mebibytes(before)} before, ${mebibytes(after)} after`)
+  yield* Console.log(`resident memory, in MiB: ${memory.map((bytes) => (bytes / 2 ** 20).toFixed(0)).join(", ")}`)
+  const [, , warm] = memory
+  if ((memory.at(-1) ?? 0) > (warm ?? Number.POSITIVE_INFINITY) + maxGrowth) wrong.push("its memory grows")
   for (const [what, [first, ...others]] of kinds(report.findings)) {
     yield* Console.log(`${what}${others.length === 0 ? "" : ` (and ${others.length} more)`}`)
     yield* Console.log(`  --seed ${seed} --at ${first?.at}: ${first?.sent}`)
