@@ -150,11 +150,15 @@ interface Operation {
   readonly operationId: string
   security: ReadonlyArray<unknown>
   readonly parameters: Array<unknown>
+  readonly requestBody?: { required: boolean }
   readonly responses: { readonly [status: string]: Node }
 }
 
 const versionedOperations = new Set(["relayers.create", "relayers.get", "relayers.update"])
 const linkedOperations = new Set(["relayers.list", "audit.list", "events.list", "notifications.deliveries"])
+
+/** Their body may be left out: nothing in it has to be there. */
+const bodilessOperations = new Set(["apiKeys.rotate"])
 
 /** The same answer for who accepts nothing but a stream. */
 const streamedOperations = new Map([
@@ -191,6 +195,9 @@ const withMiddleware = (document: Node, scopes: ReadonlyMap<string, string>): No
     if (isResource) {
       operation.security = [{ bearer: [scopes.get(operation.operationId)] }]
       operation.parameters.push(debugParameter, ...(method === "post" ? [idempotencyParameter] : []))
+    }
+    if (operation.requestBody !== undefined && bodilessOperations.has(operation.operationId)) {
+      operation.requestBody.required = false
     }
     const stream = streamedOperations.get(operation.operationId)
     for (const [status, response] of Object.entries(operation.responses)) {

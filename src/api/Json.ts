@@ -6,15 +6,18 @@ import { parse } from "../domain/ExactJson.ts"
 const stock = SchemaTransformation.fromJsonString()
 
 /** `JSON.stringify` writes the `JSON.rawJSON` values of `domain/Amount.ts` as they stand, so encoding stays stock. */
-const transformation = new SchemaTransformation.Transformation<unknown, string>(
-  SchemaGetter.transformEffect((text: string, options) =>
-    Effect.try({
-      try: () => parse(text),
-      catch: () => new SchemaIssue.InvalidValue({ expected: "valid JSON" }, text, options)
-    })
-  ),
-  stock.encode
-)
+const decodedBy = (read: (text: string) => unknown) =>
+  new SchemaTransformation.Transformation<unknown, string>(
+    SchemaGetter.transformEffect((text: string, options) =>
+      Effect.try({
+        try: () => read(text),
+        catch: () => new SchemaIssue.InvalidValue({ expected: "valid JSON" }, text, options)
+      })
+    ),
+    stock.encode
+  )
+
+const transformation = decodedBy(parse)
 
 /** The JSON text of `schema`. */
 export const fromText = <S extends Schema.Constraint>(schema: S): Schema.fromJsonString<S> =>
@@ -28,16 +31,11 @@ export const body = <S extends Schema.Constraint>(schema: S) =>
 export const mergePatch = <S extends Schema.Constraint>(schema: S) =>
   [body(schema), fromText(schema).pipe(HttpApiSchema.asText({ contentType: "application/merge-patch+json" }))] as const
 
-const emptyObject = Schema.String.pipe(
-  Schema.decodeTo(Schema.String, {
-    decode: SchemaGetter.transform((text: string) => (text === "" ? "{}" : text)),
-    encode: SchemaGetter.passthrough<string>()
-  })
-)
+const transformationOrEmpty = decodedBy((text) => (text === "" ? {} : parse(text)))
 
 /** A body that may be left out, where every field may be. */
 export const optionalBody = <S extends Schema.Constraint>(schema: S): ReturnType<typeof body<S>> =>
-  emptyObject.pipe(
-    Schema.decodeTo(schema, transformation as never),
+  Schema.String.pipe(
+    Schema.decodeTo(schema, transformationOrEmpty as never),
     HttpApiSchema.asText({ contentType: "application/json" })
   ) as never

@@ -6,6 +6,7 @@ import type { RateLimiter } from "effect/persistence"
 import * as HttpServerNode from "../process/HttpServer.ts"
 import * as ProcessGauges from "../process/ProcessGauges.ts"
 import * as Settings from "../process/Settings.ts"
+import * as Unreadable from "../process/Unreadable.ts"
 import { RateLimits } from "../server/Limits/RateLimits.ts"
 import { MasterKeyStore } from "../server/Secrets/MasterKeyStore.ts"
 import type { Store } from "../server/Secrets/MasterKeyStore.ts"
@@ -64,7 +65,8 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
   const server = Layer.unwrap(Effect.as(Readiness, listen))
   const routes = Server.layer({
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
-    maxBodyBytes: settings.MAX_BODY_BYTES
+    maxBodyBytes: settings.MAX_BODY_BYTES,
+    refusal: Unreadable.refusal
   })
 
   return Layer.merge(drain, Layer.effectDiscard(HttpServer.addressFormattedWith(parts.listening))).pipe(

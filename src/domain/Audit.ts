@@ -4,6 +4,7 @@ import { Action, AuditResource } from "./Change.ts"
 import { Value } from "./ExactJson.ts"
 import { Instant } from "./Instant.ts"
 import { Count } from "./Page.ts"
+import { searchText } from "./Text.ts"
 
 /** Lower-case hex of a SHA-256. */
 const Hash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u, { expected: "64 hex digits" }))
@@ -44,9 +45,9 @@ export type AuditVerification = typeof AuditVerification.Type
 const AuditFilter = {
   action: Schema.optionalKey(Action),
   resource: Schema.optionalKey(AuditResource),
-  resource_id: Schema.optionalKey(Schema.String),
-  key_id: Schema.optionalKey(Schema.String),
-  request_id: Schema.optionalKey(Schema.String),
+  resource_id: Schema.optionalKey(searchText),
+  key_id: Schema.optionalKey(searchText),
+  request_id: Schema.optionalKey(searchText),
   /** From this moment on. */
   since: Schema.optionalKey(Instant),
   /** Before this moment. */

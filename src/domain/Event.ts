@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { Value } from "./ExactJson.ts"
 import { Instant } from "./Instant.ts"
 import { Count } from "./Page.ts"
+import { searchText } from "./Text.ts"
 
 export const EventType = Schema.Literals([
   "relayer.created",
@@ -58,7 +59,7 @@ export const EventQuery = {
     })
   ),
   type: Schema.optionalKey(EventType.annotateKey({ description: "Only events of this type." })),
-  resource_id: Schema.optionalKey(Schema.String.annotateKey({ description: "Only events of this resource." })),
+  resource_id: Schema.optionalKey(searchText.annotateKey({ description: "Only events of this resource." })),
   limit: Schema.optionalKey(
     Count.annotateKey({ description: "Events in an answer, 100 by default, 1 to 1000; a stream has no end." })
   ),

@@ -9,6 +9,9 @@ const isStorable = Schema.makeFilter((text: string) => !text.includes("\0") && t
 /** Text of `min` to `max` UTF-16 code units. */
 export const text = (min: number, max: number) => Schema.String.check(Schema.isBetweenLength(min, max), isStorable)
 
+/** What stored texts are compared with: longer than any id. */
+export const searchText = text(0, 256)
+
 /** At most this many entries in any list of a request. */
 export const maxListLength = 1000
 

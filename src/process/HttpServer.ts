@@ -1,47 +1,40 @@
 // The Node server under the routes.
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer } from "effect"
 import type { HttpServerError } from "effect/http"
-import { randomUUID } from "node:crypto"
-import { STATUS_CODES, createServer } from "node:http"
+import { createServer } from "node:http"
 import type { Server } from "node:http"
-import type { Duplex } from "node:stream"
-import { BadRequestError, unreadableStatus } from "../api/Errors.ts"
-import { BadRequest } from "../domain/Request.ts"
 import { Draining } from "../server/System/Draining.ts"
-import * as Failures from "../server/System/Failures.ts"
 import * as IdleConnections from "./IdleConnections.ts"
 import type { Settings } from "./Settings.ts"
+import * as Unreadable from "./Unreadable.ts"
 
-/** What Node refuses before there is a request gets the envelope of a bad request, too. */
-const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const badRequest = Failures.badRequest(new BadRequest({}))
-  const status = unreadableStatus[error.code ?? ""] ?? badRequest.status
-  const body = JSON.stringify(Schema.encodeSync(BadRequestError)(new BadRequest({})))
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    "content-type: application/json",
-    `content-length: ${body.length}`,
-    `x-request-id: ${randomUUID()}`,
-    "connection: close"
-  ]
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`)
+/**
+ * Each limit on purpose. Two `Authorization` headers are joined, and so fit no key; Node alone would take the first. There
+ * is no protocol to upgrade to, so a request that asks for one is a request as any other.
+ */
+const make = (settings: Settings): Server => {
+  // It has to be there in half of its time: when all of that is over, whoever reads its body is interrupted, without a word.
+  const arrival = Math.ceil(settings.REQUEST_TIMEOUT_MS / 2)
+  const server = createServer({
+    insecureHTTPParser: false,
+    joinDuplicateHeaders: true,
+    shouldUpgradeCallback: () => false,
+    // Refused in an envelope, by `Unreadable.requireHost`.
+    requireHostHeader: false,
+    maxHeaderSize: 16_384,
+    headersTimeout: Math.min(arrival, 10_000),
+    requestTimeout: arrival,
+    connectionsCheckingInterval: Math.min(Math.ceil(arrival / 4), 2000),
+    // Longer than what balancers keep a connection for: they end it, and no request meets a connection that is ending.
+    keepAliveTimeout: 65_000
+  })
+  // Beyond their number Node drops header fields without a word; their size bounds them.
+  server.maxHeadersCount = 0
+  // Node would answer the requests that are pipelined beyond it with an empty 503.
+  server.maxRequestsPerSocket = 0
+  return IdleConnections.keep(Unreadable.refuse(server))
 }
-
-/** Two `Authorization` headers are joined, and so fit no key; Node alone would take the first. */
-const make = (settings: Settings): Server =>
-  IdleConnections.keep(
-    createServer({
-      joinDuplicateHeaders: true,
-      requestTimeout: settings.REQUEST_TIMEOUT_MS,
-      headersTimeout: Math.min(settings.REQUEST_TIMEOUT_MS, 10_000),
-      keepAliveTimeout: 65_000
-    }).on("clientError", refuse)
-  )
 
 /** A line for the operator; the port may also be one that only root may take. */
 export const explain = (settings: Settings, error: HttpServerError.ServeError): string => {

@@ -37,6 +37,8 @@ const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
   idleTimeout: "5 minutes",
   maxConnections: options.maxConnections ?? 10,
   startupParameters: {
+    // Or moments at the end of time are in a year of five digits, which nobody reads.
+    TimeZone: "UTC",
     statement_timeout: String(longestStatement(options)),
     idle_in_transaction_session_timeout: "60000"
   }

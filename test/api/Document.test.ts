@@ -44,6 +44,19 @@ describe("openapi.json", () => {
     }
   })
 
+  it("shows every body as the JSON that it is, and not as a text", () => {
+    for (const { path, method, operation } of operations) {
+      for (const [type, { schema }] of Object.entries(operation.requestBody?.content ?? {})) {
+        const name = `${method} ${path} ${type}`
+        assert.include(type, "json", name)
+        const reference = /#\/components\/schemas\/(\w+)/.exec(String(schema.$ref))?.[1]
+        const shown = reference === undefined ? schema : document.components.schemas[reference]
+        assert.isUndefined(schema.type, name)
+        assert.notStrictEqual(shown?.type, "string", name)
+      }
+    }
+  })
+
   it("says what every resource endpoint may answer", () => {
     for (const { path, method, operation } of operations) {
       if (operation.security.length === 0) continue

@@ -48,4 +48,35 @@ layer(served)("the documentation page", (it) => {
       if (picture !== undefined) yield* Effect.promise(() => page.screenshot({ path: picture }))
     })
   )
+
+  it.effect("runs no script and loads nothing but its own", () =>
+    Effect.gen(function* () {
+      const { address } = yield* HttpServer.HttpServer
+      const opened = yield* browser
+      const page = yield* Effect.promise(() => opened.newPage())
+      const refused: Array<string> = []
+      page.on("console", (message) => {
+        if (message.text().includes("Content Security Policy")) refused.push(message.text())
+      })
+      yield* Effect.promise(() => page.goto(`${HttpServer.formatAddress(address)}/docs`))
+      yield* Effect.promise(() => page.getByText("Create a relayer").first().waitFor({ timeout: 30_000 }))
+      assert.deepStrictEqual(refused, [])
+
+      const attempts = yield* Effect.promise(() =>
+        page.evaluate(async () => {
+          const script = document.createElement("script")
+          script.textContent = "document.title = 'injected'"
+          document.body.append(script)
+          const elsewhere = await fetch("http://127.0.0.1:1/").then(
+            () => "fetched",
+            (error: unknown) => String(error)
+          )
+          return { title: document.title, elsewhere }
+        })
+      )
+      assert.notStrictEqual(attempts.title, "injected")
+      assert.include(attempts.elsewhere, "TypeError")
+      assert.match(refused.join("\n"), /inline script[^]*connect-src/)
+    })
+  )
 })

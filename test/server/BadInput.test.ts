@@ -135,6 +135,36 @@ layer(TestApi.layer())("bad input", (it) => {
     )
   }
 
+  for (const query of [
+    "audit?key_id=%00",
+    "audit?resource_id=a%00b",
+    "audit?request_id=%00",
+    "audit?since=-271821-04-20T00:00:00Z",
+    "audit?until=%2B275760-09-13T00:00:00.000Z",
+    "events?resource_id=%00",
+    "relayers?q=%00",
+    "relayers?network=%00"
+  ]) {
+    it.effect(`${query}, which PostgreSQL knows no value for, is a bad request`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.TestApi
+        const { status, json } = yield* api.call(`/api/v1/${query}`)
+        assert.strictEqual(status, 400)
+        assert.match(json.error ?? "", new RegExp(`^${/\?(\w+)=/.exec(query)?.[1]}: `))
+      })
+    )
+  }
+
+  it.effect("the last moment that there is comes back as it went in", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const body = { name: "x", scopes: ["relayers:read"], expires_at: "9999-12-31T23:59:59.999Z" }
+      const { status, text } = yield* api.call("/api/v1/api-keys", { body })
+      assert.strictEqual(status, 201, text)
+      assert.include((yield* api.call("/api/v1/api-keys")).text, body.expires_at)
+    })
+  )
+
   it.effect("every offending field is named at once", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi

@@ -20,6 +20,8 @@ export interface Options {
   /** Absent: nothing is done in the background. */
   readonly workers?: boolean
   readonly healthCheckInterval?: Duration.Input
+  /** Absent: this machine. */
+  readonly outboundAllow?: ReadonlyArray<string>
 }
 
 /** An answer as it came over the wire. */
@@ -108,7 +110,7 @@ export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.S
       Services.layer({
         administratorKey: Redacted.make(apiKey),
         masterKey: Redacted.make(masterKey),
-        outboundAllow: ["localhost", "127.0.0.0/8", "::1"],
+        outboundAllow: options.outboundAllow ?? ["localhost", "127.0.0.0/8", "::1"],
         workers: options.workers ?? false,
         healthCheckInterval: options.healthCheckInterval ?? "1 minute"
       })

@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import { DocsPolicy } from "./DocsPolicy.ts"
 
 /** Made when first asked for. */
 const document = Effect.runSync(
@@ -18,5 +19,5 @@ export const DocsHttp = Layer.mergeAll(
   HttpApiScalar.layer(Api, {
     path: "/docs",
     scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "bearer" } }
-  })
+  }).pipe(Layer.provide(DocsPolicy))
 )

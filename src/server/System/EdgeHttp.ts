@@ -8,6 +8,7 @@ import { randomUUID } from "node:crypto"
 import * as Request from "../../domain/Request.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Authentication } from "../Auth/Authentication.ts"
+import { constantHeaders } from "./ConstantHeaders.ts"
 import { Draining } from "./Draining.ts"
 import * as Failures from "./Failures.ts"
 import * as Metrics from "./Metrics.ts"
@@ -23,6 +24,8 @@ export interface Options {
   readonly requestTimeoutMs: number
   /** Bytes of a request body. */
   readonly maxBodyBytes: number
+  /** The answer to what the server under the routes knows to be no request. Absent: all are. */
+  readonly refusal?: (request: HttpServerRequest.HttpServerRequest) => Response | undefined
 }
 
 const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
@@ -106,6 +109,7 @@ const make = (options: Options) =>
 
     const finished = (response: Response, id: string, headers: ReadonlyMap<string, string>) =>
       HttpServerResponse.setHeaders(enveloped(response), {
+        ...constantHeaders,
         ...Object.fromEntries(headers),
         "x-request-id": id,
         ...(draining.isDraining() ? { connection: "close" } : {})
@@ -128,10 +132,13 @@ const make = (options: Options) =>
           Effect.provideService(CurrentResponseHeaders, headers),
           Effect.annotateLogs("request_id", id)
         )
-        const taken = isTraced(fiber) ? undefined : shortCut.find(request)
+        const refusal = options.refusal?.(request)
+        const taken = refusal !== undefined || isTraced(fiber) ? undefined : shortCut.find(request)
         if (taken !== undefined) endpoint = taken.endpoint
+        const answered =
+          refusal !== undefined ? Effect.succeed(refusal) : taken === undefined ? routed : taken.answer(routed)
 
-        return (taken === undefined ? routed : taken.answer(routed)).pipe(
+        return answered.pipe(
           Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause, id))),
           Effect.map((response) => finished(response, id, headers)),
           Effect.onExit((exit) =>

@@ -25,6 +25,30 @@ layer(TestApi.layer())("the edge", (it) => {
     })
   )
 
+  it.effect("no answer is kept on the way, guessed a type for, or tells what serves it", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const calls: ReadonlyArray<readonly [string, TestApi.Call]> = [
+        [relayers, {}],
+        [relayers, { key: null }],
+        [relayers, { body: "{" }],
+        [relayers, { method: "PUT" }],
+        ["/v1/health", {}],
+        ["/metrics", {}],
+        ["/openapi.json", {}],
+        ["/docs", {}],
+        ["/nothing", {}]
+      ]
+      for (const [path, call] of calls) {
+        const { headers } = yield* api.call(path, call)
+        assert.strictEqual(headers.get("cache-control"), "no-store", path)
+        assert.strictEqual(headers.get("x-content-type-options"), "nosniff", path)
+        assert.isNull(headers.get("server"), path)
+        assert.isNull(headers.get("x-powered-by"), path)
+      }
+    })
+  )
+
   it.effect("a trailing slash is the same route, and HEAD is GET without a body", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi

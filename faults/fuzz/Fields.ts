@@ -1,0 +1,75 @@
+// Texts that fit a field: by its pattern, or by what its name means.
+import type { Random } from "./Random.ts"
+import type { World } from "./World.ts"
+
+/** Part of every secret that a case sends: no answer and no log line may have it. */
+export const marker = "5ec7e75ec7e75ec7"
+
+const hex = (random: Random, length: number) =>
+  random.times(length, () => "0123456789abcdef".charAt(random.below(16))).join("")
+
+export const letters = (random: Random, least: number, most: number) =>
+  random.times(random.between(least, most), () => "abcXYZ019-_".charAt(random.below(11))).join("")
+
+/** A text for each pattern of the document. */
+export const byPattern: Readonly<Record<string, (random: Random, world: World) => string>> = {
+  "^[A-Za-z0-9_-]{1,36}$": (random, world) =>
+    random.chance(0.9) ? random.pick(world.ids) : letters(random, 1, random.pick([1, 36])),
+  "^[^\\s/]+$": (random, world) => random.pick(world.networks),
+  "^(evm|solana|stellar):[^\\s/\\0]{1,64}$": (random, world) =>
+    `${random.pick(["evm", "evm", "solana", "stellar"])}:${random.pick(world.networks)}`,
+  "^(0x)?[0-9a-fA-F]{64}$": (random) => `${random.pick(["", "0x"])}${marker}${hex(random, 48)}`,
+  "^[1-9A-HJ-NP-Za-km-z]{32,44}$": (random) =>
+    `4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncD${random.pick(["U", "V", "W"])}`,
+  "^(|native|XLM|C[A-Z2-7]{55}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55})$": (random) =>
+    random.pick(["", "native", "XLM", `C${"A".repeat(55)}`, `USDC:G${"B".repeat(55)}`]),
+  "^[0-9a-f]{64}$": (random) => hex(random, 64),
+  "^0x[0-9a-fA-F]{40}$": (random) => `0x${hex(random, 40)}`,
+  "^[A-Za-z0-9_-][A-Za-z0-9._-]*$": (random) => `k${letters(random, 1, 20)}`,
+  "^[A-Za-z0-9_-][A-Za-z0-9._-]*(\\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$": (random) => `k/${letters(random, 1, 9)}`,
+  "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$": (random) => Buffer.from(hex(random, 32)).toString("base64")
+}
+
+const secret = (random: Random) => `${marker}-${letters(random, 16, 40)}`
+
+const url = (random: Random, { receiver }: World) =>
+  random.pick([
+    `${receiver}/ok`,
+    `${receiver}/500`,
+    `${receiver}/garbage`,
+    "http://10.0.0.1/",
+    "https://a.example.invalid/v1"
+  ])
+
+/** Providers put their customers' keys into these. */
+const secretUrl = (random: Random, { receiver }: World) =>
+  random.pick([
+    `${receiver}/ok/${secret(random)}`,
+    `${receiver}/500?key=${secret(random)}`,
+    `http://u:${secret(random)}@127.0.0.1:1/`
+  ])
+
+/** A text for what a field means, where its schema says no more than that it is one. */
+export const byName: Readonly<Record<string, (random: Random, world: World) => unknown>> = {
+  url,
+  rpc_urls: secretUrl,
+  "rpc_urls.url": secretUrl,
+  "custom_rpc_urls.url": secretUrl,
+  address: url,
+  horizon_url: url,
+  explorer_urls: url,
+  signing_key: secret,
+  "config.passphrase": (random, { passphrase }) => (random.chance(0.5) ? passphrase : secret(random)),
+  role_id: secret,
+  secret_id: secret,
+  keystore: (random, { keystore }) => (random.chance(0.5) ? keystore : JSON.stringify(keystore)),
+  page: (random) => String(random.pick([0, 1, 2, 1000, 2 ** 31, Number.MAX_SAFE_INTEGER])),
+  per_page: (random) => String(random.pick([0, 1, 3, 10, 1000, 5000])),
+  limit: (random) => String(random.pick([1, 5, 100, 1000])),
+  after: (random) => String(random.pick([0, 1, 50, 2 ** 53])),
+  position: (random) => String(random.between(1, 500)),
+  // Longer ones would only hold the run up.
+  wait: (random) => random.pick(["0", "1"]),
+  cursor: (random, { cursors }) => random.pick(cursors),
+  "if-match": (random) => random.pick(['"1"', '"2"', "*", '"1", "2"', 'W/"1"'])
+}

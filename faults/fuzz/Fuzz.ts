@@ -1,0 +1,103 @@
+// A run: a service, what it finds there, and as many cases as asked, each judged.
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import * as Case from "./Case.ts"
+import * as Connection from "./Connection.ts"
+import { marker } from "./Fields.ts"
+import type { Asked } from "./Verdict.ts"
+import * as Verdict from "./Verdict.ts"
+import type { World } from "./World.ts"
+
+export interface Options {
+  readonly port: number
+  readonly world: World
+  /** Beside what the cases send. */
+  readonly secrets: ReadonlyArray<string>
+  readonly seed: number
+  readonly from: number
+  readonly count: number
+  readonly concurrency: number
+}
+
+/** What is wrong, and which case of the seed shows it. */
+export interface Finding {
+  readonly at: number
+  readonly what: string
+  readonly sent: string
+}
+
+export interface Report {
+  readonly requests: number
+  readonly garbage: number
+  /** Answers by status; and requests by how they ended where none came. */
+  readonly counts: ReadonlyMap<string, number>
+  readonly findings: ReadonlyArray<Finding>
+}
+
+/** Of one run in parts. */
+export const sum = (reports: ReadonlyArray<Report>): Report => {
+  const counts = new Map<string, number>()
+  for (const [name, times] of reports.flatMap(({ counts }) => [...counts])) {
+    counts.set(name, (counts.get(name) ?? 0) + times)
+  }
+  return {
+    requests: reports.reduce((total, { requests }) => total + requests, 0),
+    garbage: reports.reduce((total, { garbage }) => total + garbage, 0),
+    counts,
+    findings: reports.flatMap(({ findings }) => findings)
+  }
+}
+
+const shown = (bytes: Buffer, length: number) => JSON.stringify(bytes.toString("latin1", 0, length))
+
+/** What no answer and no log line may have: keys of callers, and part of whatever secret a case sends. */
+export const secretsOf = (world: World): ReadonlyArray<string> => [world.administrator, ...world.keys, marker]
+
+export const run = (options: Options): Effect.Effect<Report, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const secrets = [...options.secrets, ...secretsOf(options.world)]
+    const counts = new Map<string, number>()
+    const findings: Array<Finding> = []
+    let requests = 0
+    let next = options.from
+    const take = () => (next < options.from + options.count ? next++ : undefined)
+    const count = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
+
+    const judge = (at: number, sent: Buffer, exchange: Connection.Exchange, asked: Asked | undefined) => {
+      for (const answer of exchange.answers) count(String(answer.status))
+      if (exchange.answers.length === 0) count(exchange.end)
+      const wrong = exchange.answers.flatMap((answer) => Verdict.ofAnswer(answer, asked, secrets))
+      if (exchange.fault !== undefined) wrong.push(exchange.fault)
+      if (exchange.end === "silent") wrong.push("no answer, and no end")
+      // A tunnel is not answered: the connection just ends.
+      if (asked !== undefined && asked.method !== "CONNECT" && exchange.end === "closed") wrong.push("no answer")
+      for (const what of wrong) findings.push({ at, what, sent: shown(sent, options.count === 1 ? 2000 : 300) })
+    }
+
+    const one = async (connection: Connection.Connection, at: number) => {
+      const made = Case.make(options.seed, at, options.world)
+      if (made._tag === "Request") {
+        requests++
+        judge(at, made.bytes, await connection.request(made.bytes, made.request.method), made.request)
+      } else {
+        const { chunks, isCut } = made.garbage
+        judge(at, Buffer.concat(chunks), await Connection.garbage(options.port, chunks, isCut), undefined)
+      }
+    }
+
+    const worker = Effect.gen(function* () {
+      const connection = yield* Effect.acquireRelease(
+        Effect.sync(() => new Connection.Connection(options.port)),
+        (made) => Effect.sync(() => made.close())
+      )
+      for (let at = take(); at !== undefined; at = take()) {
+        const taken = at
+        yield* Effect.promise(() => one(connection, taken))
+      }
+    })
+    yield* Effect.all(
+      Array.from({ length: options.concurrency }, () => worker),
+      { concurrency: "unbounded" }
+    )
+    return { requests, garbage: options.count - requests, counts, findings }
+  })

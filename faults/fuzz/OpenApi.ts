@@ -1,0 +1,79 @@
+// Our own OpenAPI document, as far as the grammar of requests reads it.
+import * as fs from "node:fs"
+
+export interface Schema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly format?: string
+  readonly enum?: ReadonlyArray<unknown>
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly uniqueItems?: boolean
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: ReadonlyArray<string>
+  readonly anyOf?: ReadonlyArray<Schema>
+  readonly allOf?: ReadonlyArray<Schema>
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: "path" | "query" | "header"
+  readonly schema: Schema
+}
+
+interface Described {
+  readonly operationId: string
+  readonly security: ReadonlyArray<{ readonly bearer: ReadonlyArray<string> }>
+  readonly parameters: ReadonlyArray<Parameter>
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+  readonly responses: Readonly<Record<string, unknown>>
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+export interface Operation {
+  readonly id: string
+  readonly method: string
+  /** With `{name}` where a parameter stands. */
+  readonly path: string
+  readonly parameters: ReadonlyArray<Parameter>
+  /** By content type. */
+  readonly bodies: ReadonlyArray<readonly [contentType: string, Schema]>
+  readonly statuses: ReadonlySet<number>
+  /** That it needs; undefined where it is open to everybody. */
+  readonly scope: string | undefined
+}
+
+const document: Document = JSON.parse(fs.readFileSync(new URL("../../openapi.json", import.meta.url), "utf8"))
+
+export const operations: ReadonlyArray<Operation> = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, described]) => ({
+    id: described.operationId,
+    method: method.toUpperCase(),
+    path,
+    parameters: described.parameters,
+    bodies: Object.entries(described.requestBody?.content ?? {}).map(([type, { schema }]) => [type, schema] as const),
+    scope: described.security[0]?.bearer[0],
+    statuses: new Set(Object.keys(described.responses).map(Number))
+  }))
+)
+
+/** What `$ref` names, or a lone `allOf` holds. */
+export const resolve = (schema: Schema): Schema => {
+  if (schema.$ref !== undefined) {
+    const found = document.components.schemas[schema.$ref.replace("#/components/schemas/", "")]
+    if (found === undefined) throw new Error(`the document has no ${schema.$ref}`)
+    return resolve(found)
+  }
+  const named = schema.type === undefined ? schema.allOf?.find(({ $ref }) => $ref !== undefined) : undefined
+  return named === undefined ? schema : resolve(named)
+}

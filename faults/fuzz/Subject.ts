@@ -1,0 +1,70 @@
+// The service that a run is about, with something to call, and what it looks like when the run is over.
+import { Effect } from "effect"
+import { createServer } from "node:http"
+import type { IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import { pathToFileURL } from "node:url"
+import * as Service from "../../test/process/Service.ts"
+import * as Verdict from "./Verdict.ts"
+import * as World from "./World.ts"
+
+const rpcAnswer = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of request) chunks.push(chunk)
+  const id = /"id":(\d+)/.exec(Buffer.concat(chunks).toString())?.[1] ?? "1"
+  return `{"jsonrpc":"2.0","id":${id},"result":"0x7"}`
+}
+
+/** Answers webhooks and chains: well, badly, or not with JSON, by the path. Its address. */
+const receiver = Effect.map(
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const server = createServer((request, response) => {
+        void rpcAnswer(request).then((text) => {
+          if (request.url?.startsWith("/500") === true) response.writeHead(500).end(text)
+          else response.end(request.url?.startsWith("/ok") === true ? text : "<html>\0")
+        })
+      })
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      return server
+    }),
+    (server) => Effect.sync(() => server.close().closeAllConnections())
+  ),
+  (server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+)
+
+const nameless = pathToFileURL(`${import.meta.dirname}/nameless.mjs`).href
+
+/** What a service needs so that a run is bounded by the machine alone, and calls nothing but the machine. */
+const settings = {
+  RATE_LIMIT_REQUESTS_PER_SECOND: "1000000",
+  RATE_LIMIT_BURST_SIZE: "1000000",
+  OUTBOUND_ALLOW: "127.0.0.0/8",
+  WATCH: "on",
+  NODE_OPTIONS: `--import=${nameless}`
+}
+
+/** `env`: where its database is, and its keys. */
+export const start = Effect.fnUntraced(function* (folder: string, env: Record<string, string>) {
+  const service = yield* Service.listen({ folder, env: { ...env, ...settings } })
+  const world = yield* World.make(service.call, Service.apiKey, yield* receiver)
+  return { service, world, port: Number(new URL(service.baseUrl).port) }
+})
+
+/** Everything that is wrong with a service after a run, beside its answers. */
+export const aftermath = Effect.fnUntraced(function* (service: Service.Listening, secrets: ReadonlyArray<string>) {
+  const wrong: Array<string> = []
+  for (const path of ["/v1/health", "/api/v1/ready", "/api/v1/relayers"]) {
+    const { status, text } = yield* service.call(path)
+    if (status !== 200) wrong.push(`${path} is ${status} afterwards: ${text}`)
+  }
+  for (const line of service.stdout().split("\n")) wrong.push(...Verdict.ofLogLine(line, secrets))
+  if (service.stderr() !== "") wrong.push(`writes to stderr: ${service.stderr().slice(0, 4000)}`)
+  return wrong
+})
+
+/** Bytes of the service that are resident, as it tells them itself. */
+export const residentBytes = Effect.fnUntraced(function* (service: Pick<Service.Listening, "call">) {
+  const { text } = yield* service.call("/metrics/process_resident_memory_bytes")
+  return Number(/^process_resident_memory_bytes ([\d.e+]+)/m.exec(text)?.[1])
+})

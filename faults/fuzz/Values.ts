@@ -1,0 +1,83 @@
+// Values that fit a schema of the document, and the same with something broken.
+import { DateTime } from "effect"
+import { byName, byPattern, letters } from "./Fields.ts"
+import * as Hostile from "./Hostile.ts"
+import * as OpenApi from "./OpenApi.ts"
+import type { Random } from "./Random.ts"
+import type { World } from "./World.ts"
+
+const boundary = (random: Random, least: number, most: number) =>
+  random.chance(0.3) ? random.pick([least, most]) : Math.min(most, least + random.below(100))
+
+const string = (random: Random, world: World, schema: OpenApi.Schema, name: string): unknown => {
+  const named = byName[name]
+  if (named !== undefined && schema.pattern === undefined) return named(random, world)
+  if (schema.pattern !== undefined) {
+    const make = byPattern[schema.pattern]
+    if (make === undefined) throw new Error(`no text for the pattern ${schema.pattern} of ${name}`)
+    return make(random, world)
+  }
+  if (schema.format === "date-time")
+    return DateTime.formatIso(DateTime.makeUnsafe(random.between(0, 4_000_000) * 1_000_000))
+  const length = boundary(random, schema.minLength ?? 0, schema.maxLength ?? 40)
+  return random.chance(0.7) ? letters(random, length, length) : "é".repeat(length)
+}
+
+const integer = (random: Random, { minimum = 0, maximum = 2 ** 53 - 1, format }: OpenApi.Schema): unknown => {
+  if (format === "uint128" && random.chance(0.3)) return JSON.rawJSON(String(2n ** 128n - 1n))
+  if (format === "uint64" && random.chance(0.3)) return String(2n ** 64n - 1n)
+  return boundary(random, minimum, maximum)
+}
+
+/** What fits `schema`; `name` is the field's. */
+export const fitting = (random: Random, world: World, given: OpenApi.Schema, name: string): unknown => {
+  const schema = OpenApi.resolve(given)
+  if (schema.enum !== undefined) return random.pick(schema.enum)
+  if (schema.anyOf !== undefined) return fitting(random, world, random.pick(schema.anyOf), name)
+  if (schema.type === "string") return string(random, world, schema, name)
+  if (schema.type === "integer" || schema.type === "number") return integer(random, schema)
+  if (schema.type === "boolean") return random.chance(0.5)
+  if (schema.type === "null") return null
+  if (schema.type === "array") {
+    const count = Math.max(schema.minItems ?? 0, random.chance(0.01) ? (schema.maxItems ?? 3) : random.below(3))
+    const items = random.times(count, () => fitting(random, world, schema.items ?? {}, name))
+    return schema.uniqueItems === true ? [...new Set(items)] : items
+  }
+  if (name === "keystore") return world.keystore
+  const required = new Set(schema.required)
+  const fields = Object.entries(schema.properties ?? {}).filter(([field]) => required.has(field) || random.chance(0.4))
+  return Object.fromEntries(
+    fields.map(([field, of]) => {
+      const inside = `${name}.${field}`
+      return [field, fitting(random, world, of, byName[inside] === undefined ? field : inside)]
+    })
+  )
+}
+
+type Place = readonly [holder: Record<string, unknown>, key: string]
+
+const places = (value: unknown): ReadonlyArray<Place> => {
+  if (typeof value !== "object" || value === null || "rawJSON" in value) return []
+  const holder = value as Record<string, unknown>
+  return Object.keys(holder).flatMap((key) => [[holder, key] as const, ...places(holder[key])])
+}
+
+/** `value` with one place of it, or itself, no longer as it should be. */
+export const broken = (random: Random, original: unknown): unknown => {
+  const value = copy(original)
+  const all = places(value)
+  if (all.length === 0 || random.chance(0.05)) return Hostile.value(random)
+  const [holder, key] = random.pick(all)
+  const change = random.below(4)
+  if (change === 0 && !Array.isArray(holder)) delete holder[key]
+  else if (change === 1 && !Array.isArray(holder)) holder[Hostile.text(random)] = Hostile.value(random)
+  else holder[key] = Hostile.value(random)
+  return value
+}
+
+/** Raw numbers are no plain objects, so `structuredClone` refuses them. */
+const copy = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(copy)
+  if (typeof value !== "object" || value === null || "rawJSON" in value) return value
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, copy(child)]))
+}

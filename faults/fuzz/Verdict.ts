@@ -1,0 +1,119 @@
+// What every answer and every log line has to hold to, whatever was sent.
+import * as path from "node:path"
+import { constantHeaders } from "../../src/server/System/ConstantHeaders.ts"
+import * as Answer from "./Answer.ts"
+import type { Operation } from "./OpenApi.ts"
+
+export interface Asked {
+  readonly method: string
+  readonly target: string
+  /** Absent where the request is not one of the document's. */
+  readonly operation: Operation | undefined
+}
+
+const root = path.resolve(import.meta.dirname, "../..")
+
+/** Whatever the endpoint: what the edge of the service refuses, or a path that has become another one. */
+const anywhere = new Set([400, 401, 404, 405, 408, 413, 415, 417, 431])
+
+const insides = [/^\s*at .*:\d+:\d+\)?$/m, /\\n\s+at /, /node_modules/, /node:internal/, /\b(SELECT|INSERT INTO) \w+/]
+
+/** Secrets as they are, and a part of the service's own that no answer has. */
+const leaks = (text: string, secrets: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...secrets.filter((secret) => text.includes(secret)).map((secret) => `has a secret: ${secret.slice(0, 8)}…`),
+  ...insides.filter((inside) => inside.test(text)).map((inside) => `shows the inside: ${inside.exec(text)?.[0]}`),
+  ...(text.includes(root) ? ["has a path of this machine"] : [])
+]
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
+
+const failureKeys = new Set(["data", "error", "message", "success"])
+const successKeys = new Set(["data", "metadata", "pagination", "success"])
+
+const envelope = (answer: Answer.Answer): ReadonlyArray<string> => {
+  const body = parse(answer.body)
+  if (!isObject(body)) return [`no envelope: ${answer.body.slice(0, 120)}`]
+  const isSuccess = answer.status < 400
+  const allowed = isSuccess ? successKeys : failureKeys
+  const unknown = Object.keys(body).filter((key) => !allowed.has(key))
+  return [
+    ...(unknown.length === 0 ? [] : [`fields that no envelope has: ${unknown.join(", ").slice(0, 120)}`]),
+    ...(body.success === isSuccess ? [] : [`success is ${String(body.success)}`]),
+    ...(isSuccess || body.data === null ? [] : ["a failure with data"]),
+    ...(isSuccess || typeof body.message === "string" ? [] : ["a failure without a message"]),
+    ...(typeof body.error === "string" && body.error.length > 1024 ? ["an error of more than 1 kB"] : []),
+    ...(Answer.fieldOf(answer, "content-type")?.startsWith("application/json") === true ? [] : ["its type is not JSON"])
+  ]
+}
+
+/** Resources answer with envelopes; health, metrics and documents are what they are. */
+const pathOf = (asked: Asked | undefined) => asked?.target.replace(/^http:\/\/[^/]*/, "").toLowerCase() ?? ""
+
+const isResource = (path: string) => /^\/api\/v1\/(?!health|ready)/.test(path)
+
+/**
+ * 503 is what the document promises where the chain of a relayer does not answer, which the cases see to, and of readiness,
+ * where the database has not answered within two seconds, which a run may see to on a small machine.
+ */
+const mayBeAway = new Set(["relayerHealth.balance", "system.ready"])
+
+const headers = (answer: Answer.Answer): ReadonlyArray<string> => {
+  const id = Answer.fieldOf(answer, "x-request-id")
+  return [
+    ...(id === undefined || !/^[A-Za-z0-9._:-]{1,128}$/.test(id) ? [`x-request-id is ${id}`] : []),
+    ...Object.entries(constantHeaders)
+      .filter(([name, value]) => Answer.fieldOf(answer, name) !== value)
+      .map(([name]) => `no ${name}`),
+    ...["server", "x-powered-by"]
+      .filter((name) => Answer.fieldOf(answer, name) !== undefined)
+      .map((name) => `has ${name}`)
+  ]
+}
+
+/** A key is shown to who makes it, and to nobody else. */
+const shownKey = ({ body, status }: Answer.Answer, asked: Asked | undefined) =>
+  body.includes("er_key_") && !(status < 300 && pathOf(asked).includes("/api-keys") && asked?.method === "POST")
+    ? ["has an API key"]
+    : []
+
+/** Everything that is wrong with an answer; `asked` is absent where nobody can tell which request it answers. */
+export const ofAnswer = (
+  answer: Answer.Answer,
+  asked: Asked | undefined,
+  secrets: ReadonlyArray<string>
+): ReadonlyArray<string> => {
+  const { status } = answer
+  const path = pathOf(asked)
+  const isEmpty = asked?.method === "HEAD"
+  const isEnveloped = status >= 400 ? !path.startsWith("/api/v1/ready") : isResource(path)
+  const text = `${answer.fields.map((field) => field.join(": ")).join("\n")}\n${answer.body}`
+  const isDocumented = asked?.operation === undefined || asked.operation.statuses.has(status) || anywhere.has(status)
+  return [
+    ...(status >= 500 && !(status === 503 && mayBeAway.has(asked?.operation?.id ?? ""))
+      ? [`${status} ${answer.body.slice(0, 200)}`]
+      : []),
+    ...(isDocumented ? [] : [`${status} is not in the document of ${asked?.operation?.id}`]),
+    ...headers(answer),
+    ...(isEnveloped && !isEmpty ? envelope(answer) : []),
+    ...(path.startsWith("/docs") ? [] : leaks(text, secrets)),
+    ...shownKey(answer, asked)
+  ]
+}
+
+/** The service may tell its operator anything but secrets; an error is told of what should not happen. */
+export const ofLogLine = (line: string, secrets: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const entry = parse(line)
+  const level = isObject(entry) ? String(entry.level) : ""
+  return [
+    ...(/^(error|fatal)$/i.test(level) ? [`logs an error: ${line.slice(0, 2000)}`] : []),
+    ...secrets.filter((secret) => line.includes(secret)).map((secret) => `logs a secret: ${secret.slice(0, 8)}…`)
+  ]
+}

@@ -1,0 +1,95 @@
+// What a run finds in the service: resources of every kind, keys of several powers, and what the cases name of them.
+import { Effect } from "effect"
+import * as keystores from "../../test/server/Signers/keystores.ts"
+import { marker } from "./Fields.ts"
+
+export interface World {
+  /** Of relayers, signers, notifications, keys and deliveries that are there, or may be. */
+  readonly ids: ReadonlyArray<string>
+  readonly networks: ReadonlyArray<string>
+  readonly cursors: ReadonlyArray<string>
+  readonly administrator: string
+  /** With few scopes each. */
+  readonly keys: ReadonlyArray<string>
+  /** Where something answers what the service sends. */
+  readonly receiver: string
+  readonly keystore: object
+  /** Of the keystore. */
+  readonly passphrase: string
+}
+
+/** What the service answers to a request of the administrator's. */
+export type Call = (
+  path: string,
+  call?: { readonly body?: unknown; readonly key?: string }
+) => Effect.Effect<{ readonly status: number; readonly headers: Headers; readonly text: string }>
+
+const resource = ["a", "b", "c", "d", "e", "f"].flatMap((kind) => [`${kind}-1`, `${kind}-2`, `${kind}-3`])
+
+const passphrase = `${marker}-passphrase`
+
+const grants = [
+  { scopes: ["relayers:read"] },
+  { scopes: ["relayers:*"], relayer_ids: ["a-1", "a-2"] },
+  { scopes: ["signers:*", "notifications:read"] },
+  { scopes: ["events:read", "audit:read", "api-keys:read"] },
+  { scopes: ["*"], expires_at: "2030-01-01T00:00:00Z" }
+]
+
+/** A signer serves one relayer on a network. */
+const relayer = (id: string, signer_id: string) => ({
+  id,
+  name: `Relayer ${id}`,
+  network: "near",
+  network_type: "evm",
+  paused: false,
+  signer_id,
+  notification_id: "c-1"
+})
+
+/** `administrator` is the key that `call` uses. */
+export const make = Effect.fnUntraced(function* (call: Call, administrator: string, receiver: string) {
+  const create = Effect.fnUntraced(function* (path: string, body: object) {
+    const answer = yield* call(`/api/v1/${path}`, { body })
+    if (answer.status !== 201) return yield* Effect.die(new Error(`${path}: ${answer.status} ${answer.text}`))
+    return JSON.parse(answer.text).data as { readonly id: string; readonly key?: string }
+  })
+
+  yield* create("networks", {
+    name: "near",
+    network_type: "evm",
+    from: "sepolia",
+    chain_id: 7,
+    rpc_urls: [`${receiver}/ok/${marker}`]
+  })
+  for (const id of ["b-1", "b-2", "b-3"]) yield* create("signers", { id, type: "plain" })
+  for (const id of ["c-1", "c-2"]) {
+    yield* create("notifications", { id, url: `${receiver}/ok`, signing_key: `${marker}-${"k".repeat(20)}` })
+  }
+  for (const n of [1, 2, 3]) yield* create("relayers", relayer(`a-${n}`, `b-${n}`))
+  const keys: Array<string> = []
+  for (const [index, grant] of grants.entries()) {
+    const { key } = yield* create("api-keys", { name: `key ${index}`, ...grant })
+    if (key !== undefined) keys.push(key)
+  }
+  const victims = [yield* create("api-keys", { name: "victim", scopes: ["relayers:read"] })]
+
+  yield* call("/api/v1/notifications/c-1/test", { body: "" })
+  const cursors = ["x", "AAAA", "é"]
+  for (const path of ["relayers?per_page=1", "audit?limit=1", "events?limit=1", "relayers?per_page=1&sort=-name"]) {
+    const { headers } = yield* call(`/api/v1/${path}`)
+    const cursor = /(?:cursor|after)=([^&>]+)/.exec(headers.get("link") ?? "")?.[1]
+    if (cursor !== undefined) cursors.push(decodeURIComponent(cursor))
+  }
+  const world: World = {
+    ids: [...resource, ...victims.map(({ id }) => id)],
+    networks: ["near", "near", "far", "sepolia", "mainnet", "testnet", "devnet", "mainnet-beta"],
+    cursors,
+    administrator,
+    keys,
+    receiver,
+    keystore: keystores.make(Buffer.from(marker.repeat(4), "hex"), passphrase),
+    passphrase
+  }
+  return world
+})

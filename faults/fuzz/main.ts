@@ -1,0 +1,78 @@
+// Requests that nobody should send, and bytes that are none, to a service of the run's own. A finding names the seed and
+// the number of its case, which shows it again, alone.
+//
+//   npm run fuzz -- --count 100000 --seed 1
+//   npm run fuzz -- --seed 1 --at 4711
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect } from "effect"
+import { parseArgs } from "node:util"
+import { folder } from "../../test/process/Folder.ts"
+import * as Service from "../../test/process/Service.ts"
+import * as Fuzz from "./Fuzz.ts"
+import * as Subject from "./Subject.ts"
+
+const { values } = parseArgs({
+  options: {
+    count: { type: "string", default: "100000" },
+    seed: { type: "string", default: "1" },
+    from: { type: "string", default: "0" },
+    /** Only this case, with its bytes. */
+    at: { type: "string" },
+    concurrency: { type: "string", default: "16" }
+  }
+})
+
+const seed = Number(values.seed)
+const single = values.at === undefined ? undefined : Number(values.at)
+const count = single === undefined ? Number(values.count) : 1
+
+/** Memory is looked at ten times. */
+const part = Math.ceil(count / 10)
+
+/** What the memory of the service may grow by from the third look to the last: everything is warm then. */
+const maxGrowth = 128 * 2 ** 20
+
+/** As many as a reader looks at. */
+const maxShown = 40
+
+/** Findings of the same kind, by what is wrong. */
+const kinds = (findings: ReadonlyArray<Fuzz.Finding>) =>
+  [...Map.groupBy(findings, ({ what }) => what.slice(0, 90))].slice(0, maxShown)
+
+const encryptionKey = Buffer.alloc(32, 9).toString("base64")
+
+const program = Effect.gen(function* () {
+  const home = yield* folder
+  const env = { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: encryptionKey }
+  const { service, world, port } = yield* Subject.start(home, env)
+  const started = performance.now()
+  const memory = [yield* Subject.residentBytes(service)]
+  const options = { port, world, secrets: [encryptionKey], seed, concurrency: Number(values.concurrency) }
+  const first = single ?? Number(values.from)
+  const parts: Array<Fuzz.Report> = []
+  for (let from = first; from < first + count; from += part) {
+    parts.push(yield* Fuzz.run({ ...options, from, count: Math.min(part, first + count - from) }))
+    memory.push(yield* Subject.residentBytes(service))
+  }
+  const report = Fuzz.sum(parts)
+  const seconds = (performance.now() - started) / 1000
+  const wrong = yield* Subject.aftermath(service, [encryptionKey, ...Fuzz.secretsOf(world)])
+
+  yield* Console.log(
+    `${report.requests} requests and ${report.garbage} times garbage with seed ${seed} in ${seconds.toFixed(0)} s, ${(count / seconds).toFixed(0)} a second`
+  )
+  for (const [name, times] of [...report.counts].sort()) yield* Console.log(`  ${name.padEnd(10)}${times}`)
+  yield* Console.log(`resident memory, in MiB: ${memory.map((bytes) => (bytes / 2 ** 20).toFixed(0)).join(", ")}`)
+  const [, , warm] = memory
+  if ((memory.at(-1) ?? 0) > (warm ?? Number.POSITIVE_INFINITY) + maxGrowth) wrong.push("its memory grows")
+  for (const [what, [first, ...others]] of kinds(report.findings)) {
+    yield* Console.log(`${what}${others.length === 0 ? "" : ` (and ${others.length} more)`}`)
+    yield* Console.log(`  --seed ${seed} --at ${first?.at}: ${first?.sent}`)
+  }
+  for (const line of wrong.slice(0, maxShown)) yield* Console.log(line)
+  const total = report.findings.length + wrong.length
+  yield* Console.log(total === 0 ? "nothing found" : `${total} findings`)
+  if (total > 0) process.exitCode = 1
+})
+
+program.pipe(Effect.scoped, NodeRuntime.runMain)

@@ -1,0 +1,33 @@
+// A short run of the fuzz, with seeds that stay: the long one is `npm run fuzz`.
+import { assert, describe, inject, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Fuzz from "../../faults/fuzz/Fuzz.ts"
+import * as Subject from "../../faults/fuzz/Subject.ts"
+import * as TestDatabase from "../support/TestDatabase.ts"
+import { folder } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+const seeds = [1, 2, 3]
+const count = 1000
+
+describe("requests that nobody should send, and bytes that are none", () => {
+  it.live(
+    "are answered as the contract says, tell nothing of the inside, and leave the service well",
+    () =>
+      Effect.gen(function* () {
+        const env = Service.onServer(inject("postgres"), yield* TestDatabase.make)
+        const { service, world, port } = yield* Subject.start(yield* folder, env)
+        const secrets = [env.STORAGE_ENCRYPTION_KEY ?? "", env.DATABASE_URL ?? ""]
+        for (const seed of seeds) {
+          const report = yield* Fuzz.run({ port, world, secrets, seed, from: 0, count, concurrency: 32 })
+          assert.deepStrictEqual(report.findings, [], `npm run fuzz -- --seed ${seed} --at <at>`)
+          // A run that only ever was turned away would find nothing, too.
+          for (const status of ["200", "201", "400", "401", "403", "404", "409", "415", "431"]) {
+            assert.isAbove(report.counts.get(status) ?? 0, 0, status)
+          }
+        }
+        assert.deepStrictEqual(yield* Subject.aftermath(service, [...secrets, ...Fuzz.secretsOf(world)]), [])
+      }),
+    120_000
+  )
+})

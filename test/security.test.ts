@@ -1,0 +1,189 @@
+// Claims of SECURITY.md that nothing else held: what each attacker has alone is not enough.
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as path from "node:path"
+import * as OpenApi from "../faults/fuzz/OpenApi.ts"
+import { Scope } from "../src/domain/Scope.ts"
+import * as Target from "./outbound/Target.ts"
+import { folder, postgresFolder, postgresPid } from "./process/Folder.ts"
+import * as Service from "./process/Service.ts"
+import { evmNetwork } from "./server/Networks/fixtures.ts"
+import { config, keystore, passphrase, prepared } from "./server/Signers/fixtures.ts"
+import { evmRelayer, notification, signer } from "./support/fixtures.ts"
+import * as TestApi from "./support/TestApi.ts"
+import { Vault, roleId, secretId } from "./support/Vault.ts"
+
+const key = "4c0883a69102937d6231471b5dbb6204fe512961708279f2e4b1d6a3c5f78e9a"
+
+/** As text, as hex, and as base64; of a key its bytes, too. Lower case. */
+const forms = (secret: string) =>
+  [Buffer.from(secret), ...(/^[0-9a-f]{64}$/.test(secret) ? [Buffer.from(secret, "hex")] : [])].flatMap((bytes) =>
+    [bytes.toString("latin1"), bytes.toString("hex"), bytes.toString("base64").replace(/=+$/, "")].map((form) =>
+      form.toLowerCase()
+    )
+  )
+
+/** Every row of every table, as one text. */
+const dump = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const tables = yield* sql<{ readonly name: string }>`
+    SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`
+  const rows = yield* Effect.forEach(
+    tables,
+    ({ name }) => sql<{ readonly text: string }>`SELECT row_to_json(t)::text AS text FROM ${sql(name)} t`
+  )
+  return rows
+    .flat()
+    .map(({ text }) => text)
+    .join("\n")
+    .toLowerCase()
+})
+
+layer(Layer.provideMerge(TestApi.layer(), Vault.layer))("who has the database alone", (it) => {
+  it.effect("has no key of a signer, of a caller or of a provider, in any column of any table", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const create = (resource: string, body: object, headers: Record<string, string> = {}) =>
+        Effect.map(api.call(`/api/v1/${resource}`, { body, headers }), ({ status, text, json }) => {
+          assert.strictEqual(status, 201, text)
+          return json.data as { readonly key?: string }
+        })
+      yield* create("signers", { ...signer, config: { key } })
+      yield* create("signers", { id: "local-1", type: "local", config: { keystore, passphrase } })
+      yield* create("signers", { id: "vault-1", type: "vault", config: config(yield* prepared) })
+      yield* create("notifications", notification)
+      yield* create("networks", { ...evmNetwork, rpc_urls: ["https://rpc.example.com/v1/network-secret"] })
+      yield* create("relayers", evmRelayer)
+      const made = yield* create("api-keys", { name: "x", scopes: ["*"] }, { "idempotency-key": "kept" })
+      const text = yield* dump
+      const secrets = [key, passphrase, roleId, secretId, notification.signing_key, "network-secret", "secret-path"]
+      for (const secret of [...secrets, made.key ?? assert.fail("no key"), TestApi.apiKey]) {
+        for (const form of forms(secret)) assert.isFalse(text.includes(form), `${secret} as ${form}`)
+      }
+      // What is no secret is found: the search does search.
+      for (const shown of ["local-1", "vault-1", notification.url]) assert.include(text, shown)
+    })
+  )
+
+  it.effect("cannot call with what is kept of a key", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      const [row] = yield* sql<{ readonly hash: Uint8Array }>`SELECT hash FROM api_keys`
+      const hash = Buffer.from(row?.hash ?? assert.fail("no hash"))
+      for (const token of [hash.toString("hex"), hash.toString("base64"), `er_key_${hash.toString("base64url")}`]) {
+        assert.strictEqual((yield* api.call("/api/v1/relayers", { key: token })).status, 401)
+      }
+    })
+  )
+
+  it.effect("cannot make one signer sign with the key of another by moving it", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      yield* api.call("/api/v1/signers", { body: { id: "thief", type: "plain" } })
+      const verify = (id: string) => api.call(`/api/v1/signers/${id}/verify`, { method: "POST" })
+      assert.include((yield* verify("thief")).text, '"verified":true')
+      yield* sql`
+        UPDATE signers SET key_sealed = (SELECT key_sealed FROM signers WHERE id = ${signer.id}) WHERE id = 'thief'`
+      const { status, text } = yield* verify("thief")
+      assert.notInclude(text, '"verified":true')
+      assert.strictEqual(status, 500)
+    })
+  )
+})
+
+layer(TestApi.layer())("who has an API key alone", (it) => {
+  it.effect("is refused at every endpoint whose scope it has not, and let in with that scope alone", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const make = (scopes: ReadonlyArray<string>) =>
+        Effect.map(
+          api.call("/api/v1/api-keys", { body: { name: "x", scopes } }),
+          ({ json }) => (json.data as { readonly key: string }).key
+        )
+      for (const scope of Scope.literals) {
+        const others = yield* make(Scope.literals.filter((other) => other !== scope))
+        const alone = yield* make([scope])
+        for (const { method, path, scope: needed } of OpenApi.operations.filter(
+          (operation) => operation.scope === scope
+        )) {
+          const target = path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === "network_id" ? "evm:none" : "none"))
+          const status = (secret: string | null) =>
+            Effect.map(api.call(target, { method, key: secret }), (answer) => answer.status)
+          assert.strictEqual(yield* status(null), 401, `${method} ${path}`)
+          assert.strictEqual(yield* status(others), 403, `${method} ${path} without ${needed}`)
+          assert.notInclude([401, 403], yield* status(alone), `${method} ${path} with ${needed}`)
+        }
+      }
+    })
+  )
+})
+
+layer(TestApi.layer({ outboundAllow: [] }))("URLs of users", (it) => {
+  it.effect("reach nothing inside, wherever they are given and however the address is written", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const target = yield* Target.listen(net.createServer())
+      const hosts = ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "a.localhost"]
+      for (const [index, host] of hosts.entries()) {
+        const url = `https://${host}:${target.port}/`
+        const bodies = {
+          notifications: { id: `n-${index}`, url },
+          networks: { ...evmNetwork, name: `net-${index}`, rpc_urls: [url] },
+          signers: { type: "vault", config: { address: url, role_id: "r", secret_id: "s", key_name: "k" } },
+          relayers: { ...evmRelayer, custom_rpc_urls: [{ url }] }
+        }
+        for (const [resource, body] of Object.entries(bodies)) {
+          const answer = yield* api.call(`/api/v1/${resource}`, { body })
+          assert.strictEqual(answer.status, 400, `${resource} ${host}: ${answer.text}`)
+          assert.match(answer.json.error ?? "", /points to a loopback (address|host)/)
+        }
+      }
+      assert.strictEqual(target.sockets.length, 0)
+    })
+  )
+})
+
+describe("who sees the processes of the machine", () => {
+  it.live(
+    "finds no secret in their command lines, none in the environment of PostgreSQL, and no way to its socket",
+    (context) =>
+      Effect.gen(function* () {
+        if (!fs.existsSync("/proc/self/environ")) context.skip("there is no /proc")
+        const home = yield* folder
+        const storageKey = Buffer.alloc(32, 5).toString("base64")
+        const env = { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: storageKey }
+        const service = yield* Service.listen({ folder: home, env })
+        const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
+        const files = (yield* postgresFolder(path.join(home, "data"))) ?? assert.fail("no files")
+        assert.strictEqual(fs.statSync(files).mode & 0o777, 0o700)
+        assert.isTrue(fs.statSync(path.join(files, ".s.PGSQL.5432")).isSocket())
+        const read = (pid: number, file: string) => fs.readFileSync(`/proc/${pid}/${file}`, "utf8")
+        assert.include(read(service.pid, "environ"), storageKey)
+        for (const [pid, file] of [
+          [service.pid, "cmdline"],
+          [postgres, "cmdline"],
+          [postgres, "environ"]
+        ] as const) {
+          for (const secret of [Service.apiKey, storageKey]) assert.notInclude(read(pid, file), secret, file)
+        }
+      })
+  )
+})
+
+describe("SECURITY.md", () => {
+  it("names tests that there are", () => {
+    const root = path.resolve(import.meta.dirname, "..")
+    const text = fs.readFileSync(path.join(root, "SECURITY.md"), "utf8")
+    const named = [...text.matchAll(/`(test\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
+    assert.isAbove(named.length, 20)
+    for (const [, file = "", name = ""] of named) {
+      const source = fs.readFileSync(path.join(root, file), "utf8")
+      assert.isTrue(source.includes(name), `${file} has no test "${name}"`)
+    }
+  })
+})
