@@ -1,0 +1,107 @@
+// The service with a data directory of its own, filled with a number of relayers, and whatever else serves from the same
+// database: contenders of the same size differ in nothing but themselves.
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import * as Pid from "../../src/sql/embedded/Pid.ts"
+import * as Child from "./Child.ts"
+import * as Fill from "./Fill.ts"
+
+/** Of every contender. */
+export const key = "er_bench_0123456789abcdefghijklmnopqrstuvwxyz"
+
+/** Something that answers. */
+export interface Server {
+  readonly contender: string
+  readonly url: string
+  readonly pid: number
+}
+
+export interface Installation {
+  readonly size: number
+  readonly folder: string
+  readonly service: Server
+  readonly postgres: Pid.Running
+  readonly sql: SqlClient.SqlClient
+  /** File with the ids of at most 100,000 relayers, in no order. */
+  readonly ids: string
+}
+
+export const root = path.join(import.meta.dirname, "..", "..")
+
+const idsAtMost = 100_000
+
+/** That only root may enter it keeps nobody out who runs as somebody else: PostgreSQL does, below. */
+const folder = Effect.acquireRelease(
+  Effect.sync(() => {
+    const made = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-bench-"))
+    fs.chmodSync(made, 0o711)
+    return made
+  }),
+  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
+)
+
+/** Limits are on, and out of reach; workers are off, which would call the chains of a million relayers. */
+const environment = (dataDir: string): Record<string, string> => ({
+  DATA_DIR: dataDir,
+  API_KEY: key,
+  WATCH: "off",
+  RATE_LIMIT_REQUESTS_PER_SECOND: "1000000",
+  RATE_LIMIT_BURST_SIZE: "1000000"
+})
+
+export interface ServiceOptions {
+  readonly contender: string
+  /** Checkout of the service, built. */
+  readonly checkout: string
+  readonly dataDir: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const startService = ({ contender, checkout, dataDir, env = {} }: ServiceOptions) =>
+  Child.start(
+    {
+      name: contender,
+      args: [path.join(checkout, "dist", "main.js")],
+      cwd: checkout,
+      env: { ...environment(dataDir), ...env },
+      log: path.join(dataDir, "log")
+    },
+    "/api/v1/relayers",
+    key
+  )
+
+const connect = ({ socketFolder, port }: Pid.Running) =>
+  Layer.build(
+    PgClient.layer({
+      database: "postgres",
+      username: "relayer",
+      ...(socketFolder === undefined
+        ? { host: "127.0.0.1", port }
+        : { path: path.join(socketFolder, `.s.PGSQL.${port}`) })
+    })
+  ).pipe(Effect.map(Context.get(SqlClient.SqlClient)))
+
+const writeIds = Effect.fnUntraced(function* (file: string) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ id: string }>`SELECT id FROM relayers ORDER BY random() LIMIT ${idsAtMost}`
+  fs.writeFileSync(file, rows.map(({ id }) => id).join("\n"))
+})
+
+/** Of `size` relayers. */
+export const make = Effect.fnUntraced(function* (size: number, contender: string, checkout: string) {
+  const dataDir = yield* folder
+  const service = yield* startService({ contender, checkout, dataDir })
+  const postgres = Pid.running(fs.realpathSync(path.join(dataDir, "postgres")))
+  if (postgres === undefined) return yield* new Child.ChildFailed({ message: `no PostgreSQL in ${dataDir}` })
+  const sql = yield* connect(postgres)
+  const ids = path.join(dataDir, "ids")
+  yield* Effect.andThen(Fill.relayers(0, size), writeIds(ids)).pipe(
+    Effect.andThen(sql`CHECKPOINT`),
+    Effect.provideService(SqlClient.SqlClient, sql)
+  )
+  return { size, folder: dataDir, service: { contender, ...service }, postgres, sql, ids } satisfies Installation
+})
