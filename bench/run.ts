@@ -6,105 +6,85 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Console, Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import { execFileSync } from "node:child_process"
-import * as fs from "node:fs"
-import { cases } from "./harness/Cases.ts"
-import * as Client from "./harness/Client.ts"
-import * as Contenders from "./harness/Contenders.ts"
+import * as path from "node:path"
+import { cases, mixOfReadsAndCreates } from "./harness/Cases.ts"
+import * as Goals from "./harness/Goals.ts"
 import * as Installation from "./harness/Installation.ts"
 import * as Load from "./harness/Load.ts"
 import * as Machine from "./harness/Machine.ts"
 import * as Measure from "./harness/Measure.ts"
 import type { Target } from "./harness/Measure.ts"
+import * as Memory from "./harness/Memory.ts"
 import { flags } from "./harness/Options.ts"
+import type { Given } from "./harness/Options.ts"
 import * as Print from "./harness/Print.ts"
-import type { Results, Row } from "./harness/Results.ts"
+import * as Results from "./harness/Results.ts"
+import * as Scale from "./harness/Scale.ts"
+import * as Starts from "./harness/Starts.ts"
+import * as Targets from "./harness/Targets.ts"
 
-const scale = ({ quick, smoke }: { readonly quick: boolean; readonly smoke: boolean }) => {
-  const names = cases.map(({ name }) => name)
-  if (smoke) {
-    return { cases: ["list", "get", "create"], sizes: [100], connections: [4], rounds: 1, seconds: 1, warmUp: 0 }
-  }
-  if (quick) return { cases: names, sizes: [1000, 100_000], connections: [64], rounds: 3, seconds: 2, warmUp: 1 }
-  return { cases: names, sizes: [1000, 100_000, 1_000_000], connections: undefined, rounds: 5, seconds: 3, warmUp: 1 }
-}
+const build = (cwd: string) => execFileSync("npm", ["run", "--silent", "build"], { cwd, stdio: "inherit" })
 
-/** Everybody who answers for `size` relayers. */
-const targets = Effect.fnUntraced(function* (
-  size: number,
-  takesPart: (contender: string) => boolean,
-  against?: string
-) {
-  const found: Array<Target> = []
-  const installation = yield* Installation.make(size, "service", Installation.root)
-  found.push({ server: installation.service, installation })
-  if (against !== undefined) {
-    const other = yield* Installation.make(size, "before", against)
-    found.push({ server: other.service, installation: other })
-  }
-  if (takesPart("fastify")) found.push({ server: yield* Contenders.fastify(installation), installation })
-  const [first, ...others] = found.map(({ server }) => server)
-  if (first !== undefined) {
-    yield* Client.compare([first, ...others], "/api/v1/relayers?per_page=10")
-    yield* Client.compare([first, ...others], `/api/v1/relayers/${Client.firstId(installation.ids)}`)
-  }
-  if (takesPart("limit")) found.push({ server: yield* Contenders.limit(installation), installation })
-  yield* Console.log(`${size.toLocaleString("en")} relayers: ${found.map(({ server }) => server.contender).join(", ")}`)
-  return found
-})
-
-const run = Effect.fnUntraced(function* (given: Command.Command.Config.Infer<typeof flags>) {
-  const started = performance.now()
-  const loadBefore = Machine.load()
-  const chosen = scale(given)
-  const sizes = Option.getOrElse(given.sizes, () => chosen.sizes)
-  const rounds = {
-    rounds: Option.getOrElse(given.rounds, () => chosen.rounds),
-    seconds: Option.getOrElse(given.seconds, () => chosen.seconds),
-    warmUp: chosen.warmUp
-  }
-  const names = Option.getOrElse(given.cases, () => chosen.cases)
-  const against = Option.getOrUndefined(given.against)
-  const takesPart = (contender: string) =>
-    Option.match(given.contenders, { onNone: () => true, onSome: (names) => names.includes(contender) })
-  if (given.build) {
-    for (const cwd of [Installation.root, ...(against === undefined ? [] : [against])]) {
-      execFileSync("npm", ["run", "--silent", "build"], { cwd, stdio: "inherit" })
-    }
-  }
-  const all = (yield* Effect.forEach(sizes, (size) => targets(size, takesPart, against))).flat()
-  const rows: Array<Row> = []
-  for (const each of cases) {
-    if (!names.includes(each.name)) continue
-    const mine = all.filter(
-      ({ server, installation }) =>
-        each.contenders.includes(server.contender) && (each.sizes === "all" || installation.size === sizes[0])
+/** Of each case and number of connections, the contenders in turn. */
+const measureRows = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, scale: Scale.Scale) {
+  const rows: Array<Results.Row> = []
+  for (const { name, about, sizes, contenders, connections, run } of cases) {
+    if (!scale.cases.includes(name)) continue
+    const mine = targets.filter(
+      ({ server, installation: { size } }) =>
+        contenders.includes(server.contender) && (sizes === "all" || size === scale.sizes[0])
     )
-    for (const connections of Option.getOrElse(given.connections, () => chosen.connections ?? each.connections)) {
-      const cells = mine.map((target) => ({
-        contender: target.server.contender,
-        size: target.installation.size,
-        run: (seconds: number) => each.run(target, connections, seconds)
-      }))
-      const found = yield* Measure.alternate(each.name, connections, cells, rounds)
-      yield* Console.log(`\n${each.name}: ${each.about}\n${Print.table(found)}`)
+    for (const count of scale.connections ?? connections) {
+      const cells = mine.map((target) => ({ target, run: (seconds: number) => run(target, count, seconds) }))
+      const found = yield* Measure.alternate(name, count, cells, scale)
+      if (found.length > 0) yield* Console.log(`\n${name}: ${about}\n${Print.rows(found)}`)
       rows.push(...found)
     }
   }
-  const results: Results = {
+  return rows
+})
+
+const run = Effect.fnUntraced(function* (given: Given) {
+  const started = performance.now()
+  const loadBefore = Machine.load()
+  const scale = Scale.of(given)
+  const against = Option.getOrUndefined(Option.map(given.against, (folder) => path.resolve(folder)))
+  if (given.build) [Installation.root, ...(against === undefined ? [] : [against])].forEach(build)
+
+  yield* Console.log(`${Load.generator} sends; limits are on and out of reach, workers off, logs at info into a file`)
+  const { targets, skipped } = yield* Targets.make({ ...scale, given: given.contenders, against })
+  const rows = yield* measureRows(targets, scale)
+
+  const [first] = targets
+  const starts =
+    first === undefined || !scale.cases.includes("starts")
+      ? []
+      : yield* Starts.measure(first.installation, scale.starts)
+  if (starts.length > 0) yield* Console.log(`\nstarts: milliseconds to the first 200\n${Print.starts(starts)}`)
+
+  const memory = scale.cases.includes("memory")
+    ? { memory: yield* Memory.measure(mixOfReadsAndCreates, scale.sizes[0] ?? 0, scale.minutes) }
+    : {}
+
+  const results: Results.Results = {
     machine: Machine.describe(),
     generator: Load.generator,
-    rounds: rounds.rounds,
-    seconds: rounds.seconds,
+    rounds: scale.rounds,
+    seconds: scale.seconds,
     loadBefore,
     loadAfter: Machine.load(),
     minutes: Math.round((performance.now() - started) / 6000) / 10,
     rows,
-    skipped: []
+    starts,
+    ...memory,
+    skipped
   }
+  yield* Console.log(`\n${Print.goals(Goals.judged(results))}`)
+  for (const line of skipped) yield* Console.log(`not measured: ${line}`)
   yield* Console.log(
-    `\nload of the machine: ${results.loadBefore} before, ${results.loadAfter} at the end; ${results.minutes} minutes`
+    `load of the machine: ${results.loadBefore} before, ${results.loadAfter} at the end; ${results.minutes} minutes`
   )
-  if (Option.isSome(given.json)) fs.writeFileSync(given.json.value, `${JSON.stringify(results, null, 2)}\n`)
+  if (Option.isSome(given.json)) yield* Results.write(given.json.value, results)
 })
 
 Command.make("bench", flags, (given) => Effect.scoped(run(given))).pipe(

@@ -5,7 +5,16 @@ import * as Fill from "./Fill.ts"
 import type { Request } from "./Load.ts"
 import * as Measure from "./Measure.ts"
 import type { Target } from "./Measure.ts"
+import * as Pgbench from "./Pgbench.ts"
+import * as Workers from "./Workers.ts"
 import * as Writes from "./Writes.ts"
+
+type Errors =
+  | Effect.Error<ReturnType<typeof reads>>
+  | Effect.Error<ReturnType<typeof Writes.writes>>
+  | Effect.Error<ReturnType<typeof Pgbench.run>>
+
+type Run = (target: Target, connections: number, seconds: number) => Effect.Effect<Measure.Reading, Errors>
 
 export interface Case {
   readonly name: string
@@ -15,11 +24,7 @@ export interface Case {
   readonly contenders: ReadonlyArray<string>
   /** In a run that is not quick. */
   readonly connections: ReadonlyArray<number>
-  readonly run: (
-    target: Target,
-    connections: number,
-    seconds: number
-  ) => ReturnType<typeof reads | typeof Writes.writes>
+  readonly run: Run
 }
 
 const list = "/api/v1/relayers?per_page=10"
@@ -61,6 +66,15 @@ const readOne: Request = { method: "GET", path: one }
 
 /** Ten requests, of which one creates. */
 const mixed = [readList, readOne, readList, readOne, create, readList, readOne, readList, readOne, readOne]
+
+/** pgbench knows no HTTP. */
+const creates: Run = (target, connections, seconds) =>
+  target.server.contender === Pgbench.contender
+    ? Pgbench.run(target.installation, connections, seconds)
+    : Writes.writes(target, [create], connections, seconds)
+
+export const mixOfReadsAndCreates: Run = (target, connections, seconds) =>
+  Writes.writes(target, mixed, connections, seconds)
 
 const api = ["service", "before", "fastify"]
 
@@ -104,14 +118,22 @@ export const cases: ReadonlyArray<Case> = [
     sizes: "first",
     contenders: api,
     connections: [64],
-    run: (target, connections, seconds) => Writes.writes(target, mixed, connections, seconds)
+    run: mixOfReadsAndCreates
   },
   {
     name: "create",
     about: "an evm relayer with policies",
     sizes: "first",
-    contenders: [...api, "pgbench"],
+    contenders: [...api, Pgbench.contender],
     connections: [64, 1, 512],
-    run: (target, connections, seconds) => Writes.writes(target, [create], connections, seconds)
+    run: creates
+  },
+  {
+    name: "workers",
+    about: "the list, from one process and from two",
+    sizes: "first",
+    contenders: Workers.contenders,
+    connections: [64],
+    run: (target, connections, seconds) => reads(target, list, connections, seconds)
   }
 ]

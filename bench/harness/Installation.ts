@@ -35,7 +35,7 @@ export const root = path.join(import.meta.dirname, "..", "..")
 const idsAtMost = 100_000
 
 /** That only root may enter it keeps nobody out who runs as somebody else: PostgreSQL does, below. */
-const folder = Effect.acquireRelease(
+export const folder = Effect.acquireRelease(
   Effect.sync(() => {
     const made = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-bench-"))
     fs.chmodSync(made, 0o711)
@@ -59,13 +59,15 @@ export interface ServiceOptions {
   readonly checkout: string
   readonly dataDir: string
   readonly env?: Readonly<Record<string, string>>
+  /** Of Node itself. */
+  readonly node?: ReadonlyArray<string>
 }
 
-const startService = ({ contender, checkout, dataDir, env = {} }: ServiceOptions) =>
+export const startService = ({ contender, checkout, dataDir, env = {}, node = [] }: ServiceOptions) =>
   Child.start(
     {
       name: contender,
-      args: [path.join(checkout, "dist", "main.js")],
+      args: [...node, path.join(checkout, "dist", "main.js")],
       cwd: checkout,
       env: { ...environment(dataDir), ...env },
       log: path.join(dataDir, "log")
@@ -91,10 +93,14 @@ const writeIds = Effect.fnUntraced(function* (file: string) {
   fs.writeFileSync(file, rows.map(({ id }) => id).join("\n"))
 })
 
+export interface Options extends Omit<ServiceOptions, "dataDir" | "node"> {
+  readonly size: number
+}
+
 /** Of `size` relayers. */
-export const make = Effect.fnUntraced(function* (size: number, contender: string, checkout: string) {
+export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) {
   const dataDir = yield* folder
-  const service = yield* startService({ contender, checkout, dataDir })
+  const service = yield* startService({ ...options, dataDir })
   const postgres = Pid.running(fs.realpathSync(path.join(dataDir, "postgres")))
   if (postgres === undefined) return yield* new Child.ChildFailed({ message: `no PostgreSQL in ${dataDir}` })
   const sql = yield* connect(postgres)
@@ -103,5 +109,12 @@ export const make = Effect.fnUntraced(function* (size: number, contender: string
     Effect.andThen(sql`CHECKPOINT`),
     Effect.provideService(SqlClient.SqlClient, sql)
   )
+  const { contender } = options
   return { size, folder: dataDir, service: { contender, ...service }, postgres, sql, ids } satisfies Installation
+})
+
+/** What makes another service use the database of an installation. */
+export const databaseOf = ({ folder, postgres }: Installation): Record<string, string> => ({
+  DATABASE_URL: `postgres://relayer@localhost:${postgres.port}/postgres?host=${encodeURIComponent(postgres.socketFolder ?? "127.0.0.1")}`,
+  STORAGE_ENCRYPTION_KEY: fs.readFileSync(path.join(folder, "storage-encryption-key"), "utf8").trim()
 })

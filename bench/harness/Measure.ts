@@ -8,10 +8,14 @@ import * as ProcessTree from "./ProcessTree.ts"
 import type { Row } from "./Results.ts"
 import { median } from "./Statistics.ts"
 
-/** One contender at one size. */
-export interface Cell<E> {
-  readonly contender: string
-  readonly size: number
+/** Somebody who answers, from the database of an installation. */
+export interface Target {
+  readonly server: Server
+  readonly installation: Installation
+}
+
+interface Cell<E> {
+  readonly target: Target
   /** Loads it for that many seconds. */
   readonly run: (seconds: number) => Effect.Effect<Reading, E>
 }
@@ -63,16 +67,13 @@ export const alternate = Effect.fnUntraced(function* <E>(
   for (let round = 0; round < rounds; round++) {
     for (const [index, cell] of cells.entries()) readings[index]?.push(yield* cell.run(seconds))
   }
-  return cells.map(({ contender, size }, index): Row => {
+  return cells.map(({ target: { server, installation } }, index): Row => {
     const all = readings[index] ?? []
+    const { contender } = server
+    const { size } = installation
     return { case: name, connections, contender, size, ...summary(all), rounds: all.map(({ perSecond }) => perSecond) }
   })
 })
-
-export interface Target {
-  readonly server: Server
-  readonly installation: Installation
-}
 
 /** One round of one server; `perAnswer`: bytes of an answer, where all are of about the same length. */
 export const load = Effect.fnUntraced(function* (

@@ -1,47 +1,41 @@
 // The command line of `npm run bench`.
 import { Flag } from "effect/cli"
-import { cases } from "./Cases.ts"
+import type { Command } from "effect/cli"
 
-const words = (name: string, otherwise: string, about: string) =>
-  Flag.String(name).pipe(
-    Flag.withDescription(`${about} (default ${otherwise})`),
-    Flag.map((text) => text.split(",")),
+const text = (name: string, about: string) => Flag.String(name).pipe(Flag.withDescription(about))
+
+const words = (name: string, about: string) =>
+  text(name, about).pipe(
+    Flag.map((words) => words.split(",")),
     Flag.optional
   )
 
-const numbers = (name: string, otherwise: string, about: string) =>
-  Flag.String(name).pipe(
-    Flag.withDescription(`${about} (default ${otherwise})`),
-    Flag.map((text) => text.split(",").map((each) => Number(each.replaceAll("_", "")))),
+const numbers = (name: string, about: string) =>
+  text(name, about).pipe(
+    Flag.map((numbers) => numbers.split(",").map((number) => Number(number.replaceAll("_", "")))),
     Flag.optional
   )
 
-const names = cases.map(({ name }) => name).join(",")
+const integer = (name: string, about: string) => Flag.Int(name).pipe(Flag.withDescription(about), Flag.optional)
+
+const yes = (name: string, about: string, otherwise = false) =>
+  Flag.Boolean(name).pipe(Flag.withDescription(about), Flag.withDefault(otherwise))
 
 export const flags = {
-  quick: Flag.Boolean("quick").pipe(
-    Flag.withDescription("Short rounds, 64 connections, 1,000 and 100,000 relayers: about 3 minutes"),
-    Flag.withDefault(false)
-  ),
-  smoke: Flag.Boolean("smoke").pipe(
-    Flag.withDescription("A few requests on 100 relayers: whether everybody answers right, not how fast"),
-    Flag.withDefault(false)
-  ),
-  cases: words("cases", names, "What to measure"),
-  contenders: words("contenders", "service,fastify,limit,pgbench", "Who takes part"),
-  sizes: numbers("sizes", "1000,100000,1000000", "Numbers of relayers"),
-  connections: numbers("connections", "64,1,512, of some cases 64", "Numbers of connections"),
-  rounds: Flag.Int("rounds").pipe(Flag.withDescription("Rounds of each contender (default 5)"), Flag.optional),
-  seconds: Flag.Int("seconds").pipe(Flag.withDescription("Seconds of a round (default 3)"), Flag.optional),
-  against: Flag.String("against").pipe(
-    Flag.withDescription(
-      "Folder of another checkout of the service, with its dependencies, that takes part as `before`"
-    ),
+  quick: yes("quick", "Short rounds, 64 connections, 1,000 and 100,000 relayers: about 3 minutes"),
+  smoke: yes("smoke", "One second each on 100 relayers: whether everybody answers right, not how fast"),
+  cases: words("cases", "Of list, cursor, deep, get, mix, create, workers, starts, memory (default all)"),
+  contenders: words("contenders", "Beside the service, of fastify, limit, pgbench (default all)"),
+  sizes: numbers("sizes", "Numbers of relayers (default 1000,100000,1000000)"),
+  connections: numbers("connections", "Numbers of connections (default 64, and of some cases 1 and 512)"),
+  rounds: integer("rounds", "Rounds of each contender (default 5)"),
+  seconds: integer("seconds", "Seconds of a round (default 3)"),
+  minutes: integer("minutes", "Minutes of load that memory is watched under (default 10)"),
+  against: text("against", "Folder of another checkout of the service, installed, which takes part as `before`").pipe(
     Flag.optional
   ),
-  json: Flag.String("json").pipe(Flag.withDescription("File that gets the results"), Flag.optional),
-  build: Flag.Boolean("build").pipe(
-    Flag.withDescription("Builds first; --no-build takes what is there"),
-    Flag.withDefault(true)
-  )
+  json: text("json", "File that gets the results").pipe(Flag.optional),
+  build: yes("build", "Builds first; --no-build takes what is there", true)
 }
+
+export type Given = Command.Command.Config.Infer<typeof flags>

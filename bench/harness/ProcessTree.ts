@@ -35,7 +35,7 @@ const readAll = () => {
 }
 
 /** `root` and all below it, but for the trees of `except`. */
-const members = (root: number, except?: number): ReadonlyArray<number> => {
+export const members = (root: number, except?: number): ReadonlyArray<number> => {
   const entries = readAll()
   const found = [root]
   for (const pid of found) {
@@ -71,3 +71,6 @@ const sumMiB = (pids: ReadonlyArray<number>, file: string, field: string) =>
 
 /** Resident MiB. */
 export const residentMiB = (root: number, except?: number): number => sumMiB(members(root, except), "status", "VmRSS")
+
+/** Proportional MiB: memory that processes share is counted once. */
+export const proportionalMiB = (root: number): number => sumMiB(members(root), "smaps_rollup", "Pss")

@@ -1,5 +1,6 @@
 // What a run has found, as it is written to a file and read by the report.
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
+import * as fs from "node:fs"
 
 /** A contender in a case: medians over the rounds. */
 export const Row = Schema.Struct({
@@ -32,18 +33,50 @@ const Machine = Schema.Struct({
   node: Schema.String
 })
 
+export const Start = Schema.Struct({
+  kind: Schema.Literals(["DATABASE_URL", "embedded, with data", "embedded, first time"]),
+  /** Milliseconds to the first 200: median, and of each start. */
+  ms: Schema.Finite,
+  each: Schema.Array(Schema.Finite),
+  /** Medians. */
+  steps: Schema.Array(Schema.Struct({ name: Schema.String, ms: Schema.Finite }))
+})
+export type Start = typeof Start.Type
+
+export const Memory = Schema.Struct({
+  /** MiB without relayers and requests: resident of the service, proportional of its PostgreSQL. */
+  idle: Schema.Struct({ service: Schema.Finite, postgres: Schema.Finite }),
+  minutes: Schema.Finite,
+  requests: Schema.Finite,
+  /** Minutes since the load began, MiB resident of the service. */
+  samples: Schema.Array(Schema.Tuple([Schema.Finite, Schema.Finite])),
+  /** MiB per minute by least squares, without the first fifth. */
+  slope: Schema.Finite,
+  standardError: Schema.Finite
+})
+export type Memory = typeof Memory.Type
+
 export const Results = Schema.Struct({
   machine: Machine,
   generator: Schema.String,
-  /** Rounds of so many seconds. */
   rounds: Schema.Finite,
+  /** Of a round. */
   seconds: Schema.Finite,
   /** Of the machine, in the minute before the run, and in its last. */
   loadBefore: Schema.Finite,
   loadAfter: Schema.Finite,
   minutes: Schema.Finite,
   rows: Schema.Array(Row),
+  starts: Schema.Array(Start),
+  memory: Schema.optionalKey(Memory),
   /** What was not measured, and why. */
   skipped: Schema.Array(Schema.String)
 })
 export type Results = typeof Results.Type
+
+const json = Schema.fromJsonString(Results)
+
+export const write = (file: string, results: Results) =>
+  Effect.sync(() => fs.writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`))
+
+export const read = (file: string) => Schema.decodeUnknownEffect(json)(fs.readFileSync(file, "utf8"))

@@ -8,12 +8,12 @@ import * as Measure from "./Measure.ts"
 import type { Target } from "./Measure.ts"
 
 /** Nobody creates as many in a second. */
-const fastest = 10_000
+export const fastest = 10_000
 
 const numberOf = (id: string | null | undefined) => Number(id?.slice(Fill.freshSigner.length) ?? 0)
 
 /** Makes signers, so that at least `count` follow the number that is returned and serve no relayer. */
-const freshSigners = Effect.fnUntraced(function* (count: number) {
+export const freshSigners = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   const like = `${Fill.freshSigner}%`
   const [last] = yield* sql<{ used: string | null; made: string | null }>`
