@@ -4,11 +4,11 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
 import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Child from "./Child.ts"
 import * as Fill from "./Fill.ts"
+import * as Folder from "./Folder.ts"
 
 /** Of every contender. */
 export const key = "er_bench_0123456789abcdefghijklmnopqrstuvwxyz"
@@ -33,16 +33,6 @@ export interface Installation {
 export const root = path.join(import.meta.dirname, "..", "..")
 
 const idsAtMost = 100_000
-
-/** That only root may enter it keeps nobody out who runs as somebody else: PostgreSQL does, below. */
-export const folder = Effect.acquireRelease(
-  Effect.sync(() => {
-    const made = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-bench-"))
-    fs.chmodSync(made, 0o711)
-    return made
-  }),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
 
 /** Limits are on, and out of reach; workers are off, which would call the chains of a million relayers. */
 const environment = (dataDir: string): Record<string, string> => ({
@@ -99,7 +89,7 @@ export interface Options extends Omit<ServiceOptions, "dataDir" | "node"> {
 
 /** Of `size` relayers. */
 export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) {
-  const dataDir = yield* folder
+  const dataDir = yield* Folder.temporary
   const service = yield* startService({ ...options, dataDir })
   const postgres = Pid.running(fs.realpathSync(path.join(dataDir, "postgres")))
   if (postgres === undefined) return yield* new Child.ChildFailed({ message: `no PostgreSQL in ${dataDir}` })

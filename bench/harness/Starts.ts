@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import * as Folder from "./Folder.ts"
 import * as Installation from "./Installation.ts"
 import type { Mark } from "./Marks.ts"
 import type { Start } from "./Results.ts"
@@ -57,8 +58,8 @@ const summary = (kind: Start["kind"], starts: ReadonlyArray<Once>): Start => ({
 /** The three kinds in turn; the database of `installation` is the one that is there. */
 export const measure = Effect.fnUntraced(function* (installation: Installation.Installation, times: number) {
   const service = { contender: "service", checkout: Installation.root }
-  const kept = { ...service, dataDir: yield* Installation.folder }
-  const given = { ...service, dataDir: yield* Installation.folder, env: Installation.databaseOf(installation) }
+  const kept = { ...service, dataDir: yield* Folder.temporary }
+  const given = { ...service, dataDir: yield* Folder.temporary, env: Installation.databaseOf(installation) }
   yield* once(kept)
   const starts: Record<Start["kind"], Array<Once>> = {
     DATABASE_URL: [],
@@ -68,7 +69,7 @@ export const measure = Effect.fnUntraced(function* (installation: Installation.I
   for (let time = 0; time < times; time++) {
     starts.DATABASE_URL.push(yield* once(given))
     starts["embedded, with data"].push(yield* once(kept))
-    const fresh = Effect.flatMap(Installation.folder, (dataDir) => once({ ...service, dataDir }))
+    const fresh = Effect.flatMap(Folder.temporary, (dataDir) => once({ ...service, dataDir }))
     starts["embedded, first time"].push(yield* Effect.scoped(fresh))
   }
   return [
