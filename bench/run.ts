@@ -7,7 +7,7 @@ import { Console, Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import { execFileSync } from "node:child_process"
 import * as path from "node:path"
-import { cases, mixOfReadsAndCreates } from "./harness/Cases.ts"
+import { cases, mixOfReadsAndCreates, usualConnections, warm } from "./harness/Cases.ts"
 import * as Goals from "./harness/Goals.ts"
 import * as Installation from "./harness/Installation.ts"
 import * as Load from "./harness/Load.ts"
@@ -28,14 +28,15 @@ const build = (cwd: string) => execFileSync("npm", ["run", "--silent", "build"],
 /** Of each case and number of connections, the contenders in turn. */
 const measureRows = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, scale: Scale.Scale) {
   const rows: Array<Results.Row> = []
+  if (scale.warmUp > 0) yield* Effect.forEach(targets, warm)
   for (const { name, about, sizes, contenders, connections, run } of cases) {
     if (!scale.cases.includes(name)) continue
-    const mine = targets.filter(
-      ({ server, installation: { size } }) =>
-        contenders.includes(server.contender) && (sizes === "all" || size === scale.sizes[0])
-    )
     for (const count of scale.connections ?? connections) {
-      const cells = mine.map((target) => ({ target, run: (seconds: number) => run(target, count, seconds) }))
+      const everySize = sizes === "all" && count === usualConnections
+      const cells = targets
+        .filter(({ server }) => contenders.includes(server.contender))
+        .filter(({ installation: { size } }) => everySize || size === scale.sizes[0])
+        .map((target) => ({ target, run: (seconds: number) => run(target, count, seconds) }))
       const found = yield* Measure.alternate(name, count, cells, scale)
       if (found.length > 0) yield* Console.log(`\n${name}: ${about}\n${Print.rows(found)}`)
       rows.push(...found)
@@ -79,7 +80,8 @@ const run = Effect.fnUntraced(function* (given: Given) {
     ...memory,
     skipped
   }
-  yield* Console.log(`\n${Print.goals(Goals.judged(results))}`)
+  const goals = Goals.judged(results)
+  if (goals.length > 0) yield* Console.log(`\n${Print.goals(goals)}`)
   for (const line of skipped) yield* Console.log(`not measured: ${line}`)
   yield* Console.log(
     `load of the machine: ${results.loadBefore} before, ${results.loadAfter} at the end; ${results.minutes} minutes`

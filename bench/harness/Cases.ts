@@ -9,6 +9,8 @@ import * as Pgbench from "./Pgbench.ts"
 import * as Workers from "./Workers.ts"
 import * as Writes from "./Writes.ts"
 
+export const usualConnections = 64
+
 type Errors =
   | Effect.Error<ReturnType<typeof reads>>
   | Effect.Error<ReturnType<typeof Writes.writes>>
@@ -19,7 +21,7 @@ type Run = (target: Target, connections: number, seconds: number) => Effect.Effe
 export interface Case {
   readonly name: string
   readonly about: string
-  /** At every size, or at the first. */
+  /** At every size, with as many connections as usual, or at the first alone. */
   readonly sizes: "all" | "first"
   readonly contenders: ReadonlyArray<string>
   /** In a run that is not quick. */
@@ -67,6 +69,13 @@ const readOne: Request = { method: "GET", path: one }
 /** Ten requests, of which one creates. */
 const mixed = [readList, readOne, readList, readOne, create, readList, readOne, readList, readOne, readOne]
 
+/** Seconds until V8 has compiled what a list runs through. */
+const compiled = 3
+
+/** So that the first case is not the one in which everything is compiled. */
+export const warm = (target: Target) =>
+  target.server.contender === Pgbench.contender ? Effect.void : reads(target, list, usualConnections, compiled)
+
 /** pgbench knows no HTTP. */
 const creates: Run = (target, connections, seconds) =>
   target.server.contender === Pgbench.contender
@@ -84,7 +93,7 @@ export const cases: ReadonlyArray<Case> = [
     about: "ten relayers, first page, with the total",
     sizes: "all",
     contenders: [...api, "limit"],
-    connections: [64, 1, 512],
+    connections: [usualConnections, 1, 512],
     run: (target, connections, seconds) => reads(target, list, connections, seconds)
   },
   {
@@ -92,7 +101,7 @@ export const cases: ReadonlyArray<Case> = [
     about: "the last ten relayers, by cursor",
     sizes: "all",
     contenders: api,
-    connections: [64],
+    connections: [usualConnections],
     run: (target, connections, seconds) =>
       Effect.flatMap(cursor(target), (path) => reads(target, path, connections, seconds))
   },
@@ -101,7 +110,7 @@ export const cases: ReadonlyArray<Case> = [
     about: "the last ten relayers, by the number of the page",
     sizes: "all",
     contenders: api,
-    connections: [64],
+    connections: [usualConnections],
     run: (target, connections, seconds) => reads(target, deepPage(target.installation.size), connections, seconds)
   },
   {
@@ -109,7 +118,7 @@ export const cases: ReadonlyArray<Case> = [
     about: "one relayer, at random",
     sizes: "all",
     contenders: [...api, "limit"],
-    connections: [64, 1, 512],
+    connections: [usualConnections, 1, 512],
     run: (target, connections, seconds) => reads(target, one, connections, seconds)
   },
   {
@@ -117,7 +126,7 @@ export const cases: ReadonlyArray<Case> = [
     about: "nine reads, then one is created",
     sizes: "first",
     contenders: api,
-    connections: [64],
+    connections: [usualConnections],
     run: mixOfReadsAndCreates
   },
   {
@@ -125,7 +134,7 @@ export const cases: ReadonlyArray<Case> = [
     about: "an evm relayer with policies",
     sizes: "first",
     contenders: [...api, Pgbench.contender],
-    connections: [64, 1, 512],
+    connections: [usualConnections, 1, 512],
     run: creates
   },
   {
@@ -133,7 +142,7 @@ export const cases: ReadonlyArray<Case> = [
     about: "the list, from one process and from two",
     sizes: "first",
     contenders: Workers.contenders,
-    connections: [64],
+    connections: [usualConnections],
     run: (target, connections, seconds) => reads(target, list, connections, seconds)
   }
 ]

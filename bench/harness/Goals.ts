@@ -1,4 +1,5 @@
 // The goals, and how far a run is from them. All are ratios in one run, but for starts and memory.
+import { usualConnections } from "./Cases.ts"
 import type { Memory, Results, Row } from "./Results.ts"
 
 export interface Goal {
@@ -57,7 +58,7 @@ export const judged = ({ rows, starts, memory }: Results): ReadonlyArray<Goal> =
   const sizes = [...new Set(rows.map(({ size }) => size))].toSorted((a, b) => a - b)
   const smallest = sizes[0] ?? 0
   const largest = sizes.at(-1) ?? 0
-  const row = (name: string, contender: string, size = smallest, connections = 64) =>
+  const row = (name: string, contender: string, size = smallest, connections = usualConnections) =>
     rows.find(
       (each) =>
         each.case === name && each.contender === contender && each.size === size && each.connections === connections
@@ -82,7 +83,7 @@ export const judged = ({ rows, starts, memory }: Results): ReadonlyArray<Goal> =
     ...judge(`time of a page by cursor, ${at}`, growth("cursor"), "at most", 1.3),
     ...judge(`time of the last page by number, ${at}`, growth("deep"), "at most", 3),
     ...["list", "get", "mix", "create"].flatMap((name) =>
-      judge(`p99 of ${name} at 64 connections, to its p50`, spread(name), "at most", 4)
+      judge(`p99 of ${name} at ${usualConnections} connections, to its p50`, spread(name), "at most", 4)
     ),
     ...judge("two processes, to one", rate("workers", "2 processes", "1 process"), "at least", 1.6),
     ...starts.flatMap(({ kind, ms }) =>

@@ -1,5 +1,6 @@
 // Memory of the service and of its PostgreSQL: idle, and whether it grows under load.
 import { Effect } from "effect"
+import { usualConnections } from "./Cases.ts"
 import * as Installation from "./Installation.ts"
 import type { Target } from "./Measure.ts"
 import * as ProcessTree from "./ProcessTree.ts"
@@ -40,7 +41,7 @@ export const measure = Effect.fnUntraced(function* <E>(run: Run<E>, size: number
       const start = performance.now()
       let requests = 0
       while (performance.now() < start + minutes * 60_000) {
-        requests += (yield* run(target, 64, interval)).perSecond * interval
+        requests += (yield* run(target, usualConnections, interval)).perSecond * interval
         const mib = ProcessTree.residentMiB(target.server.pid, installation.postgres.pid)
         samples.push([(performance.now() - start) / 60_000, mib])
       }

@@ -79,4 +79,4 @@ const json = Schema.fromJsonString(Results)
 export const write = (file: string, results: Results) =>
   Effect.sync(() => fs.writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`))
 
-export const read = (file: string) => Schema.decodeUnknownEffect(json)(fs.readFileSync(file, "utf8"))
+export const read = (file: string) => Schema.decodeEffect(json)(fs.readFileSync(file, "utf8"))

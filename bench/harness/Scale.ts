@@ -1,6 +1,6 @@
 // How much is measured: what the command line says, and what its defaults are.
 import { Option } from "effect"
-import { cases } from "./Cases.ts"
+import { cases, usualConnections } from "./Cases.ts"
 import type { Rounds } from "./Measure.ts"
 import type { Given } from "./Options.ts"
 
@@ -15,7 +15,7 @@ export interface Scale extends Rounds {
   readonly minutes: number
 }
 
-const requests = cases.map(({ name }) => name)
+const requests = cases.map(({ name }) => name).filter((name) => name !== "workers")
 
 const full: Scale = {
   cases: [...requests, "workers", "starts", "memory"],
@@ -23,7 +23,7 @@ const full: Scale = {
   connections: undefined,
   rounds: 5,
   seconds: 3,
-  warmUp: 1,
+  warmUp: 2,
   starts: 7,
   minutes: 10
 }
@@ -32,9 +32,10 @@ const quick: Scale = {
   ...full,
   cases: requests,
   sizes: [1000, 100_000],
-  connections: [64],
+  connections: [usualConnections],
   rounds: 3,
   seconds: 2,
+  warmUp: 1,
   starts: 3,
   minutes: 2
 }

@@ -1,7 +1,6 @@
 // The routes of relayers: a list, one, and creating one.
 import type { FastifyInstance } from "fastify"
 import { randomUUID } from "node:crypto"
-import { DatabaseError } from "pg"
 import type { Pool } from "pg"
 import { builtin } from "../../../src/server/Networks/builtin.ts"
 import type { Audit } from "./audit.ts"
@@ -10,6 +9,7 @@ import { Failure } from "./failures.ts"
 import * as queries from "./queries.ts"
 import type { RelayerRow } from "./queries.ts"
 import * as schemas from "./schemas.ts"
+import { transaction } from "./transaction.ts"
 
 interface Options {
   readonly pool: Pool
@@ -47,11 +47,6 @@ const policiesText = (policies: object | undefined) =>
     : JSON.stringify(policies, (key, value) =>
         key.endsWith("_cap") || key.endsWith("_balance") ? JSON.rawJSON(String(value)) : value
       )
-
-const conflicts: Record<string, Failure> = {
-  relayers_pkey: new Failure(409, "Relayer with this ID already exists"),
-  relayers_signer_network_key: new Failure(400, "Bad Request", "signer_id: already serves a relayer on this network")
-}
 
 const atMost = (text: string | undefined, otherwise: number, most: number) =>
   text === undefined ? otherwise : Math.min(Number(text), most)
@@ -112,7 +107,7 @@ export const relayers =
         }
         const id = body.id ?? randomUUID()
         const values = [id, body.name, body.network, body.paused, policiesText(body.policies), body.signer_id]
-        const row = await transaction(async (client) => {
+        const row = await transaction(pool, async (client) => {
           const { rows } = await client.query<RelayerRow>({ ...queries.insert, values })
           const [row] = rows
           if (row === undefined) throw new Failure(400, "Bad Request", "signer_id: no signer with this id")
@@ -128,19 +123,4 @@ export const relayers =
         return { success: true, data: queries.toRelayer(row) }
       }
     )
-
-    const transaction = async <A>(run: (client: Pick<Pool, "query">) => Promise<A>): Promise<A> => {
-      const client = await pool.connect()
-      try {
-        await client.query("BEGIN")
-        const result = await run(client)
-        await client.query("COMMIT")
-        return result
-      } catch (error) {
-        await client.query("ROLLBACK")
-        throw error instanceof DatabaseError ? (conflicts[error.constraint ?? ""] ?? error) : error
-      } finally {
-        client.release()
-      }
-    }
   }
