@@ -7,7 +7,7 @@ import { Console, Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import { execFileSync } from "node:child_process"
 import * as path from "node:path"
-import { cases, mixOfReadsAndCreates, usualConnections, warm } from "./harness/Cases.ts"
+import { cases, mixOfReadsAndCreates, warm } from "./harness/Cases.ts"
 import * as Goals from "./harness/Goals.ts"
 import * as Installation from "./harness/Installation.ts"
 import * as Load from "./harness/Load.ts"
@@ -32,7 +32,7 @@ const measureRows = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>,
   for (const { name, about, sizes, contenders, connections, run } of cases) {
     if (!scale.cases.includes(name)) continue
     for (const count of scale.connections ?? connections) {
-      const everySize = sizes === "all" && count === usualConnections
+      const everySize = sizes === "all" && count === Goals.usualConnections
       const cells = targets
         .filter(({ server }) => contenders.includes(server.contender))
         .filter(({ installation: { size } }) => everySize || size === scale.sizes[0])

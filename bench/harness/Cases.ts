@@ -2,14 +2,13 @@
 import { Effect } from "effect"
 import * as Client from "./Client.ts"
 import * as Fill from "./Fill.ts"
+import { usualConnections } from "./Goals.ts"
 import type { Request } from "./Load.ts"
 import * as Measure from "./Measure.ts"
 import type { Target } from "./Measure.ts"
 import * as Pgbench from "./Pgbench.ts"
 import * as Workers from "./Workers.ts"
 import * as Writes from "./Writes.ts"
-
-export const usualConnections = 64
 
 type Errors =
   | Effect.Error<ReturnType<typeof reads>>

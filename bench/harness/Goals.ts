@@ -1,6 +1,8 @@
 // The goals, and how far a run is from them. All are ratios in one run, but for starts and memory.
-import { usualConnections } from "./Cases.ts"
 import type { Memory, Results, Row } from "./Results.ts"
+
+/** What goals are for. */
+export const usualConnections = 64
 
 export interface Goal {
   readonly about: string

@@ -1,6 +1,6 @@
 // Memory of the service and of its PostgreSQL: idle, and whether it grows under load.
 import { Effect } from "effect"
-import { usualConnections } from "./Cases.ts"
+import { usualConnections } from "./Goals.ts"
 import * as Installation from "./Installation.ts"
 import type { Target } from "./Measure.ts"
 import * as ProcessTree from "./ProcessTree.ts"

@@ -1,6 +1,7 @@
 // How much is measured: what the command line says, and what its defaults are.
 import { Option } from "effect"
-import { cases, usualConnections } from "./Cases.ts"
+import { cases } from "./Cases.ts"
+import { usualConnections } from "./Goals.ts"
 import type { Rounds } from "./Measure.ts"
 import type { Given } from "./Options.ts"
 
