@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { Audit } from "../src/server/Audit/Audit.ts"
 import * as Transaction from "../src/sql/Transaction.ts"
 import * as Bench from "./database.ts"
+import { median } from "./harness/Statistics.ts"
 
 const writers = [1, 8, 64]
 const seconds = 4
@@ -70,7 +71,7 @@ const program = Effect.gen(function* () {
     for (let round = 0; round < rounds; round++) {
       for (const [index, change] of Object.values(cases).entries()) found[index]?.push(yield* perSecond(change, count))
     }
-    const medians = found.map(Bench.median)
+    const medians = found.map(median)
     for (const [index, name] of Object.keys(cases).entries()) {
       const rate = medians[index] ?? 0
       yield* Console.log([count, name, rate.toFixed(0), (rate / (medians[0] ?? 1)).toFixed(2)].join("\t"))

@@ -1,19 +1,8 @@
 // A PostgreSQL of the benchmark's own, with the schema and the services on it.
 import { Effect, Layer, Redacted } from "effect"
-import * as fs from "node:fs"
-import * as os from "node:os"
-import * as path from "node:path"
 import * as Services from "../src/server/Services.ts"
 import * as Sql from "../src/sql/Sql.ts"
-
-const folder = Effect.acquireRelease(
-  Effect.sync(() => {
-    const made = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-bench-"))
-    fs.chmodSync(made, 0o711)
-    return made
-  }),
-  (made) => Effect.sync(() => fs.rmSync(made, { recursive: true, force: true }))
-)
+import * as Folder from "./harness/Folder.ts"
 
 /** `maxConnections`: of the pool, to a fresh embedded PostgreSQL that is durable as in production. */
 export const layer = (maxConnections: number, outboundAllow: ReadonlyArray<string> = []) =>
@@ -24,7 +13,7 @@ export const layer = (maxConnections: number, outboundAllow: ReadonlyArray<strin
   }).pipe(
     Layer.provideMerge(
       Layer.unwrap(
-        Effect.map(folder, (dataDir) =>
+        Effect.map(Folder.temporary, (dataDir) =>
           Sql.layer({ _tag: "Embedded", dataDir, pool: { maxConnections, statementTimeout: "10 minutes" } })
         )
       )
@@ -38,6 +27,3 @@ export const time = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     yield* effect
     return performance.now() - start
   })
-
-export const median = (values: ReadonlyArray<number>): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN

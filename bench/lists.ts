@@ -4,25 +4,14 @@
 //   npm run bench:lists
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, References } from "effect"
-import { SqlClient } from "effect/sql"
 import type { RelayerQuery } from "../src/domain/Relayer.ts"
 import { Relayers } from "../src/server/Relayers/Relayers.ts"
 import * as Bench from "./database.ts"
+import * as Fill from "./harness/Fill.ts"
+import { median } from "./harness/Statistics.ts"
 
 const sizes = [1000, 100_000, 1_000_000]
 const rounds = 15
-
-const grow = Effect.fnUntraced(function* (from: number, to: number) {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    INSERT INTO signers (id, type, evm_address)
-    SELECT 's' || n, 'plain', '0x' || n FROM generate_series(${from + 1}::int, ${to}::int) n`
-  yield* sql`
-    INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id, policies)
-    SELECT 'r' || n, 'Relayer ' || (n::bigint * 7919 % 1000003), 'evm', 'sepolia', '0x' || n, n % 3 = 0, 's' || n, '{"min_balance": 1}'
-    FROM generate_series(${from + 1}::int, ${to}::int) n`
-  yield* sql`VACUUM ANALYZE relayers`
-})
 
 /** A cursor to the last ten of the list. */
 const lastCursor = Effect.fnUntraced(function* (size: number, query: RelayerQuery) {
@@ -37,7 +26,7 @@ const program = Effect.gen(function* () {
   let base: number | undefined
   let size = 0
   for (const next of sizes) {
-    yield* grow(size, next)
+    yield* Fill.relayers(size, next)
     size = next
     const cases: ReadonlyArray<readonly [string, RelayerQuery]> = [
       ["first page, total included", {}],
@@ -53,7 +42,7 @@ const program = Effect.gen(function* () {
       for (const [index, [, query]] of cases.entries()) times[index]?.push(yield* Bench.time(relayers.list(query)))
     }
     for (const [index, [name]] of cases.entries()) {
-      const ms = Bench.median(times[index] ?? [])
+      const ms = median(times[index] ?? [])
       base ??= ms
       rows.push([size.toLocaleString("en"), name, ms.toFixed(2), (ms / base).toFixed(2)])
     }

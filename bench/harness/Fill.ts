@@ -1,0 +1,46 @@
+// Relayers as the service writes them, many at once: written into the tables, so that triggers and constraints are met.
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** What every relayer of the benchmark may do. */
+export const policies = {
+  eip1559_pricing: true,
+  gas_price_cap: 100_000_000_000,
+  min_balance: 1_000_000_000_000_000,
+  whitelist_receivers: ["0x742d35Cc6634C0532925a3b844Bc454e4438f44e", "0x53d284357ec70cE289D6D64134DfAc8E511c8a3D"]
+}
+
+/** Prefix of the ids of signers that no filled relayer has. */
+export const freshSigner = "c"
+
+/** In the order of their ids, so that the relayers of a batch meet the pages of indexes one after the other. */
+const batch = 250_000
+
+/** Signers `prefix` and 9 digits, `from` excluded. Their keys are nowhere: nothing is ever signed. */
+export const signers = Effect.fnUntraced(function* (prefix: string, from: number, to: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    INSERT INTO signers (id, type, evm_address)
+    SELECT ${prefix}::text || lpad(n::text, 9, '0'), 'plain', '0x' || left(md5('a' || n) || md5('b' || n), 40)
+    FROM generate_series(${from + 1}::int, ${to}::int) n`
+})
+
+/** Relayers with ids like UUIDs, on sepolia, each with a signer of its own, a third of them paused. */
+export const relayers = Effect.fnUntraced(function* (from: number, to: number) {
+  const sql = yield* SqlClient.SqlClient
+  for (let start = from; start < to; start += batch) {
+    const end = Math.min(start + batch, to)
+    yield* signers("s", start, end)
+    yield* sql`
+      INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id, policies)
+      SELECT id, 'Relayer ' || (n * 7919 % 1000003), 'evm', 'sepolia',
+        '0x' || left(md5('a' || n) || md5('b' || n), 40), n % 3 = 0, 's' || lpad(n::text, 9, '0'),
+        ${JSON.stringify(policies)}::text::json
+      FROM (
+        SELECT id, ${start}::int + row_number() OVER (ORDER BY id) AS n
+        FROM (SELECT md5('r' || m)::uuid::text AS id FROM generate_series(${start + 1}::int, ${end}::int) m) ids
+      ) numbered`
+  }
+  yield* sql`VACUUM ANALYZE relayers`
+  yield* sql`VACUUM ANALYZE signers`
+})

@@ -1,0 +1,110 @@
+// The service with a data directory of its own, filled with a number of relayers, and whatever else serves from the same
+// database: contenders of the same size differ in nothing but themselves.
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Pid from "../../src/sql/embedded/Pid.ts"
+import * as Child from "./Child.ts"
+import * as Fill from "./Fill.ts"
+import * as Folder from "./Folder.ts"
+
+/** Of every contender. */
+export const key = "er_bench_0123456789abcdefghijklmnopqrstuvwxyz"
+
+/** Something that answers. */
+export interface Server {
+  readonly contender: string
+  readonly url: string
+  readonly pid: number
+}
+
+export interface Installation {
+  readonly size: number
+  readonly folder: string
+  readonly service: Server
+  readonly postgres: Pid.Running
+  readonly sql: SqlClient.SqlClient
+  /** File with the ids of at most 100,000 relayers, in no order. */
+  readonly ids: string
+}
+
+export const root = path.join(import.meta.dirname, "..", "..")
+
+const idsAtMost = 100_000
+
+/** Limits are on, and out of reach; workers are off, which would call the chains of a million relayers. */
+const environment = (dataDir: string): Record<string, string> => ({
+  DATA_DIR: dataDir,
+  API_KEY: key,
+  WATCH: "off",
+  RATE_LIMIT_REQUESTS_PER_SECOND: "1000000",
+  RATE_LIMIT_BURST_SIZE: "1000000"
+})
+
+export interface ServiceOptions {
+  readonly contender: string
+  /** Checkout of the service, built. */
+  readonly checkout: string
+  readonly dataDir: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Of Node itself. */
+  readonly node?: ReadonlyArray<string>
+}
+
+export const startService = ({ contender, checkout, dataDir, env = {}, node = [] }: ServiceOptions) =>
+  Child.start(
+    {
+      name: contender,
+      args: [...node, path.join(checkout, "dist", "main.js")],
+      cwd: checkout,
+      env: { ...environment(dataDir), ...env },
+      log: path.join(dataDir, "log")
+    },
+    "/api/v1/relayers",
+    key
+  )
+
+const connect = ({ socketFolder, port }: Pid.Running) =>
+  Layer.build(
+    PgClient.layer({
+      database: "postgres",
+      username: "relayer",
+      ...(socketFolder === undefined
+        ? { host: "127.0.0.1", port }
+        : { path: path.join(socketFolder, `.s.PGSQL.${port}`) })
+    })
+  ).pipe(Effect.map(Context.get(SqlClient.SqlClient)))
+
+const writeIds = Effect.fnUntraced(function* (file: string) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ id: string }>`SELECT id FROM relayers ORDER BY random() LIMIT ${idsAtMost}`
+  fs.writeFileSync(file, rows.map(({ id }) => id).join("\n"))
+})
+
+export interface Options extends Omit<ServiceOptions, "dataDir" | "node"> {
+  readonly size: number
+}
+
+/** Of `size` relayers. */
+export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) {
+  const dataDir = yield* Folder.temporary
+  const service = yield* startService({ ...options, dataDir })
+  const postgres = Pid.running(fs.realpathSync(path.join(dataDir, "postgres")))
+  if (postgres === undefined) return yield* new Child.ChildFailed({ message: `no PostgreSQL in ${dataDir}` })
+  const sql = yield* connect(postgres)
+  const ids = path.join(dataDir, "ids")
+  yield* Effect.andThen(Fill.relayers(0, size), writeIds(ids)).pipe(
+    Effect.andThen(sql`CHECKPOINT`),
+    Effect.provideService(SqlClient.SqlClient, sql)
+  )
+  const { contender } = options
+  return { size, folder: dataDir, service: { contender, ...service }, postgres, sql, ids } satisfies Installation
+})
+
+/** What makes another service use the database of an installation. */
+export const databaseOf = ({ folder, postgres }: Installation): Record<string, string> => ({
+  DATABASE_URL: `postgres://relayer@localhost:${postgres.port}/postgres?host=${encodeURIComponent(postgres.socketFolder ?? "127.0.0.1")}`,
+  STORAGE_ENCRYPTION_KEY: fs.readFileSync(path.join(folder, "storage-encryption-key"), "utf8").trim()
+})

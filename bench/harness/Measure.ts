@@ -1,0 +1,108 @@
+// Contenders in turn, round by round, so that whatever else the machine does meets all of them.
+import { Effect } from "effect"
+import * as Client from "./Client.ts"
+import { key } from "./Installation.ts"
+import type { Installation, Server } from "./Installation.ts"
+import * as Load from "./Load.ts"
+import * as ProcessTree from "./ProcessTree.ts"
+import type { Row } from "./Results.ts"
+import { median } from "./Statistics.ts"
+
+/** Somebody who answers, from the database of an installation. */
+export interface Target {
+  readonly server: Server
+  readonly installation: Installation
+}
+
+interface Cell<E> {
+  readonly target: Target
+  /** Loads it for that many seconds. */
+  readonly run: (seconds: number) => Effect.Effect<Reading, E>
+}
+
+/** What one round says. */
+export interface Reading {
+  readonly perSecond: number
+  /** Milliseconds. */
+  readonly p50: number
+  readonly p99: number
+  /** Milliseconds of processor time per request: of the server, and of its PostgreSQL. */
+  readonly serverMs: number
+  readonly postgresMs: number
+  /** Of one core, by the load generator. */
+  readonly generatorShare: number
+  /** MiB, of the server, at the end. */
+  readonly resident: number
+}
+
+export interface Rounds {
+  readonly rounds: number
+  readonly seconds: number
+  /** Seconds before the first round, which do not count. */
+  readonly warmUp: number
+}
+
+const summary = (readings: ReadonlyArray<Reading>): Reading => {
+  const of = (field: keyof Reading) => median(readings.map((reading) => reading[field]))
+  return {
+    perSecond: of("perSecond"),
+    p50: of("p50"),
+    p99: of("p99"),
+    serverMs: of("serverMs"),
+    postgresMs: of("postgresMs"),
+    generatorShare: of("generatorShare"),
+    resident: of("resident")
+  }
+}
+
+/** Of the cells, in their order. */
+export const alternate = Effect.fnUntraced(function* <E>(
+  name: string,
+  connections: number,
+  cells: ReadonlyArray<Cell<E>>,
+  { rounds, seconds, warmUp }: Rounds
+) {
+  const readings = cells.map((): Array<Reading> => [])
+  if (warmUp > 0) for (const cell of cells) yield* cell.run(warmUp)
+  for (let round = 0; round < rounds; round++) {
+    for (const [index, cell] of cells.entries()) readings[index]?.push(yield* cell.run(seconds))
+  }
+  return cells.map(({ target: { server, installation } }, index): Row => {
+    const all = readings[index] ?? []
+    const { contender } = server
+    const { size } = installation
+    return { case: name, connections, contender, size, ...summary(all), rounds: all.map(({ perSecond }) => perSecond) }
+  })
+})
+
+/** One round of one server; `perAnswer`: bytes of an answer, where all are of about the same length. */
+export const load = Effect.fnUntraced(function* (
+  { server, installation }: Target,
+  plan: Load.Plan,
+  connections: number,
+  seconds: number,
+  perAnswer?: number
+) {
+  const { postgres, folder } = installation
+  const cpu = () => [ProcessTree.cpuMs(server.pid, postgres.pid), ProcessTree.cpuMs(postgres.pid)] as const
+  const [server0, postgres0] = cpu()
+  const loaded = yield* Load.run({ url: server.url, key, plan, connections, seconds, folder })
+  const [server1, postgres1] = cpu()
+  const bytes = loaded.bytes / loaded.requests
+  // Headers differ a little, and wrk counts the beginnings of the last answers.
+  if (perAnswer !== undefined && (bytes < perAnswer || bytes > perAnswer + 800)) {
+    return yield* new Client.WrongAnswer({
+      message: `${server.contender} answers with ${bytes.toFixed(0)} bytes instead of ${perAnswer} and headers`
+    })
+  }
+  const reading: Reading = {
+    perSecond: loaded.requests / loaded.seconds,
+    p50: loaded.p50,
+    p99: loaded.p99,
+    serverMs: (server1 - server0) / loaded.requests,
+    postgresMs: (postgres1 - postgres0) / loaded.requests,
+    generatorShare: loaded.share,
+    resident: ProcessTree.residentMiB(server.pid, postgres.pid)
+  }
+  return { reading, requests: loaded.requests }
+})

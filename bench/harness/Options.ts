@@ -1,0 +1,41 @@
+// The command line of `npm run bench`.
+import { Flag } from "effect/cli"
+import type { Command } from "effect/cli"
+
+const text = (name: string, about: string) => Flag.String(name).pipe(Flag.withDescription(about))
+
+const words = (name: string, about: string) =>
+  text(name, about).pipe(
+    Flag.map((words) => words.split(",")),
+    Flag.optional
+  )
+
+const numbers = (name: string, about: string) =>
+  text(name, about).pipe(
+    Flag.map((numbers) => numbers.split(",").map((number) => Number(number.replaceAll("_", "")))),
+    Flag.optional
+  )
+
+const integer = (name: string, about: string) => Flag.Int(name).pipe(Flag.withDescription(about), Flag.optional)
+
+const yes = (name: string, about: string, otherwise = false) =>
+  Flag.Boolean(name).pipe(Flag.withDescription(about), Flag.withDefault(otherwise))
+
+export const flags = {
+  quick: yes("quick", "Short rounds, 64 connections, 1,000 and 100,000 relayers: about 3 minutes"),
+  smoke: yes("smoke", "One second each on 100 relayers: whether everybody answers right, not how fast"),
+  cases: words("cases", "Of list, cursor, deep, get, mix, create, workers, starts, memory (default all)"),
+  contenders: words("contenders", "Beside the service, of fastify, limit, pgbench (default all)"),
+  sizes: numbers("sizes", "Numbers of relayers (default 1000,100000,1000000)"),
+  connections: numbers("connections", "Numbers of connections (default 64, and of some cases 1 and 512)"),
+  rounds: integer("rounds", "Rounds of each contender (default 5)"),
+  seconds: integer("seconds", "Seconds of a round (default 3)"),
+  minutes: integer("minutes", "Minutes of load that memory is watched under (default 10)"),
+  against: text("against", "Folder of another checkout of the service, installed, which takes part as `before`").pipe(
+    Flag.optional
+  ),
+  json: text("json", "File that gets the results").pipe(Flag.optional),
+  build: yes("build", "Builds first; --no-build takes what is there", true)
+}
+
+export type Given = Command.Command.Config.Infer<typeof flags>

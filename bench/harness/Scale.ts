@@ -1,0 +1,65 @@
+// How much is measured: what the command line says, and what its defaults are.
+import { Option } from "effect"
+import { cases } from "./Cases.ts"
+import { usualConnections } from "./Goals.ts"
+import type { Rounds } from "./Measure.ts"
+import type { Given } from "./Options.ts"
+
+export interface Scale extends Rounds {
+  readonly cases: ReadonlyArray<string>
+  readonly sizes: ReadonlyArray<number>
+  /** Undefined: those of the case. */
+  readonly connections: ReadonlyArray<number> | undefined
+  /** Starts of each kind. */
+  readonly starts: number
+  /** Of the load that memory is watched under. */
+  readonly minutes: number
+}
+
+const requests = cases.map(({ name }) => name).filter((name) => name !== "workers")
+
+const full: Scale = {
+  cases: [...requests, "workers", "starts", "memory"],
+  sizes: [1000, 100_000, 1_000_000],
+  connections: undefined,
+  rounds: 5,
+  seconds: 3,
+  warmUp: 2,
+  starts: 7,
+  minutes: 10
+}
+
+const quick: Scale = {
+  ...full,
+  cases: requests,
+  sizes: [1000, 100_000],
+  connections: [usualConnections],
+  rounds: 3,
+  seconds: 2,
+  warmUp: 1,
+  starts: 3,
+  minutes: 2
+}
+
+const smoke: Scale = {
+  ...quick,
+  cases: ["list", "get", "create"],
+  sizes: [100],
+  connections: [4],
+  rounds: 1,
+  seconds: 1,
+  warmUp: 0
+}
+
+export const of = (given: Given): Scale => {
+  const scale = given.smoke ? smoke : given.quick ? quick : full
+  return {
+    ...scale,
+    cases: Option.getOrElse(given.cases, () => scale.cases),
+    sizes: Option.getOrElse(given.sizes, () => scale.sizes),
+    connections: Option.getOrElse(given.connections, () => scale.connections),
+    rounds: Option.getOrElse(given.rounds, () => scale.rounds),
+    seconds: Option.getOrElse(given.seconds, () => scale.seconds),
+    minutes: Option.getOrElse(given.minutes, () => scale.minutes)
+  }
+}

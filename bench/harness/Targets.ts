@@ -1,0 +1,71 @@
+// Who answers for a number of relayers: the service, another version of it, Fastify on the same database, the limit.
+import { Console, Effect, Option } from "effect"
+import * as Client from "./Client.ts"
+import * as Contenders from "./Contenders.ts"
+import * as Installation from "./Installation.ts"
+import type { Target } from "./Measure.ts"
+import * as Pgbench from "./Pgbench.ts"
+import * as Workers from "./Workers.ts"
+
+interface Options {
+  readonly cases: ReadonlyArray<string>
+  readonly sizes: ReadonlyArray<number>
+  /** Contenders that were chosen. */
+  readonly given: Option.Option<ReadonlyArray<string>>
+  /** Folder of the other version. */
+  readonly against: string | undefined
+}
+
+/** All who answer from a database have to say the same. */
+const agree = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>) {
+  for (const { installation } of targets.slice(0, 1)) {
+    const servers = targets.map(({ server }) => server)
+    yield* Client.compare(servers, "/api/v1/relayers?per_page=10")
+    yield* Client.compare(servers, `/api/v1/relayers/${Client.firstId(installation.ids)}`)
+  }
+})
+
+const ofSize = Effect.fnUntraced(function* (size: number, { given, against }: Options) {
+  const installation = yield* Installation.make({ size, contender: "service", checkout: Installation.root })
+  const targets: Array<Target> = [{ server: installation.service, installation }]
+  if (against !== undefined) {
+    const other = yield* Installation.make({ size, contender: "before", checkout: against })
+    targets.push({ server: other.service, installation: other })
+  }
+  if (takesPart(given, "fastify")) targets.push({ server: yield* Contenders.fastify(installation), installation })
+  yield* agree(targets)
+  yield* Console.log(
+    `${size.toLocaleString("en")} relayers: ${targets.map(({ server }) => server.contender).join(", ")}`
+  )
+  return targets
+})
+
+const takesPart = (given: Options["given"], contender: string) =>
+  Option.match(given, { onNone: () => true, onSome: (names) => names.includes(contender) })
+
+/** Who takes part at the first size alone. */
+const others = Effect.fnUntraced(function* (installation: Installation.Installation, { given, cases }: Options) {
+  const targets: Array<Target> = []
+  const skipped: Array<string> = []
+  if (takesPart(given, "limit")) targets.push({ server: yield* Contenders.limit(installation), installation })
+  if (takesPart(given, Pgbench.contender)) {
+    const pgbench = Pgbench.target(installation)
+    if (pgbench === undefined) skipped.push("pgbench, which is not installed")
+    else targets.push(pgbench)
+  }
+  if (cases.includes("workers")) {
+    const workers = yield* Workers.targets(installation)
+    if (workers.length === 0) skipped.push("two processes: this version of the service knows no WORKERS")
+    targets.push(...workers)
+  }
+  return { targets, skipped }
+})
+
+/** All of them, and who is not there, and why. */
+export const make = Effect.fnUntraced(function* (options: Options) {
+  const targets = (yield* Effect.forEach(options.sizes, (size) => ofSize(size, options))).flat()
+  const [first] = targets
+  if (first === undefined) return { targets, skipped: [] }
+  const more = yield* others(first.installation, options)
+  return { targets: [...targets, ...more.targets], skipped: more.skipped }
+})
