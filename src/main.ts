@@ -2,6 +2,8 @@
 // The process: reads the environment and the arguments, as the only file that does so, and loads what they ask for.
 import cluster from "node:cluster"
 import * as fs from "node:fs"
+import { enableCompileCache } from "node:module"
+import { fileURLToPath } from "node:url"
 import { parseEnv } from "node:util"
 
 const dotEnv = (): Record<string, string | undefined> => {
@@ -11,6 +13,9 @@ const dotEnv = (): Record<string, string | undefined> => {
     return {}
   }
 }
+
+// Beside the code, which whoever can write there could change as well; where nobody can, there is none.
+enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/effect-relayer", import.meta.url)))
 
 const isTerminal = process.stdout.isTTY
 

@@ -5,9 +5,7 @@ import * as Verb from "./Verb.ts"
 
 export const OpenApiCommand = Command.make("openapi", {}, () =>
   Effect.gen(function* () {
-    const [{ OpenApi }, { Api }] = yield* Effect.promise(() =>
-      Promise.all([import("effect/http-api"), import("../api/Api.ts")])
-    )
-    yield* Console.log(JSON.stringify(OpenApi.fromApi(Api), null, 2))
+    const { document } = yield* Effect.promise(() => import("./Contract.ts"))
+    yield* Console.log(document())
   })
 ).pipe(Verb.about("Print the OpenAPI document.", "openapi >openapi.json"))

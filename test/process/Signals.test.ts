@@ -107,6 +107,7 @@ describe.concurrent("a signal", () => {
 
   for (const [signal, outcome] of [
     ["SIGINT", asked],
+    ["SIGHUP", asked],
     ["SIGKILL", { code: null, signal: "SIGKILL" }]
   ] as const) {
     it.live(`${signal} in the middle of the first start leaves nothing that the next start minds`, () =>

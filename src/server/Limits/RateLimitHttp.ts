@@ -1,6 +1,6 @@
 // The implementation of `RateLimit`.
 import { Effect, Layer } from "effect"
-import { HttpEffect } from "effect/http"
+import { HttpEffect, HttpServerResponse } from "effect/http"
 import { RateLimit } from "../../api/Middleware.ts"
 import { CurrentCaller } from "../../domain/Caller.ts"
 import * as RateLimitHeaders from "./RateLimitHeaders.ts"
@@ -10,15 +10,17 @@ export const RateLimitHttp = Layer.effect(
   RateLimit,
   Effect.gen(function* () {
     const limits = yield* RateLimits
-    const withAllowance = RateLimitHeaders.make(limits.options)
+    const headersOf = RateLimitHeaders.make(limits.options)
 
     return RateLimit.of((httpEffect) =>
       Effect.flatMap(CurrentCaller, (caller) => limits.consume(caller.id)).pipe(
         Effect.tapError(({ retryAfter }) => {
-          const setHeaders = withAllowance({ remaining: 0, resetSeconds: retryAfter })
-          return HttpEffect.appendPreResponseHandler((_, response) => Effect.succeed(setHeaders(response)))
+          const headers = headersOf({ remaining: 0, resetSeconds: retryAfter })
+          return HttpEffect.appendPreResponseHandler((_, response) =>
+            Effect.succeed(HttpServerResponse.setHeaders(response, headers))
+          )
         }),
-        Effect.flatMap((allowance) => Effect.map(httpEffect, withAllowance(allowance)))
+        Effect.flatMap((allowance) => Effect.map(httpEffect, HttpServerResponse.setHeaders(headersOf(allowance))))
       )
     )
   })

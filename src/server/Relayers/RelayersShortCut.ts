@@ -54,8 +54,8 @@ interface List {
   readonly url: string
 }
 
-const refused = (error: RelayerNotFound | BadRequest): Effect.Effect<Response> =>
-  Effect.succeed(error._tag === "BadRequest" ? Failures.badRequest(error) : Failures.relayerNotFound(error))
+const refused = (error: RelayerNotFound | BadRequest): Response =>
+  error._tag === "BadRequest" ? Failures.badRequest(error) : Failures.relayerNotFound(error)
 
 export const layer = Layer.effect(
   ShortCut,
@@ -64,7 +64,18 @@ export const layer = Layer.effect(
     const limits = yield* RateLimits
     const relayers = yield* Relayers
     const sql = yield* SqlClient.SqlClient
-    const withAllowance = RateLimitHeaders.make(limits.options)
+    const headersOf = RateLimitHeaders.make(limits.options)
+
+    let last: { readonly header: string; readonly token: Redacted.Redacted } | undefined
+
+    /** Who asks once asks again, and a `Redacted` is dear. */
+    const tokenOf = (header = ""): Redacted.Redacted | undefined => {
+      if (last?.header === header) return last.token
+      const token = bearer.exec(header)?.[1]
+      if (token === undefined) return undefined
+      last = { header, token: Redacted.make(token) }
+      return last.token
+    }
 
     /** Whoever asks for the same page while it is read gets the same answer. */
     const listTogether = yield* Together.make<List, Exit.Exit<Response, BadRequest>>(sql, {
@@ -84,7 +95,7 @@ export const layer = Layer.effect(
       relayerId: string | undefined,
       read: (caller: Caller) => Effect.Effect<Response, RelayerNotFound | BadRequest>
     ): Taken | undefined => {
-      const token = bearer.exec(headers["authorization"] ?? "")?.[1]
+      const token = tokenOf(headers["authorization"])
       if (token === undefined) return undefined
       const use = {
         group: RelayersApi.identifier,
@@ -95,11 +106,17 @@ export const layer = Layer.effect(
       }
       return {
         endpoint: endpoint.path,
-        answer: (long) =>
-          authentication.authenticate(Redacted.make(token), use).pipe(
+        answer: (long, headers) =>
+          authentication.authenticate(token, use).pipe(
             Effect.flatMapEager((caller) =>
               Effect.flatMapEager(limits.consume(caller.id), (allowance) =>
-                Effect.catch(Effect.map(read(caller), withAllowance(allowance)), refused)
+                Effect.matchEager(read(caller), {
+                  onFailure: refused,
+                  onSuccess: (response) => {
+                    for (const [name, value] of Object.entries(headersOf(allowance))) headers.set(name, value)
+                    return response
+                  }
+                })
               )
             ),
             Effect.catch(() => long)

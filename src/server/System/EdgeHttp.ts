@@ -136,7 +136,7 @@ const make = (options: Options) =>
         const taken = refusal !== undefined || isTraced(fiber) ? undefined : shortCut.find(request)
         if (taken !== undefined) endpoint = taken.endpoint
         const answered =
-          refusal !== undefined ? Effect.succeed(refusal) : taken === undefined ? routed : taken.answer(routed)
+          refusal !== undefined ? Effect.succeed(refusal) : taken === undefined ? routed : taken.answer(routed, headers)
 
         return answered.pipe(
           Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause, id))),

@@ -9,8 +9,8 @@ type Answer<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 export interface Taken {
   /** The route's pattern. */
   readonly endpoint: string
-  /** What is not answered here, such as a key that is refused, goes the `long` way. */
-  readonly answer: <E, R>(long: Answer<E, R>) => Answer<E, R>
+  /** What is not answered here, such as a key that is refused, goes the `long` way. `headers` get what is set on the answer. */
+  readonly answer: <E, R>(long: Answer<E, R>, headers: Map<string, string>) => Answer<E, R>
 }
 
 export class ShortCut extends Context.Service<

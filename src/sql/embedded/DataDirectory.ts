@@ -60,6 +60,10 @@ export interface Credentials {
   readonly passwordFile: string | undefined
 }
 
+/** A thousand files on disk by one call instead of one each; what returns is as durable. Linux has it, `initdb` from 17 on. */
+const syncAtOnce = (binaries: Binaries): ReadonlyArray<string> =>
+  process.platform === "linux" && binaries.major >= 17 ? ["--sync-method=syncfs"] : []
+
 const initialise = (binaries: Binaries, folder: string, user: SystemUser | undefined, { passwordFile }: Credentials) =>
   Effect.tryPromise(async () => {
     await removeUnfinished(folder)
@@ -68,11 +72,12 @@ const initialise = (binaries: Binaries, folder: string, user: SystemUser | undef
     if (user !== undefined) await fs.chown(unfinished, user.uid, user.gid)
     const authentication =
       passwordFile === undefined ? ["-A", "trust"] : ["-A", "scram-sha-256", `--pwfile=${passwordFile}`]
-    await run(
-      binaries.initdb,
-      ["-D", unfinished, "-U", superuser, "-E", "UTF8", "--no-locale", "--no-instructions", ...authentication],
-      { ...user, cwd: unfinished, env: { LC_ALL: "C", PATH: path.dirname(binaries.initdb) } }
-    )
+    const options = ["-D", unfinished, "-U", superuser, "-E", "UTF8", "--no-locale", "--no-instructions"]
+    await run(binaries.initdb, [...options, ...authentication, ...syncAtOnce(binaries)], {
+      ...user,
+      cwd: unfinished,
+      env: { LC_ALL: "C", PATH: path.dirname(binaries.initdb) }
+    })
     // Whoever renames first wins: a folder with files in it is never replaced.
     await fs.rename(unfinished, folder).catch(async (cause: unknown) => {
       await remove(unfinished)

@@ -1,0 +1,122 @@
+// What deploy/ says of the service, held against the service.
+import { assert, describe, it } from "@effect/vitest"
+import { HttpApi } from "effect/http-api"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { parse, parseAllDocuments } from "yaml"
+import { Api } from "../../src/api/Api.ts"
+import * as Settings from "../../src/process/Settings.ts"
+
+const root = path.resolve(import.meta.dirname, "../..")
+const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
+const packageJson = JSON.parse(read("package.json"))
+
+const dockerfile = read("deploy/Dockerfile")
+/** The instructions of the image itself, after the last `FROM`. */
+const image = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "))
+const baked = Object.fromEntries([...image.matchAll(/^ENV (\w+)=(.+)$/gm)].map(([, name = "", value]) => [name, value]))
+
+const [deployment, service, budget] = parseAllDocuments(read("deploy/kubernetes.yaml")).map((each) => each.toJS())
+const pod = deployment.spec.template.spec
+const [container] = pod.containers
+const compose = ["deploy/compose.yaml", "deploy/compose.embedded.yaml"].map((file) => parse(read(file)))
+
+const settings = new Set<string>(Settings.described.map(({ name }) => name))
+const beyondDrain = 8
+
+const getPaths = new Set<string>()
+HttpApi.reflect(Api, {
+  onGroup: () => undefined,
+  onEndpoint: ({ endpoint }) => void (endpoint.method === "GET" && getPaths.add(endpoint.path))
+})
+
+describe("the image", () => {
+  it("runs the command of the package, as nobody special, on a Node that the package supports", () => {
+    assert.include(image, `ENTRYPOINT ["node", "${packageJson.bin["effect-relayer"].replace("./", "")}"]`)
+    assert.match(image, /^USER node$/m)
+    const [, least = ""] = /^>=(\d+)/.exec(packageJson.engines.node) ?? []
+    for (const [, major] of dockerfile.matchAll(/^FROM node:(\d+)-/gm)) assert.isAtLeast(Number(major), Number(least))
+    const { NODE_ENV, ...rest } = baked
+    assert.strictEqual(NODE_ENV, "production")
+    for (const name of Object.keys(rest)) assert.isTrue(settings.has(name), name)
+    assert.strictEqual(baked.HOST, "0.0.0.0")
+    assert.match(image, new RegExp(`^EXPOSE ${baked.PORT}$`, "m"))
+    assert.match(image, new RegExp(`^VOLUME ${baked.DATA_DIR}$`, "m"))
+  })
+
+  it("is healthy where the contract says so", () => {
+    const [, checked = ""] = /127\.0\.0\.1:\$\{process\.env\.PORT\}([^`]+)`/.exec(image) ?? []
+    assert.isTrue(getPaths.has(checked), checked)
+  })
+})
+
+describe("the Kubernetes manifest", () => {
+  const environment = Object.fromEntries(
+    container.env.map(({ name, value }: { name: string; value: string }) => [name, value])
+  )
+
+  it("sets what there is to set, and opens the port that it forwards to", () => {
+    for (const name of Object.keys(environment)) assert.isTrue(settings.has(name), name)
+    assert.strictEqual(environment.HOST, "0.0.0.0")
+    assert.deepStrictEqual(container.ports, [{ name: "http", containerPort: Number(environment.PORT) }])
+    assert.strictEqual(service.spec.ports[0].targetPort, "http")
+    const secrets = [...read("deploy/kubernetes.yaml").matchAll(/--from-literal=(\w+)=/g)].map(([, name]) => name)
+    assert.deepStrictEqual(secrets, ["API_KEY", "STORAGE_ENCRYPTION_KEY", "DATABASE_URL"])
+    for (const name of secrets) assert.isTrue(settings.has(name ?? ""), name)
+    assert.strictEqual(container.envFrom[0].secretRef.name, "effect-relayer")
+  })
+
+  it("probes what the contract answers", () => {
+    assert.strictEqual(container.livenessProbe.httpGet.path, "/v1/health")
+    assert.strictEqual(container.readinessProbe.httpGet.path, "/api/v1/ready")
+    for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
+      assert.isTrue(getPaths.has(httpGet.path), httpGet.path)
+      assert.strictEqual(httpGet.port, "http")
+    }
+  })
+
+  it("waits longer for the end than the service takes for it", () => {
+    const takes = Number(environment.SHUTDOWN_GRACE_MS) / 1000 + container.lifecycle.preStop.sleep.seconds + beyondDrain
+    assert.isAbove(pod.terminationGracePeriodSeconds, takes)
+  })
+
+  it("gives no rights that are not needed, and selects its own pods", () => {
+    assert.isTrue(pod.securityContext.runAsNonRoot)
+    assert.strictEqual(pod.securityContext.seccompProfile.type, "RuntimeDefault")
+    assert.isFalse(pod.automountServiceAccountToken)
+    assert.deepStrictEqual(container.securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] }
+    })
+    const { labels } = deployment.spec.template.metadata
+    assert.deepStrictEqual(deployment.spec.selector.matchLabels, labels)
+    assert.deepStrictEqual(service.spec.selector, labels)
+    assert.deepStrictEqual(budget.spec.selector.matchLabels, labels)
+    assert.isBelow(budget.spec.minAvailable, deployment.spec.replicas)
+  })
+})
+
+describe("the compose files", () => {
+  it("set what there is to set, publish the port of the image, and leave it time to stop", () => {
+    for (const { services } of compose) {
+      const { environment, ports, read_only, stop_grace_period } = services.relayer
+      for (const name of Object.keys(environment)) assert.isTrue(settings.has(name), name)
+      assert.deepStrictEqual(ports, [`127.0.0.1:8080:${baked.PORT}`])
+      assert.isTrue(read_only)
+      assert.isAbove(Number.parseInt(stop_grace_period, 10), Number(environment.SHUTDOWN_GRACE_MS) / 1000 + beyondDrain)
+    }
+  })
+
+  it("keep the data of the embedded PostgreSQL, and name the one beside as it is", () => {
+    const [beside, embedded] = compose
+    assert.deepStrictEqual(embedded.services.relayer.volumes, [`data:${baked.DATA_DIR}`])
+    assert.isUndefined(embedded.services.relayer.environment.DATABASE_URL)
+    const { environment, image } = beside.services.postgres
+    assert.isAtLeast(Number(/^postgres:(\d+)/.exec(image)?.[1]), 15)
+    const url = beside.services.relayer.environment.DATABASE_URL.replace("${POSTGRES_PASSWORD:?is not set}", "password")
+    const { hostname, pathname, username } = new URL(url)
+    assert.deepStrictEqual([hostname, pathname, username], ["postgres", "/relayer", environment.POSTGRES_USER])
+    assert.strictEqual(environment.POSTGRES_DB, "relayer")
+  })
+})
