@@ -52,7 +52,10 @@ const run = Effect.fnUntraced(function* (given: Given) {
   const against = Option.getOrUndefined(Option.map(given.against, (folder) => path.resolve(folder)))
   if (given.build) [Installation.root, ...(against === undefined ? [] : [against])].forEach(build)
 
-  yield* Console.log(`${Load.generator} sends; limits are on and out of reach, workers off, logs at info into a file`)
+  yield* Console.log(
+    `${Load.generator} sends; limits are on and out of reach, workers off, logs at info into a file\n` +
+      "ratio: of the requests per second, to the first line of the same size"
+  )
   const { targets, skipped } = yield* Targets.make({ ...scale, given: given.contenders, against })
   const rows = yield* measureRows(targets, scale)
 
