@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 
 /** Runs `use` on one connection; nothing that fails there is expected. */
-const on = <A, E, R>(config: PgClient.PgPoolConfig, use: Effect.Effect<A, E, R | SqlClient.SqlClient>) =>
+export const on = <A, E, R>(config: PgClient.PgPoolConfig, use: Effect.Effect<A, E, R | SqlClient.SqlClient>) =>
   use.pipe(Effect.provide(Layer.fresh(PgClient.layer({ ...config, maxConnections: 1 }))), Effect.orDie)
 
 /** Statements that have no parameters, such as settings. */

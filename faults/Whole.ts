@@ -2,6 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { until } from "../test/process/Folder.ts"
 import type { Listening } from "../test/process/Service.ts"
 import type { Context } from "./Case.ts"
 import type { Ledger } from "./Writer.ts"
@@ -28,6 +29,10 @@ const list = Effect.fnUntraced(function* (service: Listening, resource: string) 
 
 /** What was acknowledged, and how the audit log and the totals of the API agree. */
 export const check = Effect.fnUntraced(function* ({ tally }: Context, service: Listening, ledger: Ledger) {
+  yield* until(
+    "the service to be ready",
+    Effect.map(service.call("/api/v1/ready"), ({ status }) => (status === 200 ? true : undefined))
+  )
   const relayers = yield* list(service, "relayers")
   const signers = yield* list(service, "signers")
   const wrong = ledger.mistakes(

@@ -61,3 +61,7 @@ export const family = (pid: number) =>
       .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
       .map(Number)
   ])
+
+/** Resident memory of a process, in MiB. */
+export const memory = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024

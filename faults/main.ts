@@ -7,7 +7,9 @@ import { parseArgs } from "node:util"
 import type { Case } from "./Case.ts"
 import { Tally } from "./Case.ts"
 import { Away } from "./Away.ts"
+import { Clock } from "./Clock.ts"
 import { Exhausted } from "./Exhausted.ts"
+import { Flood } from "./Flood.ts"
 import { FullDisk } from "./FullDisk.ts"
 import { Frozen } from "./Frozen.ts"
 import { Kill } from "./Kill.ts"
@@ -15,9 +17,24 @@ import { ReadOnly } from "./ReadOnly.ts"
 import * as Random from "./Random.ts"
 import * as Report from "./Report.ts"
 import { Signals } from "./Signals.ts"
+import { SlowClients } from "./SlowClients.ts"
 import { Timeout } from "./Timeout.ts"
+import { Upgrade } from "./Upgrade.ts"
 
-const cases: ReadonlyArray<Case> = [Kill, Away, Frozen, Exhausted, Timeout, ReadOnly, FullDisk, Signals]
+const cases: ReadonlyArray<Case> = [
+  Kill,
+  Away,
+  Frozen,
+  Exhausted,
+  Timeout,
+  ReadOnly,
+  FullDisk,
+  SlowClients,
+  Flood,
+  Signals,
+  Clock,
+  Upgrade
+]
 
 const { values: flags } = parseArgs({
   options: {

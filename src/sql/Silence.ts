@@ -7,21 +7,24 @@ import * as net from "node:net"
 import type { Duplex } from "node:stream"
 import type { Address } from "./Address.ts"
 
-/** Knows since when an answer is due. TLS takes the handle from under it: then, no answer ever is. */
+/** Knows whether an answer is due. TLS takes the handle from under it: then, no answer ever is. */
 class Asking extends net.Socket {
-  /** Of `performance.now()`. */
-  askedAt: number | undefined
+  /** Looks since it has asked; undefined: nothing is due. */
+  looks: number | undefined
 
   override _write(chunk: unknown, encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    this.askedAt ??= performance.now()
+    this.looks ??= 0
     super._write(chunk, encoding, callback)
   }
 
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
-    this.askedAt = undefined
+    this.looks = undefined
     return super.push(chunk, encoding)
   }
 }
+
+/** Looks are counted, not time: while this process is stopped, nobody is silent. */
+const mostLooks = 10
 
 /** What opens connections to `address`, none of which stays silent for longer than `longest` milliseconds. */
 export const connector = (address: Address, longest: number): Effect.Effect<() => Duplex, never, Scope.Scope> =>
@@ -29,13 +32,12 @@ export const connector = (address: Address, longest: number): Effect.Effect<() =
     Effect.sync(() => {
       const open = new Set<Asking>()
       const look = () => {
-        const now = performance.now()
         for (const socket of open) {
-          if (socket.askedAt === undefined || now - socket.askedAt < longest) continue
+          if (socket.looks === undefined || ++socket.looks <= mostLooks) continue
           socket.destroy(new Error(`the database has been silent for ${longest} ms`))
         }
       }
-      const timer = setInterval(look, Math.max(10, longest / 10)).unref()
+      const timer = setInterval(look, longest / mostLooks).unref()
       const connect = (): Duplex => {
         const socket = new Asking()
         open.add(socket)

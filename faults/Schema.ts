@@ -1,0 +1,79 @@
+// A database as an earlier version left it: its schema, and the rows of a newer one as far as that schema has columns.
+import { Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+import { migrations, migrationsTable } from "../src/sql/migrations/index.ts"
+
+const names = Object.keys(migrations)
+
+/** The schemas that there were, by the number of their last migration. */
+export const earlier = names.slice(0, -1).map((name) => Number.parseInt(name, 10))
+
+/** Migrates an empty database up to `last`, which becomes its schema. */
+export const migrateTo = (last: number) =>
+  Migrator.make({})({
+    loader: Migrator.fromRecord(
+      Object.fromEntries(Object.entries(migrations).filter(([name]) => Number.parseInt(name, 10) <= last))
+    ),
+    table: migrationsTable
+  })
+
+export interface Table {
+  readonly name: string
+  /** All rows as JSON, a column per key. */
+  readonly rows: string
+}
+
+const tableNames = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ readonly name: string }>`
+    SELECT table_name AS name FROM information_schema.tables
+    WHERE table_schema = 'public' AND table_name <> ${migrationsTable} ORDER BY 1`
+  return rows.map(({ name }) => name)
+})
+
+export const read = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* Effect.forEach(yield* tableNames, (name) =>
+    Effect.map(
+      sql<{ readonly rows: string }>`SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${sql(name)} t`,
+      ([row]): Table => ({ name, rows: row?.rows ?? "[]" })
+    )
+  )
+})
+
+/** Into the tables and columns that there are; what triggers would add is among the rows. */
+export const write = Effect.fnUntraced(function* (tables: ReadonlyArray<Table>) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`SET session_replication_role = replica`
+  const present = yield* tableNames
+  for (const { name, rows } of tables.filter(({ name }) => present.includes(name))) {
+    const columns = yield* sql<{ readonly name: string }>`
+      SELECT column_name AS name FROM information_schema.columns
+      WHERE table_schema = 'public' AND table_name = ${name} AND is_generated = 'NEVER'
+        AND column_name IN (SELECT json_object_keys(${rows}::json -> 0))`
+    if (columns.length === 0) continue
+    const list = sql.csv(columns.map(({ name }) => sql`${sql(name)}`))
+    yield* sql`DELETE FROM ${sql(name)}`
+    yield* sql`
+      INSERT INTO ${sql(name)} (${list}) OVERRIDING SYSTEM VALUE
+      SELECT ${list} FROM json_populate_recordset(NULL::${sql(name)}, ${rows}::json)`
+    yield* sql`
+      SELECT setval(pg_get_serial_sequence(${name}, column_name), 1000000)::text FROM information_schema.columns
+      WHERE table_schema = 'public' AND table_name = ${name} AND is_identity = 'YES'`
+  }
+  yield* sql`SET session_replication_role = origin`
+})
+
+/** What can be told of a schema: its columns, its constraints, its triggers. */
+export const describe = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ readonly text: string }>`
+    SELECT concat_ws(E'\n',
+      (SELECT string_agg(concat_ws(' ', table_name, column_name, data_type, is_nullable), E'\n' ORDER BY table_name, ordinal_position)
+        FROM information_schema.columns WHERE table_schema = 'public'),
+      (SELECT string_agg(conrelid::regclass || ' ' || conname, E'\n' ORDER BY 1) FROM (
+        SELECT conrelid, conname FROM pg_constraint WHERE connamespace = 'public'::regnamespace ORDER BY conrelid::regclass::text, conname) c),
+      (SELECT string_agg(tgname, E'\n' ORDER BY tgname) FROM pg_trigger WHERE NOT tgisinternal)
+    ) AS text`
+  return row?.text ?? ""
+})
