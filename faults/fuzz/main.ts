@@ -71,7 +71,16 @@ const program = Effect.gen(function* () {
   const [, , warm] = memory
   if ((memory.at(-1) ?? 0) > (warm ?? Number.POSITIVE_INFINITY) + maxGrowth) wrong.push("its memory grows")
   for (const [what, [first, ...others]] of kinds(report.findings)) {
-    yield* Console.log(`${what}${others.length === 0 ? "" : ` (and ${others.length} more)`}`)
+    yield* Console.log(
+      `${what}${
+        others.length === 0
+          ? ""
+          : ` (also at ${others
+              .slice(0, 9)
+              .map(({ at }) => at)
+              .join(", ")})`
+      }`
+    )
     yield* Console.log(`  --seed ${seed} --at ${first?.at}: ${first?.sent}`)
   }
   for (const line of wrong.slice(0, maxShown)) yield* Console.log(line)
