@@ -7,8 +7,8 @@ export interface Exchange extends Answer.Reading {
   readonly end: "answered" | "closed" | "silent" | "left"
 }
 
-/** Milliseconds; longer than any request of a case may take. */
-const patience = 30_000
+/** Milliseconds; longer than the 30 seconds after which the service gives a request up. */
+const patience = 60_000
 
 /** Milliseconds without a byte after which nothing more is expected in answer to garbage. */
 const quiet = 40

@@ -44,6 +44,9 @@ const settings = {
   NODE_OPTIONS: `--import=${nameless}`
 }
 
+/** What of a service a run looks at. */
+type Seen = Pick<Service.Listening, "call" | "stdout" | "stderr">
+
 /** `env`: where its database is, and its keys. */
 export const start = Effect.fnUntraced(function* (folder: string, env: Record<string, string>) {
   const service = yield* Service.listen({ folder, env: { ...env, ...settings } })
@@ -51,8 +54,16 @@ export const start = Effect.fnUntraced(function* (folder: string, env: Record<st
   return { service, world, port: Number(new URL(service.baseUrl).port) }
 })
 
+/** One that runs already, with the settings above, and whose log somebody else reads. */
+export const existing = Effect.fnUntraced(function* (port: number, key: string) {
+  const call: Service.Listening["call"] = (path, options) =>
+    Service.call(`http://127.0.0.1:${port}${path}`, { key, ...options })
+  const service: Seen = { call, stdout: () => "", stderr: () => "" }
+  return { service, world: yield* World.make(call, key, yield* receiver), port }
+})
+
 /** Everything that is wrong with a service after a run, beside its answers. */
-export const aftermath = Effect.fnUntraced(function* (service: Service.Listening, secrets: ReadonlyArray<string>) {
+export const aftermath = Effect.fnUntraced(function* (service: Seen, secrets: ReadonlyArray<string>) {
   const wrong: Array<string> = []
   for (const path of ["/v1/health", "/api/v1/ready", "/api/v1/relayers"]) {
     const { status, text } = yield* service.call(path)
@@ -64,7 +75,7 @@ export const aftermath = Effect.fnUntraced(function* (service: Service.Listening
 })
 
 /** Bytes of the service that are resident, as it tells them itself. */
-export const residentBytes = Effect.fnUntraced(function* (service: Pick<Service.Listening, "call">) {
-  const { text } = yield* service.call("/metrics/process_resident_memory_bytes")
+export const residentBytes = Effect.fnUntraced(function* ({ call }: Pick<Seen, "call">) {
+  const { text } = yield* call("/metrics/process_resident_memory_bytes")
   return Number(/^process_resident_memory_bytes ([\d.e+]+)/m.exec(text)?.[1])
 })

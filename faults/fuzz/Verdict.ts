@@ -55,7 +55,11 @@ const envelope = (answer: Answer.Answer): ReadonlyArray<string> => {
 }
 
 /** Resources answer with envelopes; health, metrics and documents are what they are. */
-const pathOf = (asked: Asked | undefined) => asked?.target.replace(/^http:\/\/[^/]*/, "").toLowerCase() ?? ""
+const pathOf = (asked: Asked | undefined) =>
+  asked?.target
+    .replace(/^http:\/\/[^/]*/, "")
+    .replace(/\/+/g, "/")
+    .toLowerCase() ?? ""
 
 const isResource = (path: string) => /^\/api\/v1\/(?!health|ready)/.test(path)
 
@@ -63,7 +67,7 @@ const isResource = (path: string) => /^\/api\/v1\/(?!health|ready)/.test(path)
  * 503 is what the document promises where the chain of a relayer does not answer, which the cases see to, and of readiness,
  * where the database has not answered within two seconds, which a run may see to on a small machine.
  */
-const mayBeAway = new Set(["relayerHealth.balance", "system.ready"])
+const mayBeAway = /^\/api\/v1\/(relayers\/[^/]*\/balance|ready)/
 
 const headers = (answer: Answer.Answer): ReadonlyArray<string> => {
   const id = Answer.fieldOf(answer, "x-request-id")
@@ -97,9 +101,7 @@ export const ofAnswer = (
   const text = `${answer.fields.map((field) => field.join(": ")).join("\n")}\n${answer.body}`
   const isDocumented = asked?.operation === undefined || asked.operation.statuses.has(status) || anywhere.has(status)
   return [
-    ...(status >= 500 && !(status === 503 && mayBeAway.has(asked?.operation?.id ?? ""))
-      ? [`${status} ${answer.body.slice(0, 200)}`]
-      : []),
+    ...(status >= 500 && !(status === 503 && mayBeAway.test(path)) ? [`${status} ${answer.body.slice(0, 200)}`] : []),
     ...(isDocumented ? [] : [`${status} is not in the document of ${asked?.operation?.id}`]),
     ...headers(answer),
     ...(isEnveloped && !isEmpty ? envelope(answer) : []),

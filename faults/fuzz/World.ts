@@ -49,10 +49,16 @@ const relayer = (id: string, signer_id: string) => ({
 
 /** `administrator` is the key that `call` uses. */
 export const make = Effect.fnUntraced(function* (call: Call, administrator: string, receiver: string) {
-  const create = Effect.fnUntraced(function* (path: string, body: object) {
+  /** A service that has run before may have it already. */
+  const create = Effect.fnUntraced(function* (
+    path: string,
+    body: { readonly id?: string; readonly [field: string]: unknown }
+  ) {
     const answer = yield* call(`/api/v1/${path}`, { body })
+    if (answer.status === 409) return { id: body.id ?? "" }
     if (answer.status !== 201) return yield* Effect.die(new Error(`${path}: ${answer.status} ${answer.text}`))
-    return JSON.parse(answer.text).data as { readonly id: string; readonly key?: string }
+    const { id, key }: { readonly id: string; readonly key?: string } = JSON.parse(answer.text).data
+    return { id, ...(key === undefined ? {} : { key }) }
   })
 
   yield* create("networks", {

@@ -5,6 +5,7 @@
 //   npm run fuzz -- --seed 1 --at 4711
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect } from "effect"
+import * as fs from "node:fs"
 import { parseArgs } from "node:util"
 import { folder } from "../../test/process/Folder.ts"
 import * as Service from "../../test/process/Service.ts"
@@ -18,6 +19,9 @@ const { values } = parseArgs({
     from: { type: "string", default: "0" },
     /** Only this case, with its bytes. */
     at: { type: "string" },
+    /** Of a service that runs already, with the settings of `Subject.ts`, and the file of its key. */
+    port: { type: "string" },
+    "key-file": { type: "string", default: "data/api-key" },
     concurrency: { type: "string", default: "16" }
   }
 })
@@ -42,9 +46,10 @@ const kinds = (findings: ReadonlyArray<Fuzz.Finding>) =>
 const encryptionKey = Buffer.alloc(32, 9).toString("base64")
 
 const program = Effect.gen(function* () {
-  const home = yield* folder
-  const env = { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: encryptionKey }
-  const { service, world, port } = yield* Subject.start(home, env)
+  const { service, world, port } =
+    values.port === undefined
+      ? yield* Subject.start(yield* folder, { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: encryptionKey })
+      : yield* Subject.existing(Number(values.port), fs.readFileSync(values["key-file"], "utf8").trim())
   const started = performance.now()
   const memory = [yield* Subject.residentBytes(service)]
   const options = { port, world, secrets: [encryptionKey], seed, concurrency: Number(values.concurrency) }
@@ -66,7 +71,16 @@ const program = Effect.gen(function* () {
   const [, , warm] = memory
   if ((memory.at(-1) ?? 0) > (warm ?? Number.POSITIVE_INFINITY) + maxGrowth) wrong.push("its memory grows")
   for (const [what, [first, ...others]] of kinds(report.findings)) {
-    yield* Console.log(`${what}${others.length === 0 ? "" : ` (and ${others.length} more)`}`)
+    yield* Console.log(
+      `${what}${
+        others.length === 0
+          ? ""
+          : ` (also at ${others
+              .slice(0, 9)
+              .map(({ at }) => at)
+              .join(", ")})`
+      }`
+    )
     yield* Console.log(`  --seed ${seed} --at ${first?.at}: ${first?.sent}`)
   }
   for (const line of wrong.slice(0, maxShown)) yield* Console.log(line)

@@ -102,7 +102,7 @@ const variables = {
     schema: integer(1, 3_600_000),
     default: "30000",
     example: "30000",
-    help: "Milliseconds after which a request is given up with 503"
+    help: "Milliseconds after which a request is given up with 503; it has to arrive in half of them"
   },
   MAX_BODY_BYTES: {
     schema: integer(1, 67_108_864),

@@ -134,7 +134,7 @@ export const run = Effect.fnUntraced(function* (options: Options) {
 }, Effect.scoped)
 
 /** `fetch` with the fields that all calls share. */
-const call = (url: string, { method, key = apiKey, headers, body }: Call = {}): Effect.Effect<Answer> =>
+export const call = (url: string, { method, key = apiKey, headers, body }: Call = {}): Effect.Effect<Answer> =>
   Effect.promise(async () => {
     const response = await fetch(url, {
       method: method ?? (body === undefined ? "GET" : "POST"),

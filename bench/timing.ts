@@ -1,0 +1,82 @@
+// Whether the time of a refusal tells how much of a key is right: keys that are wrong from their first byte on, and keys
+// that are wrong at their last, compared by Welch's t-test on the faster part of many samples. |t| above 4.5 would be a leak;
+// the second line shows what one looks like, by a comparison that stops at the first difference.
+//
+//   npm run bench:timing
+import { Effect, Exit, Layer, Option, Redacted } from "effect"
+import { randomBytes } from "node:crypto"
+import { ApiKeys } from "../src/server/ApiKeys/ApiKeys.ts"
+import { makeKey } from "../src/server/ApiKeys/Key.ts"
+import { Authentication } from "../src/server/Auth/Authentication.ts"
+
+const samples = 200_000
+const batch = 10
+
+const administrator = randomBytes(512).toString("hex")
+const wrongAt = (index: number) => {
+  const letter = administrator[index] === "0" ? "1" : "0"
+  return administrator.slice(0, index) + letter + administrator.slice(index + 1)
+}
+const first = wrongAt(0)
+const last = wrongAt(administrator.length - 1)
+
+/** The database is not asked: keys of another form do not get there, and those of ours are found by their hash. */
+const nobody = Layer.mock(ApiKeys, { find: () => Effect.succeed(Option.none()) })
+
+type Check = (token: string) => void
+
+/** Nanoseconds of a check of each, in turns, so that what the machine does meanwhile meets both. */
+const measure = (check: Check, one: string, other: string) => {
+  const times: [Array<number>, Array<number>] = [[], []]
+  for (let sample = 0; sample < samples / batch; sample++) {
+    for (const which of sample % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+      const token = which === 0 ? one : other
+      const start = process.hrtime.bigint()
+      for (let n = 0; n < batch; n++) check(token)
+      times[which].push(Number(process.hrtime.bigint() - start) / batch)
+    }
+  }
+  return times
+}
+
+/** Without the slower half, which is the machine's: garbage collection, other processes. */
+const faster = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b).slice(0, times.length / 2)
+
+const mean = (values: ReadonlyArray<number>) => values.reduce((sum, value) => sum + value, 0) / values.length
+const variance = (values: ReadonlyArray<number>) => {
+  const middle = mean(values)
+  return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)
+}
+
+const report = (name: string, check: Check, one: string, other: string) => {
+  measure(check, one, other)
+  const [a, b] = measure(check, one, other).map(faster) as [Array<number>, Array<number>]
+  const t = (mean(a) - mean(b)) / Math.sqrt(variance(a) / a.length + variance(b) / b.length)
+  process.stdout.write(
+    `${name.padEnd(34)}${mean(a).toFixed(1).padStart(9)} ns ${mean(b).toFixed(1).padStart(9)} ns   t = ${t.toFixed(1)}\n`
+  )
+}
+
+const stops: Check = (token) => {
+  for (let at = 0; at < administrator.length; at++) if (token[at] !== administrator[at]) return
+}
+
+const program = Effect.gen(function* () {
+  const { authenticate } = yield* Authentication
+  const refuses: Check = (token) => {
+    if (Exit.isSuccess(Effect.runSyncExit(authenticate(Redacted.make(token), undefined)))) throw new Error("let in")
+  }
+  const key = Redacted.value(makeKey())
+  report("wrong at the first, at the last", refuses, first, last)
+  report("a comparison that stops", stops, first, last)
+  report(
+    "no key of ours, a key not made",
+    refuses,
+    key.replace(/.$/, (letter) => (letter === "A" ? "B" : "A")),
+    key
+  )
+})
+
+Effect.runSync(
+  Effect.provide(program, Layer.provide(Authentication.layer({ administrator: Redacted.make(administrator) }), nobody))
+)

@@ -1,0 +1,50 @@
+// Writes sbom.json, for the package: what its users get with it, in CycloneDX. Fails where something is left out or untold.
+import * as fs from "node:fs"
+import * as Lock from "./Lock.ts"
+
+interface Component {
+  readonly "bom-ref": string
+  readonly name: string
+  readonly version: string
+  readonly purl: string
+  readonly hashes?: ReadonlyArray<unknown>
+  readonly licenses?: ReadonlyArray<unknown>
+}
+
+interface Bom {
+  readonly bomFormat: string
+  readonly specVersion: string
+  readonly metadata: { readonly component: Component }
+  readonly components: ReadonlyArray<Component>
+  readonly dependencies: ReadonlyArray<{ readonly ref: string; readonly dependsOn: ReadonlyArray<string> }>
+}
+
+const all = Lock.npm("sbom", "--sbom-format=cyclonedx", "--package-lock-only") as Bom
+if (all.bomFormat !== "CycloneDX") throw new Error("npm has made no CycloneDX document")
+
+const refOf = (place: string) => `${Lock.nameOf(place)}@${Lock.packages.get(place)?.version}`
+const kept = new Set([...Lock.production].map(refOf))
+const { component } = all.metadata
+const known = new Set([...kept, component["bom-ref"]])
+
+const bom: Bom = {
+  ...all,
+  // npm names it as the folder is named.
+  metadata: { ...all.metadata, component: { ...component, name: "effect-relayer" } },
+  components: all.components.filter((each) => kept.has(each["bom-ref"])),
+  dependencies: all.dependencies
+    .filter(({ ref }) => known.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => known.has(other)) }))
+}
+
+const told = new Set(bom.components.map((each) => each["bom-ref"]))
+const isTold = ({ hashes = [], licenses = [], purl }: Component) =>
+  purl.startsWith("pkg:npm/") && hashes.length > 0 && licenses.length > 0
+const wrong = [
+  ...[...kept].filter((ref) => !told.has(ref)).map((ref) => `${ref} is left out`),
+  ...bom.components.filter((each) => !isTold(each)).map((each) => `${each["bom-ref"]} has no hash or no licence`)
+]
+if (wrong.length > 0) throw new Error(wrong.join("\n"))
+
+fs.writeFileSync(new URL("../sbom.json", import.meta.url), `${JSON.stringify(bom, null, 2)}\n`)
+process.stdout.write(`sbom.json: ${bom.components.length} packages, CycloneDX ${bom.specVersion}\n`)
