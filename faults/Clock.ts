@@ -2,7 +2,6 @@
 import { Effect, Clock as EffectClock } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import { pathToFileURL } from "node:url"
 import { until } from "../test/process/Folder.ts"
 import type { Listening } from "../test/process/Service.ts"
 import type { Case } from "./Case.ts"
@@ -31,7 +30,7 @@ export const Clock: Case = {
       const file = path.join(world.home, "clock")
       const service = yield* world.listen({
         FAULTS_CLOCK: file,
-        NODE_OPTIONS: `--import=${pathToFileURL(path.join(import.meta.dirname, "ShiftedClock.ts")).href}`,
+        ...World.preload("ShiftedClock.ts"),
         RATE_LIMIT_REQUESTS_PER_SECOND: String(perSecond),
         RATE_LIMIT_BURST_SIZE: String(burst)
       })

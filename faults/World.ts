@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { pathToFileURL } from "node:url"
 import { isAlive } from "../src/sql/embedded/Pid.ts"
 import { folder, postgresPid, until } from "../test/process/Folder.ts"
 import * as Service from "../test/process/Service.ts"
@@ -65,3 +66,8 @@ export const family = (pid: number) =>
 /** Resident memory of a process, in MiB. */
 export const memory = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
+
+/** What of this folder is loaded into the service, before it begins. */
+export const preload = (name: string) => ({
+  NODE_OPTIONS: `--import=${pathToFileURL(path.join(import.meta.dirname, name)).href}`
+})
