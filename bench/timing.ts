@@ -21,7 +21,7 @@ const first = wrongAt(0)
 const last = wrongAt(administrator.length - 1)
 
 /** The database is not asked: keys of another form do not get there, and those of ours are found by their hash. */
-const nobody = Layer.mock(ApiKeys, { find: () => Effect.succeed(Option.none()) })
+const nobody = Layer.mock(ApiKeys, { find: () => Effect.succeedNone })
 
 type Check = (token: string) => void
 

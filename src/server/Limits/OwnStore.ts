@@ -3,11 +3,14 @@ import { Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { steadily } from "../System/Steady.ts"
 
-export const layer = Layer.effect(
-  RateLimiter.RateLimiterStore,
-  Effect.map(RateLimiter.RateLimiterStore, (store) => ({
-    ...store,
-    fixedWindow: (options) => steadily(store.fixedWindow(options)),
-    tokenBucket: (options) => steadily(store.tokenBucket(options))
-  }))
-).pipe(Layer.provide(Layer.fresh(RateLimiter.layerStoreMemory)))
+/** Each that is built counts for itself. */
+export const layer = Layer.fresh(
+  Layer.effect(
+    RateLimiter.RateLimiterStore,
+    Effect.map(RateLimiter.RateLimiterStore, (store) => ({
+      ...store,
+      fixedWindow: (options) => steadily(store.fixedWindow(options)),
+      tokenBucket: (options) => steadily(store.tokenBucket(options))
+    }))
+  ).pipe(Layer.provide(RateLimiter.layerStoreMemory))
+)
