@@ -3,7 +3,7 @@
 // the second line shows what one looks like, by a comparison that stops at the first difference.
 //
 //   npm run bench:timing
-import { Effect, Exit, Layer, Option, Redacted } from "effect"
+import { Effect, Exit, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { ApiKeys } from "../src/server/ApiKeys/ApiKeys.ts"
 import { makeKey } from "../src/server/ApiKeys/Key.ts"
