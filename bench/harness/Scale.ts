@@ -24,7 +24,7 @@ const full: Scale = {
   connections: undefined,
   rounds: 5,
   seconds: 3,
-  warmUp: 2,
+  warmUp: 6,
   starts: 7,
   minutes: 10
 }
@@ -36,7 +36,7 @@ const quick: Scale = {
   connections: [usualConnections],
   rounds: 3,
   seconds: 2,
-  warmUp: 1,
+  warmUp: 4,
   starts: 3,
   minutes: 2
 }
