@@ -70,6 +70,8 @@ const explained = <
 /** Seconds after which a caller may try again when the database is away or the process drains. */
 export const retryAfterUnavailable = 1
 
+export const badRequestStatus = 400
+
 export const BadRequestError = Schema.Struct({ ...body("Bad Request"), error: Schema.optionalKey(Schema.String) }).pipe(
   Schema.decodeTo(
     Schema.toType(Request.BadRequest),
@@ -78,7 +80,7 @@ export const BadRequestError = Schema.Struct({ ...body("Bad Request"), error: Sc
       encode: ({ error }) => ({ ...told("Bad Request"), ...(error === undefined ? {} : { error }) })
     })
   ),
-  HttpApiSchema.status(400)
+  HttpApiSchema.status(badRequestStatus)
 )
 
 export const UnauthorizedError = Caller.Unauthorized.pipe(
@@ -193,6 +195,9 @@ export const unreadableStatus: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408
 }
+
+/** Of an `Expect` that nobody can meet; it is told as `BadRequestError`, too. */
+export const expectationFailedStatus = 417
 
 /** Any request may end so. */
 export const any = [InternalServerErrorError, ServiceUnavailableError] as const

@@ -8,7 +8,7 @@ import { randomUUID } from "node:crypto"
 import { STATUS_CODES } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { BadRequestError, unreadableStatus } from "../api/Errors.ts"
+import { BadRequestError, badRequestStatus, expectationFailedStatus, unreadableStatus } from "../api/Errors.ts"
 import { BadRequest } from "../domain/Request.ts"
 import { constantHeaders } from "../server/System/ConstantHeaders.ts"
 
@@ -28,13 +28,13 @@ const refuseBytes = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     socket.destroy()
     return
   }
-  const status = unreadableStatus[error.code ?? ""] ?? 400
+  const status = unreadableStatus[error.code ?? ""] ?? badRequestStatus
   const fields = Object.entries(headers()).map(([name, value]) => `${name}: ${value}`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields.join("\r\n")}\r\n\r\n${body}`)
 }
 
 const refuseExpectation = (_: IncomingMessage, response: ServerResponse): void => {
-  response.writeHead(417, headers()).end(body)
+  response.writeHead(expectationFailedStatus, headers()).end(body)
 }
 
 export const refuse = (server: Server): Server =>
@@ -50,4 +50,4 @@ export const refusal = (
 ): HttpServerResponse.HttpServerResponse | undefined =>
   namesHost(NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage)
     ? undefined
-    : HttpServerResponse.text(body, { status: 400, headers: headers() })
+    : HttpServerResponse.text(body, { status: badRequestStatus, headers: headers() })

@@ -5,7 +5,6 @@ import type { Statement } from "effect/sql"
 import type { Change } from "../../domain/Change.ts"
 import type { EventType } from "../../domain/Event.ts"
 import { Relayer } from "../../domain/Relayer.ts"
-import { client } from "../../sql/Query.ts"
 import { Audit } from "../Audit/Audit.ts"
 import { Events } from "../Events/Events.ts"
 import { Outbox } from "../Webhooks/Outbox.ts"
@@ -28,9 +27,10 @@ export class Changes extends Context.Service<
     recordRelayer(change: RelayerChange): Effect.Effect<void>
     /**
      * The same of a relayer that a statement creates in its `made` (`id`, `json`, `notification_id`), as further parts of that
-     * statement: one round trip, and a transaction of its own. `recorded` comes after it.
+     * statement by their names there: one round trip, and a transaction of its own. `recorded` comes after it.
      */
-    readonly ofMadeRelayer: Effect.Effect<Statement.Fragment>
+    readonly ofMadeRelayer: Effect.Effect<Readonly<Record<"audited" | "told" | "queued", Statement.Fragment>>>
+    /** There is something to chain, to read and to send, when the running transaction has been committed. */
     readonly recorded: Effect.Effect<void>
     /** What has happened to a relayer by itself: an event, and a delivery to its notification. */
     tell(type: EventType, relayer: Relayer): Effect.Effect<void>
@@ -42,7 +42,6 @@ export class Changes extends Context.Service<
       const audit = yield* Audit
       const events = yield* Events
       const outbox = yield* Outbox
-      const sql = yield* client
 
       const tell = Effect.fn("Changes.tell")(function* (type: EventType, relayer: Relayer) {
         const eventId = yield* events.emit({ type, id: relayer.id, schema: Relayer, data: relayer })
@@ -71,10 +70,11 @@ export class Changes extends Context.Service<
         }
       })
 
-      const ofMadeRelayer = Effect.map(
-        Effect.all([audit.recordMade("relayer.created"), events.emitMade("relayer.created"), outbox.putMade]),
-        ([audited, told, queued]) => sql`, audited AS (${audited}), told AS (${told}), queued AS (${queued})`
-      )
+      const ofMadeRelayer = Effect.all({
+        audited: audit.recordMade("relayer.created"),
+        told: events.emitMade("relayer.created"),
+        queued: outbox.putMade
+      })
       const recorded = Effect.all([audit.recorded, events.emitted, outbox.filled], { discard: true })
 
       return Changes.of({ record, recordRelayer, ofMadeRelayer, recorded, tell })

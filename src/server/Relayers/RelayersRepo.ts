@@ -30,8 +30,8 @@ export interface NewRelayer {
   readonly urls: StoredUrls
   /** The network, where it is not built in. */
   readonly ownNetworkId: NetworkId | undefined
-  /** Further parts of the statement, with commas before them: what is recorded of the relayer in `made`. */
-  readonly records?: Statement.Fragment
+  /** What is recorded of the relayer in `made`: further parts of the statement, by their names there. */
+  readonly records?: Readonly<Record<string, Statement.Fragment>>
 }
 
 const first =
@@ -78,10 +78,14 @@ export class RelayersRepo extends Context.Service<
       const sql = yield* client
       const columns = sql`t.id, t.json, t.version`
 
-      const insert = ({ id, request, urls, ownNetworkId, records = sql`` }: NewRelayer) =>
+      const insert = ({ id, request, urls, ownNetworkId, records = {} }: NewRelayer) =>
         Effect.gen(function* () {
           const { name, paused, notification_id, policies } = yield* changeable(request)
           const address = sql(`${request.network_type}_address`)
+          const parts = sql.join(
+            "",
+            false
+          )(Object.entries(records).map(([name, part]) => sql`, ${sql(name)} AS (${part})`))
           const [row] = yield* sql<StoredRow>`
             WITH made AS (INSERT INTO relayers AS t (
               id, name, network_type, network, address, paused, signer_id, notification_id,
@@ -92,7 +96,7 @@ export class RelayersRepo extends Context.Service<
               ${urls.sealed ?? null}::bytea, ${ownNetworkId ?? null}::text
             FROM signers s
             WHERE s.id = ${request.signer_id} AND s.${address} IS NOT NULL
-            RETURNING ${columns}, t.notification_id) ${records} SELECT * FROM made`
+            RETURNING ${columns}, t.notification_id) ${parts} SELECT * FROM made`
           return row === undefined ? yield* new ReferenceMissing({}) : new StoredRelayer(row)
         }).pipe(
           onConflict("relayers_pkey", () => new RelayerIdTaken({})),
