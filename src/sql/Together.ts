@@ -1,16 +1,17 @@
-// Reads that are asked for while another one is done, done at once: under load, one statement answers many requests.
-// Each begins after it was asked for, and so sees all that was committed before.
+// What is asked for while the like of it is done, done at once: under load, one statement answers many requests. It begins
+// after it was asked for, and so sees all that was committed before.
 //
 // Not a `RequestResolver`: the sets that it uses again keep answered requests alive for the collector of young objects,
 // which took a quarter of the time. A map of groups would do the same.
 import { Array, Context, Effect, Exit, Option } from "effect"
 import type { SqlClient } from "effect/sql"
+import { isTraced } from "./Traced.ts"
 
 export interface Options<K, A> {
-  /** Reads of different groups are done apart. Absent: all are of one. */
+  /** Different groups are done apart. Absent: all are of one. */
   readonly group?: (key: K) => string
   /** The answers, in the order of the keys. */
-  readonly read: (keys: Array.NonEmptyReadonlyArray<K>) => Effect.Effect<ReadonlyArray<A>>
+  readonly all: (keys: Array.NonEmptyReadonlyArray<K>) => Effect.Effect<ReadonlyArray<A>>
 }
 
 interface Asked<K, A> {
@@ -23,10 +24,10 @@ interface Group<K, A> {
   asked: Array<Asked<K, A>>
 }
 
-/** Who is in a transaction reads in it, and alone. */
+/** Who is in a transaction stays in it, and who is traced in its span: both are alone. */
 export const make = Effect.fnUntraced(function* <K, A>(
   sql: SqlClient.SqlClient,
-  { group = () => "", read }: Options<K, A>
+  { group = () => "", all }: Options<K, A>
 ) {
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const groups: Array<Group<K, A>> = []
@@ -38,7 +39,7 @@ export const make = Effect.fnUntraced(function* <K, A>(
       const { asked } = current
       if (!Array.isArrayNonEmpty(asked)) break
       current.asked = []
-      const exit = yield* Effect.exit(read(Array.map(asked, ({ key }) => key)))
+      const exit = yield* Effect.exit(all(Array.map(asked, ({ key }) => key)))
       for (const [index, { answer }] of asked.entries()) answer(Exit.map(exit, (answers) => answers[index] as A))
     }
     groups.splice(groups.indexOf(current), 1)
@@ -62,10 +63,12 @@ export const make = Effect.fnUntraced(function* <K, A>(
       })
     })
 
-  const alone = (key: K) => Effect.map(read([key]), ([answer]) => answer as A)
+  const alone = (key: K) => Effect.map(all([key]), ([answer]) => answer as A)
 
   return (key: K): Effect.Effect<A> =>
     Effect.contextWith((context) =>
-      Option.isSome(Context.getOption(context, sql.transactionService)) ? alone(key) : together(key)
+      isTraced(context) || Option.isSome(Context.getOption(context, sql.transactionService))
+        ? alone(key)
+        : together(key)
     )
 })

@@ -128,7 +128,7 @@ export class ApiKeys extends Context.Service<
         })
 
       const findByHash = yield* Together.make<string, Option.Option<Holder>>(sql, {
-        read: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))
+        all: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))
       })
 
       const find = Effect.fnUntraced(function* (key: Redacted.Redacted, from: string | undefined) {

@@ -34,8 +34,11 @@ export class Audit extends Context.Service<
   {
     /** Part of the running transaction: without it, there is no change, and no record. */
     record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
-    /** The record of what a statement's `made` creates, as part of that statement. `recorded` comes after it. */
-    recordMade(action: Action): Effect.Effect<Statement.Fragment>
+    /**
+     * The records of what a statement's `made` (`id`, `json`, `key_id`, `request_id`) creates, as part of that statement.
+     * `recorded` comes after it.
+     */
+    recordMade(action: Action): Statement.Fragment
     /** There is something to chain, when the running transaction has been committed. */
     readonly recorded: Effect.Effect<void>
     /** Of what has been committed when it is called, everything. `BadRequest` where the cursor is none of this list. */
@@ -88,10 +91,7 @@ export class Audit extends Context.Service<
         yield* recorded
       })
 
-      const recordMade = (action: Action) =>
-        Effect.map(Effect.all([Caller.current, CurrentRequestId]), ([{ id: key_id }, request_id = null]) =>
-          repo.appendMade({ key_id, action, resource: resourceOf(action), request_id })
-        )
+      const recordMade = (action: Action) => repo.appendMade(action, resourceOf(action))
 
       const list = Effect.fn("Audit.list")(function* ({ limit, order = "newest", cursor, ...filter }: AuditQuery) {
         const list = JSON.stringify(["audit", order, Object.entries(filter).sort()])

@@ -12,8 +12,6 @@ import type { ChainedRow, Link } from "./Chain.ts"
 /** What is written when something changes; the database adds id and moment, and `link` the place in the chain. */
 export type NewRecord = Omit<ChainedRow, "id" | "at_micros">
 
-export type MadeRecord = Pick<NewRecord, "key_id" | "action" | "resource" | "request_id">
-
 export interface Selection extends AuditFilter {
   readonly limit: number
   readonly newestFirst: boolean
@@ -36,8 +34,8 @@ export class AuditRepo extends Context.Service<
   AuditRepo,
   {
     append(record: NewRecord): Effect.Effect<void>
-    /** The same as part of a statement, of what its `made` creates: rows of `id` and `json`. */
-    appendMade(record: MadeRecord): Statement.Fragment
+    /** The same as part of a statement, of what its `made` creates: `id`, `json`, `key_id` and `request_id`. */
+    appendMade(action: string, resource: string): Statement.Fragment
     /**
      * Gives at most `limit` committed rows their place in the chain: `chain` hashes them, after the head. Waits for others
      * who link. Returns how many it has linked.
@@ -62,9 +60,9 @@ export class AuditRepo extends Context.Service<
           VALUES (${record.key_id}, ${record.action}, ${record.resource}, ${record.resource_id}, ${record.request_id},
             ${record.before}::text::json, ${record.after}::text::json)`.pipe(Effect.asVoid, query("AuditRepo.append"))
 
-      const appendMade = ({ key_id, action, resource, request_id }: MadeRecord) => sql`
+      const appendMade = (action: string, resource: string) => sql`
         INSERT INTO audit (key_id, action, resource, resource_id, request_id, after)
-        SELECT ${key_id}, ${action}, ${resource}, made.id, ${request_id}, made.json::json FROM made`
+        SELECT made.key_id, ${action}, ${resource}, made.id, made.request_id, made.json::json FROM made`
 
       const linkRows = Effect.fnUntraced(function* (limit: number, chain: Chaining) {
         yield* sql`SELECT pg_advisory_xact_lock(${linking})`

@@ -2,12 +2,15 @@
 import { Context, Effect, Layer } from "effect"
 import type { Schema } from "effect"
 import type { Statement } from "effect/sql"
+import * as Caller from "../../domain/Caller.ts"
 import type { Change } from "../../domain/Change.ts"
 import type { EventType } from "../../domain/Event.ts"
 import { Relayer } from "../../domain/Relayer.ts"
 import { Audit } from "../Audit/Audit.ts"
 import { Events } from "../Events/Events.ts"
+import { CurrentRequestId } from "../System/RequestId.ts"
 import { Outbox } from "../Webhooks/Outbox.ts"
+import type { MadeDelivery } from "../Webhooks/Outbox.ts"
 
 /** Not all that is on record is told. */
 type EventfulChange<S extends Schema.Constraint> = Change<S> & { readonly action: EventType }
@@ -18,6 +21,12 @@ export interface RelayerChange {
   readonly after?: Relayer
 }
 
+/** Whose doing it is that a relayer is created, and the delivery of that. */
+export type Making = MadeDelivery & {
+  readonly key_id: string
+  readonly request_id: string | null
+}
+
 export class Changes extends Context.Service<
   Changes,
   {
@@ -26,10 +35,11 @@ export class Changes extends Context.Service<
     /** The same of a relayer, whose notification is told as well; also that it was paused or resumed. */
     recordRelayer(change: RelayerChange): Effect.Effect<void>
     /**
-     * The same of a relayer that a statement creates in its `made` (`id`, `json`, `notification_id`), as further parts of that
-     * statement by their names there: one round trip, and a transaction of its own. `recorded` comes after it.
+     * The same of relayers that a statement creates in its `made` (`id`, `json`, `notification_id`, and what `making` says of
+     * each), as further parts of that statement by their names there. `recorded` comes after it.
      */
-    readonly ofMadeRelayer: Effect.Effect<Readonly<Record<"audited" | "told" | "queued", Statement.Fragment>>>
+    readonly ofMadeRelayers: Readonly<Record<"audited" | "told" | "queued", Statement.Fragment>>
+    readonly making: Effect.Effect<Making>
     /** There is something to chain, to read and to send, when the running transaction has been committed. */
     readonly recorded: Effect.Effect<void>
     /** What has happened to a relayer by itself: an event, and a delivery to its notification. */
@@ -70,14 +80,17 @@ export class Changes extends Context.Service<
         }
       })
 
-      const ofMadeRelayer = Effect.all({
+      const ofMadeRelayers = {
         audited: audit.recordMade("relayer.created"),
         told: events.emitMade("relayer.created"),
         queued: outbox.putMade
-      })
+      }
+      const making = Effect.all([Caller.current, CurrentRequestId, outbox.making]).pipe(
+        Effect.map(([{ id: key_id }, request_id = null, delivery]): Making => ({ key_id, request_id, ...delivery }))
+      )
       const recorded = Effect.all([audit.recorded, events.emitted, outbox.filled], { discard: true })
 
-      return Changes.of({ record, recordRelayer, ofMadeRelayer, recorded, tell })
+      return Changes.of({ record, recordRelayer, ofMadeRelayers, making, recorded, tell })
     })
   )
 

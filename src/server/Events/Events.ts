@@ -21,8 +21,11 @@ export class Events extends Context.Service<
   {
     /** Part of the running transaction. Returns the event's id. */
     emit<S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>): Effect.Effect<number>
-    /** The event of what a statement's `made` creates, as part of that statement. `emitted` comes after it. */
-    emitMade(type: EventType): Effect.Effect<Statement.Fragment>
+    /**
+     * The events of what a statement's `made` (`id`, `json`, `request_id`) creates, as part of that statement: `id` and
+     * `resource_id`. `emitted` comes after it.
+     */
+    emitMade(type: EventType): Statement.Fragment
     /** There is something to read, when the running transaction has been committed. */
     readonly emitted: Effect.Effect<void>
   }
@@ -49,9 +52,6 @@ export class Events extends Context.Service<
 
       const emitted = sql.afterCommit(Effect.asVoid(written.open))
 
-      const emitMade = (type: EventType) =>
-        Effect.map(CurrentRequestId, (request_id) => repo.appendMade({ type, request_id: request_id ?? null }))
-
       const emit = Effect.fn("Events.emit")(function* <S extends Schema.ConstraintEncoder<unknown>>({
         type,
         id,
@@ -64,7 +64,7 @@ export class Events extends Context.Service<
         return eventId
       })
 
-      return Events.of({ emit, emitMade, emitted })
+      return Events.of({ emit, emitMade: repo.appendMade, emitted })
     })
   )
 

@@ -48,8 +48,8 @@ export class EventsRepo extends Context.Service<
   {
     /** Its id. */
     append(event: NewRow): Effect.Effect<number>
-    /** The same as part of a statement, of what its `made` creates: rows of `id` and `json`. */
-    appendMade(event: Pick<NewRow, "type" | "request_id">): Statement.Fragment
+    /** The same as part of a statement, of what its `made` creates: `id`, `json` and `request_id`. */
+    appendMade(type: string): Statement.Fragment
     /** Where the event is; none where it is not shown yet. */
     find(id: number): Effect.Effect<Option.Option<Position>>
     /** The last event that is shown. */
@@ -80,9 +80,9 @@ export class EventsRepo extends Context.Service<
           query("EventsRepo.append")
         )
 
-      const appendMade = ({ type, request_id }: Pick<NewRow, "type" | "request_id">) => sql`
+      const appendMade = (type: string) => sql`
         INSERT INTO events (type, resource_id, request_id, data)
-        SELECT ${type}, made.id, ${request_id}, made.json::json FROM made RETURNING id`
+        SELECT ${type}, made.id, made.request_id, made.json::json FROM made RETURNING id, resource_id`
 
       const find = (id: number) =>
         sql<PositionRow>`SELECT xid::text AS xid, id FROM events WHERE id = ${id} AND ${shown}`.pipe(

@@ -15,6 +15,7 @@ import { PreconditionFailed, isCurrent } from "../../domain/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as Together from "../../sql/Together.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Changes } from "../Changes/Changes.ts"
 import { Cursors } from "../Cursors/Cursors.ts"
 import { DueChecks } from "../Health/DueChecks.ts"
@@ -25,8 +26,9 @@ import { Secrets } from "../Secrets/Secrets.ts"
 import { Signers } from "../Signers/Signers.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
 import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
+import type { NewRelayer, StoredUrls } from "./RelayerInserts.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
-import type { RelayerCount, StoredUrls } from "./RelayersRepo.ts"
+import type { RelayerCount } from "./RelayersRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
 import { StoredPage } from "./StoredRelayer.ts"
 import type { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
@@ -116,6 +118,28 @@ export class Relayers extends Context.Service<
         return { masked: urls.map(maskRpc), sealed }
       })
 
+      const made = Effect.andThen(changes.recorded, dueChecks.afterCommit)
+
+      const insertTogether = yield* Together.make<NewRelayer, Option.Option<StoredRelayer>>(sql, {
+        all: (relayers) =>
+          savepoint(repo.insertAll(relayers, changes.ofMadeRelayers)).pipe(
+            Effect.tap(made),
+            // The fault of one of them: each hears alone of its own.
+            Effect.catchDefect((defect) =>
+              isUnavailable(defect) ? Effect.die(defect) : Effect.succeed(relayers.map(Option.none<StoredRelayer>))
+            )
+          )
+      })
+
+      const insertAlone = (relayer: NewRelayer) =>
+        savepoint(repo.insert(relayer, changes.ofMadeRelayers)).pipe(Effect.tap(made))
+
+      const insert = (relayer: NewRelayer) =>
+        Effect.flatMap(
+          insertTogether(relayer),
+          Option.match({ onNone: () => insertAlone(relayer), onSome: (stored) => Effect.succeed(stored) })
+        )
+
       const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
         const located = yield* networks.locate(request.network_type, request.network)
         if (located === undefined) return yield* missing(request)
@@ -123,11 +147,8 @@ export class Relayers extends Context.Service<
         if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
         const urls = yield* store(id, request.custom_rpc_urls)
         const ownNetworkId = located === "own" ? networkId(request.network_type, request.network) : undefined
-        const records = yield* changes.ofMadeRelayer
-        const relayer = yield* repo.insert({ id, request, urls, ownNetworkId, records }).pipe(
-          savepoint,
-          Effect.tap(changes.recorded),
-          Effect.tap(dueChecks.afterCommit),
+        const making = yield* changes.making
+        const relayer = yield* insert({ id, request, urls, ownNetworkId, making }).pipe(
           Effect.catchTags({
             ReferenceMissing: () => missing(request),
             SignerTaken: () => signerTaken(id, request)
@@ -147,7 +168,7 @@ export class Relayers extends Context.Service<
         return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
       })
 
-      const find = yield* Together.make<RelayerId, Option.Option<StoredRelayer>>(sql, { read: repo.findAll })
+      const find = yield* Together.make<RelayerId, Option.Option<StoredRelayer>>(sql, { all: repo.findAll })
 
       const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
 

@@ -1,38 +1,17 @@
 // The table `relayers`.
-import { Context, Effect, Layer, Option, Schema } from "effect"
-import type { Statement } from "effect/sql"
-import type { NetworkId, NetworkName, NetworkType } from "../../domain/Network.ts"
-import type { MaskedRpcConfig } from "../../domain/Rpc.ts"
-import { RelayerIdTaken } from "../../domain/Relayer.ts"
+import { Context, Effect, Layer, Option } from "effect"
+import type { NetworkName, NetworkType } from "../../domain/Network.ts"
+import type { RelayerIdTaken } from "../../domain/Relayer.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/Relayer.ts"
 import type { SignerId } from "../../domain/Signer.ts"
-import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import { client, onForeignKey, query } from "../../sql/Query.ts"
 import { jsonText } from "../../sql/Row.ts"
+import * as RelayerInserts from "./RelayerInserts.ts"
+import { ReferenceMissing } from "./RelayerInserts.ts"
+import type { NewRelayer, Records, SignerTaken, StoredUrls } from "./RelayerInserts.ts"
 import { changeable, shownUrls } from "./RelayerRow.ts"
 import { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 import type { HeldRow, StoredRow } from "./StoredRelayer.ts"
-
-/** The signer already serves a relayer on that network. */
-export class SignerTaken extends Schema.TaggedError<SignerTaken>()("SignerTaken", {}) {}
-
-/** The signer, its address on that network type, the notification or the network does not exist. */
-export class ReferenceMissing extends Schema.TaggedError<ReferenceMissing>()("ReferenceMissing", {}) {}
-
-/** RPC URLs as they are stored: what is shown, and what is called. */
-export interface StoredUrls {
-  readonly masked: ReadonlyArray<MaskedRpcConfig> | undefined
-  readonly sealed: Uint8Array | undefined
-}
-
-export interface NewRelayer {
-  readonly id: RelayerId
-  readonly request: CreateRelayer
-  readonly urls: StoredUrls
-  /** The network, where it is not built in. */
-  readonly ownNetworkId: NetworkId | undefined
-  /** What is recorded of the relayer in `made`: further parts of the statement, by their names there. */
-  readonly records?: Readonly<Record<string, Statement.Fragment>>
-}
 
 const first =
   <Row, A>(Stored: new (row: Row) => A) =>
@@ -49,8 +28,16 @@ export interface RelayerCount {
 export class RelayersRepo extends Context.Service<
   RelayersRepo,
   {
-    /** One statement: the relayer is there whole, with its signer's address, or not at all. */
-    insert(relayer: NewRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | SignerTaken | ReferenceMissing>
+    /** One statement: the relayer is there whole, with its signer's address and its records, or not at all. */
+    insert(
+      relayer: NewRelayer,
+      records?: Records
+    ): Effect.Effect<StoredRelayer, RelayerIdTaken | SignerTaken | ReferenceMissing>
+    /** The same of many, in their order; none for one that cannot be made: `insert` says why. */
+    insertAll(
+      relayers: ReadonlyArray<NewRelayer>,
+      records?: Records
+    ): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
     find(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
     /** In the order of the ids. */
     findAll(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
@@ -77,35 +64,7 @@ export class RelayersRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
       const columns = sql`t.id, t.json, t.version`
-
-      const insert = ({ id, request, urls, ownNetworkId, records = {} }: NewRelayer) =>
-        Effect.gen(function* () {
-          const { name, paused, notification_id, policies } = yield* changeable(request)
-          const address = sql(`${request.network_type}_address`)
-          const parts = sql.join(
-            "",
-            false
-          )(Object.entries(records).map(([name, part]) => sql`, ${sql(name)} AS (${part})`))
-          const [row] = yield* sql<StoredRow>`
-            WITH made AS (INSERT INTO relayers AS t (
-              id, name, network_type, network, address, paused, signer_id, notification_id,
-              policies, custom_rpc_urls, custom_rpc_urls_sealed, own_network_id
-            )
-            SELECT ${id}, ${name}, ${request.network_type}, ${request.network}, s.${address}, ${paused}, s.id,
-              ${notification_id}::text, ${policies}::text::json, ${yield* shownUrls(urls.masked)}::text::json,
-              ${urls.sealed ?? null}::bytea, ${ownNetworkId ?? null}::text
-            FROM signers s
-            WHERE s.id = ${request.signer_id} AND s.${address} IS NOT NULL
-            RETURNING ${columns}, t.notification_id) ${parts} SELECT * FROM made`
-          return row === undefined ? yield* new ReferenceMissing({}) : new StoredRelayer(row)
-        }).pipe(
-          onConflict("relayers_pkey", () => new RelayerIdTaken({})),
-          onConflict("relayers_signer_network_key", () => new SignerTaken({})),
-          onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
-          onForeignKey("relayers_own_network_id_fkey", () => new ReferenceMissing({})),
-          onForeignKey("relayers_signer_id_fkey", () => new ReferenceMissing({})),
-          query("RelayersRepo.insert")
-        )
+      const { insert, insertAll } = RelayerInserts.make(sql)
 
       const find = (id: RelayerId) =>
         sql<StoredRow>`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
@@ -184,6 +143,7 @@ export class RelayersRepo extends Context.Service<
 
       return RelayersRepo.of({
         insert,
+        insertAll,
         find,
         findAll,
         findSealed,

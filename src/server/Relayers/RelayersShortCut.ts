@@ -80,7 +80,7 @@ export const layer = Layer.effect(
     /** Whoever asks for the same page while it is read gets the same answer. */
     const listTogether = yield* Together.make<List, Exit.Exit<Response, BadRequest>>(sql, {
       group: ({ caller, url }) => `${caller.relayerIds?.join() ?? "*"} ${url}`,
-      read: ([{ page, caller, url }, ...others]) =>
+      all: ([{ page, caller, url }, ...others]) =>
         relayers.list(page).pipe(
           Effect.map((served) => Respond.storedPageNow(served, url)),
           Effect.provideService(CurrentCaller, caller),

@@ -1,11 +1,12 @@
 // What surrounds every request, known route or not: its id, its limits, its numbers, and an envelope for whatever goes
 // wrong outside of the endpoints.
-import { ByteSize, Context, Effect, LogLevel, Metric, References, Tracer } from "effect"
+import { ByteSize, Context, Effect, LogLevel, Metric, References } from "effect"
 import type { Cause, Fiber, Types } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import { randomUUID } from "node:crypto"
 import * as Request from "../../domain/Request.ts"
+import { isTraced } from "../../sql/Traced.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Authentication } from "../Auth/Authentication.ts"
 import { constantHeaders } from "./ConstantHeaders.ts"
@@ -133,7 +134,7 @@ const make = (options: Options) =>
           Effect.annotateLogs("request_id", id)
         )
         const refusal = options.refusal?.(request)
-        const taken = refusal !== undefined || isTraced(fiber) ? undefined : shortCut.find(request)
+        const taken = refusal !== undefined || isTraced(fiber.context) ? undefined : shortCut.find(request)
         if (taken !== undefined) endpoint = taken.endpoint
         const answered =
           refusal !== undefined ? Effect.succeed(refusal) : taken === undefined ? routed : taken.answer(routed, headers)
@@ -159,10 +160,6 @@ const make = (options: Options) =>
 
 const isHeard = (fiber: Fiber.Fiber<unknown, unknown>, level: LogLevel.LogLevel): boolean =>
   LogLevel.isGreaterThanOrEqualTo(level, fiber.getRef(References.MinimumLogLevel))
-
-/** Spans of a request are told of its whole way. */
-const isTraced = (fiber: Fiber.Fiber<unknown, unknown>): boolean =>
-  fiber.getRef(References.TracerEnabled) && fiber.getRef(Tracer.Tracer) !== Tracer.nativeTracer
 
 /** The pattern of the route that the router has found; it leaves it in the request's context. */
 const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>

@@ -18,11 +18,6 @@ export interface NewDelivery {
   readonly body: string
 }
 
-export interface MadeDelivery extends Pick<NewDelivery, "id" | "event"> {
-  /** Before and after the relayer's JSON. */
-  readonly body: readonly [string, string]
-}
-
 /** Deliveries of a notification. */
 export interface Deliveries {
   readonly notification: NotificationId
@@ -52,8 +47,11 @@ export class DeliveriesRepo extends Context.Service<
   DeliveriesRepo,
   {
     insert(delivery: NewDelivery): Effect.Effect<void>
-    /** The same as part of a statement, for the relayer that its `made` creates and the event that its `told` tells of it. */
-    insertMade(delivery: MadeDelivery): Statement.Fragment
+    /**
+     * The same as part of a statement, for the relayers that its `made` creates (`id`, `json`, `notification_id`, `delivery_id`,
+     * `body_before`, `body_after`) and the events that its `told` tells of them.
+     */
+    insertMade(event: string): Statement.Fragment
     /** The latest first. */
     select(selection: Selection): Effect.Effect<ReadonlyArray<Placed>>
     /** To be sent once more, now, unless that is being done. */
@@ -86,10 +84,11 @@ export class DeliveriesRepo extends Context.Service<
       const insert = (delivery: NewDelivery) =>
         sql`INSERT INTO deliveries ${sql.insert({ ...delivery })}`.pipe(Effect.asVoid, query("DeliveriesRepo.insert"))
 
-      const insertMade = ({ id, event, body: [before, after] }: MadeDelivery) => sql`
+      const insertMade = (event: string) => sql`
         INSERT INTO deliveries (id, notification_id, event_id, lane, event, body)
-        SELECT ${id}, made.notification_id, told.id, made.id, ${event}, ${before}::text || made.json || ${after}::text
-        FROM made, told WHERE made.notification_id IS NOT NULL`
+        SELECT made.delivery_id, made.notification_id, told.id, made.id, ${event},
+          made.body_before || made.json || made.body_after
+        FROM made JOIN told ON told.resource_id = made.id WHERE made.notification_id IS NOT NULL`
 
       const ofCaller = ({ notification, relayers }: Deliveries) =>
         sql`notification_id = ${notification} ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`

@@ -15,6 +15,13 @@ export interface RelayerEvent {
   readonly relayer: Relayer
 }
 
+/** The delivery of a relayer that is created: its body before and after the relayer's JSON. */
+export type MadeDelivery = {
+  readonly delivery_id: string
+  readonly body_before: string
+  readonly body_after: string
+}
+
 export class Outbox extends Context.Service<
   Outbox,
   {
@@ -23,8 +30,12 @@ export class Outbox extends Context.Service<
      * put. Nothing to do where the relayer has no notification.
      */
     put(event: RelayerEvent): Effect.Effect<void>
-    /** The same of a relayer that a statement's `made` creates and its `told` tells of, as part of it. `filled` comes after. */
-    readonly putMade: Effect.Effect<Statement.Fragment>
+    /**
+     * The same of relayers that a statement's `made` creates (`id`, `json`, `notification_id`, and what `making` says of each)
+     * and its `told` tells of, as part of it. `filled` comes after.
+     */
+    readonly putMade: Statement.Fragment
+    readonly making: Effect.Effect<MadeDelivery>
     /** There is something to send, when the running transaction has been committed. */
     readonly filled: Effect.Effect<void>
   }
@@ -45,11 +56,12 @@ export class Outbox extends Context.Service<
         yield* wakeUp.afterCommit
       })
 
-      const putMade = Effect.map(Effect.all([random.uuidV4(), DateTime.now]), ([id, at]) =>
-        repo.insertMade({ id, event: "relayer.created", body: Webhook.createdBody({ id, at }) })
-      )
+      const making = Effect.map(Effect.all([random.uuidV4(), DateTime.now]), ([id, at]): MadeDelivery => {
+        const [body_before, body_after] = Webhook.createdBody({ id, at })
+        return { delivery_id: id, body_before, body_after }
+      })
 
-      return Outbox.of({ put, putMade, filled: wakeUp.afterCommit })
+      return Outbox.of({ put, putMade: repo.insertMade("relayer.created"), making, filled: wakeUp.afterCommit })
     })
   )
 

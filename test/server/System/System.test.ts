@@ -35,6 +35,18 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       assert.isUndefined(spans[0]?.parent_span_id)
       assert.notInclude(created.text, "INSERT INTO")
 
+      const { notification_id: _, ...body } = evmRelayer
+      const relayer = yield* api.call("/api/v1/relayers", { body, headers: debug })
+      const read = yield* api.call("/api/v1/relayers/relayer-1", { headers: debug })
+      yield* api.call("/api/v1/relayers/relayer-1", { method: "DELETE" })
+      for (const [{ json }, query] of [
+        [relayer, "RelayersRepo.insertAll"],
+        [read, "RelayersRepo.findAll"]
+      ] as const) {
+        const names = ((json.metadata?.traces ?? []) as ReadonlyArray<Trace>).map(({ name }) => name)
+        assert.include(names, query)
+      }
+
       const listed = yield* api.call("/api/v1/signers", { headers: debug })
       assert.notInclude(listed.text, "signer created")
       assert.isUndefined((yield* api.call("/api/v1/signers")).json.metadata)
