@@ -69,7 +69,7 @@ const readOne: Request = { method: "GET", path: one }
 const mixed = [readList, readOne, readList, readOne, create, readList, readOne, readList, readOne, readOne]
 
 /** Seconds until V8 has compiled what a list runs through. */
-const compiled = 8
+const compiled = 12
 
 /** So that the first case is not the one in which everything is compiled. */
 export const warm = (target: Target) =>

@@ -24,7 +24,7 @@ const full: Scale = {
   connections: undefined,
   rounds: 5,
   seconds: 3,
-  warmUp: 6,
+  warmUp: 8,
   starts: 7,
   minutes: 10
 }

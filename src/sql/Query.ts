@@ -18,6 +18,9 @@ const isUnexpected = <E>(error: E): error is Extract<E, Unexpected> => {
   return tag === "SqlError" || tag === "SchemaError"
 }
 
+/** The name tells where the query is; a stack trace of each would be paid also where nobody collects spans. */
+const untraced = { captureStackTrace: false }
+
 /** `name` becomes the span and the label of `database_query_seconds`: a method's name, never a value. */
 export const query =
   (name: string) =>
@@ -26,7 +29,7 @@ export const query =
     return Clock.clockWith((clock) => {
       const start = clock.currentTimeNanosUnsafe()
       return Effect.onExit(self, () => Metric.update(seconds, Number(clock.currentTimeNanosUnsafe() - start) / 1e9))
-    }).pipe(Effect.catchIf(isUnexpected<E>, Effect.die), Effect.withSpan(name))
+    }).pipe(Effect.catchIf(isUnexpected<E>, Effect.die), Effect.withSpan(name, {}, untraced))
   }
 
 /** The violation of the unique constraint `name` is an expected failure. */
