@@ -13,6 +13,7 @@ import { Flood } from "./Flood.ts"
 import { FullDisk } from "./FullDisk.ts"
 import { Frozen } from "./Frozen.ts"
 import { Kill } from "./Kill.ts"
+import { OutOfMemory } from "./OutOfMemory.ts"
 import { ReadOnly } from "./ReadOnly.ts"
 import * as Random from "./Random.ts"
 import * as Report from "./Report.ts"
@@ -23,6 +24,7 @@ import { Upgrade } from "./Upgrade.ts"
 
 const cases: ReadonlyArray<Case> = [
   Kill,
+  OutOfMemory,
   Away,
   Frozen,
   Exhausted,
@@ -67,7 +69,7 @@ const run = Effect.fnUntraced(function* (each: Case, seed: number) {
 
 const program = Effect.gen(function* () {
   if (flags.list) {
-    return yield* Effect.forEach(cases, ({ name, promise }) => Console.log(`${name.padEnd(12)}${promise}`), {
+    return yield* Effect.forEach(cases, ({ name, promise }) => Console.log(`${name.padEnd(14)}${promise}`), {
       discard: true
     })
   }

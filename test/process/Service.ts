@@ -125,6 +125,10 @@ export const listens = (service: Service): Effect.Effect<string> =>
     Effect.sync(() => /^effect-relayer listens on (http:\S+)/m.exec(service.stdout())?.[1])
   )
 
+/** The workers that have listened, in the order in which they began to; with `LOG_LEVEL=debug`. */
+export const listened = ({ stdout }: Service): ReadonlyArray<number> =>
+  [...stdout().matchAll(/"a worker listens".*?"pid":(\d+)/g)].map(([, pid]) => Number(pid))
+
 /** Runs to its end, which comes by itself, before it ever listens. */
 export const run = Effect.fnUntraced(function* (options: Options) {
   const service = yield* start(options)

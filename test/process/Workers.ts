@@ -22,15 +22,11 @@ export class Shared extends Context.Service<Shared, Service.Listening>()("effect
   static readonly layer = (more: Record<string, string>) => Layer.effect(Shared, onServer(more))
 }
 
-/** In the order in which they began to listen. */
-const listened = ({ stdout }: Service.Service): ReadonlyArray<number> =>
-  [...stdout().matchAll(/"a worker listens".*?"pid":(\d+)/g)].map(([, pid]) => Number(pid))
-
 /** Waits until so many have listened, those included that have ended. */
 export const pids = (service: Service.Service, count: number) =>
   until(
     `${count} workers that listen`,
-    Effect.sync(() => (listened(service).length >= count ? listened(service) : undefined))
+    Effect.sync(() => (Service.listened(service).length >= count ? Service.listened(service) : undefined))
   )
 
 /** On a connection of its own, which either worker may get. */

@@ -127,11 +127,14 @@ const make = (options: Options) =>
         const headers = new Map<string, string>()
 
         let endpoint = "unmatched"
-        const routed = Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint))).pipe(
-          Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
-          Effect.provideService(CurrentRequestId, id),
-          Effect.provideService(CurrentResponseHeaders, headers),
-          Effect.annotateLogs("request_id", id)
+        // Not even made for a request that takes the short cut.
+        const routed = Effect.suspend(() =>
+          Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint))).pipe(
+            Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
+            Effect.provideService(CurrentRequestId, id),
+            Effect.provideService(CurrentResponseHeaders, headers),
+            Effect.annotateLogs("request_id", id)
+          )
         )
         const refusal = options.refusal?.(request)
         const taken = refusal !== undefined || isTraced(fiber.context) ? undefined : shortCut.find(request)
