@@ -60,7 +60,9 @@ export const writes = Effect.fnUntraced(function* (
   const { ids, sql } = target.installation
   const onDatabase = Effect.provideService(SqlClient.SqlClient, sql)
   const share = requests.filter(({ method }) => method === "POST").length / requests.length
-  const from = yield* onDatabase(freshSigners(Math.ceil(Math.min(fastest, fastestOfAll * share) * seconds) + 2 * connections))
+  const from = yield* onDatabase(
+    freshSigners(Math.ceil(Math.min(fastest, fastestOfAll * share) * seconds) + 2 * connections)
+  )
   const before = yield* onDatabase(countRelayers)
   // Those of a round before that were still on their way have a number, too.
   const plan = { requests, ids, from: from === 0 ? 0 : from + connections }
