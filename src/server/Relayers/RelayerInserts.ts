@@ -62,23 +62,29 @@ const givenOf = Effect.fnUntraced(function* ({ id, request, urls, ownNetworkId, 
 export const make = (sql: SqlClient.SqlClient) => {
   const all = sql.join("", false)
 
+  /** Waits for whoever holds what it refers to; a constraint says what is wrong with it. */
+  const alone = { lock: sql`FOR KEY SHARE`, isNotified: sql`true`, onTaken: sql`` }
+
+  /** Left out where it would wait, or violate a constraint: the others are made. */
+  const amongOthers = {
+    lock: sql`FOR KEY SHARE SKIP LOCKED`,
+    isNotified: sql`notification_id IS NULL OR notification_id IN (SELECT id FROM notified)`,
+    onTaken: sql`ON CONFLICT DO NOTHING`
+  }
+
   /** Of different ids. */
   const insertInto = Effect.fnUntraced(function* (
     relayers: ReadonlyArray<NewRelayer>,
     records: Records,
-    { skipLocked, skipTaken }: { readonly skipLocked: Statement.Fragment; readonly skipTaken: Statement.Fragment }
+    { lock, isNotified, onTaken }: typeof alone
   ) {
     const given = yield* Effect.forEach(relayers, givenOf)
     const making = Object.keys(relayers[0]?.making ?? {}).map((name) => sql`, given.${sql(name)}`)
     const parts = Object.entries(records).map(([name, part]) => sql`, ${sql(name)} AS (${part})`)
     const rows = yield* sql<StoredRow>`
       WITH given AS (SELECT * FROM ${Given.make(sql, given)}),
-      signing AS (
-        SELECT * FROM signers WHERE id IN (SELECT signer_id FROM given) FOR KEY SHARE ${skipLocked}
-      ),
-      notified AS (
-        SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) FOR KEY SHARE ${skipLocked}
-      ),
+      signing AS (SELECT * FROM signers WHERE id IN (SELECT signer_id FROM given) ${lock}),
+      notified AS (SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) ${lock}),
       inserted AS (
         INSERT INTO relayers AS t (
           id, name, network_type, network, address, paused, signer_id, notification_id,
@@ -90,9 +96,9 @@ export const make = (sql: SqlClient.SqlClient) => {
         CROSS JOIN LATERAL (SELECT CASE network_type
           WHEN 'evm' THEN evm_address WHEN 'solana' THEN solana_address ELSE stellar_address END
         ) of_signer (address)
-        WHERE address IS NOT NULL AND (notification_id IS NULL OR notification_id IN (SELECT id FROM notified))
+        WHERE address IS NOT NULL AND (${isNotified})
         ORDER BY n
-        ${skipTaken}
+        ${onTaken}
         RETURNING t.id, t.json, t.version, t.notification_id
       ),
       made AS (SELECT inserted.* ${all(making)} FROM inserted JOIN given USING (id) ORDER BY n)
@@ -102,7 +108,7 @@ export const make = (sql: SqlClient.SqlClient) => {
   })
 
   const insert = (relayer: NewRelayer, records: Records = {}) =>
-    insertInto([relayer], records, { skipLocked: sql``, skipTaken: sql`` }).pipe(
+    insertInto([relayer], records, alone).pipe(
       Effect.flatMap((made) => {
         const stored = made.get(relayer.id)
         return stored === undefined ? Effect.fail(new ReferenceMissing({})) : Effect.succeed(stored)
@@ -118,9 +124,7 @@ export const make = (sql: SqlClient.SqlClient) => {
   const insertAll = (relayers: ReadonlyArray<NewRelayer>, records: Records = {}) => {
     const first = new Map(relayers.toReversed().map((relayer) => [relayer.id, relayer]))
     const isFirst = (relayer: NewRelayer) => first.get(relayer.id) === relayer
-    // One that waits for somebody is not to hold up the others.
-    const skip = { skipLocked: sql`SKIP LOCKED`, skipTaken: sql`ON CONFLICT DO NOTHING` }
-    return insertInto(relayers.filter(isFirst), records, skip).pipe(
+    return insertInto(relayers.filter(isFirst), records, amongOthers).pipe(
       Effect.map((made) =>
         relayers.map((relayer) => Option.fromUndefinedOr(isFirst(relayer) ? made.get(relayer.id) : undefined))
       ),
