@@ -48,7 +48,8 @@ const readOn = Effect.fnUntraced(function* (baseUrls: ReadonlyArray<string>, tot
         Effect.timeout(reader.take(count), "30 seconds")
       )
     )
-    got.push(...frames)
+    // What came beyond it is lost to a reader who has left.
+    got.push(...frames.slice(0, count))
     connections++
   }
   return { got, connections }
