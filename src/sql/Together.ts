@@ -3,13 +3,16 @@
 //
 // Not a `RequestResolver`: the sets that it uses again keep answered requests alive for the collector of young objects,
 // which took a quarter of the time. A map of groups would do the same.
-import { Array, Context, Effect, Exit, Option } from "effect"
+import { Array, Context, Effect, Exit, Fiber, Option } from "effect"
+import type { Duration } from "effect"
 import type { SqlClient } from "effect/sql"
 import { isTraced } from "./Traced.ts"
 
 export interface Options<K, A> {
   /** Different groups are done apart. Absent: all are of one. */
   readonly group?: (key: K) => string
+  /** How long what is asked for waits for what is under way. Absent: until that is done. */
+  readonly patience?: Duration.Input
   /** The answers, in the order of the keys. */
   readonly all: (keys: Array.NonEmptyReadonlyArray<K>) => Effect.Effect<ReadonlyArray<A>>
 }
@@ -27,10 +30,15 @@ interface Group<K, A> {
 /** Who is in a transaction stays in it, and who is traced in its span: both are alone. */
 export const make = Effect.fnUntraced(function* <K, A>(
   sql: SqlClient.SqlClient,
-  { group = () => "", all }: Options<K, A>
+  { group = () => "", patience, all }: Options<K, A>
 ) {
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const groups: Array<Group<K, A>> = []
+
+  const answerOnce = Effect.fnUntraced(function* (asked: Array.NonEmptyReadonlyArray<Asked<K, A>>) {
+    const exit = yield* Effect.exit(all(Array.map(asked, ({ key }) => key)))
+    for (const [index, { answer }] of asked.entries()) answer(Exit.map(exit, (answers) => answers[index] as A))
+  })
 
   const answerAll = Effect.fnUntraced(function* (current: Group<K, A>) {
     while (true) {
@@ -39,8 +47,8 @@ export const make = Effect.fnUntraced(function* <K, A>(
       const { asked } = current
       if (!Array.isArrayNonEmpty(asked)) break
       current.asked = []
-      const exit = yield* Effect.exit(all(Array.map(asked, ({ key }) => key)))
-      for (const [index, { answer }] of asked.entries()) answer(Exit.map(exit, (answers) => answers[index] as A))
+      if (patience === undefined) yield* answerOnce(asked)
+      else yield* Effect.timeoutOption(Fiber.await(run(answerOnce(asked))), patience)
     }
     groups.splice(groups.indexOf(current), 1)
   })

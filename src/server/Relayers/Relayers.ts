@@ -46,6 +46,9 @@ export interface RelayerTarget {
   readonly urls: ReadonlyArray<RpcConfig>
 }
 
+/** Of creates, for others that wait for a lock. */
+const insertPatience = "100 millis"
+
 const orNotFound = Option.match({
   onNone: () => Effect.fail(new RelayerNotFound({})),
   onSome: <A>(found: A) => Effect.succeed(found)
@@ -121,6 +124,7 @@ export class Relayers extends Context.Service<
       const made = Effect.andThen(changes.recorded, dueChecks.afterCommit)
 
       const insertTogether = yield* Together.make<NewRelayer, Option.Option<StoredRelayer>>(sql, {
+        patience: insertPatience,
         all: (relayers) =>
           savepoint(repo.insertAll(relayers, changes.ofMadeRelayers)).pipe(
             Effect.tap(made),

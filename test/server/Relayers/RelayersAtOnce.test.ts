@@ -4,6 +4,7 @@ import { Array, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { evmRelayer, notification, signer } from "../../support/fixtures.ts"
 import * as TestApi from "../../support/TestApi.ts"
+import { until } from "../../process/Folder.ts"
 
 const relayer = (n: number, other: object = {}) => ({
   ...evmRelayer,
@@ -45,7 +46,7 @@ const made = Effect.gen(function* () {
     FROM relayers r ORDER BY r.seq`
 })
 
-layer(TestApi.layer())("relayers created at once", (it) => {
+layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once", (it) => {
   it.effect("each has its own record, event and delivery; many share a transaction", () =>
     Effect.gen(function* () {
       yield* setUp(60)
@@ -123,6 +124,31 @@ layer(TestApi.layer())("relayers created at once", (it) => {
         [400, "signer_id: no signer with this id"],
         [400, "notification_id: no notification with this id"]
       ])
+    })
+  )
+
+  it.effect("one whose id somebody is about to take waits for that, and those who come later do not", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
+      const isWaiting = Effect.map(
+        sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        (rows) => (rows.length > 0 ? true : undefined)
+      )
+      const taking = Effect.gen(function* () {
+        yield* sql`
+          INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+          VALUES ('relayer-1', 'x', 'evm', 'elsewhere', 'a', false, 'signer-1')`
+        const waits = yield* Effect.forkChild(create(relayer(1)), { startImmediately: true })
+        yield* until("it to wait", Effect.orDie(isWaiting))
+        const others = yield* atOnce(Array.makeBy(20, (n) => relayer(n + 2)))
+        assert.deepStrictEqual(others, Array.replicate([201, "created"], 20))
+        assert.isUndefined(waits.pollUnsafe())
+        yield* sql`DELETE FROM relayers WHERE id = 'relayer-1'`
+        return waits
+      })
+      const waits = yield* sql.withTransaction(taking)
+      assert.strictEqual((yield* Fiber.join(waits)).status, 201)
     })
   )
 })
