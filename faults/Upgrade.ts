@@ -67,10 +67,10 @@ export const Upgrade: Case = {
           )
         )
         // The last migration makes this table, after much else.
-        yield* inside((database) => Sql.run(database, "CREATE TABLE relayer_checks (in_the_way int)"))
+        yield* inside((database) => Sql.run(database, "CREATE TABLE relayer_blocks (in_the_way int)"))
         const failed = yield* Service.run({ folder: old.home, env: { ...old.env, ...env } })
         const left = yield* inside((database) =>
-          Effect.andThen(Sql.run(database, "DROP TABLE relayer_checks"), Sql.on(database, Schema.describe))
+          Effect.andThen(Sql.run(database, "DROP TABLE relayer_blocks"), Sql.on(database, Schema.describe))
         )
         tally.add("failed migrations")
         tally.expect(failed.code === 1, `a start whose migration fails ends with 1: ${failed.code}`)
