@@ -7,10 +7,10 @@ import * as World from "./World.ts"
 
 const timeout = 5000
 const requests = 400
+const slack = 1000
 
 /** Each by a statement of its own; plain pages would be read together. */
 const list = "/api/v1/relayers?paused=false"
-const slack = 1000
 
 /** A statement that is given up as it begins may run to its end: half of the request's time. */
 const longest = timeout * 1.5 + slack

@@ -1,7 +1,6 @@
 // A worker of WORKERS=2 runs out of memory: V8's heap is full, or the kernel takes the process.
 import { Effect } from "effect"
-import { listened } from "../test/process/Service.ts"
-import { until } from "../test/process/Folder.ts"
+import * as Service from "../test/process/Service.ts"
 import type { Case } from "./Case.ts"
 import * as Prober from "./Prober.ts"
 import type { Outcome } from "./Requests.ts"
@@ -43,18 +42,13 @@ export const OutOfMemory: Case = {
         LOG_LEVEL: "debug",
         NODE_OPTIONS: `${NODE_OPTIONS} ${heap}`
       })
-      const workers = (count: number) =>
-        until(
-          `${count} workers that listen`,
-          Effect.sync(() => (listened(service).length >= count ? listened(service) : undefined))
-        )
       const ledger = new Writer.Ledger()
       const writer = yield* Writer.start({ baseUrl: () => service.baseUrl, prefix: "m", lanes, ledger })
       const prober = yield* Prober.start(service.baseUrl)
       const gone = new Set<number>()
       const dying: Array<{ readonly from: number; readonly to: number }> = []
       for (let count = 0; count < deaths; count++) {
-        const all = yield* workers(2 + count)
+        const all = yield* Service.workers(service, 2 + count)
         const [first = 0, second = 0] = all.filter((pid) => !gone.has(pid))
         yield* Effect.sleep(random.int(300, 1500))
         const victim = random.pick([first, second])
@@ -64,7 +58,7 @@ export const OutOfMemory: Case = {
         yield* World.gone(victim)
         gone.add(victim)
         dying.push({ from: begun, to: performance.now() + slack })
-        yield* workers(3 + count)
+        yield* Service.workers(service, 3 + count)
         tally.max("slowest replacement ms", performance.now() - begun)
         tally.add(`deaths by ${way}`)
       }

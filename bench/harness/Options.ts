@@ -22,7 +22,7 @@ const yes = (name: string, about: string, otherwise = false) =>
   Flag.Boolean(name).pipe(Flag.withDescription(about), Flag.withDefault(otherwise))
 
 export const flags = {
-  quick: yes("quick", "Short rounds, 64 connections, 1,000 and 100,000 relayers: about 6 minutes"),
+  quick: yes("quick", "Short rounds, 64 connections, 1,000 and 100,000 relayers: about 7 minutes"),
   smoke: yes("smoke", "One second each on 100 relayers: whether everybody answers right, not how fast"),
   cases: words("cases", "Of list, cursor, deep, get, mix, create, workers, starts, memory (default all)"),
   contenders: words("contenders", "Beside the service, of fastify, limit, pgbench (default all)"),

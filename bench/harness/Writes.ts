@@ -7,11 +7,11 @@ import type { Request } from "./Load.ts"
 import * as Measure from "./Measure.ts"
 import type { Target } from "./Measure.ts"
 
-/** Nobody creates as many in a second, */
+/** Creates in a second: more than anybody answers. */
 export const fastest = 10_000
 
-/** or answers as many. */
-const fastestOfAll = 50_000
+/** Requests in a second, of which some are creates: the same. */
+const fastestMixed = 50_000
 
 const numberOf = (id: string | null | undefined) => Number(id?.slice(Fill.freshSigner.length) ?? 0)
 
@@ -61,7 +61,7 @@ export const writes = Effect.fnUntraced(function* (
   const onDatabase = Effect.provideService(SqlClient.SqlClient, sql)
   const share = requests.filter(({ method }) => method === "POST").length / requests.length
   const from = yield* onDatabase(
-    freshSigners(Math.ceil(Math.min(fastest, fastestOfAll * share) * seconds) + 2 * connections)
+    freshSigners(Math.ceil(Math.min(fastest, fastestMixed * share) * seconds) + 2 * connections)
   )
   const before = yield* onDatabase(countRelayers)
   // Those of a round before that were still on their way have a number, too.

@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { until } from "./Folder.ts"
-import type * as Service from "./Service.ts"
+import * as Service from "./Service.ts"
 import * as Workers from "./Workers.ts"
 
 const count = (answers: ReadonlyArray<Service.Answer>, status: number) =>
@@ -27,7 +27,7 @@ it.layer(shared, { excludeTestServices: true, timeout: "60 seconds" })("with WOR
   it.effect("two processes serve on one port, and it is said once", () =>
     Effect.gen(function* () {
       const service = yield* Workers.Shared
-      assert.lengthOf(new Set([...(yield* Workers.pids(service, 2)), service.pid]), 3)
+      assert.lengthOf(new Set([...(yield* Service.workers(service, 2)), service.pid]), 3)
       assert.lengthOf(service.stdout().match(/listens on/g) ?? [], 1)
       const created = yield* service.call("/api/v1/signers", { body: { id: "shared", type: "plain" } })
       assert.strictEqual(created.status, 201)
@@ -56,7 +56,7 @@ it.layer(shared, { excludeTestServices: true, timeout: "60 seconds" })("with WOR
   it.effect("readiness is that of both: where one hangs, the other says so, and is ready", () =>
     Effect.gen(function* () {
       const service = yield* Workers.Shared
-      const [frozen = 0] = yield* Workers.pids(service, 2)
+      const [frozen = 0] = yield* Service.workers(service, 2)
       const ready = Effect.map(Workers.call(service, "/api/v1/ready"), ({ text }) => JSON.parse(text) as unknown)
       const workers = { status: "healthy", health_checks: "healthy", deliveries: "healthy" }
       assert.deepNestedInclude(yield* ready, { status: "healthy", "components.workers": workers })
@@ -77,7 +77,7 @@ it.layer(shared, { excludeTestServices: true, timeout: "60 seconds" })("with WOR
   it.effect("what both have counted is added up, and not forgotten when one of them ends", () =>
     Effect.gen(function* () {
       const service = yield* Workers.Shared
-      const [first = 0] = yield* Workers.pids(service, 2)
+      const [first = 0] = yield* Service.workers(service, 2)
       const answers = /^requests_total\{.*endpoint="\/api\/v1\/signers\/:signer_id".*status="200".*\}/
       const tenCounted = until(
         "10 counted requests",
@@ -89,7 +89,7 @@ it.layer(shared, { excludeTestServices: true, timeout: "60 seconds" })("with WOR
       assert.strictEqual(yield* metric(service, /^worker_healthy\{worker="deliveries"\} /), 1)
 
       process.kill(first, "SIGKILL")
-      yield* Workers.pids(service, 3)
+      yield* Service.workers(service, 3)
       for (let scrape = 0; scrape < 3; scrape++) yield* tenCounted
     })
   )

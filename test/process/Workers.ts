@@ -1,8 +1,8 @@
-// A service of several processes, and its workers by their process ids.
+// A service of several processes.
 import { Context, Effect, Layer } from "effect"
 import { inject } from "vitest"
 import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder, until } from "./Folder.ts"
+import { folder } from "./Folder.ts"
 import * as Service from "./Service.ts"
 
 const settings = { API_KEY: Service.apiKey, WORKERS: "2", LOG_LEVEL: "debug", RATE_LIMIT_BURST_SIZE: "100000" }
@@ -21,13 +21,6 @@ export const onServer = Effect.fnUntraced(function* (more: Record<string, string
 export class Shared extends Context.Service<Shared, Service.Listening>()("effect-relayer/test/process/Workers/Shared") {
   static readonly layer = (more: Record<string, string>) => Layer.effect(Shared, onServer(more))
 }
-
-/** Waits until so many have listened, those included that have ended. */
-export const pids = (service: Service.Service, count: number) =>
-  until(
-    `${count} workers that listen`,
-    Effect.sync(() => (Service.listened(service).length >= count ? Service.listened(service) : undefined))
-  )
 
 /** On a connection of its own, which either worker may get. */
 export const call = (service: Service.Listening, path: string, call: Service.Call = {}) =>

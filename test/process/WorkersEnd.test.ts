@@ -54,14 +54,14 @@ describe("with WORKERS=2", () => {
   it.live("a worker that ends is replaced, and no acknowledged write is lost", () =>
     Effect.gen(function* () {
       const service = yield* Workers.onServer()
-      const [first = 0, second = 0] = yield* Workers.pids(service, 2)
+      const [first = 0, second = 0] = yield* Service.workers(service, 2)
       const { acknowledged, end, more, refused } = yield* writing(service)
       yield* more
       process.kill(first, "SIGKILL")
-      yield* Workers.pids(service, 3)
+      yield* Service.workers(service, 3)
       yield* more
       process.kill(second, "SIGTERM")
-      yield* Workers.pids(service, 4)
+      yield* Service.workers(service, 4)
       yield* more
       yield* end
       assert.isEmpty(refused)
@@ -87,7 +87,7 @@ describe("with WORKERS=2", () => {
       const home = yield* folder
       const service = yield* Workers.embedded(home)
       const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
-      const workers = yield* Workers.pids(service, 2)
+      const workers = yield* Service.workers(service, 2)
       yield* underWay(service, service.kill("SIGTERM"))
       assert.deepStrictEqual(yield* service.exited, { code: 0, signal: null })
       for (const pid of [...workers, postgres]) assert.isTrue(yield* isGone(pid))
@@ -99,7 +99,7 @@ describe("with WORKERS=2", () => {
     Effect.gen(function* () {
       const home = yield* folder
       const service = yield* Workers.embedded(home)
-      const workers = yield* Workers.pids(service, 2)
+      const workers = yield* Service.workers(service, 2)
       yield* underWay(service, service.kill("SIGKILL"))
       for (const pid of workers) yield* until(`the end of ${pid}`, isGone(pid))
       const next = yield* Workers.embedded(home, { PORT: new URL(service.baseUrl).port })

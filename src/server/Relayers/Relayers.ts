@@ -15,7 +15,6 @@ import { PreconditionFailed, isCurrent } from "../../domain/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as Together from "../../sql/Together.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Changes } from "../Changes/Changes.ts"
 import { Cursors } from "../Cursors/Cursors.ts"
 import { DueChecks } from "../Health/DueChecks.ts"
@@ -24,9 +23,11 @@ import { Notifications } from "../Notifications/Notifications.ts"
 import * as RpcUrls from "../Rpc/RpcUrls.ts"
 import { Secrets } from "../Secrets/Secrets.ts"
 import { Signers } from "../Signers/Signers.ts"
+import * as Creation from "./Creation.ts"
+import { NewRelayersRepo } from "./NewRelayersRepo.ts"
+import type { StoredUrls } from "./NewRelayersRepo.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
 import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
-import type { NewRelayer, StoredUrls } from "./RelayerInserts.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
 import type { RelayerCount } from "./RelayersRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
@@ -45,9 +46,6 @@ export interface RelayerTarget {
   /** The true ones: its own, or the network's. */
   readonly urls: ReadonlyArray<RpcConfig>
 }
-
-/** Of creates, for others that wait for a lock. */
-const insertPatience = "100 millis"
 
 const orNotFound = Option.match({
   onNone: () => Effect.fail(new RelayerNotFound({})),
@@ -97,7 +95,7 @@ export class Relayers extends Context.Service<
       const dueChecks = yield* DueChecks
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
-      const savepoint = yield* Transaction.savepoint
+      const insert = yield* Creation.make
 
       const missing = (request: CreateRelayer) =>
         Effect.flatMap(RelayerReferences.missing({ networks, signers, notifications }, request), Effect.fail)
@@ -120,29 +118,6 @@ export class Relayers extends Context.Service<
         const sealed = yield* RpcUrls.seal(secrets, urls, place(id))
         return { masked: urls.map(maskRpc), sealed }
       })
-
-      const made = Effect.andThen(changes.recorded, dueChecks.afterCommit)
-
-      const insertTogether = yield* Together.make<NewRelayer, Option.Option<StoredRelayer>>(sql, {
-        patience: insertPatience,
-        all: (relayers) =>
-          savepoint(repo.insertAll(relayers, changes.ofMadeRelayers)).pipe(
-            Effect.tap(made),
-            // The fault of one of them: each hears alone of its own.
-            Effect.catchDefect((defect) =>
-              isUnavailable(defect) ? Effect.die(defect) : Effect.succeed(relayers.map(Option.none<StoredRelayer>))
-            )
-          )
-      })
-
-      const insertAlone = (relayer: NewRelayer) =>
-        savepoint(repo.insert(relayer, changes.ofMadeRelayers)).pipe(Effect.tap(made))
-
-      const insert = (relayer: NewRelayer) =>
-        Effect.flatMap(
-          insertTogether(relayer),
-          Option.match({ onNone: () => insertAlone(relayer), onSome: (stored) => Effect.succeed(stored) })
-        )
 
       const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
         const located = yield* networks.locate(request.network_type, request.network)
@@ -250,6 +225,7 @@ export class Relayers extends Context.Service<
   static readonly layer = this.layerNoDeps.pipe(
     Layer.provide([
       RelayersRepo.layer,
+      NewRelayersRepo.layer,
       RelayerPagesRepo.layer,
       Cursors.layer,
       DueChecks.layer,

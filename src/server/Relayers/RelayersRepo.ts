@@ -1,14 +1,12 @@
-// The table `relayers`.
+// The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
 import { Context, Effect, Layer, Option } from "effect"
 import type { NetworkName, NetworkType } from "../../domain/Network.ts"
-import type { RelayerIdTaken } from "../../domain/Relayer.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/Relayer.ts"
 import type { SignerId } from "../../domain/Signer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import { jsonText } from "../../sql/Row.ts"
-import * as RelayerInserts from "./RelayerInserts.ts"
-import { ReferenceMissing } from "./RelayerInserts.ts"
-import type { NewRelayer, Records, SignerTaken, StoredUrls } from "./RelayerInserts.ts"
+import { ReferenceMissing } from "./NewRelayersRepo.ts"
+import type { StoredUrls } from "./NewRelayersRepo.ts"
 import { changeable, shownUrls } from "./RelayerRow.ts"
 import { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 import type { HeldRow, StoredRow } from "./StoredRelayer.ts"
@@ -28,16 +26,6 @@ export interface RelayerCount {
 export class RelayersRepo extends Context.Service<
   RelayersRepo,
   {
-    /** One statement: the relayer is there whole, with its signer's address and its records, or not at all. */
-    insert(
-      relayer: NewRelayer,
-      records?: Records
-    ): Effect.Effect<StoredRelayer, RelayerIdTaken | SignerTaken | ReferenceMissing>
-    /** The same of many, in their order; none for one that cannot be made: `insert` says why. */
-    insertAll(
-      relayers: ReadonlyArray<NewRelayer>,
-      records?: Records
-    ): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
     find(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
     /** In the order of the ids. */
     findAll(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
@@ -64,7 +52,6 @@ export class RelayersRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
       const columns = sql`t.id, t.json, t.version`
-      const { insert, insertAll } = RelayerInserts.make(sql)
 
       const find = (id: RelayerId) =>
         sql<StoredRow>`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
@@ -142,8 +129,6 @@ export class RelayersRepo extends Context.Service<
       )
 
       return RelayersRepo.of({
-        insert,
-        insertAll,
         find,
         findAll,
         findSealed,

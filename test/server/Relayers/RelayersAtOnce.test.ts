@@ -2,9 +2,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Array, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
+import { until } from "../../process/Folder.ts"
 import { evmRelayer, notification, signer } from "../../support/fixtures.ts"
 import * as TestApi from "../../support/TestApi.ts"
-import { until } from "../../process/Folder.ts"
 
 const relayer = (n: number, other: object = {}) => ({
   ...evmRelayer,

@@ -3,13 +3,17 @@ import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Equal, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Relayer } from "../../../src/domain/Relayer.ts"
+import { NewRelayersRepo } from "../../../src/server/Relayers/NewRelayersRepo.ts"
 import { RelayerPagesRepo } from "../../../src/server/Relayers/RelayerPagesRepo.ts"
 import { RelayersRepo } from "../../../src/server/Relayers/RelayersRepo.ts"
 import * as TestDatabase from "../../support/TestDatabase.ts"
 import { Small, clear, insert, page as readPage, toRequest } from "./requests.ts"
 
 const encode = Schema.encodeSync(Relayer)
-const repos = Layer.provideMerge(Layer.merge(RelayersRepo.layer, RelayerPagesRepo.layer), TestDatabase.layer)
+const repos = Layer.provideMerge(
+  Layer.mergeAll(RelayersRepo.layer, NewRelayersRepo.layer, RelayerPagesRepo.layer),
+  TestDatabase.layer
+)
 
 layer(repos)("RelayersRepo", (it) => {
   it.effect.prop(

@@ -9,7 +9,7 @@ import type { RelayerSort } from "../../../src/domain/Relayer.ts"
 import { maskRpc } from "../../../src/domain/Rpc.ts"
 import { SignerId } from "../../../src/domain/Signer.ts"
 import { RelayerPagesRepo } from "../../../src/server/Relayers/RelayerPagesRepo.ts"
-import { RelayersRepo } from "../../../src/server/Relayers/RelayersRepo.ts"
+import { NewRelayersRepo } from "../../../src/server/Relayers/NewRelayersRepo.ts"
 
 /** Three signers, and nothing else. */
 export const clear = Effect.gen(function* () {
@@ -39,15 +39,14 @@ export const toRequest = ({ id, signer, network, template }: typeof Small.Type):
 
 export const insert = (request: CreateRelayer) =>
   Effect.gen(function* () {
-    const repo = yield* RelayersRepo
+    const repo = yield* NewRelayersRepo
     const urls = request.custom_rpc_urls
     const masked = urls === undefined || urls.length === 0 ? undefined : urls.map(maskRpc)
-    return yield* repo.insert({
-      id: request.id ?? RelayerId.make("never"),
-      request,
-      urls: { masked, sealed: undefined },
-      ownNetworkId: undefined
-    })
+    const id = request.id ?? RelayerId.make("never")
+    return yield* repo.insert(
+      { id, request, urls: { masked, sealed: undefined }, ownNetworkId: undefined, making: {} },
+      {}
+    )
   })
 
 export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>

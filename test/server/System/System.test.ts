@@ -40,7 +40,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       const read = yield* api.call("/api/v1/relayers/relayer-1", { headers: debug })
       yield* api.call("/api/v1/relayers/relayer-1", { method: "DELETE" })
       for (const [{ json }, query] of [
-        [relayer, "RelayersRepo.insertAll"],
+        [relayer, "NewRelayersRepo.insertAll"],
         [read, "RelayersRepo.findAll"]
       ] as const) {
         const names = ((json.metadata?.traces ?? []) as ReadonlyArray<Trace>).map(({ name }) => name)
