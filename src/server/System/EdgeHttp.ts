@@ -99,7 +99,6 @@ const make = (options: Options) =>
     )
 
     const failed = (cause: Cause.Cause<unknown>, id: string) => {
-      if (routeNotFound(cause)) return unmatched
       const response = expected(cause)
       if (response !== undefined) return Effect.succeed(response)
       return Effect.logError("request failed", cause).pipe(
@@ -130,6 +129,7 @@ const make = (options: Options) =>
         // Not even made for a request that takes the short cut.
         const routed = Effect.suspend(() =>
           Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint))).pipe(
+            Effect.catchCauseIf(routeNotFound, () => unmatched),
             Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
             Effect.provideService(CurrentRequestId, id),
             Effect.provideService(CurrentResponseHeaders, headers),
@@ -139,10 +139,10 @@ const make = (options: Options) =>
         const refusal = options.refusal?.(request)
         const taken = refusal !== undefined || isTraced(fiber.context) ? undefined : shortCut.find(request)
         if (taken !== undefined) endpoint = taken.endpoint
-        const answered =
-          refusal !== undefined ? Effect.succeed(refusal) : taken === undefined ? routed : taken.answer(routed, headers)
+        const answered = taken === undefined ? routed : taken.answer(routed, headers)
 
-        return answered.pipe(
+        // The server runs requests uninterruptibly, and only the router lets go of that.
+        return (refusal === undefined ? Effect.interruptible(answered) : Effect.succeed(refusal)).pipe(
           Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause, id))),
           Effect.map((response) => finished(response, id, headers)),
           Effect.onExit((exit) =>

@@ -86,16 +86,30 @@ layer(TestApi.layer())("the edge", (it) => {
     })
   )
 
-  it.effect("a request that takes too long gets 503 with Retry-After", () =>
+  it.effect("a request that takes too long gets 503 with Retry-After, whichever way it goes", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const sql = yield* SqlClient.SqlClient
-      const answer = yield* sql.withTransaction(
-        sql`LOCK TABLE notifications`.pipe(Effect.andThen(api.call("/api/v1/notifications")))
-      )
-      assert.strictEqual(answer.status, 503)
-      assert.strictEqual(answer.headers.get("retry-after"), "1")
-      assert.deepStrictEqual(answer.json, { data: null, message: "Service Unavailable", success: false })
+      const { json } = yield* api.call("/api/v1/api-keys", { body: { name: "k", scopes: ["relayers:read"] } })
+      const { key } = json.data as { readonly key: string }
+      const calls: ReadonlyArray<readonly [table: string, path: string, key?: string]> = [
+        ["notifications", "/api/v1/notifications"],
+        ["relayers", "/api/v1/relayers?sort=name"],
+        // By the short cut.
+        ["relayers", "/api/v1/relayers"],
+        ["relayers", "/api/v1/relayers/a"],
+        ["api_keys", "/api/v1/relayers", key],
+        // Nobody's route.
+        ["api_keys", "/api/v1/unknown", key]
+      ]
+      for (const [table, path, asker = TestApi.apiKey] of calls) {
+        const answer = yield* sql.withTransaction(
+          sql`LOCK TABLE ${sql(table)}`.pipe(Effect.andThen(api.call(path, { key: asker })))
+        )
+        assert.strictEqual(answer.status, 503, path)
+        assert.strictEqual(answer.headers.get("retry-after"), "1")
+        assert.deepStrictEqual(answer.json, { data: null, message: "Service Unavailable", success: false })
+      }
     }).pipe(Effect.provide(TestApi.layer({ server: { requestTimeoutMs: 300, maxBodyBytes: 1024 } })))
   )
 })
