@@ -3,6 +3,7 @@ import { Effect, Layer, Option, Redacted } from "effect"
 import type { Exit } from "effect"
 import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { SqlClient } from "effect/sql"
+import { timingSafeEqual } from "node:crypto"
 import { RelayersApi } from "../../api/RelayersApi.ts"
 import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller } from "../../domain/Caller.ts"
@@ -66,12 +67,13 @@ export const layer = Layer.effect(
     const sql = yield* SqlClient.SqlClient
     const headersOf = RateLimitHeaders.make(limits.options)
 
-    let last: { readonly header: string; readonly token: Redacted.Redacted } | undefined
+    let last: { readonly header: Buffer; readonly token: Redacted.Redacted } | undefined
 
-    /** Who asks once asks again, and a `Redacted` is dear. */
-    const tokenOf = (header = ""): Redacted.Redacted | undefined => {
-      if (last?.header === header) return last.token
-      const token = bearer.exec(header)?.[1]
+    /** Who asks once asks again, and a `Redacted` is dear. In constant time: the last one may have been another's. */
+    const tokenOf = (given = ""): Redacted.Redacted | undefined => {
+      const header = Buffer.from(given)
+      if (last?.header.length === header.length && timingSafeEqual(last.header, header)) return last.token
+      const token = bearer.exec(given)?.[1]
       if (token === undefined) return undefined
       last = { header, token: Redacted.make(token) }
       return last.token

@@ -100,11 +100,14 @@ export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: 
     Envelope.createdStatus
   )
 
-/** With `Link` to the next page, where there is one. */
+/** With `Link` to the next page, where there is one. As bytes: whoever asks at the same time gets the same ones. */
 export const storedPageNow = (page: StoredPage, originalUrl: string, extra: Recorded = {}) =>
-  json(
-    Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra }),
-    page.next === undefined ? {} : { link: nextLink(targetOf(originalUrl), page.next) }
+  HttpServerResponse.uint8Array(
+    Buffer.from(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra })),
+    {
+      headers: page.next === undefined ? {} : { link: nextLink(targetOf(originalUrl), page.next) },
+      contentType: "application/json"
+    }
   )
 
 export const storedPage = <E, R>(self: Effect.Effect<StoredPage, E, R>) =>
