@@ -71,9 +71,11 @@ const mixed = [readList, readOne, readList, readOne, create, readList, readOne, 
 /** Seconds until V8 has compiled what a list runs through. */
 const compiled = 12
 
-/** So that the first case is not the one in which everything is compiled. */
+/** So that the first case is not the one in which everything is compiled; each of several processes compiles by itself. */
 export const warm = (target: Target) =>
-  target.server.contender === Pgbench.contender ? Effect.void : reads(target, list, usualConnections, compiled)
+  target.server.contender === Pgbench.contender
+    ? Effect.void
+    : reads(target, list, usualConnections, compiled * Workers.processesOf(target))
 
 /** pgbench knows no HTTP. */
 const creates: Run = (target, connections, seconds) =>

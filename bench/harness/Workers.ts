@@ -8,6 +8,9 @@ const count = 2
 
 export const contenders = ["1 process", "2 processes"]
 
+/** How many share the requests. */
+export const processesOf = ({ server: { contender } }: Target) => (contender === contenders[1] ? count : 1)
+
 /** One process, and two; none where this version of the service cannot. */
 export const targets = Effect.fnUntraced(function* (one: Installation.Installation) {
   const two = yield* Installation.make({
