@@ -1,7 +1,8 @@
 // What every request meets, whatever the endpoint: ids, limits, and envelopes for what goes wrong.
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Metric } from "effect"
 import { SqlClient } from "effect/sql"
+import * as Metrics from "../../../src/server/System/Metrics.ts"
 import * as TestApi from "../../support/TestApi.ts"
 
 const relayers = "/api/v1/relayers"
@@ -111,5 +112,31 @@ layer(TestApi.layer())("the edge", (it) => {
         assert.deepStrictEqual(answer.json, { data: null, message: "Service Unavailable", success: false })
       }
     }).pipe(Effect.provide(TestApi.layer({ server: { requestTimeoutMs: 300, maxBodyBytes: 1024 } })))
+  )
+
+  it.effect("who leaves is not answered in vain, whichever way the request goes", () =>
+    Effect.gen(function* () {
+      const { baseUrl } = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      const inFlight = (count: number) =>
+        Effect.repeat(Effect.andThen(turn, Metric.value(Metrics.inFlightRequests)), {
+          until: ({ value }) => value === count
+        })
+      const headers = { authorization: `Bearer ${TestApi.apiKey}` }
+      for (const path of ["/api/v1/relayers", "/api/v1/relayers/a", "/api/v1/relayers?sort=name"]) {
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`LOCK TABLE relayers`
+            const asker = yield* Effect.forkChild(
+              Effect.promise((signal) => fetch(`${baseUrl}${path}`, { headers, signal }))
+            )
+            yield* inFlight(1)
+            yield* Fiber.interrupt(asker)
+            yield* inFlight(0)
+          })
+        )
+      }
+    })
   )
 })
