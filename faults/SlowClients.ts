@@ -11,19 +11,25 @@ import type { Random } from "./Random.ts"
 import * as World from "./World.ts"
 
 const rounds = 3
+const looks = 5
 const during = 4000
 const relayers = 500
+
+/** Milliseconds between two bytes. */
+const dribbling = 500
 
 /** `delay`: milliseconds, so that not all come at once. */
 type Behaviour = (socket: net.Socket, delay: number) => void
 
-/** Every so often a byte more, until nobody wants it. */
+/** Every so often a byte more, each client in its own time, until nobody wants it. */
 const dribble =
   (head: string): Behaviour =>
-  (socket) => {
-    socket.write(head)
-    const timer = setInterval(() => socket.write("x"), 500)
-    socket.once("close", () => clearInterval(timer))
+  (socket, delay) => {
+    let timer = setTimeout(() => {
+      socket.write(head)
+      timer = setInterval(() => socket.write("x"), dribbling)
+    }, delay % dribbling)
+    socket.once("close", () => clearTimeout(timer))
   }
 
 const authorized = `host: test\r\nauthorization: Bearer ${apiKey}\r\n`
@@ -93,7 +99,7 @@ export const SlowClients: Case = {
       const world = yield* World.make
       const file = path.join(world.home, "memory")
       const service = yield* world.listen({ FAULTS_MEMORY: file, ...World.preload("LiveMemory.ts") })
-      const liveMemory = Effect.gen(function* () {
+      const look = Effect.gen(function* () {
         yield* Effect.sync(() => fs.rmSync(file, { force: true }))
         yield* World.signal([service.pid], "SIGUSR2")
         return yield* until(
@@ -101,6 +107,10 @@ export const SlowClients: Case = {
           Effect.sync(() => (fs.existsSync(file) && Number(fs.readFileSync(file, "utf8"))) || undefined)
         )
       })
+      /** The least of some looks: what is about to be let go of is not needed, and what is kept is in all of them. */
+      const liveMemory = Effect.map(Effect.replicateEffect(Effect.delay(look, "200 millis"), looks), (found) =>
+        Math.min(...found)
+      )
       for (let n = 0; n < relayers; n++) {
         const id = `c${n}`
         yield* service.call("/api/v1/signers", { body: { id, type: "plain" } })
