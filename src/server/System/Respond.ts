@@ -80,8 +80,10 @@ interface StoredPage extends Omit<Page<unknown>, "items"> {
   readonly json: string
 }
 
+const contentType = "application/json"
+
 const json = (text: string, headers: Record<string, string>, status = 200) =>
-  HttpServerResponse.text(text, { status, headers, contentType: "application/json" })
+  HttpServerResponse.text(text, { status, headers, contentType })
 
 /** With `ETag`. */
 export const storedNow = ({ json: data, version }: Stored, extra: Recorded = {}, status?: number) =>
@@ -106,7 +108,7 @@ export const storedPageNow = (page: StoredPage, originalUrl: string, extra: Reco
     Buffer.from(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra })),
     {
       headers: page.next === undefined ? {} : { link: nextLink(targetOf(originalUrl), page.next) },
-      contentType: "application/json"
+      contentType
     }
   )
 
