@@ -1,6 +1,6 @@
 // One PostgreSQL per run, with the schema in a template database: the embedded one, or the one of TEST_DATABASE_URL.
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Exit, Redacted, Scope } from "effect"
+import { Duration, Effect, Exit, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -20,11 +20,14 @@ declare module "vitest" {
 
 export const template = "effect_relayer_template"
 
+/** A connection takes real time to open, of which the clock of tests knows nothing: it must not end it. */
+const common = { maxConnections: 8, connectTimeout: Duration.infinity }
+
 export const clientConfig = (server: Server, database: string): PgClient.PgPoolConfig => {
-  if ("path" in server) return { ...server, database, maxConnections: 8 }
+  if ("path" in server) return { ...server, database, ...common }
   const url = new URL(server.url)
   url.pathname = `/${database}`
-  return { url: Redacted.make(url.href), maxConnections: 8 }
+  return { url: Redacted.make(url.href), ...common }
 }
 
 const start = Effect.fnUntraced(function* (dataDir: string) {
