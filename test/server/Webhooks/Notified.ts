@@ -1,10 +1,15 @@
 // Notifications, and relayers that use them, over HTTP; and what their deliveries show.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import * as DeliveryWorker from "../../../src/server/Webhooks/DeliveryWorker.ts"
+import { WakeUp } from "../../../src/server/Webhooks/WakeUp.ts"
 import { evmRelayer, signer } from "../../support/fixtures.ts"
 import * as Receiver from "../../support/Receiver.ts"
 import * as TestApi from "../../support/TestApi.ts"
 import { signingKey } from "./World.ts"
+
+/** The API, and the worker that sends. */
+export const live = Layer.provideMerge(Layer.merge(DeliveryWorker.layer, WakeUp.layer), TestApi.layer())
 
 export const call = (at: string, options?: TestApi.Call) =>
   Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1${at}`, options))
