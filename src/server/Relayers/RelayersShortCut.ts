@@ -115,7 +115,7 @@ export const layer = Layer.effect(
                 Effect.matchEager(read(caller), {
                   onFailure: refused,
                   onSuccess: (response) => {
-                    for (const [name, value] of Object.entries(headersOf(allowance))) headers.set(name, value)
+                    for (const [name, value] of headersOf(allowance)) headers.set(name, value)
                     return response
                   }
                 })

@@ -71,6 +71,10 @@ const enveloped = (response: Response): Response =>
 
 const unsupportedMediaType = Failures.unsupportedMediaType(new Request.UnsupportedMediaType({}))
 
+// As pairs, which go into an answer with one copy less than a record.
+const always = Object.entries(constantHeaders)
+const lastAnswer = [["connection", "close"]] as const
+
 const make = (options: Options) =>
   Effect.gen(function* () {
     const authentication = yield* Authentication
@@ -108,12 +112,12 @@ const make = (options: Options) =>
     }
 
     const finished = (response: Response, id: string, headers: ReadonlyMap<string, string>) =>
-      HttpServerResponse.setHeaders(enveloped(response), {
-        ...constantHeaders,
-        ...Object.fromEntries(headers),
-        "x-request-id": id,
-        ...(draining.isDraining() ? { connection: "close" } : {})
-      })
+      HttpServerResponse.setHeaders(enveloped(response), [
+        ...always,
+        ...headers,
+        ["x-request-id", id],
+        ...(draining.isDraining() ? lastAnswer : [])
+      ])
 
     return (httpEffect: Effect.Effect<Response, Types.unhandled>) =>
       Effect.withFiber<Response, Types.unhandled, HttpServerRequest.HttpServerRequest>((fiber) => {
