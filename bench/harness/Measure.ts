@@ -55,6 +55,18 @@ const summary = (readings: ReadonlyArray<Reading>): Reading => {
   }
 }
 
+/** How long PostgreSQL is watched, and the processor time that it may use meanwhile, both in milliseconds. */
+const watched = 200
+const idle = 10
+
+/** Queries that nobody waits for any more are not to burden the next: 64 last pages of a million are 3 seconds of them. */
+const settle = ({ installation: { postgres } }: Target) =>
+  Effect.gen(function* () {
+    const before = ProcessTree.cpuMs(postgres.pid)
+    yield* Effect.sleep(watched)
+    return ProcessTree.cpuMs(postgres.pid) - before <= idle
+  }).pipe(Effect.repeat({ until: (settled) => settled, times: 100 }))
+
 /** Of the cells, in their order. */
 export const alternate = Effect.fnUntraced(function* <E>(
   name: string,
@@ -63,9 +75,10 @@ export const alternate = Effect.fnUntraced(function* <E>(
   { rounds, seconds, warmUp }: Rounds
 ) {
   const readings = cells.map((): Array<Reading> => [])
-  if (warmUp > 0) for (const cell of cells) yield* cell.run(warmUp)
+  const turn = ({ target, run }: Cell<E>, seconds: number) => Effect.tap(run(seconds), () => settle(target))
+  if (warmUp > 0) for (const cell of cells) yield* turn(cell, warmUp)
   for (let round = 0; round < rounds; round++) {
-    for (const [index, cell] of cells.entries()) readings[index]?.push(yield* cell.run(seconds))
+    for (const [index, cell] of cells.entries()) readings[index]?.push(yield* turn(cell, seconds))
   }
   return cells.map(({ target: { server, installation } }, index): Row => {
     const all = readings[index] ?? []
