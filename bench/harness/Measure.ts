@@ -59,13 +59,16 @@ const summary = (readings: ReadonlyArray<Reading>): Reading => {
 const watched = 200
 const idle = 10
 
+/** Then a turn begins although PostgreSQL works: at the latest after 20 seconds. */
+const mostLooks = 100
+
 /** Queries that nobody waits for any more are not to burden the next: 64 last pages of a million are 3 seconds of them. */
-const settle = ({ installation: { postgres } }: Target) =>
+const untilIdle = ({ installation: { postgres } }: Target) =>
   Effect.gen(function* () {
     const before = ProcessTree.cpuMs(postgres.pid)
     yield* Effect.sleep(watched)
     return ProcessTree.cpuMs(postgres.pid) - before <= idle
-  }).pipe(Effect.repeat({ until: (settled) => settled, times: 100 }))
+  }).pipe(Effect.repeat({ until: (isIdle) => isIdle, times: mostLooks }))
 
 /** Of the cells, in their order. */
 export const alternate = Effect.fnUntraced(function* <E>(
@@ -75,7 +78,7 @@ export const alternate = Effect.fnUntraced(function* <E>(
   { rounds, seconds, warmUp }: Rounds
 ) {
   const readings = cells.map((): Array<Reading> => [])
-  const turn = ({ target, run }: Cell<E>, seconds: number) => Effect.tap(run(seconds), () => settle(target))
+  const turn = ({ target, run }: Cell<E>, seconds: number) => Effect.tap(run(seconds), () => untilIdle(target))
   if (warmUp > 0) for (const cell of cells) yield* turn(cell, warmUp)
   for (let round = 0; round < rounds; round++) {
     for (const [index, cell] of cells.entries()) readings[index]?.push(yield* turn(cell, seconds))

@@ -7,6 +7,8 @@ import { evmRelayer, signer } from "../../support/fixtures.ts"
 import { allDone, call, live, log, post, setUp, until } from "./Notified.ts"
 import { signingKey } from "./World.ts"
 
+const always = { since: "2020-01-01T00:00:00Z", until: "2100-01-01T00:00:00Z" }
+
 layer(live)("a delivery", (it) => {
   it.effect("one is tried again under its id: a delivered one once, a failed one too", () =>
     Effect.gen(function* () {
@@ -53,9 +55,8 @@ layer(live)("a delivery", (it) => {
       for (const paused of [true, false]) yield* call("/relayers/replay-1", { method: "PATCH", body: { paused } })
       yield* post(`/notifications/${id}/test`)
       const before = yield* until(id, (shown) => shown.length === 7 && allDone(shown))
-      const range = { since: "2020-01-01T00:00:00Z", until: "2100-01-01T00:00:00Z" }
       const replay = (body: object) =>
-        Effect.map(post(`/notifications/${id}/replay`, { ...range, ...body }), ({ json }) => json.data)
+        Effect.map(post(`/notifications/${id}/replay`, { ...always, ...body }), ({ json }) => json.data)
       assert.deepStrictEqual(yield* replay({ state: "failed" }), { replayed: 0 })
       assert.deepStrictEqual(yield* replay({ until: "2020-01-02T00:00:00Z" }), { replayed: 0 })
       const came = receiver.seen.length
@@ -85,8 +86,7 @@ layer(live)("a delivery", (it) => {
       yield* sql`
         INSERT INTO deliveries (id, notification_id, lane, event, body, state)
         SELECT 'many-' || n, ${id}, 'many', 'relayer.updated', '{}', 'delivered' FROM generate_series(1, 10001) n`
-      const range = { since: "2020-01-01T00:00:00Z", until: "2100-01-01T00:00:00Z" }
-      const refused = yield* post(`/notifications/${id}/replay`, range)
+      const refused = yield* post(`/notifications/${id}/replay`, always)
       assert.strictEqual(refused.json.error, "until: there are more than 10000 deliveries: choose a shorter time")
       assert.isEmpty(yield* log(id, "?state=pending"))
     })
