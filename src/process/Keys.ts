@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import type { Store } from "../server/Secrets/MasterKeyStore.ts"
+import * as Durable from "../sql/embedded/Durable.ts"
 import * as Settings from "./Settings.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {
@@ -26,51 +27,13 @@ const read = (file: string) =>
     (cause: NodeJS.ErrnoException) => (cause.code === "ENOENT" ? undefined : Promise.reject(cause))
   )
 
-/** On disk when it returns, for its owner only. */
-const write = async (file: string, lines: ReadonlyArray<string>): Promise<void> => {
-  const handle = await fs.open(file, "wx", 0o600)
-  try {
-    await handle.writeFile(`${lines.join("\n")}\n`)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/** What has been renamed or linked in it is on disk when this returns; Windows cannot open folders. */
-const syncFolder = async (folder: string): Promise<void> => {
-  if (process.platform === "win32") return
-  const handle = await fs.open(folder, "r")
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-/** On disk before anything is encrypted with it, and never in place of another one. */
-const add = async (file: string, text: string): Promise<boolean> => {
-  const unfinished = `${file}.${randomBytes(6).toString("hex")}`
-  await write(unfinished, [text])
-  try {
-    await fs.link(unfinished, file)
-    await syncFolder(path.dirname(file))
-    return true
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return false
-    throw cause
-  } finally {
-    await fs.rm(unfinished, { force: true })
-  }
-}
-
 /** What a kill leaves unfinished is gone with the next call: no key of before stays behind. */
 const replace = async (file: string, lines: ReadonlyArray<string>): Promise<void> => {
   const unfinished = `${file}.next`
   await fs.rm(unfinished, { force: true })
-  await write(unfinished, lines)
+  await Durable.write(unfinished, lines.join("\n"))
   await fs.rename(unfinished, file)
-  await syncFolder(path.dirname(file))
+  await Durable.syncFolder(path.dirname(file))
 }
 
 const attempt = <A>(file: string, run: () => Promise<A>): Effect.Effect<A, KeyFileError> =>
@@ -100,7 +63,7 @@ const keep = (
     const existing = await read(file)
     if (existing !== undefined) return kept(existing, false)
     await fs.mkdir(path.dirname(file), { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
-    const made = await add(file, make())
+    const made = await Durable.add(file, make())
     return kept((await read(file)) ?? [], made)
   })
 }

@@ -6,6 +6,7 @@ import * as path from "node:path"
 import { promisify } from "node:util"
 import { DatabaseError } from "../DatabaseError.ts"
 import type { Binaries } from "./Binaries.ts"
+import * as Durable from "./Durable.ts"
 import { isAlive } from "./Pid.ts"
 import { canReach, sharedFolder, type SystemUser } from "./SystemUser.ts"
 
@@ -16,28 +17,54 @@ const run = promisify(execFile)
 /** With what the system, or `initdb`, says of it. */
 const fail = (message: string) => (error: unknown) => {
   const cause = error instanceof Cause.UnknownError ? error.cause : error
-  const reason = (cause as { readonly stderr?: string }).stderr?.trim() || String(cause)
+  const reason =
+    (cause as { readonly stderr?: string }).stderr?.trim() || (cause instanceof Error ? cause.message : String(cause))
   return new DatabaseError({ message: `${message}: ${reason.split("\n")[0]}`, cause })
+}
+
+/** Where `folder` is, or where that link points to: whoever made it may only be about to make the files. */
+const existing = async (folder: string): Promise<string | undefined> => {
+  const found = await fs.realpath(folder).catch(() => undefined)
+  if (found !== undefined) return found
+  const link = await fs.readlink(folder).catch(() => undefined)
+  if (link === undefined) return undefined
+  const target = path.resolve(path.dirname(folder), link)
+  await fs.stat(path.dirname(target)).catch((cause: unknown) => {
+    const remedy = "bring that folder back, or remove the link to begin with an empty database"
+    throw new Error(`${folder} is a link to ${target}, which is gone: ${remedy}`, { cause })
+  })
+  return target
+}
+
+/** A new folder under `shared`, with a link to it: `undefined` where another start has made the link by now. */
+const elsewhere = async (shared: string, folder: string): Promise<string | undefined> => {
+  const parent = await fs.mkdtemp(path.join(shared, "data-"))
+  await fs.chmod(parent, 0o755)
+  const target = path.join(parent, "postgres")
+  try {
+    await fs.symlink(target, folder)
+    await Durable.syncFolder(path.dirname(folder))
+    return target
+  } catch (cause) {
+    await fs.rmdir(parent)
+    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return undefined
+    throw cause
+  }
 }
 
 /** `DATA_DIR/postgres`, or where that link points to: somewhere `user` can reach when `DATA_DIR` is not. */
 const place = (dataDir: string, user: SystemUser | undefined) =>
   Effect.gen(function* () {
     const folder = path.join(dataDir, "postgres")
-    const existing = yield* Effect.promise(() => fs.realpath(folder).catch(() => undefined))
-    if (existing !== undefined) return existing
+    const look = Effect.tryPromise(() => existing(folder))
+    const found = yield* look
+    if (found !== undefined) return found
     if (user === undefined || (yield* canReach(user, folder))) return folder
     const shared = yield* sharedFolder
-    const elsewhere = yield* Effect.tryPromise(async () => {
-      const parent = await fs.mkdtemp(path.join(shared, "data-"))
-      await fs.chmod(parent, 0o755)
-      const target = path.join(parent, "postgres")
-      await fs.rm(folder, { force: true })
-      await fs.symlink(target, folder)
-      return target
-    })
-    yield* Effect.logInfo("database files are where an unprivileged user can reach them", { folder: elsewhere })
-    return elsewhere
+    const made = yield* Effect.tryPromise(() => elsewhere(shared, folder))
+    if (made === undefined) return (yield* look) ?? folder
+    yield* Effect.logInfo("database files are where an unprivileged user can reach them", { folder: made })
+    return made
   }).pipe(Effect.mapError(fail(`cannot place the database files of ${dataDir}`)))
 
 /** An `initdb` whose service was killed may still be writing into it: a folder that is not empty yet is tried again. */
@@ -83,6 +110,7 @@ const initialise = (binaries: Binaries, folder: string, user: SystemUser | undef
       await remove(unfinished)
       if ((await fs.stat(path.join(folder, "PG_VERSION")).catch(() => undefined)) === undefined) throw cause
     })
+    await Durable.syncFolder(path.dirname(folder))
   }).pipe(Effect.mapError(fail(`cannot make a database in ${folder}`)))
 
 /** The folder to give to `postgres -D`, initialised on first use. */
