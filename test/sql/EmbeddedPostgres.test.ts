@@ -1,43 +1,15 @@
 // The embedded server on its own: what it starts on, what it survives, and what it refuses.
-import { PgClient } from "@effect/sql-pg"
+import type { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { spawn, spawnSync, type ChildProcess } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import { DatabaseError } from "../../src/sql/DatabaseError.ts"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
-import { folder, postgresPid, until } from "../process/Folder.ts"
-
-const use = <A, E>(config: PgClient.PgClientConfig, self: Effect.Effect<A, E, SqlClient.SqlClient>) =>
-  Effect.scoped(Effect.provide(self, PgClient.layer({ ...config, maxConnections: 1 })))
-
-const value = (config: PgClient.PgClientConfig) =>
-  use(
-    config,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`CREATE TABLE IF NOT EXISTS kept (value int)`
-      yield* sql`INSERT INTO kept SELECT 1 WHERE NOT EXISTS (SELECT FROM kept)`
-      return yield* sql<{ readonly value: number }>`SELECT value FROM kept`
-    })
-  )
-
-const kept = [{ value: 1 }]
-
-const dataDirectory = Effect.map(folder, (home) => path.join(home, "data"))
-
-/** Starts, has a look, and stops again. */
-const serves = (dataDir: string) =>
-  Effect.scoped(Effect.flatMap(EmbeddedPostgres.start({ dataDir }), ({ connection }) => value(connection)))
-
-const refusal = (options: EmbeddedPostgres.Options) =>
-  Effect.map(Effect.flip(Effect.scoped(EmbeddedPostgres.start(options))), (error) => {
-    assert.instanceOf(error, DatabaseError)
-    return error.message
-  })
+import { postgresPid, until } from "../process/Folder.ts"
+import { dataDirectory, kept, refusal, serves, use, value } from "./Embedded.ts"
 
 const isLocked = (connection: PgClient.PgClientConfig) =>
   use(

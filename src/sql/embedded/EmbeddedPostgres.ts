@@ -1,9 +1,9 @@
 // A real PostgreSQL as a supervised child: one per data directory, one service per PostgreSQL.
-import { PgClient } from "@effect/sql-pg"
-import { Deferred, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import type { PgClient } from "@effect/sql-pg"
+import { Deferred, Effect, Redacted, Schedule } from "effect"
 import type { Scope } from "effect"
-import { SqlClient } from "effect/sql"
 import { randomBytes } from "node:crypto"
+import { existsSync } from "node:fs"
 import * as fs from "node:fs/promises"
 import * as net from "node:net"
 import * as os from "node:os"
@@ -11,6 +11,8 @@ import * as path from "node:path"
 import { DatabaseError } from "../DatabaseError.ts"
 import * as Binaries from "./Binaries.ts"
 import * as DataDirectory from "./DataDirectory.ts"
+import * as Durable from "./Durable.ts"
+import * as Owner from "./Owner.ts"
 import * as Pid from "./Pid.ts"
 import * as Postmaster from "./Postmaster.ts"
 import { serverUser, type SystemUser } from "./SystemUser.ts"
@@ -75,58 +77,10 @@ const freePort = Effect.callback<number, DatabaseError>((resume) => {
 const password = (dataDir: string, user: SystemUser | undefined) =>
   Effect.tryPromise(async () => {
     const file = path.join(dataDir, "postgres.password")
-    await fs.writeFile(file, randomBytes(32).toString("base64url"), { mode: 0o600, flag: "wx" }).catch(() => undefined)
+    if (!existsSync(file)) await Durable.add(file, randomBytes(32).toString("base64url"))
     if (user !== undefined) await fs.chown(file, user.uid, user.gid)
-    return { file, value: Redacted.make(await fs.readFile(file, "utf8")) }
+    return { file, value: Redacted.make((await fs.readFile(file, "utf8")).trim()) }
   }).pipe(Effect.mapError(fail(`cannot keep a database password in ${dataDir}`)))
-
-/** Another service holds the directory: nothing that waiting would mend. */
-class DirectoryInUse extends Schema.TaggedError<DirectoryInUse>()("DirectoryInUse", { message: Schema.String }) {}
-
-/** Distinguishes our session lock from others in the same database. */
-const lockKey = 7_303_014
-
-/**
- * Takes the directory for this process: a session-level advisory lock on a connection of its own, which the server gives
- * back the moment this process dies.
- */
-const lock = (
-  dataDir: string,
-  connection: Connection
-): Effect.Effect<void, DatabaseError | DirectoryInUse, Scope.Scope> =>
-  Effect.gen(function* () {
-    const context = yield* Layer.build(
-      PgClient.layerFrom(
-        PgClient.makeClient({ ...connection, applicationName: `effect-relayer process ${process.pid}` })
-      )
-    )
-    const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
-    const [taken] = yield* sql<{ locked: boolean }>`SELECT pg_try_advisory_lock(${lockKey}) AS locked`
-    if (taken?.locked === true) return
-    const [holder] = yield* sql<{ application_name: string }>`
-      SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-      WHERE l.locktype = 'advisory' AND l.objid = ${lockKey} AND l.granted`
-    return yield* new DirectoryInUse({
-      message: `${dataDir} is in use by ${holder?.application_name ?? "another effect-relayer"}: stop it first, or choose another DATA_DIR`
-    })
-  }).pipe(Effect.catchTag("SqlError", (cause) => Effect.fail(fail("cannot connect to the embedded PostgreSQL")(cause))))
-
-/** A server that survived its service, or one whose service lives: the lock tells which. */
-const stopOrphan = (dataDir: string, folder: string, connect: (server: Pid.Running) => Connection) =>
-  Effect.gen(function* () {
-    const orphan = Pid.running(folder)
-    if (orphan === undefined) return yield* Effect.sync(() => Pid.removeStale(folder))
-    yield* lock(dataDir, connect(orphan)).pipe(
-      Effect.retry({
-        while: (error) => error._tag !== "DirectoryInUse",
-        schedule: Schedule.spaced("200 millis"),
-        times: 50
-      })
-    )
-    // With the lock in hand, so that nobody who is just starting takes it for a server to work with.
-    yield* Effect.logInfo("stopping the PostgreSQL that an earlier service left behind", { pid: orphan.pid })
-    yield* Postmaster.stop(orphan.pid)
-  }).pipe(Effect.scoped)
 
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
 
@@ -181,14 +135,23 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
     ...(secret === undefined ? {} : { password: secret.value })
   })
 
+  const begin = Owner.stopOrphan(dataDir, folder, connect).pipe(
+    Effect.andThen(Postmaster.start(binaries, folder, user, { ...listen, maxConnections: options.maxConnections })),
+    // One that does not start leaves no lock file: this is another's, which came first.
+    Effect.catchTag("DatabaseError", (error) =>
+      Effect.fail(Pid.isClaimed(folder) ? Owner.unsettled(error.message)(error) : error)
+    ),
+    Effect.retry({
+      while: (error) => error._tag === "Unsettled",
+      schedule: Schedule.spaced("200 millis"),
+      times: 50
+    }),
+    Effect.catchTag("Unsettled", ({ message, cause }) => Effect.fail(fail(message)(cause)))
+  )
   yield* supervise((started) =>
     Effect.gen(function* () {
-      yield* stopOrphan(dataDir, folder, connect)
-      const server = yield* Postmaster.start(binaries, folder, user, {
-        ...listen,
-        maxConnections: options.maxConnections
-      })
-      yield* lock(dataDir, connect(listen))
+      const server = yield* begin
+      yield* Owner.take(dataDir, connect(listen))
       yield* started
       return yield* server.ended
     }).pipe(Effect.catchTag("DirectoryInUse", ({ message }) => Effect.fail(new DatabaseError({ message }))))

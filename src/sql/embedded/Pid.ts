@@ -29,29 +29,61 @@ const isPostgres = (pid: number): boolean => {
   }
 }
 
+/** A server's, as the first line of a lock file has it. */
+const server = (line: string | undefined): number | undefined => {
+  const pid = Number(line)
+  return Number.isInteger(pid) && pid > 0 && isAlive(pid) && isPostgres(pid) ? pid : undefined
+}
+
+const lockFile = (folder: string) => path.join(folder, "postmaster.pid")
+
+/** Whether a server is there, begins to be, or was killed. */
+export const isClaimed = (folder: string): boolean => fs.existsSync(lockFile(folder))
+
 export interface Running {
   readonly pid: number
+  /** In milliseconds of the epoch, to the second. */
+  readonly startedAt: number
   readonly port: number
   readonly socketFolder: string | undefined
 }
 
-/** The server that runs on these files, if one does. Lines of `postmaster.pid`: 1 process id, 4 port, 5 socket folder. */
-export const running = (folder: string): Running | undefined => {
-  let lines: Array<string>
+const read = (file: string): string | undefined => {
   try {
-    lines = fs.readFileSync(path.join(folder, "postmaster.pid"), "utf8").split("\n")
+    return fs.readFileSync(file, "utf8")
   } catch {
     return undefined
   }
-  const pid = Number(lines[0])
-  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid) || !isPostgres(pid)) return undefined
-  return { pid, port: Number(lines[3]), socketFolder: lines[4] === "" ? undefined : lines[4] }
+}
+
+/**
+ * The server that runs on these files, if one does. Lines of `postmaster.pid`: 1 process id, 3 seconds of the epoch at
+ * its start, 4 port, 5 socket folder.
+ */
+export const running = (folder: string): Running | undefined => {
+  const lines = read(lockFile(folder))?.split("\n") ?? []
+  const pid = server(lines[0])
+  if (pid === undefined) return undefined
+  return {
+    pid,
+    startedAt: Number(lines[2]) * 1000,
+    port: Number(lines[3]),
+    socketFolder: lines[4] === "" ? undefined : lines[4]
+  }
+}
+
+/** An empty lock file is one that a server is about to fill, unless it is that old, in milliseconds. */
+const filledWithin = 5000
+
+const isStale = (file: string, now: number): boolean => {
+  const text = read(file)
+  if (text === "") return now - (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now) > filledWithin
+  return text !== undefined && server(text.split("\n")[0]) === undefined
 }
 
 /** Removes the lock files of a server that is gone; PostgreSQL would take any process with that id for it. */
-export const removeStale = (folder: string): void => {
-  if (running(folder) !== undefined) return
-  for (const name of ["postmaster.pid", ".s.PGSQL.5432.lock", ".s.PGSQL.5432"]) {
-    fs.rmSync(path.join(folder, name), { force: true })
+export const removeStale = (folder: string, now: number): void => {
+  for (const file of [lockFile(folder), path.join(folder, ".s.PGSQL.5432.lock")]) {
+    if (isStale(file, now)) fs.rmSync(file, { force: true })
   }
 }

@@ -19,8 +19,12 @@ export interface Options extends Listen {
   readonly maxConnections?: number | undefined
 }
 
+/** Who starts it: in the titles of its processes, and in what is said to another service. */
+export const service = `effect-relayer process ${process.pid}`
+
 /** Small memory, full durability, nothing on the network but what `listen` says. */
 const settings = (binaries: Binaries, listen: Options): Record<string, string> => ({
+  cluster_name: service,
   listen_addresses: listen.socketFolder === undefined ? "127.0.0.1" : "",
   port: String(listen.port),
   unix_socket_directories: listen.socketFolder ?? "",

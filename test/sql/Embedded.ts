@@ -1,0 +1,37 @@
+// An embedded server of a test's own, and a row that shows whose files it is on.
+import { PgClient } from "@effect/sql-pg"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as path from "node:path"
+import { DatabaseError } from "../../src/sql/DatabaseError.ts"
+import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
+import { folder } from "../process/Folder.ts"
+
+export const use = <A, E>(config: PgClient.PgClientConfig, self: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  Effect.scoped(Effect.provide(self, PgClient.layer({ ...config, maxConnections: 1 })))
+
+export const value = (config: PgClient.PgClientConfig) =>
+  use(
+    config,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE IF NOT EXISTS kept (value int)`
+      yield* sql`INSERT INTO kept SELECT 1 WHERE NOT EXISTS (SELECT FROM kept)`
+      return yield* sql<{ readonly value: number }>`SELECT value FROM kept`
+    })
+  )
+
+export const kept = [{ value: 1 }]
+
+export const dataDirectory = Effect.map(folder, (home) => path.join(home, "data"))
+
+/** Starts, has a look, and stops again. */
+export const serves = (dataDir: string) =>
+  Effect.scoped(Effect.flatMap(EmbeddedPostgres.start({ dataDir }), ({ connection }) => value(connection)))
+
+export const refusal = (options: EmbeddedPostgres.Options) =>
+  Effect.map(Effect.flip(Effect.scoped(EmbeddedPostgres.start(options))), (error) => {
+    assert.instanceOf(error, DatabaseError)
+    return error.message
+  })
