@@ -17,6 +17,8 @@ export const make = Effect.map(folder, (home) => {
     home,
     dataDir,
     env,
+    /** Several at once, after so many milliseconds each. */
+    contest: (delays: ReadonlyArray<number>) => Service.contest({ folder: home, env }, delays),
     listen: (more: Record<string, string> = {}, flags: ReadonlyArray<string> = []) =>
       Service.listen({ folder: home, env: { ...env, ...more }, flags }),
     /** Its PostgreSQL, which must be running. */

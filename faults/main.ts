@@ -19,11 +19,13 @@ import * as Random from "./Random.ts"
 import * as Report from "./Report.ts"
 import { Signals } from "./Signals.ts"
 import { SlowClients } from "./SlowClients.ts"
+import { Starts } from "./Starts.ts"
 import { Timeout } from "./Timeout.ts"
 import { Upgrade } from "./Upgrade.ts"
 
 const cases: ReadonlyArray<Case> = [
   Kill,
+  Starts,
   OutOfMemory,
   Away,
   Frozen,

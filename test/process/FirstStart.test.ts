@@ -77,19 +77,13 @@ describe.concurrent("the first start", () => {
       Effect.gen(function* () {
         const home = yield* folder
         yield* Effect.promise(() => fs.chmod(home, mode))
-        const services = yield* Effect.replicateEffect(Service.start({ folder: home, env: {} }), 2)
-        const outcomes = yield* Effect.forEach(
-          services,
-          (service) => Effect.raceFirst(Service.listens(service), service.exited),
-          { concurrency: "unbounded" }
+        const { listening, refused } = yield* Service.contest({ folder: home, env: {} }, [0, 0])
+        assert.strictEqual(listening.length, 1)
+        assert.deepStrictEqual(
+          refused.map(({ code }) => code),
+          [1]
         )
-        const refused = services.filter((_, index) => typeof outcomes[index] !== "string")
-        assert.strictEqual(refused.length, 1)
-        assert.deepInclude(outcomes, { code: 1, signal: null })
-        assert.match(
-          refused.map((service) => service.stderr()).join(),
-          /^effect-relayer: .+ is in use by effect-relayer process \d+.*\n$/
-        )
+        assert.match(refused[0]?.stderr ?? "", Service.inUse)
       })
     )
   }

@@ -119,7 +119,7 @@ export const start = (options: Options) =>
   )
 
 /** The address in the line that says where it listens, as soon as it is there. */
-export const listens = (service: Service): Effect.Effect<string> =>
+const listens = (service: Service): Effect.Effect<string> =>
   until(
     "a listening service",
     Effect.sync(() => /^effect-relayer listens on (http:\S+)/m.exec(service.stdout())?.[1])
@@ -159,14 +159,51 @@ export const call = (url: string, { method, key = apiKey, headers, body }: Call 
     return { status: response.status, headers: response.headers, text: await response.text() }
   })
 
+const at = (service: Service, baseUrl: string): Listening => ({
+  ...service,
+  baseUrl,
+  call: (path, options) => call(`${baseUrl}${path}`, options)
+})
+
 /** Starts it, and waits until it listens. */
 export const listen = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Listening, never, Scope.Scope> {
   const service = yield* start(options)
   const ended = Effect.flatMap(service.exited, ({ code, signal }) =>
     Effect.die(new Error(`ended with ${signal ?? code}: ${service.stderr()}${service.stdout()}`))
   )
-  const url = yield* Effect.raceFirst(listens(service), ended)
-  return { ...service, baseUrl: url, call: (path, options) => call(`${url}${path}`, options) }
+  return at(service, yield* Effect.raceFirst(listens(service), ended))
+})
+
+/** What a service says that finds another one on its directory. */
+export const inUse = /^effect-relayer: .+ is in use by effect-relayer process \d+: stop it first, .*\n$/
+
+/** One for each of `delays`, in milliseconds, on the same directory: who listens, and who has ended by itself. */
+export const contest = Effect.fnUntraced(function* (
+  options: Options,
+  delays: ReadonlyArray<number>
+): Effect.fn.Return<
+  {
+    readonly listening: ReadonlyArray<Listening>
+    readonly refused: ReadonlyArray<Exited & { readonly stderr: string }>
+  },
+  never,
+  Scope.Scope
+> {
+  const outcomes = yield* Effect.forEach(
+    delays,
+    Effect.fnUntraced(function* (delay) {
+      yield* Effect.sleep(delay)
+      const service = yield* start(options)
+      const listening = Effect.map(listens(service), (url) => at(service, url))
+      const refused = Effect.map(service.exited, (exited) => ({ ...exited, stderr: service.stderr() }))
+      return yield* Effect.raceFirst(listening, refused)
+    }),
+    { concurrency: "unbounded" }
+  )
+  return {
+    listening: outcomes.filter((outcome) => "baseUrl" in outcome),
+    refused: outcomes.filter((outcome) => "code" in outcome)
+  }
 })
 
 /** Asks it to stop and waits until it has. */

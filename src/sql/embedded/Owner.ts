@@ -16,7 +16,7 @@ const inUse = (dataDir: string, service: string) =>
   new DirectoryInUse({ message: `${dataDir} is in use by ${service}: stop it first, or choose another DATA_DIR` })
 
 /** A server is there that does not answer: it starts or ends, and whose it is shows in a moment. */
-export class Unsettled extends Schema.TaggedError<Unsettled>()("Unsettled", {
+class Unsettled extends Schema.TaggedError<Unsettled>()("Unsettled", {
   message: Schema.String,
   cause: Schema.Defect()
 }) {}
