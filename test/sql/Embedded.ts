@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { spawnSync } from "node:child_process"
 import * as path from "node:path"
 import { DatabaseError } from "../../src/sql/DatabaseError.ts"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
@@ -35,3 +36,6 @@ export const refusal = (options: EmbeddedPostgres.Options) =>
     assert.instanceOf(error, DatabaseError)
     return error.message
   })
+
+/** The id of a process that has ended. */
+export const deadPid = Effect.sync(() => spawnSync(process.execPath, ["-e", "0"]).pid)

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import * as fs from "node:fs/promises"
+import * as net from "node:net"
 import * as path from "node:path"
 import * as Binaries from "../../src/sql/embedded/Binaries.ts"
 import * as DataDirectory from "../../src/sql/embedded/DataDirectory.ts"
@@ -9,7 +10,7 @@ import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
 import { folder, isGone, postgresPid } from "../process/Folder.ts"
-import { dataDirectory, kept, refusal, serves } from "./Embedded.ts"
+import { dataDirectory, deadPid, kept, refusal, serves } from "./Embedded.ts"
 
 /** A server of this process's that nobody has locked yet: as between a start and the lock. */
 const unlocked = Effect.fnUntraced(function* (dataDir: string) {
@@ -18,6 +19,16 @@ const unlocked = Effect.fnUntraced(function* (dataDir: string) {
   const files = yield* DataDirectory.prepare(binaries, dataDir, serverUser(), { passwordFile: undefined })
   return yield* Postmaster.start(binaries, files, serverUser(), { socketFolder: files, port: 5432 })
 })
+
+/** Takes connections and says nothing. */
+const listening = (socket: string) =>
+  Effect.acquireRelease(
+    Effect.callback<net.Server>((resume) => {
+      const server = net.createServer()
+      server.listen(socket, () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)))
+  )
 
 const inAMinute = Effect.clockWith((clock) =>
   Effect.succeed<Clock.Clock>(
@@ -78,6 +89,23 @@ describe.concurrent("a data directory", () => {
       Pid.removeStale(files, Date.now())
       assert.isTrue(Pid.isClaimed(files))
       yield* Effect.promise(() => fs.utimes(lockFile, 0, 0))
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+    })
+  )
+
+  it.live("keeps off a server that another container has started, whose process id says nothing here", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+      const files = path.join(dataDir, "postgres")
+      const lockFile = path.join(files, "postmaster.pid")
+      const text = [yield* deadPid, files, 1, 5432, files, "", "", "ready   "].join("\n")
+      yield* Effect.promise(() => fs.writeFile(lockFile, text))
+      yield* Effect.gen(function* () {
+        yield* listening(path.join(files, ".s.PGSQL.5432"))
+        assert.include(yield* refusal({ dataDir }), `${dataDir} is in use by a PostgreSQL of another container: `)
+        assert.strictEqual(yield* Effect.promise(() => fs.readFile(lockFile, "utf8")), text)
+      }).pipe(Effect.scoped)
       assert.deepStrictEqual(yield* serves(dataDir), kept)
     })
   )

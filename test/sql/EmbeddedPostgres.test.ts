@@ -3,13 +3,13 @@ import type { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { spawn, spawnSync, type ChildProcess } from "node:child_process"
+import { spawn, type ChildProcess } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
 import { postgresPid, until } from "../process/Folder.ts"
-import { dataDirectory, kept, refusal, serves, use, value } from "./Embedded.ts"
+import { dataDirectory, deadPid, kept, refusal, serves, use, value } from "./Embedded.ts"
 
 const isLocked = (connection: PgClient.PgClientConfig) =>
   use(
@@ -22,9 +22,6 @@ const isLocked = (connection: PgClient.PgClientConfig) =>
 
 /** Files in folders that come back when they are removed, for 2,000 rounds or until the folder around them is gone. */
 const writes = "echo begun; n=0; while [ $n -lt 2000 ]; do n=$((n+1)); mkdir -p base/4; : >base/4/$n; done"
-
-/** The id of a process that has ended. */
-const deadPid = Effect.sync(() => spawnSync(process.execPath, ["-e", "0"]).pid)
 
 /** A process of the server's user, as lives on under the id that a killed server once had. */
 const namesake = Effect.map(

@@ -3,6 +3,8 @@ import { PgClient } from "@effect/sql-pg"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
+import * as net from "node:net"
+import * as path from "node:path"
 import { DatabaseError } from "../DatabaseError.ts"
 import * as Pid from "./Pid.ts"
 import * as Postmaster from "./Postmaster.ts"
@@ -65,6 +67,18 @@ const starter = Effect.fnUntraced(function* (server: Pid.Running, sql: SqlClient
   return isYoung && Pid.isAlive(Number(/\d+$/.exec(service)?.[0])) ? service : undefined
 })
 
+/** Whether a server listens in this folder whose process cannot be seen from here: another container's, on a shared volume. */
+const answersUnseen = (folder: string) =>
+  Effect.callback<boolean>((resume) => {
+    const socket = net.connect(path.join(folder, ".s.PGSQL.5432"))
+    const tell = (answers: boolean) => {
+      socket.destroy()
+      resume(Effect.succeed(answers && Pid.running(folder) === undefined))
+    }
+    socket.once("connect", () => tell(true))
+    socket.once("error", () => tell(false))
+  })
+
 /**
  * Stops the server on `folder` that survived its service, and clears away what a killed one left.
  * Fails where its service lives.
@@ -72,7 +86,10 @@ const starter = Effect.fnUntraced(function* (server: Pid.Running, sql: SqlClient
 export const stopOrphan = Effect.fnUntraced(
   function* (dataDir: string, folder: string, connect: (server: Pid.Running) => PgClient.PgClientConfig) {
     const server = Pid.running(folder)
-    if (server === undefined) return Pid.removeStale(folder, yield* Clock.currentTimeMillis)
+    if (server === undefined) {
+      if (yield* answersUnseen(folder)) return yield* inUse(dataDir, "a PostgreSQL of another container")
+      return Pid.removeStale(folder, yield* Clock.currentTimeMillis)
+    }
     const sql = yield* session(connect(server))
     const service = yield* starter(server, sql)
     if (service !== undefined) return yield* inUse(dataDir, service)
