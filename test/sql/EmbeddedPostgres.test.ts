@@ -8,7 +8,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
-import { postgresPid, until } from "../process/Folder.ts"
+import { isGone, postgresPid, until } from "../process/Folder.ts"
 import { dataDirectory, deadPid, kept, refusal, serves, use, value } from "./Embedded.ts"
 
 const isLocked = (connection: PgClient.PgClientConfig) =>
@@ -64,6 +64,24 @@ describe.concurrent("the embedded PostgreSQL", () => {
       assert.notStrictEqual(second, first)
       assert.isTrue(yield* until("the lock to be held again", isLocked(connection)))
       assert.deepStrictEqual(yield* value(connection), kept)
+      assert.include(yield* refusal({ dataDir }), "is in use by")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("holds its directory also after one of its sessions was killed, which ends all others", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const { connection } = yield* EmbeddedPostgres.start({ dataDir })
+      const first = (yield* postgresPid(dataDir)) ?? assert.fail("no server")
+      const session = Effect.flatMap(
+        SqlClient.SqlClient,
+        (sql) => sql<{ pid: number }>`SELECT pid FROM pg_locks
+        WHERE locktype = 'advisory' AND granted`
+      )
+      const [holder] = yield* use(connection, session)
+      process.kill(holder?.pid ?? assert.fail("no session holds the lock"), "SIGKILL")
+      yield* until("the end of that server", isGone(first))
+      assert.isTrue(yield* until("the lock to be held again", isLocked(connection)))
       assert.include(yield* refusal({ dataDir }), "is in use by")
     }).pipe(Effect.scoped)
   )
@@ -138,10 +156,16 @@ describe.concurrent("the embedded PostgreSQL", () => {
       const dataDir = yield* dataDirectory
       assert.deepStrictEqual(yield* serves(dataDir), kept)
       const files = path.join(dataDir, "postgres")
-      const stale = [yield* namesake, files, 1, 5432, files, "", "", "ready   "].join("\n")
-      yield* Effect.promise(() => fs.writeFile(path.join(files, "postmaster.pid"), stale))
-      yield* Effect.promise(() => fs.writeFile(path.join(files, ".s.PGSQL.5432.lock"), stale))
-      assert.deepStrictEqual(yield* serves(dataDir), kept)
+      const other = yield* dataDirectory
+      yield* EmbeddedPostgres.start({ dataDir: other })
+      for (const pid of [yield* namesake, yield* until("another server", postgresPid(other))]) {
+        const stale = [pid, files, 1, 5432, files, "", "", "ready   "].join("\n")
+        yield* Effect.promise(() => fs.writeFile(path.join(files, "postmaster.pid"), stale))
+        yield* Effect.promise(() => fs.writeFile(path.join(files, ".s.PGSQL.5432.lock"), stale))
+        assert.deepStrictEqual(yield* serves(dataDir), kept)
+        assert.strictEqual(yield* postgresPid(dataDir), undefined)
+      }
+      assert.isDefined(yield* postgresPid(other))
     })
   )
 

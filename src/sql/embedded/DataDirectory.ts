@@ -41,15 +41,18 @@ const elsewhere = async (shared: string, folder: string): Promise<string | undef
   const parent = await fs.mkdtemp(path.join(shared, "data-"))
   await fs.chmod(parent, 0o755)
   const target = path.join(parent, "postgres")
-  try {
-    await fs.symlink(target, folder)
-    await Durable.syncFolder(path.dirname(folder))
-    return target
-  } catch (cause) {
-    await fs.rmdir(parent)
-    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return undefined
-    throw cause
-  }
+  const made = await fs.symlink(target, folder).then(
+    () => true,
+    async (cause: NodeJS.ErrnoException) => {
+      await fs.rmdir(parent)
+      if (cause.code === "EEXIST") return false
+      throw cause
+    }
+  )
+  if (!made) return undefined
+  await Durable.syncFolder(shared)
+  await Durable.syncFolder(path.dirname(folder))
+  return target
 }
 
 /** `DATA_DIR/postgres`, or where that link points to: somewhere `user` can reach when `DATA_DIR` is not. */

@@ -35,7 +35,7 @@ const session = (connection: PgClient.PgClientConfig) =>
 /** Distinguishes our session lock from others in the same database. */
 const lockKey = 7_303_014
 
-/** A session-level advisory lock, which the server gives back the moment this process dies. */
+/** A session-level advisory lock, which the server gives back the moment this process, or the session, dies. */
 const lock = Effect.fnUntraced(function* (dataDir: string, sql: SqlClient.SqlClient) {
   const [taken] = yield* sql<{ locked: boolean }>`SELECT pg_try_advisory_lock(${lockKey}) AS locked`
   if (taken?.locked === true) return
@@ -76,7 +76,8 @@ const answersUnseen = (folder: string) =>
       resume(Effect.succeed(answers && Pid.running(folder) === undefined))
     }
     socket.once("connect", () => tell(true))
-    socket.once("error", () => tell(false))
+    // Its queue is full: it listens, and is frozen.
+    socket.once("error", (error: NodeJS.ErrnoException) => tell(error.code === "EAGAIN"))
   })
 
 /**
@@ -88,12 +89,18 @@ export const stopOrphan = Effect.fnUntraced(
     const server = Pid.running(folder)
     if (server === undefined) {
       if (yield* answersUnseen(folder)) return yield* inUse(dataDir, "a PostgreSQL of another container")
-      return Pid.removeStale(folder, yield* Clock.currentTimeMillis)
+      const now = yield* Clock.currentTimeMillis
+      return yield* Effect.try({
+        try: () => Pid.removeStale(folder, now),
+        catch: (cause) => new DatabaseError({ message: "cannot remove the lock file of a server that is gone", cause })
+      })
     }
     const sql = yield* session(connect(server))
     const service = yield* starter(server, sql)
     if (service !== undefined) return yield* inUse(dataDir, service)
     yield* lock(dataDir, sql)
+    // Another one may have taken its place since.
+    if (Pid.running(folder)?.pid !== server.pid) return yield* unsettled(cannotConnect)(undefined)
     // With the lock in hand, so that nobody who is just starting takes it for a server to work with.
     yield* Effect.logInfo("stopping the PostgreSQL that an earlier service left behind", { pid: server.pid })
     return yield* Postmaster.stop(server.pid)

@@ -29,10 +29,20 @@ const isPostgres = (pid: number): boolean => {
   }
 }
 
-/** A server's, as the first line of a lock file has it. */
-const server = (line: string | undefined): number | undefined => {
+/** A PostgreSQL works in its data folder; not every root may look where another user's process does. */
+const isElsewhere = (pid: number, folder: string): boolean => {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/cwd`) !== fs.realpathSync(folder)
+  } catch {
+    return false
+  }
+}
+
+/** The living server of `folder` that the first line of a lock file names. */
+const server = (folder: string, line: string | undefined): number | undefined => {
   const pid = Number(line)
-  return Number.isInteger(pid) && pid > 0 && isAlive(pid) && isPostgres(pid) ? pid : undefined
+  if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
+  return isPostgres(pid) && !isElsewhere(pid, folder) ? pid : undefined
 }
 
 const lockFile = (folder: string) => path.join(folder, "postmaster.pid")
@@ -62,7 +72,7 @@ const read = (file: string): string | undefined => {
  */
 export const running = (folder: string): Running | undefined => {
   const lines = read(lockFile(folder))?.split("\n") ?? []
-  const pid = server(lines[0])
+  const pid = server(folder, lines[0])
   if (pid === undefined) return undefined
   return {
     pid,
@@ -75,15 +85,15 @@ export const running = (folder: string): Running | undefined => {
 /** An empty lock file is one that a server is about to fill, unless it is that old, in milliseconds. */
 const filledWithin = 5000
 
-const isStale = (file: string, now: number): boolean => {
+const isStale = (folder: string, file: string, now: number): boolean => {
   const text = read(file)
   if (text === "") return now - (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now) > filledWithin
-  return text !== undefined && server(text.split("\n")[0]) === undefined
+  return text !== undefined && server(folder, text.split("\n")[0]) === undefined
 }
 
 /** Removes the lock files of a server that is gone; PostgreSQL would take any process with that id for it. */
 export const removeStale = (folder: string, now: number): void => {
   for (const file of [lockFile(folder), path.join(folder, ".s.PGSQL.5432.lock")]) {
-    if (isStale(file, now)) fs.rmSync(file, { force: true })
+    if (isStale(folder, file, now)) fs.rmSync(file, { force: true })
   }
 }

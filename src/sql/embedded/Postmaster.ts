@@ -36,6 +36,8 @@ const settings = (binaries: Binaries, listen: Options): Record<string, string> =
   max_wal_size: "256MB",
   wal_level: "minimal",
   max_wal_senders: "0",
+  // It ends instead, and is started and locked again: a session that dies takes all others with it, the lock's too.
+  restart_after_crash: "off",
   max_worker_processes: "2",
   max_parallel_workers: "0",
   jit: "off",
