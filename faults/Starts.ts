@@ -25,13 +25,15 @@ export const Starts: Case = {
         const world = yield* World.make
         // Where only root may enter, the files of PostgreSQL are elsewhere, behind a link.
         if (directory % 2 === 1) yield* Effect.promise(() => fs.chmod(world.home, 0o700))
+        const isolated = directory === 2 && Service.canIsolate
         const ledger = new Writer.Ledger()
         for (let round = 0; round < rounds; round++) {
           yield* Effect.gen(function* () {
             const delays = Array.from({ length: contenders }, () => random.int(0, apart))
-            const victims = random.pick(["service", "both", "none"])
-            const { listening, refused } = yield* world.contest(delays)
+            const victims = isolated ? "container" : random.pick(["service", "both", "none"])
+            const { listening, refused } = yield* world.contest(delays, isolated)
             tally.add("starts", contenders)
+            if (isolated) tally.add("of them in containers", contenders)
             tally.add("serving", listening.length)
             tally.expect(listening.length === 1, `one of them serves: ${refused.map(({ stderr }) => stderr).join("")}`)
             const odd = refused.find(({ code, stderr }) => code !== 1 || !Service.inUse.test(stderr))
@@ -40,13 +42,12 @@ export const Starts: Case = {
             const [service] = listening
             if (service === undefined) return
             yield* Whole.check(context, service, ledger)
-            const postgres = yield* world.postgres
             const options = { baseUrl: () => service.baseUrl, prefix: `r${round}`, lanes: 4, ledger }
             const writer = yield* Writer.start(options)
             // The first signer takes half a second, in which the libraries of the chains are loaded.
             yield* Effect.sleep(random.int(700, 1500))
-            const pids = { service: [service.pid], both: [service.pid, postgres], none: [] }[victims]
-            yield* World.signal(pids, "SIGKILL")
+            const pids = victims === "both" ? [service.pid, yield* world.postgres] : [service.pid]
+            if (victims !== "none") yield* World.signal(pids, "SIGKILL")
             yield* writer.stop
             if (victims === "none") yield* Service.stop(service)
             tally.add(victims === "none" ? "stops" : `kills of ${victims}`)

@@ -18,7 +18,8 @@ export const make = Effect.map(folder, (home) => {
     dataDir,
     env,
     /** Several at once, after so many milliseconds each. */
-    contest: (delays: ReadonlyArray<number>) => Service.contest({ folder: home, env }, delays),
+    contest: (delays: ReadonlyArray<number>, isolated: boolean) =>
+      Service.contest({ folder: home, env, isolated }, delays),
     listen: (more: Record<string, string> = {}, flags: ReadonlyArray<string> = []) =>
       Service.listen({ folder: home, env: { ...env, ...more }, flags }),
     /** Its PostgreSQL, which must be running. */

@@ -15,7 +15,7 @@ export const fastify = ({ folder, postgres }: Installation.Installation) =>
         args: [path.join(contenders, "fastify", "main.ts")],
         env: {
           API_KEY: Installation.key,
-          PGHOST: postgres.socketFolder ?? "127.0.0.1",
+          PGHOST: postgres.socketFolder,
           PGPORT: String(postgres.port),
           PGUSER: "relayer",
           PGDATABASE: "postgres",

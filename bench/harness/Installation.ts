@@ -20,11 +20,18 @@ export interface Server {
   readonly pid: number
 }
 
+/** The PostgreSQL of a service. */
+export interface Postgres {
+  readonly pid: number
+  readonly socketFolder: string
+  readonly port: number
+}
+
 export interface Installation {
   readonly size: number
   readonly folder: string
   readonly service: Server
-  readonly postgres: Pid.Running
+  readonly postgres: Postgres
   readonly sql: SqlClient.SqlClient
   /** File with the ids of at most 100,000 relayers, in no order. */
   readonly ids: string
@@ -66,14 +73,12 @@ export const startService = ({ contender, checkout, dataDir, env = {}, node = []
     key
   )
 
-const connect = ({ socketFolder, port }: Pid.Running) =>
+const connect = ({ socketFolder, port }: Postgres) =>
   Layer.build(
     PgClient.layer({
       database: "postgres",
       username: "relayer",
-      ...(socketFolder === undefined
-        ? { host: "127.0.0.1", port }
-        : { path: path.join(socketFolder, `.s.PGSQL.${port}`) })
+      path: path.join(socketFolder, `.s.PGSQL.${port}`)
     })
   ).pipe(Effect.map(Context.get(SqlClient.SqlClient)))
 
@@ -91,8 +96,10 @@ export interface Options extends Omit<ServiceOptions, "dataDir" | "node"> {
 export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) {
   const dataDir = yield* Folder.temporary
   const service = yield* startService({ ...options, dataDir })
-  const postgres = Pid.running(fs.realpathSync(path.join(dataDir, "postgres")))
-  if (postgres === undefined) return yield* new Child.ChildFailed({ message: `no PostgreSQL in ${dataDir}` })
+  const socketFolder = fs.realpathSync(path.join(dataDir, "postgres"))
+  const pid = Pid.running(socketFolder)
+  if (pid === undefined) return yield* new Child.ChildFailed({ message: `no PostgreSQL in ${dataDir}` })
+  const postgres: Postgres = { pid, socketFolder, port: 5432 }
   const sql = yield* connect(postgres)
   const ids = path.join(dataDir, "ids")
   yield* Effect.andThen(Fill.relayers(0, size), writeIds(ids)).pipe(
@@ -105,6 +112,6 @@ export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) 
 
 /** What makes another service use the database of an installation. */
 export const databaseOf = ({ folder, postgres }: Installation): Record<string, string> => ({
-  DATABASE_URL: `postgres://relayer@localhost:${postgres.port}/postgres?host=${encodeURIComponent(postgres.socketFolder ?? "127.0.0.1")}`,
+  DATABASE_URL: `postgres://relayer@localhost:${postgres.port}/postgres?host=${encodeURIComponent(postgres.socketFolder)}`,
   STORAGE_ENCRYPTION_KEY: fs.readFileSync(path.join(folder, "storage-encryption-key"), "utf8").trim()
 })

@@ -74,7 +74,7 @@ export const run = Effect.fnUntraced(function* (
   const variables = [`n=0`, `from=${from}`, `clients=${clients}`].flatMap((each) => ["-D", each])
   const log = ["--log", `--log-prefix=${path.join(work, "latency")}`]
   const args = ["-n", "-M", "prepared", "-T", String(seconds), "-c", String(clients), ...variables, ...log]
-  const server = ["-h", postgres.socketFolder ?? "127.0.0.1", "-p", String(postgres.port), "-U", "relayer", "postgres"]
+  const server = ["-h", postgres.socketFolder, "-p", String(postgres.port), "-U", "relayer", "postgres"]
   const cpu0 = ProcessTree.cpuMs(postgres.pid)
   const own0 = ProcessTree.endedChildrenCpuMs()
   const file = binary ?? contender

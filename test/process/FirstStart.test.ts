@@ -69,22 +69,26 @@ describe.concurrent("the first start", () => {
     })
   )
 
-  for (const [where, mode] of [
-    ["an empty directory", 0o711],
-    ["one that only its owner may enter", 0o700]
+  for (const [where, options] of [
+    ["on an empty directory", { mode: 0o711 }],
+    ["on one that only its owner may enter", { mode: 0o700 }],
+    ["in containers of their own, on one volume", { mode: 0o711, isolated: true }]
   ] as const) {
-    it.live(`goes well when two are begun at once on ${where}: one serves, the other says why not`, () =>
-      Effect.gen(function* () {
-        const home = yield* folder
-        yield* Effect.promise(() => fs.chmod(home, mode))
-        const { listening, refused } = yield* Service.contest({ folder: home, env: {} }, [0, 0])
-        assert.strictEqual(listening.length, 1)
-        assert.deepStrictEqual(
-          refused.map(({ code }) => code),
-          [1]
-        )
-        assert.match(refused[0]?.stderr ?? "", Service.inUse)
-      })
+    it.live.skipIf("isolated" in options && !Service.canIsolate)(
+      `goes well when two are begun at once ${where}: one serves, the other says why not`,
+      () =>
+        Effect.gen(function* () {
+          const home = yield* folder
+          yield* Effect.promise(() => fs.chmod(home, options.mode))
+          const isolated = "isolated" in options
+          const { listening, refused } = yield* Service.contest({ folder: home, env: {}, isolated }, [0, 0])
+          assert.strictEqual(listening.length, 1)
+          assert.deepStrictEqual(
+            refused.map(({ code }) => code),
+            [1]
+          )
+          assert.match(refused[0]?.stderr ?? "", Service.inUse)
+        })
     )
   }
 })

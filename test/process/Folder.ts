@@ -28,7 +28,7 @@ export const postgresFolder = (dataDir: string) =>
 
 /** The PostgreSQL that runs in `dataDir`. */
 export const postgresPid = (dataDir: string) =>
-  Effect.map(postgresFolder(dataDir), (folder) => (folder === undefined ? undefined : Pid.running(folder)?.pid))
+  Effect.map(postgresFolder(dataDir), (folder) => (folder === undefined ? undefined : Pid.running(folder)))
 
 export const isGone = (pid: number) => Effect.sync(() => (Pid.isAlive(pid) ? undefined : true))
 

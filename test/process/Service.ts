@@ -1,7 +1,7 @@
 // The command as a process of its own: started with nothing of our environment, watched, asked, and ended.
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import * as path from "node:path"
 import type { Readable } from "node:stream"
 import type { SystemUser } from "../../src/sql/embedded/SystemUser.ts"
@@ -36,7 +36,13 @@ export interface Options {
   readonly user?: SystemUser | undefined
   /** Started by a shell, as npm does it: signals reach the shell alone. It prints the id of the service. */
   readonly throughShell?: boolean
+  /** As in a container, with process ids and memory of its own; `canIsolate` says whether that is possible. */
+  readonly isolated?: boolean
 }
+
+const isolation = ["unshare", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]
+
+export const canIsolate = spawnSync("sh", ["-c", `${isolation.join(" ")} true`]).status === 0
 
 export interface Exited {
   readonly code: number | null
@@ -78,11 +84,12 @@ export const collect = (stream: Readable): (() => string) => {
 }
 
 const launch = ({ folder, env = { API_KEY: apiKey }, flags = [], ...options }: Options, searchPath = ""): Service => {
-  const [program, ...shell] =
-    options.throughShell === true
-      ? ["sh", "-c", '"$0" "$@" & echo "started $!"; wait', process.execPath]
-      : [process.execPath]
-  const child = spawn(program ?? "", [...shell, main, ...flags], {
+  const [program = process.execPath, ...before] = [
+    ...(options.isolated === true ? isolation : []),
+    ...(options.throughShell === true ? ["sh", "-c", '"$0" "$@" & echo "started $!"; wait'] : []),
+    process.execPath
+  ]
+  const child = spawn(program, [...before, main, ...flags], {
     ...options.user,
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
@@ -175,7 +182,7 @@ export const listen = Effect.fnUntraced(function* (options: Options): Effect.fn.
 })
 
 /** What a service says that finds another one on its directory. */
-export const inUse = /^effect-relayer: .+ is in use by effect-relayer process \d+: stop it first, .*\n$/
+export const inUse = /^effect-relayer: .+ is in use by effect-relayer process \d+ on \S+: stop it first, .*\n$/
 
 /** One for each of `delays`, in milliseconds, on the same directory: who listens, and who has ended by itself. */
 export const contest = Effect.fnUntraced(function* (

@@ -118,13 +118,18 @@ describe.concurrent("a signal", () => {
         const killed = yield* Service.start({ folder: home })
         yield* until(
           "initdb",
-          Effect.map(entries, (names) => names.some((name) => name.endsWith(`.init-${killed.pid}`)) || undefined)
+          Effect.map(entries, (names) => names.some((name) => name.startsWith("postgres.init-")) || undefined)
         )
         yield* killed.kill(signal)
         assert.deepStrictEqual(yield* killed.exited, outcome)
         const service = yield* Service.listen({ folder: home })
         assert.strictEqual((yield* service.call("/api/v1/ready")).status, 200)
-        assert.deepStrictEqual((yield* entries).sort(), ["postgres", "storage-encryption-key"])
+        assert.deepStrictEqual((yield* entries).sort(), [
+          "postgres",
+          "service.lock",
+          "service.name",
+          "storage-encryption-key"
+        ])
       })
     )
   }

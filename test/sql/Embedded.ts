@@ -28,8 +28,12 @@ export const kept = [{ value: 1 }]
 export const dataDirectory = Effect.map(folder, (home) => path.join(home, "data"))
 
 /** Starts, has a look, and stops again. */
-export const serves = (dataDir: string) =>
-  Effect.scoped(Effect.flatMap(EmbeddedPostgres.start({ dataDir }), ({ connection }) => value(connection)))
+export const serves = (where: string | EmbeddedPostgres.Options) =>
+  Effect.scoped(
+    Effect.flatMap(EmbeddedPostgres.start(typeof where === "string" ? { dataDir: where } : where), ({ connection }) =>
+      value(connection)
+    )
+  )
 
 export const refusal = (options: EmbeddedPostgres.Options) =>
   Effect.map(Effect.flip(Effect.scoped(EmbeddedPostgres.start(options))), (error) => {
@@ -39,3 +43,7 @@ export const refusal = (options: EmbeddedPostgres.Options) =>
 
 /** The id of a process that has ended. */
 export const deadPid = Effect.sync(() => spawnSync(process.execPath, ["-e", "0"]).pid)
+
+/** Of the lock file of a server that has been ready. */
+export const lockText = (pid: number, files: string): string =>
+  [pid, files, 1, 5432, files, "", "", "ready   "].join("\n")

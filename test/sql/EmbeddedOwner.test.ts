@@ -1,24 +1,31 @@
 // Who has a data directory, where two services come to it at once, and where its files are.
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import * as fs from "node:fs/promises"
 import * as net from "node:net"
+import * as os from "node:os"
 import * as path from "node:path"
 import * as Binaries from "../../src/sql/embedded/Binaries.ts"
 import * as DataDirectory from "../../src/sql/embedded/DataDirectory.ts"
+import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
+import * as Owner from "../../src/sql/embedded/Owner.ts"
 import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
 import { folder, isGone, postgresPid } from "../process/Folder.ts"
-import { dataDirectory, deadPid, kept, refusal, serves } from "./Embedded.ts"
+import { dataDirectory, deadPid, kept, lockText, refusal, serves } from "./Embedded.ts"
 
-/** A server of this process's that nobody has locked yet: as between a start and the lock. */
-const unlocked = Effect.fnUntraced(function* (dataDir: string) {
+/** A server whose service is gone. */
+const orphan = Effect.fnUntraced(function* (dataDir: string) {
   const binaries = yield* Binaries.locate(undefined, serverUser())
   yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
   const files = yield* DataDirectory.prepare(binaries, dataDir, serverUser(), { passwordFile: undefined })
   return yield* Postmaster.start(binaries, files, serverUser(), { socketFolder: files, port: 5432 })
 })
+
+const names = (folder: string) => Effect.promise(() => fs.readdir(folder))
+
+const here = `effect-relayer process ${process.pid} on ${os.hostname()}`
 
 /** Takes connections and says nothing. */
 const listening = (socket: string) =>
@@ -30,26 +37,22 @@ const listening = (socket: string) =>
     (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)))
   )
 
-const inAMinute = Effect.clockWith((clock) =>
-  Effect.succeed<Clock.Clock>(
-    Object.create(clock, {
-      currentTimeMillis: { value: Effect.map(clock.currentTimeMillis, (now) => now + 60_000) }
-    })
-  )
-)
-
 /** Binaries whose server finds, when it starts for the first time, that another one has just come first. */
 const overtaken = Effect.fnUntraced(function* (home: string) {
   const { initdb, postgres } = yield* Binaries.locate(undefined, serverUser())
   const bin = path.join(home, "bin")
   const script = `#!/bin/sh
     PATH=/usr/bin:/bin
-    [ "$1" = -D ] || exec '${postgres}' "$@"
-    '${postgres}' "$@" 2>/dev/null &
-    until grep -q ready "$2/postmaster.pid"; do sleep 0.02; done 2>/dev/null
+    if [ "$1" = -D ] && [ -e '${bin}/first' ]; then
+      rm '${bin}/first'
+      '${postgres}' "$@" 2>/dev/null &
+      until grep -q ready "$2/postmaster.pid"; do sleep 0.02; done 2>/dev/null
+    fi
     exec '${postgres}' "$@"`
   yield* Effect.promise(async () => {
     await fs.mkdir(bin)
+    await fs.chmod(bin, 0o777)
+    await fs.writeFile(path.join(bin, "first"), "")
     await fs.symlink(initdb, path.join(bin, "initdb"))
     await fs.writeFile(path.join(bin, "postgres"), script, { mode: 0o755 })
   })
@@ -57,25 +60,69 @@ const overtaken = Effect.fnUntraced(function* (home: string) {
 })
 
 describe.concurrent("a data directory", () => {
-  it.live("leaves a server alone that a living service has just started, and stops one that nobody ever locks", () =>
+  it.live("is one service's from before its server is there, and nobody's once that service is gone", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
-      const { pid } = yield* unlocked(dataDir)
-      assert.include(yield* refusal({ dataDir }), `${dataDir} is in use by effect-relayer process ${process.pid}`)
-      assert.strictEqual(yield* postgresPid(dataDir), pid)
-      // By then, that id is some other process's.
-      assert.deepStrictEqual(yield* Effect.provideServiceEffect(serves(dataDir), Clock.Clock, inAMinute), kept)
-      assert.isTrue(yield* isGone(pid))
-    }).pipe(Effect.scoped)
+      yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
+      yield* Effect.gen(function* () {
+        yield* Owner.claim(dataDir)
+        assert.include(yield* refusal({ dataDir }), `${dataDir} is in use by ${here}: stop it first`)
+        assert.deepStrictEqual(yield* names(dataDir), ["service.lock", "service.name"])
+        yield* Effect.promise(() => fs.rm(path.join(dataDir, "service.name")))
+        assert.include(yield* refusal({ dataDir }), `${dataDir} is in use by another effect-relayer: stop it first`)
+      }).pipe(Effect.scoped)
+      // As a kill leaves it.
+      yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "service.name"), "effect-relayer process 1"))
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+      assert.deepStrictEqual(yield* names(dataDir), ["postgres", "service.lock"])
+    })
   )
 
-  it.live("says whose directory it is when another service's server has come first by a moment", () =>
+  it.live("is not shared with a copy of it that leads to the same files", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const dataDir = path.join(home, "data")
-      const bin = yield* overtaken(home)
-      assert.include(yield* refusal({ dataDir, bin }), `${dataDir} is in use by effect-relayer process ${process.pid}`)
-      assert.isDefined(yield* postgresPid(dataDir))
+      const copy = path.join(home, "copy")
+      const files = path.join(dataDir, "postgres")
+      yield* Effect.promise(async () => {
+        await fs.mkdir(copy, { mode: 0o711 })
+        await fs.mkdir(dataDir, { mode: 0o711 })
+        await fs.symlink(files, path.join(copy, "postgres"))
+      })
+      yield* EmbeddedPostgres.start({ dataDir })
+      const pid = yield* postgresPid(dataDir)
+      assert.include(yield* refusal({ dataDir: copy }), `${files} is in use by ${here}: stop it first`)
+      assert.strictEqual(yield* postgresPid(dataDir), pid)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("cannot be had where its lock cannot be, and says so", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      yield* Effect.promise(() => fs.mkdir(path.join(dataDir, "service.lock"), { recursive: true }))
+      assert.match(yield* refusal({ dataDir }), new RegExp(`^cannot lock ${dataDir}: .+`))
+      assert.deepStrictEqual(yield* names(dataDir), ["service.lock"])
+    })
+  )
+
+  for (const state of ["runs", "is frozen"]) {
+    it.live(`is rid of a server that an earlier service has left, which ${state}`, () =>
+      Effect.gen(function* () {
+        const dataDir = yield* dataDirectory
+        const { pid } = yield* orphan(dataDir)
+        if (state === "is frozen") process.kill(pid, "SIGSTOP")
+        assert.deepStrictEqual(yield* serves(dataDir), kept)
+        assert.isTrue(yield* isGone(pid))
+      }).pipe(Effect.scoped)
+    )
+  }
+
+  it.live("is rid of a server that a service has begun in the moment it was killed, and that comes first", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const options = { dataDir: path.join(home, "data"), bin: yield* overtaken(home) }
+      assert.deepStrictEqual(yield* serves(options), kept)
+      assert.notInclude(yield* names(options.bin), "first")
     })
   )
 
@@ -98,12 +145,12 @@ describe.concurrent("a data directory", () => {
       const dataDir = yield* dataDirectory
       assert.deepStrictEqual(yield* serves(dataDir), kept)
       const files = path.join(dataDir, "postgres")
+      const text = lockText(yield* deadPid, files)
       const lockFile = path.join(files, "postmaster.pid")
-      const text = [yield* deadPid, files, 1, 5432, files, "", "", "ready   "].join("\n")
       yield* Effect.promise(() => fs.writeFile(lockFile, text))
       yield* Effect.gen(function* () {
         yield* listening(path.join(files, ".s.PGSQL.5432"))
-        assert.include(yield* refusal({ dataDir }), `${dataDir} is in use by a PostgreSQL of another container: `)
+        assert.include(yield* refusal({ dataDir }), `${files} is in use by a PostgreSQL of another container: `)
         assert.strictEqual(yield* Effect.promise(() => fs.readFile(lockFile, "utf8")), text)
       }).pipe(Effect.scoped)
       assert.deepStrictEqual(yield* serves(dataDir), kept)
@@ -126,10 +173,10 @@ describe.concurrent("a data directory", () => {
           gone,
           `${dataDir}/postgres is a link to ${elsewhere}/postgres, which is gone: bring that folder back`
         )
-        assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["postgres"])
+        assert.deepStrictEqual(yield* names(dataDir), ["postgres", "service.lock"])
         yield* Effect.promise(() => fs.mkdir(elsewhere, { mode: 0o711 }))
         assert.deepStrictEqual(yield* serves(dataDir), kept)
-        assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(elsewhere)), ["postgres"])
+        assert.deepStrictEqual(yield* names(elsewhere), ["postgres"])
         assert.deepStrictEqual(yield* serves(dataDir), kept)
       })
   )

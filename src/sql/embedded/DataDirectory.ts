@@ -7,7 +7,6 @@ import { promisify } from "node:util"
 import { DatabaseError } from "../DatabaseError.ts"
 import type { Binaries } from "./Binaries.ts"
 import * as Durable from "./Durable.ts"
-import { isAlive } from "./Pid.ts"
 import { canReach, sharedFolder, type SystemUser } from "./SystemUser.ts"
 
 export const superuser = "relayer"
@@ -22,8 +21,8 @@ const fail = (message: string) => (error: unknown) => {
   return new DatabaseError({ message: `${message}: ${reason.split("\n")[0]}`, cause })
 }
 
-/** Where `folder` is, or where that link points to: whoever made it may only be about to make the files. */
-const existing = async (folder: string): Promise<string | undefined> => {
+/** Where `folder` is, or where that link points to: a start that was killed may not have made the files any more. */
+const follow = async (folder: string): Promise<string | undefined> => {
   const found = await fs.realpath(folder).catch(() => undefined)
   if (found !== undefined) return found
   const link = await fs.readlink(folder).catch(() => undefined)
@@ -36,20 +35,12 @@ const existing = async (folder: string): Promise<string | undefined> => {
   return target
 }
 
-/** A new folder under `shared`, with a link to it: `undefined` where another start has made the link by now. */
-const elsewhere = async (shared: string, folder: string): Promise<string | undefined> => {
+/** A new folder under `shared`, with a link to it. */
+const elsewhere = async (shared: string, folder: string): Promise<string> => {
   const parent = await fs.mkdtemp(path.join(shared, "data-"))
   await fs.chmod(parent, 0o755)
   const target = path.join(parent, "postgres")
-  const made = await fs.symlink(target, folder).then(
-    () => true,
-    async (cause: NodeJS.ErrnoException) => {
-      await fs.rmdir(parent)
-      if (cause.code === "EEXIST") return false
-      throw cause
-    }
-  )
-  if (!made) return undefined
+  await fs.symlink(target, folder)
   await Durable.syncFolder(shared)
   await Durable.syncFolder(path.dirname(folder))
   return target
@@ -59,13 +50,11 @@ const elsewhere = async (shared: string, folder: string): Promise<string | undef
 const place = (dataDir: string, user: SystemUser | undefined) =>
   Effect.gen(function* () {
     const folder = path.join(dataDir, "postgres")
-    const look = Effect.tryPromise(() => existing(folder))
-    const found = yield* look
+    const found = yield* Effect.tryPromise(() => follow(folder))
     if (found !== undefined) return found
     if (user === undefined || (yield* canReach(user, folder))) return folder
     const shared = yield* sharedFolder
     const made = yield* Effect.tryPromise(() => elsewhere(shared, folder))
-    if (made === undefined) return (yield* look) ?? folder
     yield* Effect.logInfo("database files are where an unprivileged user can reach them", { folder: made })
     return made
   }).pipe(Effect.mapError(fail(`cannot place the database files of ${dataDir}`)))
@@ -74,14 +63,10 @@ const place = (dataDir: string, user: SystemUser | undefined) =>
 const remove = (folder: string) => fs.rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
 
 /** A start that was killed inside `initdb` leaves its unfinished folder. */
-const removeUnfinished = async (folder: string): Promise<void> => {
-  const prefix = `${path.basename(folder)}.init-`
-  for (const name of await fs.readdir(path.dirname(folder))) {
-    const pid = Number(name.slice(prefix.length))
-    // Our own id was another process's before: in a container, that of every start.
-    if (name.startsWith(prefix) && (pid === process.pid || !isAlive(pid))) {
-      await remove(path.join(path.dirname(folder), name))
-    }
+const removeUnfinished = async (prefix: string): Promise<void> => {
+  const parent = path.dirname(prefix)
+  for (const name of await fs.readdir(parent)) {
+    if (name.startsWith(path.basename(prefix))) await remove(path.join(parent, name))
   }
 }
 
@@ -96,9 +81,9 @@ const syncAtOnce = (binaries: Binaries): ReadonlyArray<string> =>
 
 const initialise = (binaries: Binaries, folder: string, user: SystemUser | undefined, { passwordFile }: Credentials) =>
   Effect.tryPromise(async () => {
-    await removeUnfinished(folder)
-    const unfinished = `${folder}.init-${process.pid}`
-    await fs.mkdir(unfinished, { mode: 0o700 })
+    const prefix = `${folder}.init-`
+    await removeUnfinished(prefix)
+    const unfinished = await fs.mkdtemp(prefix)
     if (user !== undefined) await fs.chown(unfinished, user.uid, user.gid)
     const authentication =
       passwordFile === undefined ? ["-A", "trust"] : ["-A", "scram-sha-256", `--pwfile=${passwordFile}`]
@@ -108,11 +93,8 @@ const initialise = (binaries: Binaries, folder: string, user: SystemUser | undef
       cwd: unfinished,
       env: { LC_ALL: "C", PATH: path.dirname(binaries.initdb) }
     })
-    // Whoever renames first wins: a folder with files in it is never replaced.
-    await fs.rename(unfinished, folder).catch(async (cause: unknown) => {
-      await remove(unfinished)
-      if ((await fs.stat(path.join(folder, "PG_VERSION")).catch(() => undefined)) === undefined) throw cause
-    })
+    // Fails where there are files in it by now: those are never replaced.
+    await fs.rename(unfinished, folder)
     await Durable.syncFolder(path.dirname(folder))
   }).pipe(Effect.mapError(fail(`cannot make a database in ${folder}`)))
 

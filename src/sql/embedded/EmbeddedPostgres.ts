@@ -50,7 +50,7 @@ const socketFile = (folder: string, port: number) => path.join(folder, `.s.PGSQL
 
 const fail = (message: string) => (cause: unknown) => new DatabaseError({ message, cause })
 
-/** The data folder itself, which only the server's user can enter, unless its path is too long for a socket. */
+/** The data folder itself, which only the server's user can enter; where its path is too long for a socket, a link to it. */
 const socketFolder = (folder: string, user: SystemUser | undefined) =>
   Buffer.byteLength(socketFile(folder, 5432)) <= maxSocketPath
     ? Effect.succeed(folder)
@@ -58,10 +58,11 @@ const socketFolder = (folder: string, user: SystemUser | undefined) =>
         Effect.tryPromise(async () => {
           const root = Buffer.byteLength(os.tmpdir()) > 60 ? "/tmp" : os.tmpdir()
           const made = await fs.mkdtemp(path.join(root, "effect-relayer-"))
+          await fs.symlink(folder, path.join(made, "data"))
           if (user !== undefined) await fs.chown(made, user.uid, user.gid)
-          return made
-        }).pipe(Effect.mapError(fail("cannot make a folder for PostgreSQL's socket"))),
-        (made) => Effect.promise(() => fs.rm(made, { recursive: true, force: true }))
+          return path.join(made, "data")
+        }).pipe(Effect.mapError(fail("cannot make a short path for PostgreSQL's socket"))),
+        (link) => Effect.promise(() => fs.rm(path.dirname(link), { recursive: true, force: true }))
       )
 
 const freePort = Effect.callback<number, DatabaseError>((resume) => {
@@ -119,43 +120,36 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
   yield* Effect.tryPromise(() => fs.mkdir(dataDir, { recursive: true, mode: user === undefined ? 0o700 : 0o711 })).pipe(
     Effect.mapError(fail(`cannot make the data directory ${dataDir}`))
   )
+  yield* Owner.claim(dataDir)
   const secret = overTcp ? yield* password(dataDir, user) : undefined
   const binaries = yield* Binaries.locate(options.bin, user)
   const folder = yield* DataDirectory.prepare(binaries, dataDir, user, { passwordFile: secret?.file })
+  // Another directory may lead to it, too: a copy of one whose database files are behind a link.
+  yield* Owner.claim(folder)
 
   const listen: Postmaster.Listen = overTcp
     ? { socketFolder: undefined, port: yield* freePort }
     : { socketFolder: yield* socketFolder(folder, user), port: 5432 }
-  const connect = (server: { readonly socketFolder: string | undefined; readonly port: number }): Connection => ({
-    database: "postgres",
-    username: DataDirectory.superuser,
-    ...(overTcp || server.socketFolder === undefined
-      ? { host: "127.0.0.1", port: server.port }
-      : { path: socketFile(server.socketFolder, server.port) }),
-    ...(secret === undefined ? {} : { password: secret.value })
-  })
+  const socket = listen.socketFolder === undefined ? undefined : socketFile(listen.socketFolder, listen.port)
+  if (socket !== undefined) yield* Owner.refuseUnseen(folder, socket)
 
-  const begin = Owner.stopOrphan(dataDir, folder, connect).pipe(
+  const begin = Owner.clear(folder).pipe(
     Effect.andThen(Postmaster.start(binaries, folder, user, { ...listen, maxConnections: options.maxConnections })),
-    // One that does not start leaves no lock file: this is another's, which came first.
-    Effect.catchTag("DatabaseError", (error) =>
-      Effect.fail(Pid.isClaimed(folder) ? Owner.unsettled(error.message)(error) : error)
-    ),
-    Effect.retry({
-      while: (error) => error._tag === "Unsettled",
-      schedule: Schedule.spaced("200 millis"),
-      times: 50
-    }),
-    Effect.catchTag("Unsettled", ({ message, cause }) => Effect.fail(fail(message)(cause)))
+    // A service that was killed has begun a server that came first. One that does not start leaves no lock file.
+    Effect.retry({ while: () => Pid.isClaimed(folder), schedule: Schedule.spaced("200 millis"), times: 50 })
   )
   yield* supervise((started) =>
     Effect.gen(function* () {
       const server = yield* begin
-      yield* Owner.take(dataDir, connect(listen))
       yield* started
       return yield* server.ended
-    }).pipe(Effect.catchTag("DirectoryInUse", ({ message }) => Effect.fail(new DatabaseError({ message }))))
+    })
   )
-  const connection = connect(listen)
+  const connection: Connection = {
+    database: "postgres",
+    username: DataDirectory.superuser,
+    ...(socket === undefined ? { host: "127.0.0.1", port: listen.port } : { path: socket }),
+    ...(secret === undefined ? {} : { password: secret.value })
+  }
   return { connection, url: urlOf(connection) }
 })

@@ -39,7 +39,7 @@ const isElsewhere = (pid: number, folder: string): boolean => {
 }
 
 /** The living server of `folder` that the first line of a lock file names. */
-const server = (folder: string, line: string | undefined): number | undefined => {
+const living = (folder: string, line: string | undefined): number | undefined => {
   const pid = Number(line)
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
   return isPostgres(pid) && !isElsewhere(pid, folder) ? pid : undefined
@@ -50,14 +50,6 @@ const lockFile = (folder: string) => path.join(folder, "postmaster.pid")
 /** Whether a server is there, begins to be, or was killed. */
 export const isClaimed = (folder: string): boolean => fs.existsSync(lockFile(folder))
 
-export interface Running {
-  readonly pid: number
-  /** In milliseconds of the epoch, to the second. */
-  readonly startedAt: number
-  readonly port: number
-  readonly socketFolder: string | undefined
-}
-
 const read = (file: string): string | undefined => {
   try {
     return fs.readFileSync(file, "utf8")
@@ -66,21 +58,8 @@ const read = (file: string): string | undefined => {
   }
 }
 
-/**
- * The server that runs on these files, if one does. Lines of `postmaster.pid`: 1 process id, 3 seconds of the epoch at
- * its start, 4 port, 5 socket folder.
- */
-export const running = (folder: string): Running | undefined => {
-  const lines = read(lockFile(folder))?.split("\n") ?? []
-  const pid = server(folder, lines[0])
-  if (pid === undefined) return undefined
-  return {
-    pid,
-    startedAt: Number(lines[2]) * 1000,
-    port: Number(lines[3]),
-    socketFolder: lines[4] === "" ? undefined : lines[4]
-  }
-}
+/** The process id of the server that runs on these files, if one does. */
+export const running = (folder: string): number | undefined => living(folder, read(lockFile(folder))?.split("\n")[0])
 
 /** An empty lock file is one that a server is about to fill, unless it is that old, in milliseconds. */
 const filledWithin = 5000
@@ -88,7 +67,7 @@ const filledWithin = 5000
 const isStale = (folder: string, file: string, now: number): boolean => {
   const text = read(file)
   if (text === "") return now - (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now) > filledWithin
-  return text !== undefined && server(folder, text.split("\n")[0]) === undefined
+  return text !== undefined && living(folder, text.split("\n")[0]) === undefined
 }
 
 /** Removes the lock files of a server that is gone; PostgreSQL would take any process with that id for it. */

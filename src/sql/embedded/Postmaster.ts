@@ -19,12 +19,8 @@ export interface Options extends Listen {
   readonly maxConnections?: number | undefined
 }
 
-/** Who starts it: in the titles of its processes, and in what is said to another service. */
-export const service = `effect-relayer process ${process.pid}`
-
 /** Small memory, full durability, nothing on the network but what `listen` says. */
 const settings = (binaries: Binaries, listen: Options): Record<string, string> => ({
-  cluster_name: service,
   listen_addresses: listen.socketFolder === undefined ? "127.0.0.1" : "",
   port: String(listen.port),
   unix_socket_directories: listen.socketFolder ?? "",
@@ -36,8 +32,6 @@ const settings = (binaries: Binaries, listen: Options): Record<string, string> =
   max_wal_size: "256MB",
   wal_level: "minimal",
   max_wal_senders: "0",
-  // It ends instead, and is started and locked again: a session that dies takes all others with it, the lock's too.
-  restart_after_crash: "off",
   max_worker_processes: "2",
   max_parallel_workers: "0",
   jit: "off",
@@ -74,10 +68,13 @@ const relay = (line: string) => {
 
 const stopGrace = 20_000
 
-/** Fast shutdown: sessions are cut, everything acknowledged is on disk. */
+/** Fast shutdown: sessions are cut, everything acknowledged is on disk. One that is frozen goes on, and ends. */
 export const stop = (pid: number): Effect.Effect<void> =>
   Effect.gen(function* () {
-    yield* Effect.sync(() => signal(pid, "SIGINT"))
+    yield* Effect.sync(() => {
+      signal(pid, "SIGINT")
+      signal(pid, "SIGCONT")
+    })
     for (let waited = 0; isAlive(pid); waited += 20) {
       if (waited === stopGrace) {
         yield* Effect.logWarning("postgres does not stop, ending it at once", { pid })
@@ -91,7 +88,7 @@ const signal = (pid: number, name: NodeJS.Signals): void => {
   try {
     process.kill(pid, name)
   } catch {
-    // It ended by itself.
+    // It ended by itself, or the system has no such signal.
   }
 }
 
