@@ -25,7 +25,8 @@ export const make = Effect.gen(function* () {
   const binaries = yield* Binaries.locate(undefined, user)
   const dataDir = path.join(home, "data")
   yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
-  const files = yield* DataDirectory.prepare(binaries, dataDir, user, { passwordFile: undefined })
+  const files = yield* DataDirectory.place(dataDir, user)
+  yield* DataDirectory.prepare(binaries, files, user, { passwordFile: undefined })
   let scope: Scope.Closeable | undefined
   let pid = 0
 

@@ -138,7 +138,10 @@ describe.concurrent("a kill", () => {
       const postgres = yield* postgresPid(data)
       const second = yield* Service.run({ folder: home })
       assert.strictEqual(second.code, 1)
-      assert.match(second.stderr, new RegExp(`^effect-relayer: ${data} is in use by .*\\b${first.pid}\\b.*\\n$`))
+      assert.match(
+        second.stderr,
+        new RegExp(`^effect-relayer: ${data}/postgres is in use by .*\\b${first.pid}\\b.*\\n$`)
+      )
       assert.strictEqual(yield* postgresPid(data), postgres)
       assert.strictEqual((yield* first.call("/api/v1/signers", { body: { type: "plain" } })).status, 201)
     })

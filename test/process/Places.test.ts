@@ -49,11 +49,21 @@ describe.concurrent("the embedded PostgreSQL", () => {
       const data = path.join(home, "data")
       yield* Effect.promise(() => fs.mkdir(data, { mode: 0o700 }))
       if (isRoot) yield* Effect.promise(() => fs.chown(data, nobody.uid, nobody.gid))
-      const output = yield* works({ folder: home, user: isRoot ? nobody : undefined })
+      const user = isRoot ? nobody : undefined
+      const output = yield* works({ folder: home, user })
       assert.notInclude(output, "unprivileged user")
       const files = yield* Effect.promise(() => fs.lstat(path.join(data, "postgres")))
       assert.isTrue(files.isDirectory())
       assert.strictEqual(files.uid, isRoot ? nobody.uid : process.getuid?.())
+
+      // Somebody else has started it once: a lock that cannot be written would keep nobody off.
+      yield* Effect.promise(() => fs.chmod(path.join(data, "postgres.lock"), 0o444))
+      const refused = yield* Service.run({ folder: home, user })
+      assert.strictEqual(refused.code, 1)
+      assert.match(
+        refused.stderr,
+        /^effect-relayer: cannot lock .+\/postgres: .*attempt to write a readonly database\n$/
+      )
     })
   )
 })

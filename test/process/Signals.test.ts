@@ -126,8 +126,8 @@ describe.concurrent("a signal", () => {
         assert.strictEqual((yield* service.call("/api/v1/ready")).status, 200)
         assert.deepStrictEqual((yield* entries).sort(), [
           "postgres",
-          "service.lock",
-          "service.name",
+          "postgres.lock",
+          "postgres.owner",
           "storage-encryption-key"
         ])
       })

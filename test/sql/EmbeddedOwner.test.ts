@@ -1,6 +1,6 @@
 // Who has a data directory, where two services come to it at once, and where its files are.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"
 import * as net from "node:net"
 import * as os from "node:os"
@@ -12,14 +12,15 @@ import * as Owner from "../../src/sql/embedded/Owner.ts"
 import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
-import { folder, isGone, postgresPid } from "../process/Folder.ts"
-import { dataDirectory, deadPid, kept, lockText, refusal, serves } from "./Embedded.ts"
+import { folder, isGone, until } from "../process/Folder.ts"
+import { dataDirectory, deadPid, kept, lockText, refusal, serves, value } from "./Embedded.ts"
 
 /** A server whose service is gone. */
 const orphan = Effect.fnUntraced(function* (dataDir: string) {
   const binaries = yield* Binaries.locate(undefined, serverUser())
   yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
-  const files = yield* DataDirectory.prepare(binaries, dataDir, serverUser(), { passwordFile: undefined })
+  const files = yield* DataDirectory.place(dataDir, serverUser())
+  yield* DataDirectory.prepare(binaries, files, serverUser(), { passwordFile: undefined })
   return yield* Postmaster.start(binaries, files, serverUser(), { socketFolder: files, port: 5432 })
 })
 
@@ -60,25 +61,26 @@ const overtaken = Effect.fnUntraced(function* (home: string) {
 })
 
 describe.concurrent("a data directory", () => {
-  it.live("is one service's from before its server is there, and nobody's once that service is gone", () =>
+  it.live("is one service's from before there is a database, and nobody's once that service is gone", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
+      const files = path.join(dataDir, "postgres")
       yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
       yield* Effect.gen(function* () {
-        yield* Owner.claim(dataDir)
-        assert.include(yield* refusal({ dataDir }), `${dataDir} is in use by ${here}: stop it first`)
-        assert.deepStrictEqual(yield* names(dataDir), ["service.lock", "service.name"])
-        yield* Effect.promise(() => fs.rm(path.join(dataDir, "service.name")))
-        assert.include(yield* refusal({ dataDir }), `${dataDir} is in use by another effect-relayer: stop it first`)
+        yield* Owner.claim(files)
+        assert.include(yield* refusal({ dataDir }), `${files} is in use by ${here}: stop it first`)
+        assert.deepStrictEqual(yield* names(dataDir), ["postgres.lock", "postgres.owner"])
+        yield* Effect.promise(() => fs.rm(`${files}.owner`))
+        assert.include(yield* refusal({ dataDir }), `${files} is in use by another effect-relayer: stop it first`)
       }).pipe(Effect.scoped)
       // As a kill leaves it.
-      yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "service.name"), "effect-relayer process 1"))
+      yield* Effect.promise(() => fs.writeFile(`${files}.owner`, "effect-relayer process 1"))
       assert.deepStrictEqual(yield* serves(dataDir), kept)
-      assert.deepStrictEqual(yield* names(dataDir), ["postgres", "service.lock"])
+      assert.deepStrictEqual(yield* names(dataDir), ["postgres", "postgres.lock"])
     })
   )
 
-  it.live("is not shared with a copy of it that leads to the same files", () =>
+  it.live("is not shared with a copy of it that leads to the same files, also while they are still made", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const dataDir = path.join(home, "data")
@@ -89,19 +91,24 @@ describe.concurrent("a data directory", () => {
         await fs.mkdir(dataDir, { mode: 0o711 })
         await fs.symlink(files, path.join(copy, "postgres"))
       })
-      yield* EmbeddedPostgres.start({ dataDir })
-      const pid = yield* postgresPid(dataDir)
+      const first = yield* Effect.forkScoped(EmbeddedPostgres.start({ dataDir }))
+      yield* until(
+        "the owner",
+        Effect.map(names(dataDir), (all) => all.includes("postgres.owner") || undefined)
+      )
       assert.include(yield* refusal({ dataDir: copy }), `${files} is in use by ${here}: stop it first`)
-      assert.strictEqual(yield* postgresPid(dataDir), pid)
+      const { connection } = yield* Fiber.join(first)
+      assert.deepStrictEqual(yield* value(connection), kept)
+      assert.include(yield* refusal({ dataDir: copy }), `${files} is in use by ${here}: stop it first`)
     }).pipe(Effect.scoped)
   )
 
   it.live("cannot be had where its lock cannot be, and says so", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
-      yield* Effect.promise(() => fs.mkdir(path.join(dataDir, "service.lock"), { recursive: true }))
-      assert.match(yield* refusal({ dataDir }), new RegExp(`^cannot lock ${dataDir}: .+`))
-      assert.deepStrictEqual(yield* names(dataDir), ["service.lock"])
+      yield* Effect.promise(() => fs.mkdir(path.join(dataDir, "postgres.lock"), { recursive: true }))
+      assert.match(yield* refusal({ dataDir }), new RegExp(`^cannot lock ${dataDir}/postgres: .+`))
+      assert.deepStrictEqual(yield* names(dataDir), ["postgres.lock"])
     })
   )
 
@@ -173,10 +180,10 @@ describe.concurrent("a data directory", () => {
           gone,
           `${dataDir}/postgres is a link to ${elsewhere}/postgres, which is gone: bring that folder back`
         )
-        assert.deepStrictEqual(yield* names(dataDir), ["postgres", "service.lock"])
+        assert.deepStrictEqual(yield* names(dataDir), ["postgres"])
         yield* Effect.promise(() => fs.mkdir(elsewhere, { mode: 0o711 }))
         assert.deepStrictEqual(yield* serves(dataDir), kept)
-        assert.deepStrictEqual(yield* names(elsewhere), ["postgres"])
+        assert.deepStrictEqual(yield* names(elsewhere), ["postgres", "postgres.lock"])
         assert.deepStrictEqual(yield* serves(dataDir), kept)
       })
   )

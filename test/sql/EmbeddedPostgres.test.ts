@@ -43,7 +43,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
       }
 
       const message = yield* refusal({ dataDir })
-      assert.include(message, `${dataDir} is in use by effect-relayer process ${process.pid}`)
+      assert.include(message, `${dataDir}/postgres is in use by effect-relayer process ${process.pid}`)
       assert.deepStrictEqual(yield* value(connection), kept)
 
       const first = (yield* postgresPid(dataDir)) ?? assert.fail("no server")
@@ -60,13 +60,35 @@ describe.concurrent("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("recovers by itself when one of its sessions is killed, which ends all others", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const { connection } = yield* EmbeddedPostgres.start({ dataDir })
+      const server = yield* postgresPid(dataDir)
+      const killed = yield* use(
+        connection,
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const [session] = yield* sql<{ readonly pid: number }>`SELECT pg_backend_pid() AS pid`
+          process.kill(session?.pid ?? assert.fail("no session"), "SIGKILL")
+          return yield* Effect.flip(sql`SELECT 1`)
+        })
+      )
+      assert.strictEqual(killed._tag, "SqlError")
+      const served = Effect.orElseSucceed(value(connection), () => undefined)
+      assert.deepStrictEqual(yield* until("its answer", served), kept)
+      assert.strictEqual(yield* postgresPid(dataDir), server)
+      assert.include(yield* refusal({ dataDir }), "is in use by")
+    }).pipe(Effect.scoped)
+  )
+
   it.live("clears away an initdb that was killed, stops with its scope, and its files serve the next one", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const unfinished = path.join(dataDir, "postgres.init-killed")
       yield* Effect.promise(() => fs.mkdir(path.join(unfinished, "base"), { recursive: true }))
       assert.deepStrictEqual(yield* serves(dataDir), kept)
-      assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["postgres", "service.lock"])
+      assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["postgres", "postgres.lock"])
       assert.isUndefined(yield* postgresPid(dataDir))
       const files = yield* Effect.promise(() => fs.readdir(path.join(dataDir, "postgres")))
       assert.isEmpty(files.filter((name) => name === "postmaster.pid" || name.startsWith(".s.PGSQL")))
@@ -87,7 +109,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
         (child) => Effect.sync(() => child.kill("SIGKILL"))
       )
       assert.deepStrictEqual(yield* serves(dataDir), kept)
-      assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["postgres", "service.lock"])
+      assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["postgres", "postgres.lock"])
     })
   )
 
@@ -103,7 +125,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
         return connection.path ?? ""
       }).pipe(Effect.scoped)
       assert.isAtMost(socket.length, 103)
-      const left = yield* Effect.promise(() => fs.stat(path.dirname(socket)).catch(() => undefined))
+      const left = yield* Effect.promise(() => fs.stat(path.dirname(path.dirname(socket))).catch(() => undefined))
       assert.isUndefined(left)
     })
   )

@@ -35,29 +35,39 @@ const follow = async (folder: string): Promise<string | undefined> => {
   return target
 }
 
-/** A new folder under `shared`, with a link to it. */
-const elsewhere = async (shared: string, folder: string): Promise<string> => {
+/** A new folder under `shared`, with a link to it: `undefined` where another start has made the link by now. */
+const elsewhere = async (shared: string, folder: string): Promise<string | undefined> => {
   const parent = await fs.mkdtemp(path.join(shared, "data-"))
   await fs.chmod(parent, 0o755)
   const target = path.join(parent, "postgres")
-  await fs.symlink(target, folder)
+  try {
+    await fs.symlink(target, folder)
+  } catch (cause) {
+    await fs.rmdir(parent)
+    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return undefined
+    throw cause
+  }
   await Durable.syncFolder(shared)
   await Durable.syncFolder(path.dirname(folder))
   return target
 }
 
 /** `DATA_DIR/postgres`, or where that link points to: somewhere `user` can reach when `DATA_DIR` is not. */
-const place = (dataDir: string, user: SystemUser | undefined) =>
-  Effect.gen(function* () {
+export const place = Effect.fn("DataDirectory.place")(
+  function* (dataDir: string, user: SystemUser | undefined) {
     const folder = path.join(dataDir, "postgres")
-    const found = yield* Effect.tryPromise(() => follow(folder))
+    const look = Effect.tryPromise(() => follow(folder))
+    const found = yield* look
     if (found !== undefined) return found
     if (user === undefined || (yield* canReach(user, folder))) return folder
     const shared = yield* sharedFolder
     const made = yield* Effect.tryPromise(() => elsewhere(shared, folder))
+    if (made === undefined) return (yield* look) ?? folder
     yield* Effect.logInfo("database files are where an unprivileged user can reach them", { folder: made })
     return made
-  }).pipe(Effect.mapError(fail(`cannot place the database files of ${dataDir}`)))
+  },
+  (self, dataDir) => Effect.mapError(self, fail(`cannot place the database files of ${dataDir}`))
+)
 
 /** An `initdb` whose service was killed may still be writing into it: a folder that is not empty yet is tried again. */
 const remove = (folder: string) => fs.rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
@@ -98,18 +108,18 @@ const initialise = (binaries: Binaries, folder: string, user: SystemUser | undef
     await Durable.syncFolder(path.dirname(folder))
   }).pipe(Effect.mapError(fail(`cannot make a database in ${folder}`)))
 
-/** The folder to give to `postgres -D`, initialised on first use. */
+/** Makes the files of `folder` where there are none. Whoever calls it holds the folder. */
 export const prepare = Effect.fn("DataDirectory.prepare")(function* (
   binaries: Binaries,
-  dataDir: string,
+  folder: string,
   user: SystemUser | undefined,
   credentials: Credentials
-): Effect.fn.Return<string, DatabaseError> {
-  const folder = yield* place(dataDir, user)
+): Effect.fn.Return<void, DatabaseError> {
   const readVersion = Effect.promise(() => fs.readFile(path.join(folder, "PG_VERSION"), "utf8").catch(() => undefined))
   let version = yield* readVersion
   if (version === undefined) {
-    yield* initialise(binaries, folder, user, credentials)
+    // Given up in its middle, it would go on when somebody else holds the folder.
+    yield* Effect.uninterruptible(initialise(binaries, folder, user, credentials))
     version = yield* readVersion
   }
   if (Number(version) !== binaries.major) {
@@ -117,5 +127,4 @@ export const prepare = Effect.fn("DataDirectory.prepare")(function* (
       message: `the data in ${folder} were made by PostgreSQL ${version?.trim()}, these binaries are ${binaries.major}: set POSTGRES_BIN to binaries of PostgreSQL ${version?.trim()}`
     })
   }
-  return folder
 })

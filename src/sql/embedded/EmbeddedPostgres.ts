@@ -85,18 +85,20 @@ const password = (dataDir: string, user: SystemUser | undefined) =>
 
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
 
-/** Runs `once`, which ends when the server does, again and again; returns when it has started for the first time. */
-const supervise = (once: (started: Effect.Effect<void>) => Effect.Effect<string, DatabaseError, Scope.Scope>) =>
+/** Starts the server again whenever it has ended; returns when it has started for the first time. */
+const supervise = (start: Effect.Effect<Postmaster.Run, DatabaseError, Scope.Scope>) =>
   Effect.gen(function* () {
     const first = yield* Deferred.make<void, DatabaseError>()
-    const attempt = Effect.scoped(once(Effect.asVoid(Deferred.succeed(first, undefined)))).pipe(
+    const run = Effect.scoped(
+      Effect.flatMap(start, ({ ended }) => Effect.andThen(Deferred.succeed(first, undefined), ended))
+    ).pipe(
       Effect.tapError((error) =>
         Effect.flatMap(Deferred.fail(first, error), (isFirst) =>
           isFirst ? Effect.void : Effect.logError(error.message)
         )
       )
     )
-    yield* attempt.pipe(
+    yield* run.pipe(
       Effect.retry(backOff),
       Effect.flatMap((how) => Effect.logError("the embedded PostgreSQL ended, starting it again", { how })),
       Effect.andThen(Effect.sleep("50 millis")),
@@ -120,12 +122,12 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
   yield* Effect.tryPromise(() => fs.mkdir(dataDir, { recursive: true, mode: user === undefined ? 0o700 : 0o711 })).pipe(
     Effect.mapError(fail(`cannot make the data directory ${dataDir}`))
   )
-  yield* Owner.claim(dataDir)
   const secret = overTcp ? yield* password(dataDir, user) : undefined
   const binaries = yield* Binaries.locate(options.bin, user)
-  const folder = yield* DataDirectory.prepare(binaries, dataDir, user, { passwordFile: secret?.file })
   // Another directory may lead to it, too: a copy of one whose database files are behind a link.
+  const folder = yield* DataDirectory.place(dataDir, user)
   yield* Owner.claim(folder)
+  yield* DataDirectory.prepare(binaries, folder, user, { passwordFile: secret?.file })
 
   const listen: Postmaster.Listen = overTcp
     ? { socketFolder: undefined, port: yield* freePort }
@@ -138,13 +140,7 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
     // A service that was killed has begun a server that came first. One that does not start leaves no lock file.
     Effect.retry({ while: () => Pid.isClaimed(folder), schedule: Schedule.spaced("200 millis"), times: 50 })
   )
-  yield* supervise((started) =>
-    Effect.gen(function* () {
-      const server = yield* begin
-      yield* started
-      return yield* server.ended
-    })
-  )
+  yield* supervise(begin)
   const connection: Connection = {
     database: "postgres",
     username: DataDirectory.superuser,

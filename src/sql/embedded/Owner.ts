@@ -1,10 +1,9 @@
 // Who has a data directory: one service, from before there is a server until after it has ended.
-import { Clock, Effect, Schedule } from "effect"
+import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
 import * as fs from "node:fs/promises"
 import * as net from "node:net"
 import * as os from "node:os"
-import * as path from "node:path"
 import { DatabaseError } from "../DatabaseError.ts"
 import * as Pid from "./Pid.ts"
 import * as Postmaster from "./Postmaster.ts"
@@ -17,14 +16,15 @@ const busy = 5
 
 /**
  * A lock of the system's, which it takes back the moment this process dies, and which every container on a volume sees.
- * Node offers none; that of SQLite is one on all systems. Nothing is ever written into its file.
+ * Node offers none; that of SQLite is one on all systems. Nothing else in this process may open `file`: closing it again
+ * would give the lock back.
  */
 const lock = async (file: string) => {
   const { DatabaseSync } = await import("node:sqlite")
   const database = new DatabaseSync(file)
   try {
-    // Its journal would stay behind a kill.
-    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")
+    // A journal would stay behind a kill. What is written is never committed: a file that cannot be written locks nothing.
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; PRAGMA user_version = 0")
     return database
   } catch (cause) {
     database.close()
@@ -35,20 +35,24 @@ const lock = async (file: string) => {
 
 const name = `effect-relayer process ${process.pid} on ${os.hostname()}`
 
-/** Holds `folder` for this process until the scope closes. Fails where another service does, and names it. */
+/**
+ * Holds `folder`, which need not be there yet, for this process until the scope closes: beside it, where only who may make
+ * it may write. Fails where another service does, and names it.
+ */
 export const claim = Effect.fnUntraced(function* (folder: string): Effect.fn.Return<void, DatabaseError, Scope.Scope> {
+  const nameFile = `${folder}.owner`
   const held = yield* Effect.acquireRelease(
     Effect.tryPromise({
-      try: () => lock(path.join(folder, "service.lock")),
+      try: () => lock(`${folder}.lock`),
       catch: (cause) => new DatabaseError({ message: `cannot lock ${folder}: ${String(cause)}`, cause })
     }),
     (held) => Effect.sync(() => held?.close())
   )
-  const nameFile = path.join(folder, "service.name")
   if (held === undefined) {
     const owner = yield* Effect.promise(() => fs.readFile(nameFile, "utf8").catch(() => "")).pipe(
-      // Whoever has only just taken it is about to write.
-      Effect.repeat({ until: (owner) => owner !== "", schedule: Schedule.spaced("20 millis"), times: 10 })
+      // Whoever has only just taken it is about to write over the name of the one before.
+      Effect.delay("100 millis"),
+      Effect.repeat({ until: (owner) => owner !== "", times: 9 })
     )
     return yield* inUse(folder, owner || "another effect-relayer")
   }

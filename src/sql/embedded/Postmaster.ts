@@ -57,12 +57,15 @@ const readyLine = "database system is ready to accept connections"
 /** A session that is cut, or comes too early, says FATAL, too: that is no news of the server. */
 const ofOneSession = /^(terminating connection due to|the database system is )/
 
+/** Of a process of the server that has crashed: all sessions are cut, and the server recovers by itself. */
+const ofACrash = /was terminated by (?:signal|exception)/
+
 /** `LOG:  text` to our levels. */
 const relay = (line: string) => {
   const [, severity = "LOG", text = line] = /^([A-Z]+):\s+(.*)$/.exec(line) ?? []
   const message = `postgres: ${text}`
   if (ofOneSession.test(text)) return Effect.logDebug(message)
-  if (severity === "FATAL" || severity === "PANIC") return Effect.logError(message)
+  if (severity === "FATAL" || severity === "PANIC" || ofACrash.test(text)) return Effect.logError(message)
   return severity === "WARNING" ? Effect.logWarning(message) : Effect.logDebug(message)
 }
 
