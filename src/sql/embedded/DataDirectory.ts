@@ -21,7 +21,7 @@ const fail = (message: string) => (error: unknown) => {
   return new DatabaseError({ message: `${message}: ${reason.split("\n")[0]}`, cause })
 }
 
-/** Where `folder` is, or where that link points to: a start that was killed may not have made the files any more. */
+/** Where `folder` is, or where that link points to: who made it may have been killed before there were files. */
 const follow = async (folder: string): Promise<string | undefined> => {
   const found = await fs.realpath(folder).catch(() => undefined)
   if (found !== undefined) return found

@@ -23,7 +23,7 @@ const lock = async (file: string) => {
   const { DatabaseSync } = await import("node:sqlite")
   const database = new DatabaseSync(file)
   try {
-    // A journal would stay behind a kill. What is written is never committed: a file that cannot be written locks nothing.
+    // A journal on disk would stay behind a kill. The write, never committed, fails where the file may only be read: that locks nothing.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; PRAGMA user_version = 0")
     return database
   } catch (cause) {
@@ -77,7 +77,7 @@ export const refuseUnseen = (folder: string, socket: string) =>
     connection.once("error", (error: NodeJS.ErrnoException) => tell(error.code === "EAGAIN"))
   })
 
-/** Stops the server that an earlier service left behind, or clears away what it left itself when it was killed. */
+/** Stops the server that an earlier service left behind; one that was killed left lock files, which go. */
 export const clear = Effect.fnUntraced(function* (folder: string) {
   const pid = Pid.running(folder)
   if (pid !== undefined) {
