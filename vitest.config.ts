@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/browser/**", "test/redis/**"],
-    globalSetup: ["test/support/Postgres.ts"],
+    globalSetup: ["testkit/Postgres.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000
   }

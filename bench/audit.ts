@@ -5,7 +5,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, References, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Audit } from "../src/server/Audit/Audit.ts"
+import { Audit } from "../src/server/audit/Audit.ts"
 import * as Transaction from "../src/sql/Transaction.ts"
 import * as Bench from "./database.ts"
 import { median } from "./harness/Statistics.ts"

@@ -4,8 +4,8 @@
 //   npm run bench:lists
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, References } from "effect"
-import type { RelayerQuery } from "../src/domain/Relayer.ts"
-import { Relayers } from "../src/server/Relayers/Relayers.ts"
+import type { RelayerQuery } from "../src/domain/relayer/Relayer.ts"
+import { Relayers } from "../src/server/relayers/Relayers.ts"
 import * as Bench from "./database.ts"
 import * as Fill from "./harness/Fill.ts"
 import { median } from "./harness/Statistics.ts"

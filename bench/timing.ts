@@ -5,9 +5,9 @@
 //   npm run bench:timing
 import { Effect, Exit, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
-import { ApiKeys } from "../src/server/ApiKeys/ApiKeys.ts"
-import { makeKey } from "../src/server/ApiKeys/Key.ts"
-import { Authentication } from "../src/server/Auth/Authentication.ts"
+import { ApiKeys } from "../src/server/access/ApiKeys.ts"
+import { makeKey } from "../src/server/access/Key.ts"
+import { Authentication } from "../src/server/access/Authentication.ts"
 
 const samples = 200_000
 const batch = 10

@@ -7,9 +7,9 @@ import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { ApiClient } from "../src/client/ApiClient.ts"
-import { NetworkName } from "../src/domain/Network.ts"
-import { RelayerId } from "../src/domain/Relayer.ts"
-import type { SignerId } from "../src/domain/Signer.ts"
+import { NetworkName } from "../src/domain/network/Network.ts"
+import { RelayerId } from "../src/domain/relayer/Relayer.ts"
+import type { SignerId } from "../src/domain/signer/Signer.ts"
 
 const id = RelayerId.make("client-example")
 

@@ -1,7 +1,7 @@
 // Replaces our API keys by the host's own: two teams, one of which may only read. Services compose by Layer: whatever asks
 // for `Authentication` gets the host's.
-// Yours imports from "effect-relayer" what comes from "../src/index.ts" here, and from "effect-relayer/domain/Caller"
-// what comes from "../src/domain/Caller.ts".
+// Yours imports from "effect-relayer" what comes from "../src/index.ts" here, and from "effect-relayer/domain/access/Caller"
+// what comes from "../src/domain/access/Caller.ts".
 //
 //   node examples/own-keys.ts
 //   curl -H "Authorization: Bearer payments-0123456789" http://127.0.0.1:8082/api/v1/relayers
@@ -10,7 +10,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter } from "effect/http"
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
-import { Forbidden, Unauthorized } from "../src/domain/Caller.ts"
+import { Forbidden, Unauthorized } from "../src/domain/access/Caller.ts"
 import { Authentication, RateLimits, Server, Services, Sql } from "../src/index.ts"
 
 interface Team {

@@ -1,11 +1,11 @@
 // Calls the services, with no HTTP between: makes a signer and a relayer, lists the relayers, and ends.
-// Yours imports from "effect-relayer" what comes from "../src/index.ts" here, and from "effect-relayer/domain/Network"
-// what comes from "../src/domain/Network.ts".
+// Yours imports from "effect-relayer" what comes from "../src/index.ts" here, and from "effect-relayer/domain/network/Network"
+// what comes from "../src/domain/network/Network.ts".
 //
 //   node examples/without-http.ts
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
-import { NetworkName } from "../src/domain/Network.ts"
+import { NetworkName } from "../src/domain/network/Network.ts"
 import { Relayers, Services, Signers, Sql } from "../src/index.ts"
 
 export const program = Effect.gen(function* () {

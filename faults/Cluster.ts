@@ -7,8 +7,8 @@ import * as Binaries from "../src/sql/embedded/Binaries.ts"
 import * as DataDirectory from "../src/sql/embedded/DataDirectory.ts"
 import * as Postmaster from "../src/sql/embedded/Postmaster.ts"
 import { serverUser } from "../src/sql/embedded/SystemUser.ts"
-import { folder } from "../test/process/Folder.ts"
-import * as Service from "../test/process/Service.ts"
+import { folder } from "../testkit/process/Folder.ts"
+import * as Service from "../testkit/process/Service.ts"
 
 const freePort = Effect.callback<number>((resume) => {
   const server = net.createServer().listen(0, "127.0.0.1", () => {

@@ -1,6 +1,6 @@
 // Many requests at little cost: connections that are kept, and bodies that nobody reads.
 import * as http from "node:http"
-import { apiKey } from "../test/process/Service.ts"
+import { apiKey } from "../testkit/process/Service.ts"
 
 export interface Load {
   readonly url: string

@@ -1,6 +1,6 @@
 // A worker of WORKERS=2 runs out of memory: V8's heap is full, or the kernel takes the process.
 import { Effect } from "effect"
-import * as Service from "../test/process/Service.ts"
+import * as Service from "../testkit/process/Service.ts"
 import type { Case } from "./Case.ts"
 import * as Prober from "./Prober.ts"
 import type { Outcome } from "./Requests.ts"

@@ -1,5 +1,5 @@
 // Requests whose answers are told, whatever becomes of them.
-import { apiKey } from "../test/process/Service.ts"
+import { apiKey } from "../testkit/process/Service.ts"
 
 /** `status` 0: the connection broke, or nothing came within a minute. */
 export interface Outcome {

@@ -1,7 +1,7 @@
 // Several services are started on one directory in the same moment: an empty one, and one that a kill has left.
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
-import * as Service from "../test/process/Service.ts"
+import * as Service from "../testkit/process/Service.ts"
 import type { Case } from "./Case.ts"
 import * as Whole from "./Whole.ts"
 import * as World from "./World.ts"

@@ -1,7 +1,7 @@
 // Databases of every earlier schema are opened by this version; and a migration fails in the middle.
 import { Effect } from "effect"
 import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
-import * as Service from "../test/process/Service.ts"
+import * as Service from "../testkit/process/Service.ts"
 import type { Case } from "./Case.ts"
 import * as Schema from "./Schema.ts"
 import * as Sql from "./Sql.ts"

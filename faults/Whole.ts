@@ -2,8 +2,8 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { until } from "../test/process/Folder.ts"
-import type { Listening } from "../test/process/Service.ts"
+import { until } from "../testkit/process/Folder.ts"
+import type { Listening } from "../testkit/process/Service.ts"
 import type { Context } from "./Case.ts"
 import type { Ledger } from "./Writer.ts"
 

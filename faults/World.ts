@@ -4,8 +4,8 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 import { isAlive } from "../src/sql/embedded/Pid.ts"
-import { folder, postgresPid, until } from "../test/process/Folder.ts"
-import * as Service from "../test/process/Service.ts"
+import { folder, postgresPid, until } from "../testkit/process/Folder.ts"
+import * as Service from "../testkit/process/Service.ts"
 
 /** Nobody is limited, unless limits are what is broken. */
 const unlimited = { RATE_LIMIT_REQUESTS_PER_SECOND: "1000000", RATE_LIMIT_BURST_SIZE: "1000000" }

@@ -20,7 +20,7 @@ enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/effect-relayer"
 const isTerminal = process.stdout.isTTY
 
 // A worker is told by the primary what there is to know.
-if (cluster.isWorker) (await import("./cli/Worker.ts")).main(isTerminal)
+if (cluster.isWorker) (await import("./process/Worker.ts")).main(isTerminal)
 else
   (await import("./cli/Main.ts")).main({
     args: process.argv.slice(2),

@@ -12,8 +12,8 @@ import * as Client from "../examples/client.ts"
 import * as OwnKeys from "../examples/own-keys.ts"
 import * as WithoutHttp from "../examples/without-http.ts"
 import { ApiClient, Relayers, Services } from "../src/index.ts"
-import * as TestApi from "./support/TestApi.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import * as TestApi from "../testkit/TestApi.ts"
+import * as TestDatabase from "../testkit/TestDatabase.ts"
 
 const masterKey = Redacted.make(TestApi.masterKey)
 

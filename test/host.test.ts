@@ -7,11 +7,11 @@ import type { HttpMethod } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { createServer } from "node:http"
 import * as Mount from "../examples/mount.ts"
-import { NetworkName } from "../src/domain/Network.ts"
-import { RelayerId } from "../src/domain/Relayer.ts"
+import { NetworkName } from "../src/domain/network/Network.ts"
+import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import { ApiClient, RateLimits, Server, Services } from "../src/index.ts"
-import { apiKey, masterKey } from "./support/TestApi.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import { apiKey, masterKey } from "../testkit/TestApi.ts"
+import * as TestDatabase from "../testkit/TestDatabase.ts"
 
 const keys = { administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey), workers: false }
 

@@ -4,8 +4,8 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
-import { NetworkName } from "../src/domain/Network.ts"
-import { RelayerId } from "../src/domain/Relayer.ts"
+import { NetworkName } from "../src/domain/network/Network.ts"
+import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import {
   Deliveries,
   EventFeed,
@@ -18,8 +18,8 @@ import {
   Services,
   Signers
 } from "../src/index.ts"
-import { apiKey, masterKey } from "./support/TestApi.ts"
-import * as TestDatabase from "./support/TestDatabase.ts"
+import { apiKey, masterKey } from "../testkit/TestApi.ts"
+import * as TestDatabase from "../testkit/TestDatabase.ts"
 
 const keys = { administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey) }
 

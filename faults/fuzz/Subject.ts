@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { pathToFileURL } from "node:url"
-import * as Service from "../../test/process/Service.ts"
+import * as Service from "../../testkit/process/Service.ts"
 import * as Verdict from "./Verdict.ts"
 import * as World from "./World.ts"
 

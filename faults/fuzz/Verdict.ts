@@ -1,6 +1,6 @@
 // What every answer and every log line has to hold to, whatever was sent.
 import * as path from "node:path"
-import { constantHeaders } from "../../src/server/System/ConstantHeaders.ts"
+import { constantHeaders } from "../../src/server/responses/ConstantHeaders.ts"
 import * as Answer from "./Answer.ts"
 import type { Operation } from "./OpenApi.ts"
 

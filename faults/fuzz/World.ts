@@ -1,6 +1,6 @@
 // What a run finds in the service: resources of every kind, keys of several powers, and what the cases name of them.
 import { Effect } from "effect"
-import * as keystores from "../../test/server/Signers/keystores.ts"
+import * as keystores from "../../testkit/keystores.ts"
 import { marker } from "./Fields.ts"
 
 export interface World {

@@ -1,8 +1,8 @@
 // API keys: made, shown once, rotated, revoked.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { ApiKey, ApiKeyId, CreateApiKey, NewApiKey, RotateApiKey } from "../domain/ApiKey.ts"
-import { PageQuery } from "../domain/Page.ts"
+import { ApiKey, ApiKeyId, CreateApiKey, NewApiKey, RotateApiKey } from "../domain/access/ApiKey.ts"
+import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"

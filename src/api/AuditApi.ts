@@ -1,6 +1,6 @@
 // The audit log, and the check that nobody has tampered with it.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../domain/Audit.ts"
+import { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../domain/audit/Audit.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import { Authorization, Debug, DecodeErrors, RateLimit } from "./Middleware.ts"

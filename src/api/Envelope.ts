@@ -1,7 +1,7 @@
 // The shape of every answer that is no failure.
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import type { Page } from "../domain/Page.ts"
+import type { Page } from "../domain/request/Page.ts"
 import * as Json from "./Json.ts"
 
 export const Metadata = Schema.Struct({

@@ -2,17 +2,17 @@
 // error with it, the typed client decodes the body back to the same class.
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import * as ApiKey from "../domain/ApiKey.ts"
-import * as Caller from "../domain/Caller.ts"
-import * as Delivery from "../domain/Delivery.ts"
-import * as Idempotency from "../domain/Idempotency.ts"
-import * as MasterKey from "../domain/MasterKey.ts"
-import * as Network from "../domain/Network.ts"
-import * as Notification from "../domain/Notification.ts"
-import * as Relayer from "../domain/Relayer.ts"
-import * as Request from "../domain/Request.ts"
-import * as Signer from "../domain/Signer.ts"
-import * as Version from "../domain/Version.ts"
+import * as ApiKey from "../domain/access/ApiKey.ts"
+import * as Caller from "../domain/access/Caller.ts"
+import * as Delivery from "../domain/notification/Delivery.ts"
+import * as Idempotency from "../domain/request/Idempotency.ts"
+import * as MasterKey from "../domain/masterKey/MasterKey.ts"
+import * as Network from "../domain/network/Network.ts"
+import * as Notification from "../domain/notification/Notification.ts"
+import * as Relayer from "../domain/relayer/Relayer.ts"
+import * as Request from "../domain/request/Request.ts"
+import * as Signer from "../domain/signer/Signer.ts"
+import * as Version from "../domain/request/Version.ts"
 
 const body = <Message extends string>(message: Message) => ({
   data: Schema.Null,

@@ -1,8 +1,8 @@
 // Events: what has happened, page by page or as a stream.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Event, EventQuery } from "../domain/Event.ts"
-import { Count } from "../domain/Page.ts"
+import { Event, EventQuery } from "../domain/event/Event.ts"
+import { Count } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import { Authorization, Debug, DecodeErrors, RateLimit } from "./Middleware.ts"

@@ -1,7 +1,7 @@
 // Bodies of JSON that keep every digit of an integer.
 import { Effect, Schema, SchemaGetter, SchemaIssue, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
-import { parse } from "../domain/ExactJson.ts"
+import { parse } from "../domain/request/ExactJson.ts"
 
 const stock = SchemaTransformation.fromJsonString()
 

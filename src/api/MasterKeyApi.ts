@@ -1,6 +1,6 @@
 // The master key: the key under which all other secrets lie.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { MasterKeyRotation } from "../domain/MasterKey.ts"
+import { MasterKeyRotation } from "../domain/masterKey/MasterKey.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"

@@ -1,6 +1,6 @@
 // What every call of a resource passes before its handler, declared; `server/` implements it.
 import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
-import type { CurrentCaller } from "../domain/Caller.ts"
+import type { CurrentCaller } from "../domain/access/Caller.ts"
 import * as Errors from "./Errors.ts"
 
 const bearer = HttpApiSecurity.bearer.pipe(

@@ -1,8 +1,8 @@
 // Networks: those that are built in, and a team's own.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { CreateNetwork, Network, NetworkId, UpdateNetwork } from "../domain/Network.ts"
-import { PageQuery } from "../domain/Page.ts"
+import { CreateNetwork, Network, NetworkId, UpdateNetwork } from "../domain/network/Network.ts"
+import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"

@@ -8,9 +8,14 @@ import {
   ReplayDeliveries,
   ReplayedDeliveries,
   TestDelivery
-} from "../domain/Delivery.ts"
-import { CreateNotification, Notification, NotificationId, UpdateNotification } from "../domain/Notification.ts"
-import { PageQuery } from "../domain/Page.ts"
+} from "../domain/notification/Delivery.ts"
+import {
+  CreateNotification,
+  Notification,
+  NotificationId,
+  UpdateNotification
+} from "../domain/notification/Notification.ts"
+import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"

@@ -1,9 +1,9 @@
 // The health of relayers.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { RelayerExplanation } from "../domain/HealthExplanation.ts"
-import { RelayerId } from "../domain/Relayer.ts"
-import { RelayerBalance, RelayerStatus } from "../domain/RelayerStatus.ts"
+import { RelayerExplanation } from "../domain/health/HealthExplanation.ts"
+import { RelayerId } from "../domain/relayer/Relayer.ts"
+import { RelayerBalance, RelayerStatus } from "../domain/relayer/RelayerStatus.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"

@@ -1,7 +1,7 @@
 // Relayers: their whole life.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "../domain/Relayer.ts"
+import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "../domain/relayer/Relayer.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"

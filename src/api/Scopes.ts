@@ -2,7 +2,7 @@
 import { Context } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import type { Scope } from "../domain/Scope.ts"
+import type { Scope } from "../domain/access/Scope.ts"
 
 /** Every endpoint that asks for an API key is annotated with it; one that is not lets nobody in but the administrator. */
 export class RequiredScope extends Context.Service<RequiredScope, Scope>()("effect-relayer/api/Scopes/RequiredScope") {}

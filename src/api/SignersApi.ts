@@ -1,8 +1,8 @@
 // Signers: create, list, read, verify, delete; they do not change. Keys go in and never come out.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { PageQuery } from "../domain/Page.ts"
-import { CreateSigner, Signer, SignerId, Verification } from "../domain/Signer.ts"
+import { PageQuery } from "../domain/request/Page.ts"
+import { CreateSigner, Signer, SignerId, Verification } from "../domain/signer/Signer.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"

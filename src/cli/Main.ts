@@ -3,13 +3,13 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, Option } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
-import { stopAtHangUp } from "../process/HangUp.ts"
+import { stopAtHangUp } from "../process/Sighup.ts"
 import * as Npm from "../process/Npm.ts"
 import * as Settings from "../process/Settings.ts"
-import { Environment } from "./Environment.ts"
-import type { Variables } from "./Environment.ts"
-import * as ServeFlags from "./ServeFlags.ts"
-import * as Usage from "./Usage.ts"
+import { Environment } from "./kit/Environment.ts"
+import type { Variables } from "./kit/Environment.ts"
+import * as ServeFlags from "./kit/ServeFlags.ts"
+import * as Usage from "./kit/Usage.ts"
 
 const version = "0.1.0"
 
@@ -36,10 +36,10 @@ const start =
       const sources = Settings.merge(ServeFlags.source(given), variables, dotEnv)
       const settings = yield* Settings.decode(sources)
       if (settings.WORKERS === 1) {
-        const { serve } = yield* Effect.promise(() => import("./Serve.ts"))
+        const { serve } = yield* Effect.promise(() => import("../process/Serve.ts"))
         return yield* serve(settings, isTerminal)
       }
-      const { serve } = yield* Effect.promise(() => import("./Primary.ts"))
+      const { serve } = yield* Effect.promise(() => import("../process/Primary.ts"))
       return yield* serve(settings, sources, isTerminal)
     })
 

@@ -1,7 +1,7 @@
 // Tells a webhook of this service from one that anybody could have sent. Runs wherever there is WebCrypto.
 import { Clock, Effect, Predicate, Redacted, Schema } from "effect"
-import { parse } from "../domain/ExactJson.ts"
-import { Webhook } from "../domain/Webhook.ts"
+import { parse } from "../domain/request/ExactJson.ts"
+import { Webhook } from "../domain/notification/Webhook.ts"
 
 /**
  * `headers`: one of `webhook-id`, `webhook-timestamp` and `webhook-signature` is missing, or more than one is there.

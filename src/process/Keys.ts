@@ -3,7 +3,7 @@ import { Effect, Redacted, Schema } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import type { Store } from "../server/Secrets/MasterKeyStore.ts"
+import type { Store } from "../server/masterKey/MasterKeyStore.ts"
 import * as Durable from "../sql/embedded/Durable.ts"
 import * as Settings from "./Settings.ts"
 

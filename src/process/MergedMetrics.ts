@@ -1,5 +1,5 @@
 // One exposition of the metrics of several processes: counts are added up, gauges are joined by what they mean.
-import * as Metrics from "../server/System/Metrics.ts"
+import * as Metrics from "../server/observability/Metrics.ts"
 
 interface Family {
   /** Its `# HELP` and `# TYPE` lines. */

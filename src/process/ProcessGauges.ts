@@ -1,8 +1,8 @@
 // Memory, CPU and event loop of this process, read when somebody scrapes.
 import { Effect, Layer, Metric } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } from "../server/System/Metrics.ts"
-import { ProcessGauges } from "../server/System/ProcessGauges.ts"
+import { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } from "../server/observability/Metrics.ts"
+import { ProcessGauges } from "../server/observability/ProcessGauges.ts"
 
 const quantiles = [0.5, 0.99, 1]
 

@@ -1,6 +1,6 @@
 // What the primary and its workers ask each other.
 import type { RateLimiter } from "effect/persistence"
-import type { Statuses } from "../server/System/Workers.ts"
+import type { Statuses } from "../server/lifecycle/Jobs.ts"
 
 /** What a worker is to serve. Secrets are as they are: nobody else can read the channel. */
 export interface Begin {

@@ -1,6 +1,6 @@
 // The master keys of all workers: a rotation in one of them is one in all.
 import { Effect, Option, Redacted } from "effect"
-import type { Store } from "../server/Secrets/MasterKeyStore.ts"
+import type { Store } from "../server/masterKey/MasterKeyStore.ts"
 import type { Handlers } from "./Channel.ts"
 import type { Process } from "./Processes.ts"
 import type { OfPrimary } from "./Protocol.ts"

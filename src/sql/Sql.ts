@@ -10,7 +10,7 @@ import { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
 import { latestMigration, migrations, migrationsTable } from "./migrations/index.ts"
 import { client } from "./Query.ts"
-import * as Silence from "./Silence.ts"
+import * as Silence from "./StallTimeout.ts"
 
 export type Options =
   | { readonly _tag: "Url"; readonly url: Redacted.Redacted; readonly pool?: PoolOptions }

@@ -5,9 +5,9 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import * as fs from "node:fs"
 import { Api } from "../../src/api/Api.ts"
 import * as Examples from "../../src/api/Examples.ts"
-import { CreateNotification } from "../../src/domain/Notification.ts"
-import { CreateRelayer } from "../../src/domain/Relayer.ts"
-import { CreateSigner } from "../../src/domain/Signer.ts"
+import { CreateNotification } from "../../src/domain/notification/Notification.ts"
+import { CreateRelayer } from "../../src/domain/relayer/Relayer.ts"
+import { CreateSigner } from "../../src/domain/signer/Signer.ts"
 
 const document = OpenApi.fromApi(Api)
 const text = JSON.stringify(document)

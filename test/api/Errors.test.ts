@@ -2,18 +2,22 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Errors from "../../src/api/Errors.ts"
-import { ApiKeyNotFound } from "../../src/domain/ApiKey.ts"
-import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/Caller.ts"
-import { DeliveryNotFound } from "../../src/domain/Delivery.ts"
-import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/Idempotency.ts"
-import { RotationRunning } from "../../src/domain/MasterKey.ts"
-import { NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../src/domain/Network.ts"
-import { NotificationIdTaken, NotificationInUse, NotificationNotFound } from "../../src/domain/Notification.ts"
-import { RelayerIdTaken, RelayerNotFound } from "../../src/domain/Relayer.ts"
-import * as Request from "../../src/domain/Request.ts"
-import { SignerIdTaken, SignerInUse, SignerNotFound } from "../../src/domain/Signer.ts"
-import { PreconditionFailed } from "../../src/domain/Version.ts"
-import * as Failures from "../../src/server/System/Failures.ts"
+import { ApiKeyNotFound } from "../../src/domain/access/ApiKey.ts"
+import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
+import { DeliveryNotFound } from "../../src/domain/notification/Delivery.ts"
+import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/request/Idempotency.ts"
+import { RotationRunning } from "../../src/domain/masterKey/MasterKey.ts"
+import { NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../src/domain/network/Network.ts"
+import {
+  NotificationIdTaken,
+  NotificationInUse,
+  NotificationNotFound
+} from "../../src/domain/notification/Notification.ts"
+import { RelayerIdTaken, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
+import * as Request from "../../src/domain/request/Request.ts"
+import { SignerIdTaken, SignerInUse, SignerNotFound } from "../../src/domain/signer/Signer.ts"
+import { PreconditionFailed } from "../../src/domain/request/Version.ts"
+import * as Failures from "../../src/server/responses/Failures.ts"
 
 const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unknown]> = [
   [Errors.BadRequestError, new Request.BadRequest({ error: "name: is required" })],

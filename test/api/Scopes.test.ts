@@ -4,7 +4,7 @@ import { HttpApi } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
 import { Authorization } from "../../src/api/Middleware.ts"
 import { scopeOf } from "../../src/api/Scopes.ts"
-import { Grant, Scope, allows } from "../../src/domain/Scope.ts"
+import { Grant, Scope, allows } from "../../src/domain/access/Scope.ts"
 
 interface Declared {
   readonly name: string

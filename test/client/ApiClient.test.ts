@@ -3,19 +3,19 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { ApiClient } from "../../src/client/ApiClient.ts"
-import { TooManyRequests, Unauthorized } from "../../src/domain/Caller.ts"
-import { NetworkId, NetworkNotFound } from "../../src/domain/Network.ts"
+import { TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
+import { NetworkId, NetworkNotFound } from "../../src/domain/network/Network.ts"
 import {
   CreateNotification,
   NotificationId,
   NotificationIdTaken,
   NotificationNotFound
-} from "../../src/domain/Notification.ts"
-import { CreateRelayer, RelayerId, RelayerIdTaken, RelayerNotFound } from "../../src/domain/Relayer.ts"
-import { BadRequest } from "../../src/domain/Request.ts"
-import { CreateSigner, SignerId, SignerIdTaken, SignerNotFound } from "../../src/domain/Signer.ts"
-import { evmRelayer, notification, signer } from "../support/fixtures.ts"
-import * as TestApi from "../support/TestApi.ts"
+} from "../../src/domain/notification/Notification.ts"
+import { CreateRelayer, RelayerId, RelayerIdTaken, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
+import { BadRequest } from "../../src/domain/request/Request.ts"
+import { CreateSigner, SignerId, SignerIdTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
+import { evmRelayer, notification, signer } from "../../testkit/fixtures.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
 
 const newSigner = Schema.decodeSync(CreateSigner)({ ...signer, type: "plain" })
 const newNotification = Schema.decodeSync(CreateNotification)({ ...notification, type: "webhook" })

@@ -15,7 +15,7 @@ import {
 } from "@openzeppelin/relayer-sdk"
 import type { CreateRelayerRequest, UpdateRelayerRequest } from "@openzeppelin/relayer-sdk"
 import { Context, Effect, Layer } from "effect"
-import * as TestApi from "../support/TestApi.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
 
 const make = Effect.map(TestApi.TestApi, ({ baseUrl }) => {
   const configuration = new Configuration({ basePath: baseUrl, accessToken: TestApi.apiKey })

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import { verifyWebhook } from "../../src/client/Webhook.ts"
 import type { Options } from "../../src/client/Webhook.ts"
-import * as Signatures from "../../src/server/Webhooks/Signatures.ts"
+import * as Signatures from "../../src/server/notifications/delivery/Signatures.ts"
 
 const id = "0191e9a0-0000-4000-8000-000000000000"
 const timestamp = 1_795_262_400

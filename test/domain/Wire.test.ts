@@ -4,12 +4,12 @@ import { Equal, Result, Schema } from "effect"
 import { Pagination } from "../../src/api/Envelope.ts"
 import * as Json from "../../src/api/Json.ts"
 import { Readiness } from "../../src/api/SystemApi.ts"
-import { EvmNetwork, SolanaNetwork, StellarNetwork } from "../../src/domain/Network.ts"
-import { CreateNotification, Notification } from "../../src/domain/Notification.ts"
-import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../src/domain/Policy.ts"
-import { CreateRelayer, DisabledReason, Relayer } from "../../src/domain/Relayer.ts"
-import { MaskedRpcConfig, RpcConfig } from "../../src/domain/Rpc.ts"
-import { CreateSigner, Signer } from "../../src/domain/Signer.ts"
+import { EvmNetwork, SolanaNetwork, StellarNetwork } from "../../src/domain/network/Network.ts"
+import { CreateNotification, Notification } from "../../src/domain/notification/Notification.ts"
+import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../src/domain/relayer/Policy.ts"
+import { CreateRelayer, DisabledReason, Relayer } from "../../src/domain/relayer/Relayer.ts"
+import { MaskedRpcConfig, RpcConfig } from "../../src/domain/chain/Rpc.ts"
+import { CreateSigner, Signer } from "../../src/domain/signer/Signer.ts"
 
 const wire = {
   CreateNotification,

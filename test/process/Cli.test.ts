@@ -10,11 +10,11 @@ import * as path from "node:path"
 import { promisify } from "node:util"
 import { Api } from "../../src/api/Api.ts"
 import { migrations } from "../../src/sql/migrations/index.ts"
-import { notification, relayers, signer } from "../support/fixtures.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { ran, running } from "./Commands.ts"
-import { folder } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { notification, relayers, signer } from "../../testkit/fixtures.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { ran, running } from "../../testkit/process/Commands.ts"
+import { folder } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 

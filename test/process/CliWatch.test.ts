@@ -2,12 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
-import { evmRelayer, signer } from "../support/fixtures.ts"
-import * as EvmRpc from "../support/EvmRpc.ts"
-import * as Receiver from "../support/Receiver.ts"
-import { running } from "./Commands.ts"
-import { until } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { evmRelayer, signer } from "../../testkit/fixtures.ts"
+import * as EvmRpc from "../../testkit/EvmRpc.ts"
+import * as Receiver from "../../testkit/Receiver.ts"
+import { running } from "../../testkit/process/Commands.ts"
+import { until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const json = (text: string) => JSON.parse(text)
 

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import { folder, isGone, postgresPid, until } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { folder, isGone, postgresPid, until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const killed: Service.Exited = { code: null, signal: "SIGKILL" }
 

@@ -3,10 +3,10 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { clientConfig } from "../support/Postgres.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder, until } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { folder, until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 

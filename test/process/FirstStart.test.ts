@@ -5,8 +5,8 @@ import { execFile, spawnSync } from "node:child_process"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { promisify } from "node:util"
-import { folder } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { folder } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const run = promisify(execFile)
 

@@ -3,9 +3,9 @@ import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Fuzz from "../../faults/fuzz/Fuzz.ts"
 import * as Subject from "../../faults/fuzz/Subject.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { folder } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const seeds = [1, 2, 3]
 const count = 1000

@@ -4,7 +4,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Keys from "../../src/process/Keys.ts"
 import * as Settings from "../../src/process/Settings.ts"
-import { folder } from "./Folder.ts"
+import { folder } from "../../testkit/process/Folder.ts"
 
 describe("kept keys", () => {
   it.effect("are made once, also by many at once, and only their owner can read them", () =>

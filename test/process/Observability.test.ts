@@ -4,9 +4,9 @@ import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import * as net from "node:net"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder, until } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { folder, until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 /** An OTLP collector that keeps the bodies that it gets, by path. */
 const collector = Effect.acquireRelease(

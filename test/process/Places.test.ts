@@ -4,8 +4,8 @@ import { Effect } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { canReach } from "../../src/sql/embedded/SystemUser.ts"
-import { folder, postgresFolder } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { folder, postgresFolder } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const isRoot = process.getuid?.() === 0
 const nobody = { uid: 65534, gid: 65534 }

@@ -6,11 +6,11 @@ import { SqlClient } from "effect/sql"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import { migrationsTable } from "../../src/sql/migrations/index.ts"
-import { clientConfig } from "../support/Postgres.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { takenPort } from "./Connection.ts"
-import { folder, postgresPid } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { takenPort } from "../../testkit/process/Connection.ts"
+import { folder, postgresPid } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 

@@ -6,7 +6,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as Keys from "../../src/process/Keys.ts"
 import * as Settings from "../../src/process/Settings.ts"
-import type { Store } from "../../src/server/Secrets/MasterKeyStore.ts"
+import type { Store } from "../../src/server/masterKey/MasterKeyStore.ts"
 import {
   addSigners,
   keyIdOf,
@@ -17,11 +17,11 @@ import {
   signerPlace,
   tested,
   withStart
-} from "../server/Secrets/Start.ts"
-import { evmRelayer, notification, signer } from "../support/fixtures.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder, until } from "./Folder.ts"
-import * as Service from "./Service.ts"
+} from "../server/masterKey/Start.ts"
+import { evmRelayer, notification, signer } from "../../testkit/fixtures.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { folder, until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const newKey = Buffer.alloc(32, 8).toString("base64")
 

@@ -2,9 +2,9 @@
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { folder } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import { beginRequest, connect, requestRest } from "./Connection.ts"
-import { folder, isGone, postgresPid, until } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { beginRequest, connect, requestRest } from "../../testkit/process/Connection.ts"
+import { folder, isGone, postgresPid, until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const asked = { code: 0, signal: null }
 

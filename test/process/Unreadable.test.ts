@@ -3,9 +3,9 @@ import { assert, inject, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import * as Connection from "../../faults/fuzz/Connection.ts"
 import * as Verdict from "../../faults/fuzz/Verdict.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { folder } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 class Running extends Context.Service<Running, Service.Listening>()(
   "effect-relayer/test/process/Unreadable.test/Running"

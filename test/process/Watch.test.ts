@@ -3,12 +3,12 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import * as EvmRpc from "../support/EvmRpc.ts"
-import { clientConfig } from "../support/Postgres.ts"
-import * as Receiver from "../support/Receiver.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder, until } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import * as EvmRpc from "../../testkit/EvmRpc.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
+import * as Receiver from "../../testkit/Receiver.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { folder, until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 

@@ -1,12 +1,12 @@
 // What a service that watches does with its work when it is asked to stop: it finishes it, or leaves it to another at once.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { evmRelayer, signer } from "../support/fixtures.ts"
-import * as EvmRpc from "../support/EvmRpc.ts"
-import * as Receiver from "../support/Receiver.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { folder, until } from "./Folder.ts"
-import * as Service from "./Service.ts"
+import { evmRelayer, signer } from "../../testkit/fixtures.ts"
+import * as EvmRpc from "../../testkit/EvmRpc.ts"
+import * as Receiver from "../../testkit/Receiver.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { folder, until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
 
 const asked = { code: 0, signal: null }
 

@@ -1,9 +1,9 @@
 // Several processes are one service: one port, one count, one answer about all.
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { until } from "./Folder.ts"
-import * as Service from "./Service.ts"
-import * as Workers from "./Workers.ts"
+import { until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
+import * as Workers from "../../testkit/process/Workers.ts"
 
 const count = (answers: ReadonlyArray<Service.Answer>, status: number) =>
   answers.filter((answer) => answer.status === status).length

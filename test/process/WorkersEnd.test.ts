@@ -3,11 +3,11 @@ import { assert, describe, inject, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import * as TestDatabase from "../support/TestDatabase.ts"
-import { beginRequest, requestRest, takenPort } from "./Connection.ts"
-import { folder, isGone, postgresPid, until } from "./Folder.ts"
-import * as Service from "./Service.ts"
-import * as Workers from "./Workers.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { beginRequest, requestRest, takenPort } from "../../testkit/process/Connection.ts"
+import { folder, isGone, postgresPid, until } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
+import * as Workers from "../../testkit/process/Workers.ts"
 
 /** Creates signers on new connections until it is told to stop; where a connection breaks, it goes on with the next. */
 const writing = Effect.fnUntraced(function* (service: Service.Listening) {

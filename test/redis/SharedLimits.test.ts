@@ -4,8 +4,8 @@ import { Duration, Effect, Layer, Redacted, Result, Schedule } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { randomUUID } from "node:crypto"
 import { inject } from "vitest"
-import * as SharedStore from "../../src/process/SharedStore.ts"
-import { RateLimits } from "../../src/server/Limits/RateLimits.ts"
+import * as SharedStore from "../../src/process/RedisRateLimiterStore.ts"
+import { RateLimits } from "../../src/server/limits/RateLimits.ts"
 
 const options = { requestsPerSecond: 1, burst: 10 }
 

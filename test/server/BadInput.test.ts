@@ -2,8 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { evmRelayer, notification, signer, solanaRelayer, stellarRelayer } from "../support/fixtures.ts"
-import * as TestApi from "../support/TestApi.ts"
+import { evmRelayer, notification, signer, solanaRelayer, stellarRelayer } from "../../testkit/fixtures.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
 
 const relayers = "/api/v1/relayers"
 const notifications = "/api/v1/notifications"

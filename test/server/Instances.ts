@@ -2,15 +2,15 @@
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"
-import type { Audit } from "../../src/server/Audit/Audit.ts"
-import type { EventFeed } from "../../src/server/Events/EventFeed.ts"
-import type { Notifications } from "../../src/server/Notifications/Notifications.ts"
-import type { Relayers } from "../../src/server/Relayers/Relayers.ts"
+import type { Audit } from "../../src/server/audit/Audit.ts"
+import type { EventFeed } from "../../src/server/events/EventFeed.ts"
+import type { Notifications } from "../../src/server/notifications/Notifications.ts"
+import type { Relayers } from "../../src/server/relayers/Relayers.ts"
 import * as Services from "../../src/server/Services.ts"
-import type { Signers } from "../../src/server/Signers/Signers.ts"
-import { clientConfig } from "../support/Postgres.ts"
-import { masterKey } from "../support/TestApi.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
+import type { Signers } from "../../src/server/signers/Signers.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
+import { masterKey } from "../../testkit/TestApi.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
 export type Instance = Context.Context<Relayers | Signers | Notifications | Audit | EventFeed>
 

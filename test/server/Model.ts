@@ -1,12 +1,18 @@
 // What the services ought to do: their resources in memory, and what becomes of a command.
 import { Result } from "effect"
-import { NetworkName } from "../../src/domain/Network.ts"
-import { NotificationId } from "../../src/domain/Notification.ts"
-import { RelayerId } from "../../src/domain/Relayer.ts"
-import type { CreateRelayer, Relayer, RelayerFilter, RelayerSort, UpdateRelayer } from "../../src/domain/Relayer.ts"
-import { SignerId } from "../../src/domain/Signer.ts"
-import { entityTag } from "../../src/domain/Version.ts"
-import type { Versioned } from "../../src/domain/Version.ts"
+import { NetworkName } from "../../src/domain/network/Network.ts"
+import { NotificationId } from "../../src/domain/notification/Notification.ts"
+import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
+import type {
+  CreateRelayer,
+  Relayer,
+  RelayerFilter,
+  RelayerSort,
+  UpdateRelayer
+} from "../../src/domain/relayer/Relayer.ts"
+import { SignerId } from "../../src/domain/signer/Signer.ts"
+import { entityTag } from "../../src/domain/request/Version.ts"
+import type { Versioned } from "../../src/domain/request/Version.ts"
 import type { Command, Condition, Patch } from "./ModelCommands.ts"
 
 export interface Note {

@@ -1,6 +1,6 @@
 // Commands on all resources, with few ids and values, so that they meet.
 import { Schema } from "effect"
-import { RelayerSort } from "../../src/domain/Relayer.ts"
+import { RelayerSort } from "../../src/domain/relayer/Relayer.ts"
 
 const At = Schema.Literals([0, 1])
 const SignerIds = Schema.Literals(["s1", "s2", "s3"])

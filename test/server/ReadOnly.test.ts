@@ -3,10 +3,10 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, inject, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { until } from "../process/Folder.ts"
-import { clientConfig } from "../support/Postgres.ts"
-import { TestApi, layerWith } from "../support/TestApi.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
+import { until } from "../../testkit/process/Folder.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
+import { TestApi, layerWith } from "../../testkit/TestApi.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
 const relayers = 11
 

@@ -2,8 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { evmRelayer, notification, signer } from "../support/fixtures.ts"
-import * as TestApi from "../support/TestApi.ts"
+import { evmRelayer, notification, signer } from "../../testkit/fixtures.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
 
 const post = "/api/v1/relayers"
 

@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process"
 import * as path from "node:path"
 import { DatabaseError } from "../../src/sql/DatabaseError.ts"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
-import { folder } from "../process/Folder.ts"
+import { folder } from "../../testkit/process/Folder.ts"
 
 export const use = <A, E>(config: PgClient.PgClientConfig, self: Effect.Effect<A, E, SqlClient.SqlClient>) =>
   Effect.scoped(Effect.provide(self, PgClient.layer({ ...config, maxConnections: 1 })))

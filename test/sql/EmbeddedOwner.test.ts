@@ -12,7 +12,7 @@ import * as Owner from "../../src/sql/embedded/Owner.ts"
 import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
-import { folder, isGone, until } from "../process/Folder.ts"
+import { folder, isGone, until } from "../../testkit/process/Folder.ts"
 import { dataDirectory, deadPid, kept, lockText, refusal, serves, value } from "./Embedded.ts"
 
 /** A server whose service is gone. */

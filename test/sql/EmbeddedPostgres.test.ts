@@ -8,7 +8,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
-import { postgresPid, until } from "../process/Folder.ts"
+import { postgresPid, until } from "../../testkit/process/Folder.ts"
 import { dataDirectory, kept, lockText, refusal, serves, use, value } from "./Embedded.ts"
 
 /** Files in folders that come back when they are removed, for 2,000 rounds or until the folder around them is gone. */

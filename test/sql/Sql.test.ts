@@ -9,9 +9,9 @@ import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import * as Health from "../../src/sql/Health.ts"
 import { latestMigration, migrationsTable } from "../../src/sql/migrations/index.ts"
 import * as Sql from "../../src/sql/Sql.ts"
-import { folder } from "../process/Folder.ts"
-import { clientConfig } from "../support/Postgres.ts"
-import * as TestDatabase from "../support/TestDatabase.ts"
+import { folder } from "../../testkit/process/Folder.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
 const failure = (url: string) =>
   Effect.gen(function* () {

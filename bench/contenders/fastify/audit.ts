@@ -1,7 +1,7 @@
 // Chains the records of the audit log behind the creates, as the service does: in batches, by one at a time.
 import type { Pool } from "pg"
-import { chain } from "../../../src/server/Audit/Chain.ts"
-import type { ChainedRow } from "../../../src/server/Audit/Chain.ts"
+import { chain } from "../../../src/server/audit/Chain.ts"
+import type { ChainedRow } from "../../../src/server/audit/Chain.ts"
 
 export interface Audit {
   /** There is something to chain. */

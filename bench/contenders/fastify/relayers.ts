@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify"
 import { randomUUID } from "node:crypto"
 import type { Pool } from "pg"
-import { builtin } from "../../../src/server/Networks/builtin.ts"
+import { builtin } from "../../../src/server/networks/builtin.ts"
 import type { Audit } from "./audit.ts"
 import { cursors } from "./cursor.ts"
 import { Failure } from "./failures.ts"

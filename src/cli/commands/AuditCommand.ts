@@ -1,0 +1,97 @@
+// `audit`: who changed what, and whether nobody has tampered with it.
+import { DateTime, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import type { AuditRecord } from "../../domain/audit/Audit.ts"
+import { Action, AuditResource } from "../../domain/audit/Change.ts"
+import { Instant } from "../../domain/request/Instant.ts"
+import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
+import * as Field from "../kit/Field.ts"
+import * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
+import * as Verb from "../kit/Verb.ts"
+
+const columns: List.Columns<AuditRecord> = {
+  POSITION: ({ position }) => String(position),
+  AT: ({ at }) => DateTime.formatIso(at),
+  KEY: ({ key_id }) => key_id,
+  ACTION: ({ action }) => action,
+  RESOURCE: ({ resource_id }) => resource_id,
+  REQUEST: ({ request_id }) => request_id
+}
+
+const filter = {
+  action: Field.choice("action", Action.literals, "What was done"),
+  resource: Field.choice("resource", AuditResource.literals, "To which kind of resource"),
+  resource_id: Field.text("resource_id", "To which resource"),
+  key_id: Field.text("key_id", "By which API key"),
+  request_id: Field.text("request_id", "By which request"),
+  since: Field.of("since", Instant, "From this moment on, such as 2030-01-01T00:00:00Z"),
+  until: Field.of("until", Instant, "Before this moment"),
+  order: Field.choice("order", ["newest", "oldest"], "Which come first (default newest)")
+}
+
+const pages = {
+  limit: Field.integer("limit", "Records on a page (default 50, with --all 1000; at most 1000)"),
+  cursor: Field.text("cursor", "From a Link header")
+}
+
+const list = Command.make(
+  "list",
+  { given: List.flags, filter, pages },
+  ({ given, filter, pages: { limit, cursor } }) => {
+    const query = { ...(given.all ? { limit: 1000 } : {}), ...Field.given({ ...filter, limit }) }
+    return List.print(given, columns, Field.given({ cursor }), (client, place) =>
+      client.audit.list({ query: { ...query, ...Field.given({ cursor: Option.fromUndefinedOr(place.cursor) }) } })
+    )
+  }
+).pipe(
+  Verb.about(
+    "List the audit log.",
+    "audit list --resource relayer --resource-id payouts",
+    "audit list --all --order oldest --since 2030-01-01T00:00:00Z --output json"
+  )
+)
+
+const head = Flag.String("head").pipe(
+  Flag.withDescription("A head that verify has printed before, which the log has to lead to"),
+  Flag.withMetavar("<position:hash>"),
+  Flag.filterMap(
+    (text) =>
+      Option.map(Option.fromNullishOr(/^(\d{1,15}):([0-9a-f]{64})$/.exec(text)), ([, position, hash = ""]) => ({
+        position: Number(position),
+        hash
+      })),
+    () => "position:hash, as verify prints it"
+  ),
+  Flag.optional
+)
+
+const verify = Command.make(
+  "verify",
+  { given: Print.flags, head },
+  Effect.fnUntraced(function* ({ given, head }) {
+    const { data } = yield* Print.one(
+      given,
+      (client) => client.audit.verify({ query: Option.getOrElse(head, () => ({})) }),
+      ({ data: { valid, checked, head } }) => [
+        ["valid", String(valid)],
+        ["checked", String(checked)],
+        ...(head === undefined ? [] : [["head", `${head.position}:${head.hash}`]])
+      ]
+    )
+    if (data.valid) return
+    const place = data.broken_at === undefined ? "" : ` at record ${data.broken_at}`
+    return yield* new CommandFailed({ message: `the audit log is broken${place}`, exitCode: exitCodes.refused })
+  })
+).pipe(
+  Verb.about(
+    "Verify the audit log: exit code 1 where it was tampered with. Keep the head elsewhere, and give it the next time.",
+    "audit verify",
+    "audit verify --head 1203:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+  )
+)
+
+export const AuditCommand = Command.make("audit").pipe(
+  Verb.about("The audit log: who changed what, and when.", "audit list", "audit verify"),
+  Command.withSubcommands([list, verify])
+)

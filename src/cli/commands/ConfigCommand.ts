@@ -1,0 +1,53 @@
+// `config check`: what `serve` would start with. Makes nothing, connects to nothing.
+import { Console, Effect } from "effect"
+import { Command } from "effect/cli"
+import * as Settings from "../../process/Settings.ts"
+import { CommandFailed } from "../kit/CommandFailed.ts"
+import { Environment } from "../kit/Environment.ts"
+import * as ServeFlags from "../kit/ServeFlags.ts"
+import * as Table from "../kit/Table.ts"
+import * as Verb from "../kit/Verb.ts"
+
+type Source = readonly [name: string, values: Readonly<Record<string, string | undefined>>]
+
+/** Credentials may stand in any URL. */
+const shown = (name: Settings.Name, value: string): string =>
+  ServeFlags.secrets.has(name) ? "(secret)" : value.replaceAll(/\/\/[^/@\s]*@/g, "//***@")
+
+const row = ({ name, default: usual }: (typeof Settings.described)[number], sources: ReadonlyArray<Source>) => {
+  for (const [source, values] of [...sources, ["default", { [name]: usual }] as const]) {
+    const value = values[name]
+    if (value !== undefined && value !== "") return [name, shown(name, value), source]
+  }
+  return [name, undefined, "not set"]
+}
+
+const check = Command.make(
+  "check",
+  ServeFlags.flags,
+  Effect.fnUntraced(function* (given: ServeFlags.Given) {
+    const { variables, dotEnv } = yield* Environment
+    const sources: ReadonlyArray<Source> = [
+      ["flag", ServeFlags.source(given)],
+      ["environment", variables],
+      [".env", dotEnv]
+    ]
+    yield* Settings.decode(...sources.map(([, values]) => values)).pipe(
+      Effect.mapError(({ message }) => CommandFailed.usage(message))
+    )
+    const rows = Settings.described.map((setting) => row(setting, sources))
+    yield* Console.log(Table.lines([["SETTING", "VALUE", "FROM"], ...rows]).join("\n"))
+    yield* Console.log("\nthe configuration fits")
+  })
+).pipe(
+  Verb.about(
+    "Check the configuration that serve would start with: all mistakes at once, or what is set, and where.",
+    "config check",
+    "config check --port 9090"
+  )
+)
+
+export const ConfigCommand = Command.make("config").pipe(
+  Verb.about("The configuration of the service.", "config check"),
+  Command.withSubcommands([check])
+)

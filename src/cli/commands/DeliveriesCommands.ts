@@ -1,0 +1,105 @@
+// `notifications deliveries`, `retry`, `replay` and `test`: what was sent, and sending it again.
+import { DateTime, Effect, Option } from "effect"
+import { Argument, Command } from "effect/cli"
+import { DeliveryId, DeliveryState, ReplayDeliveries } from "../../domain/notification/Delivery.ts"
+import type { Delivery } from "../../domain/notification/Delivery.ts"
+import { NotificationId } from "../../domain/notification/Notification.ts"
+import * as Body from "../kit/Body.ts"
+import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
+import * as Field from "../kit/Field.ts"
+import * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
+import * as Verb from "../kit/Verb.ts"
+
+const columns: List.Columns<Delivery> = {
+  ID: ({ id }) => id,
+  CREATED: ({ created_at }) => DateTime.formatIso(created_at),
+  TYPE: ({ type }) => type,
+  RELAYER: ({ relayer_id }) => relayer_id,
+  STATE: ({ state }) => state,
+  ATTEMPTS: ({ attempts }) => String(attempts.length),
+  LAST: ({ attempts: [last] }) => last && `${last.outcome}${last.status === undefined ? "" : ` ${last.status}`}`,
+  NEXT: ({ next_attempt_at }) => next_attempt_at && DateTime.formatIso(next_attempt_at)
+}
+
+const id = Verb.id(NotificationId)
+
+const pages = {
+  limit: Field.integer("limit", "Deliveries on a page (default 20, with --all 100; at most 100)"),
+  cursor: Field.text("cursor", "From a Link header")
+}
+
+const deliveries = Command.make(
+  "deliveries",
+  { given: List.flags, id, state: Field.choice("state", DeliveryState.literals, "Only those in this state"), pages },
+  ({ given, id, state, pages: { limit, cursor } }) => {
+    const query = { ...(given.all ? { limit: 100 } : {}), ...Field.given({ state, limit }) }
+    return List.print(given, columns, Field.given({ cursor }), (client, place) =>
+      client.notifications.deliveries({
+        params: { notification_id: id },
+        query: { ...query, ...Field.given({ cursor: Option.fromUndefinedOr(place.cursor) }) }
+      })
+    )
+  }
+).pipe(
+  Verb.about(
+    "List what was sent to a notification, and what was answered; with --output json, every attempt.",
+    "notifications deliveries ops --state failed",
+    "notifications deliveries ops --all --output json"
+  )
+)
+
+const retry = Command.make(
+  "retry",
+  {
+    given: Print.flags,
+    id,
+    delivery: Argument.String("delivery").pipe(
+      Argument.withSchema(DeliveryId),
+      Argument.withDescription("Id of the delivery, which is its webhook-id")
+    )
+  },
+  ({ given, id, delivery }) =>
+    Print.one(given, (client) => client.notifications.retry({ params: { notification_id: id, delivery_id: delivery } }))
+).pipe(Verb.about("Send a delivery once more, under the same webhook-id.", "notifications retry ops 3f0c…"))
+
+const replay = Command.make(
+  "replay",
+  {
+    given: Print.flags,
+    id,
+    body: Body.config(
+      {
+        since: Field.text("since", "From this moment on, such as 2030-01-01T00:00:00Z"),
+        until: Field.text("until", "Before this moment"),
+        state: Field.choice("state", ["delivered", "failed"], "Only those in this state (default both)")
+      },
+      {}
+    )
+  },
+  Effect.fnUntraced(function* ({ given, id, body }) {
+    const payload = yield* Body.read(ReplayDeliveries, body)
+    return yield* Print.one(given, (client) =>
+      client.notifications.replay({ params: { notification_id: id }, payload })
+    )
+  })
+).pipe(
+  Verb.about(
+    "Send everything of a time again, in its order, under the same webhook-ids.",
+    "notifications replay ops --since 2030-01-01T00:00:00Z --until 2030-01-01T06:00:00Z --state failed"
+  )
+)
+
+const test = Command.make(
+  "test",
+  { given: Print.flags, id },
+  Effect.fnUntraced(function* ({ given, id }) {
+    const { data } = yield* Print.one(given, (client) => client.notifications.test({ params: { notification_id: id } }))
+    if (data.outcome === "delivered") return
+    const status = data.status === undefined ? "" : ` with ${data.status}`
+    const message = `the test was not delivered: ${data.outcome}${status}`
+    return yield* new CommandFailed({ message, exitCode: exitCodes.refused })
+  })
+).pipe(Verb.about("Send a signed test webhook now: exit code 1 where it is not delivered.", "notifications test ops"))
+
+export const DeliveriesCommands = [deliveries, retry, replay, test] as const

@@ -1,0 +1,134 @@
+// `events`: what has happened, from a place in the order of events on; and what happens.
+import { Console, DateTime, Effect, Option } from "effect"
+import { Command } from "effect/cli"
+import { EventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
+import type { Event, EventQuery } from "../../domain/event/Event.ts"
+import * as Call from "../kit/Call.ts"
+import { exitCodes } from "../kit/CommandFailed.ts"
+import type { CommandFailed } from "../kit/CommandFailed.ts"
+import * as Field from "../kit/Field.ts"
+import * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
+import * as Table from "../kit/Table.ts"
+import * as Verb from "../kit/Verb.ts"
+
+const columns: List.Columns<Event> = {
+  ID: ({ id }) => String(id),
+  AT: ({ at }) => DateTime.formatIso(at),
+  TYPE: ({ type }) => type,
+  RESOURCE: ({ resource_id }) => resource_id
+}
+
+const rowOf = (event: Event) => Object.values(columns).map((cell) => cell(event))
+
+const filter = {
+  after: Field.integer("after", "Id of the event to go on after (default: from the first one)"),
+  type: Field.choice("type", EventType.literals, "Only events of this type"),
+  resource_id: Field.text("resource_id", "Only events of this resource")
+}
+
+/** Of the typed client, and as they came over the wire, with every digit. */
+interface Batch {
+  readonly events: ReadonlyArray<Event>
+  readonly raw: ReadonlyArray<unknown>
+}
+
+const open = Effect.fnUntraced(function* (given: Print.Given) {
+  const run = yield* Call.open(given)
+  return (query: EventQuery) =>
+    Effect.map(
+      run((client) => client.events.list({ query, headers: {} })),
+      ({ value, answer }): Batch => {
+        const raw = Print.dataOf(answer)
+        return { events: value.data, raw: Array.isArray(raw) ? raw : [] }
+      }
+    )
+})
+
+const goOn = (query: EventQuery, { events }: Batch): EventQuery => {
+  const last = events.at(-1)
+  return last === undefined ? query : { ...query, after: last.id }
+}
+
+const list = Command.make(
+  "list",
+  { given: List.flags, filter, limit: Field.integer("limit", "Events (default 100; at most 1000)") },
+  Effect.fnUntraced(function* ({ given, filter, limit }) {
+    const next = yield* open(given)
+    let query: EventQuery = { ...(given.all ? { limit: maxEvents } : {}), ...Field.given({ ...filter, limit }) }
+    const all: { events: Array<Event>; raw: Array<unknown> } = { events: [], raw: [] }
+    let batch: Batch
+    do {
+      batch = yield* next(query)
+      query = goOn(query, batch)
+      all.events.push(...batch.events)
+      all.raw.push(...batch.raw)
+    } while (given.all && batch.events.length > 0)
+    if (given.output === "json") return yield* Print.json(all.raw)
+    yield* Print.table([Object.keys(columns), ...all.events.map(rowOf)])
+    if (!given.all && query.after !== undefined) yield* Console.error(`Go on with --after ${query.after}.`)
+  })
+).pipe(
+  Verb.about(
+    "List events in their order, in which none is missing and none comes in between later.",
+    "events list --after 4711",
+    "events list --all --resource-id payouts --type relayer.disabled --output json"
+  )
+)
+
+/** As wide as they usually are: what comes later is not known. */
+const widths = ["0".repeat(8), "0".repeat(24), "0".repeat(Math.max(...EventType.literals.map(({ length }) => length)))]
+
+const lines = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) => Table.lines([widths, ...rows]).slice(1)
+
+const print = (output: "table" | "json", { events, raw }: Batch) =>
+  Effect.forEach(output === "json" ? raw.map(Print.jsonLine) : lines(events.map(rowOf)), (line) => Console.log(line), {
+    discard: true
+  })
+
+/** While the service is away, or will not answer now: it goes on where it was. */
+const tryAgain = "2 seconds"
+
+const isPassing = ({ exitCode, status = 0 }: CommandFailed) =>
+  exitCode === exitCodes.unreachable || status === 429 || status >= 500
+
+/** A service that is about to stop answers at once that there is nothing. */
+const pause = "200 millis"
+
+const follow = Command.make(
+  "follow",
+  { given: Print.flags, filter },
+  Effect.fnUntraced(function* ({ given, filter }) {
+    const next = yield* open(given)
+    if (given.output === "table") for (const line of lines([Object.keys(columns)])) yield* Console.log(line)
+    let query: EventQuery = { limit: maxEvents, wait: maxWait, ...Field.given(filter) }
+    let reached = false
+    while (true) {
+      const found = yield* Effect.catchIf(
+        Effect.asSome(next(query)),
+        (error) => reached && isPassing(error),
+        ({ message }) =>
+          Console.error(`${message}; trying again`).pipe(
+            Effect.andThen(Effect.sleep(tryAgain)),
+            Effect.as(Option.none())
+          )
+      )
+      if (Option.isNone(found)) continue
+      reached = true
+      if (found.value.events.length === 0) yield* Effect.sleep(pause)
+      yield* print(given.output, found.value)
+      query = goOn(query, found.value)
+    }
+  })
+).pipe(
+  Verb.about(
+    "Print events as they happen, after those that were; goes on where it was when the service comes back. --output json: one a line.",
+    "events follow --after 4711",
+    "events follow --type relayer.disabled --output json"
+  )
+)
+
+export const EventsCommand = Command.make("events").pipe(
+  Verb.about("Events: what has happened, and happens.", "events list --after 4711", "events follow"),
+  Command.withSubcommands([list, follow])
+)

@@ -1,0 +1,110 @@
+// `keys`: who may call, and what they may do. A key is printed once, when it is made.
+import { Console, DateTime, Effect, Option, Redacted } from "effect"
+import { Command, Flag } from "effect/cli"
+import { ApiKeyId, CreateApiKey, RotateApiKey } from "../../domain/access/ApiKey.ts"
+import type { ApiKey, NewApiKey } from "../../domain/access/ApiKey.ts"
+import { Grant } from "../../domain/access/Scope.ts"
+import * as Body from "../kit/Body.ts"
+import * as Call from "../kit/Call.ts"
+import { CommandFailed } from "../kit/CommandFailed.ts"
+import * as Field from "../kit/Field.ts"
+import { Lifetime } from "../kit/Lifetime.ts"
+import * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
+import * as Verb from "../kit/Verb.ts"
+
+const moment = (at: DateTime.Utc | undefined) => (at === undefined ? undefined : DateTime.formatIso(at))
+
+const columns: List.Columns<ApiKey> = {
+  ID: ({ id }) => id,
+  NAME: ({ name }) => name,
+  SCOPES: ({ scopes }) => scopes.join(","),
+  RELAYERS: ({ relayer_ids }) => relayer_ids?.join(",") ?? "all",
+  EXPIRES: ({ expires_at }) => moment(expires_at),
+  "LAST USED": ({ last_used_at }) => moment(last_used_at)
+}
+
+const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
+  List.print(given, columns, List.start(given.all, pages), (client, query) => client.apiKeys.list({ query }))
+).pipe(Verb.about("List API keys.", "keys list", "keys list --all --output json"))
+
+const quiet = Flag.Boolean("quiet").pipe(
+  Flag.withAlias("q"),
+  Flag.withoutNegation,
+  Flag.withDescription("Print the key, and nothing else"),
+  Flag.withDefault(false)
+)
+
+/** The only time that the key is seen. */
+const show = Effect.fnUntraced(function* <E>(
+  given: Print.Given & { readonly quiet: boolean },
+  call: (client: Call.Client) => Effect.Effect<{ readonly data: NewApiKey }, E>
+) {
+  if (!given.quiet) return yield* Print.one(given, call)
+  const run = yield* Call.open(given)
+  const { value } = yield* run(call)
+  return yield* Console.log(Redacted.value(value.data.key))
+})
+
+const expiry = Effect.fnUntraced(function* (at: Option.Option<string>, span: Option.Option<number>) {
+  if (Option.isNone(span)) return at
+  if (Option.isSome(at)) return yield* CommandFailed.usage("give --expires-in or --expires-at, not both")
+  return Option.some(DateTime.formatIso(DateTime.add(yield* DateTime.now, { seconds: span.value })))
+})
+
+const create = Command.make(
+  "create",
+  {
+    given: { ...Print.flags, quiet },
+    expiresIn: Field.of("expires_in", Lifetime, "Such as 12h or 30d; absent: it never expires"),
+    body: Body.config(
+      {
+        name: Field.text("name", "Any text"),
+        scopes: Field.many(Flag.Literals("scope", Grant.literals), "What it may do"),
+        relayer_ids: Field.many(Flag.String("relayer"), "The only relayers that there are for it (default all)"),
+        expires_at: Field.text("expires_at", "Such as 2030-01-01T00:00:00Z")
+      },
+      {}
+    )
+  },
+  Effect.fnUntraced(function* ({ given, expiresIn, body }) {
+    const expires_at = yield* expiry(body.fields.expires_at, expiresIn)
+    const payload = yield* Body.read(CreateApiKey, { ...body, fields: { ...body.fields, expires_at } })
+    return yield* show(given, (client) => client.apiKeys.create({ payload }))
+  })
+).pipe(
+  Verb.about(
+    "Create an API key, which is printed this once.",
+    "keys create --name ci --scope relayers:read --scope signers:read --expires-in 30d",
+    "keys create --name payouts --scope 'relayers:*' --relayer payouts --quiet >payouts.key"
+  )
+)
+
+const rotate = Command.make(
+  "rotate",
+  {
+    given: { ...Print.flags, quiet },
+    id: Verb.id(ApiKeyId),
+    overlap: Field.of("overlap", Lifetime, "How long the key before lives on, such as 1h (default 1d); 0s: not at all")
+  },
+  Effect.fnUntraced(function* ({ given, id, overlap }) {
+    const body = { data: Option.none(), fields: { overlap_seconds: overlap }, secrets: {} }
+    const payload = yield* Body.read(RotateApiKey, body)
+    return yield* show(given, (client) => client.apiKeys.rotate({ params: { key_id: id }, payload }))
+  })
+).pipe(Verb.about("Make a new key of the same id, name and scopes.", "keys rotate 0b5c… --overlap 1h --quiet >ci.key"))
+
+export const KeysCommand = Command.make("keys").pipe(
+  Verb.about("API keys: who may call, and what they may do.", "keys list", "keys create --name ci --scope '*'"),
+  Command.withSubcommands([
+    list,
+    Verb.onOne("get", ApiKeyId, (client, id) => client.apiKeys.get({ params: { key_id: id } })).pipe(
+      Verb.about("Get an API key, without the key itself.", "keys get 0b5c…")
+    ),
+    create,
+    rotate,
+    Verb.onOne("delete", ApiKeyId, (client, id) => client.apiKeys.delete({ params: { key_id: id } })).pipe(
+      Verb.about("Revoke an API key: it ends at once.", "keys delete 0b5c…")
+    )
+  ])
+)

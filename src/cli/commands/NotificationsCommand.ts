@@ -1,0 +1,81 @@
+// `notifications`: where the service tells of a relayer's events.
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { CreateNotification, NotificationId, UpdateNotification } from "../../domain/notification/Notification.ts"
+import type { Notification } from "../../domain/notification/Notification.ts"
+import * as Body from "../kit/Body.ts"
+import { DeliveriesCommands } from "./DeliveriesCommands.ts"
+import * as Field from "../kit/Field.ts"
+import * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
+import * as Verb from "../kit/Verb.ts"
+
+const columns: List.Columns<Notification> = {
+  ID: ({ id }) => id,
+  TYPE: ({ type }) => type,
+  URL: ({ url }) => url,
+  SIGNED: ({ has_signing_key }) => (has_signing_key ? "yes" : "no"),
+  STATE: ({ paused }) => (paused ? "paused" : "active")
+}
+
+const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
+  List.print(given, columns, List.start(given.all, pages), (client, query) => client.notifications.list({ query }))
+).pipe(Verb.about("List notifications.", "notifications list", "notifications list --all --output json"))
+
+/** `--url` is that of the service. */
+const url = Field.text("webhook_url", "An https URL (http only for loopback)")
+
+const paused = Field.boolean("paused", "--paused: nothing is sent; --no-paused: it goes on")
+
+const secrets = {
+  signing_key: Field.secret("signing-key-file", "Key of the HMAC-SHA256 over each body, 32 to 512 characters")
+}
+
+const create = Command.make(
+  "create",
+  { given: Print.flags, body: Body.config({ id: Field.text("id", "Absent: a UUID"), url }, secrets) },
+  Effect.fnUntraced(function* ({ given, body }) {
+    const payload = yield* Body.read(CreateNotification, body)
+    return yield* Print.one(given, (client) => client.notifications.create({ payload }))
+  })
+).pipe(
+  Verb.about(
+    "Create a notification.",
+    "notifications create --id ops --webhook-url https://hooks.example.com/relayer --signing-key-file ops.key",
+    "notifications create --data @notification.json"
+  )
+)
+
+const update = Command.make(
+  "update",
+  { given: Print.flags, id: Verb.id(NotificationId), body: Body.config({ url, paused }, secrets) },
+  Effect.fnUntraced(function* ({ given, id, body }) {
+    const payload = yield* Body.patch(UpdateNotification, body)
+    return yield* Print.one(given, (client) =>
+      client.notifications.update({ params: { notification_id: id }, payload })
+    )
+  })
+).pipe(
+  Verb.about(
+    "Change a notification: what is not named stays.",
+    "notifications update ops --webhook-url https://hooks.example.com/new",
+    "notifications update ops --no-paused",
+    `notifications update ops --data '{"signing_key": ""}'`
+  )
+)
+
+export const NotificationsCommand = Command.make("notifications").pipe(
+  Verb.about("Notifications: where the service tells of a relayer's events.", "notifications list"),
+  Command.withSubcommands([
+    list,
+    Verb.onOne("get", NotificationId, (client, id) =>
+      client.notifications.get({ params: { notification_id: id } })
+    ).pipe(Verb.about("Get a notification.", "notifications get ops")),
+    create,
+    update,
+    Verb.onOne("delete", NotificationId, (client, id) =>
+      client.notifications.delete({ params: { notification_id: id } })
+    ).pipe(Verb.about("Delete a notification that no relayer uses.", "notifications delete ops")),
+    ...DeliveriesCommands
+  ])
+)

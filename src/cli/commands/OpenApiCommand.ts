@@ -1,0 +1,11 @@
+// `openapi`: the contract as a document.
+import { Console, Effect } from "effect"
+import { Command } from "effect/cli"
+import * as Verb from "../kit/Verb.ts"
+
+export const OpenApiCommand = Command.make("openapi", {}, () =>
+  Effect.gen(function* () {
+    const { document } = yield* Effect.promise(() => import("../kit/Contract.ts"))
+    yield* Console.log(document())
+  })
+).pipe(Verb.about("Print the OpenAPI document.", "openapi >openapi.json"))

@@ -1,0 +1,106 @@
+// `relayers`: their whole life.
+import { Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { NetworkType } from "../../domain/network/Network.ts"
+import { CreateRelayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
+import * as Body from "../kit/Body.ts"
+import * as Field from "../kit/Field.ts"
+import * as Print from "../kit/Print.ts"
+import { RelayersHealthCommands } from "./RelayersHealthCommands.ts"
+import { RelayersListCommand } from "./RelayersListCommand.ts"
+import * as Verb from "../kit/Verb.ts"
+
+const create = Command.make(
+  "create",
+  {
+    given: Print.flags,
+    body: Body.config(
+      {
+        id: Field.text("id", "Absent: a UUID"),
+        name: Field.text("name", "Any text"),
+        network_type: Field.choice("network_type", NetworkType.literals, "Of the network"),
+        network: Field.text("network", "Its name, such as sepolia"),
+        signer_id: Field.text("signer_id", "A signer that can serve the network type"),
+        notification_id: Field.text("notification_id", "Where to tell of its events"),
+        paused: Field.boolean("paused", "Whether it starts paused (default no)")
+      },
+      {}
+    )
+  },
+  Effect.fnUntraced(function* ({ given, body }) {
+    const payload = yield* Body.read(CreateRelayer, body, { paused: false })
+    return yield* Print.one(given, (client) => client.relayers.create({ payload }))
+  })
+).pipe(
+  Verb.about(
+    "Create a relayer.",
+    "relayers create --id payouts --name Payouts --network-type evm --network sepolia --signer-id hot-1",
+    "relayers create --data @relayer.json"
+  )
+)
+
+/** `--if-match 3` is `--if-match '"3"'`. */
+const condition = Field.text("if_match", "Only if the relayer still has this entity tag, which get prints").pipe(
+  Flag.map(Option.map((tag) => (/^\d+$/.test(tag) ? `"${tag}"` : tag)))
+)
+
+const headers = (tag: Option.Option<string>) => Field.given({ "if-match": tag })
+
+const target = { given: Print.flags, id: Verb.id(RelayerId), ifMatch: condition }
+
+const update = Command.make(
+  "update",
+  {
+    ...target,
+    body: Body.config(
+      {
+        name: Field.text("name", "Any text"),
+        paused: Field.boolean("paused", "--paused, or --no-paused"),
+        notification_id: Field.text("notification_id", "Where to tell of its events; empty: nowhere").pipe(
+          Flag.map(Option.map((id) => (id === "" ? null : id)))
+        )
+      },
+      {}
+    )
+  },
+  Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
+    const payload = yield* Body.patch(UpdateRelayer, body)
+    return yield* Print.one(given, (client) =>
+      client.relayers.update({ params: { relayer_id: id }, headers: headers(ifMatch), payload })
+    )
+  })
+).pipe(
+  Verb.about(
+    "Change a relayer: what is not named stays, null removes (RFC 7396).",
+    `relayers update payouts --data '{"policies": {"min_balance": "100000000000000000"}}'`,
+    "relayers update payouts --name 'Payouts, old' --if-match 3",
+    "relayers update payouts --data @- <patch.json"
+  )
+)
+
+const pausing = <const Name extends string>(name: Name, paused: boolean) =>
+  Command.make(name, target, ({ given, id, ifMatch }) =>
+    Print.one(given, (client) =>
+      client.relayers.update({ params: { relayer_id: id }, headers: headers(ifMatch), payload: { paused } })
+    )
+  )
+
+const remove = Command.make("delete", target, ({ given, id, ifMatch }) =>
+  Print.one(given, (client) => client.relayers.delete({ params: { relayer_id: id }, headers: headers(ifMatch) }))
+)
+
+export const RelayersCommand = Command.make("relayers").pipe(
+  Verb.about("Relayers: workers bound to one network and one signer.", "relayers list", "relayers pause payouts"),
+  Command.withSubcommands([
+    RelayersListCommand,
+    Verb.onOne("get", RelayerId, (client, id) => client.relayers.get({ params: { relayer_id: id } })).pipe(
+      Verb.about("Get a relayer, with its entity tag.", "relayers get payouts", "relayers get payouts --output json")
+    ),
+    create,
+    update,
+    remove.pipe(Verb.about("Delete a relayer.", "relayers delete payouts")),
+    pausing("pause", true).pipe(Verb.about("Pause a relayer.", "relayers pause payouts")),
+    pausing("resume", false).pipe(Verb.about("Let a paused relayer go on.", "relayers resume payouts")),
+    ...RelayersHealthCommands
+  ])
+)

@@ -1,0 +1,91 @@
+// `signers`: create, look, verify, delete. Their keys come from files, and never from the command line.
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { CreateSigner, SignerId } from "../../domain/signer/Signer.ts"
+import type { Signer } from "../../domain/signer/Signer.ts"
+import * as Body from "../kit/Body.ts"
+import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
+import * as Field from "../kit/Field.ts"
+import * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
+import * as Verb from "../kit/Verb.ts"
+
+const columns: List.Columns<Signer> = {
+  ID: ({ id }) => id,
+  TYPE: ({ type }) => type,
+  EVM: ({ addresses }) => ("evm" in addresses ? addresses.evm : undefined),
+  SOLANA: ({ addresses }) => addresses.solana,
+  STELLAR: ({ addresses }) => addresses.stellar
+}
+
+const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
+  List.print(given, columns, List.start(given.all, pages), (client, query) => client.signers.list({ query }))
+).pipe(Verb.about("List signers, with their addresses.", "signers list", "signers list --all --output json"))
+
+const fields = {
+  id: Field.text("id", "Absent: a UUID"),
+  type: Field.choice("type", ["plain", "local", "vault", "vault_transit"], "Where the key is"),
+  "config.address": Field.text("address", "vault, vault_transit: URL of Vault"),
+  "config.namespace": Field.text("namespace", "vault, vault_transit: of Vault Enterprise"),
+  "config.key_name": Field.text("key_name", "vault, vault_transit: of the key"),
+  "config.mount_point": Field.text("mount_point", "vault, vault_transit: of the engine"),
+  "config.pubkey": Field.text("pubkey", "vault_transit: the ed25519 public key, as base64")
+}
+
+const secrets = {
+  "config.key": Field.secret("private-key-file", "plain: 64 hex digits (absent: a key is made inside the service)"),
+  "config.keystore": Field.secret("keystore-file", "local: a keystore of Web3 Secret Storage, version 3"),
+  "config.passphrase": Field.secret("passphrase-file", "local: of the keystore"),
+  "config.role_id": Field.secret("role-id-file", "vault, vault_transit: of the AppRole"),
+  "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: of the AppRole")
+}
+
+const create = Command.make(
+  "create",
+  { given: Print.flags, body: Body.config(fields, secrets) },
+  Effect.fnUntraced(function* ({ given, body }) {
+    const payload = yield* Body.read(CreateSigner, body)
+    return yield* Print.one(given, (client) => client.signers.create({ payload }))
+  })
+).pipe(
+  Verb.about(
+    "Create a signer.",
+    "signers create --id hot-1 --type plain",
+    "signers create --id hot-2 --type plain --private-key-file <(pass show hot-2)",
+    "signers create --id cold --type local --keystore-file cold.json --passphrase-file cold.pass"
+  )
+)
+
+const verify = Command.make(
+  "verify",
+  { given: Print.flags, id: Verb.id(SignerId) },
+  Effect.fnUntraced(function* ({ given, id }) {
+    const { data } = yield* Print.one(
+      given,
+      (client) => client.signers.verify({ params: { signer_id: id } }),
+      ({ data: { steps } }) => [
+        ["CURVE", "STEP", "STATUS", "WHY"],
+        ...steps.map(({ curve, step, status, message }) => [curve, step, status, message])
+      ]
+    )
+    if (data.verified) return
+    return yield* new CommandFailed({ message: `the signer ${id} does not verify`, exitCode: exitCodes.refused })
+  })
+).pipe(
+  Verb.about("Fetch the public key, sign a probe, verify it: exit code 1 where a step fails.", "signers verify hot-1")
+)
+
+export const SignersCommand = Command.make("signers").pipe(
+  Verb.about("Signers: holders of the keys that relayers sign with.", "signers list", "signers verify hot-1"),
+  Command.withSubcommands([
+    list,
+    Verb.onOne("get", SignerId, (client, id) => client.signers.get({ params: { signer_id: id } })).pipe(
+      Verb.about("Get a signer.", "signers get hot-1")
+    ),
+    create,
+    verify,
+    Verb.onOne("delete", SignerId, (client, id) => client.signers.delete({ params: { signer_id: id } })).pipe(
+      Verb.about("Delete a signer that no relayer uses: its key is gone for good.", "signers delete hot-1")
+    )
+  ])
+)

@@ -1,0 +1,97 @@
+// What a command sends: `--data`, with flags for the usual fields over it. Secrets come from files.
+import { Effect, Option, Predicate, Schema } from "effect"
+import { Flag } from "effect/cli"
+import * as ExactJson from "../../domain/request/ExactJson.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { CommandFailed } from "./CommandFailed.ts"
+import * as Input from "./Input.ts"
+
+const data = Flag.String("data").pipe(
+  Flag.withMetavar("<json|@file|@->"),
+  Flag.withDescription("The request as JSON, from a file, or from the standard input; flags win over it"),
+  Flag.optional
+)
+
+/** `fields` and `secrets` by their path in the request, such as `config.key_name`. */
+export const config = <
+  Fields extends Readonly<Record<string, Flag.Flag<Option.Option<unknown>>>>,
+  Secrets extends Readonly<Record<string, Flag.Flag<Option.Option<string>>>>
+>(
+  fields: Fields,
+  secrets: Secrets
+) => ({ data, fields, secrets })
+
+interface Given {
+  readonly data: Option.Option<string>
+  readonly fields: Readonly<Record<string, Option.Option<unknown>>>
+  /** Files. */
+  readonly secrets: Readonly<Record<string, Option.Option<string>>>
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+const isMembers = (value: unknown): value is Members => Predicate.isObject(value) && !Array.isArray(value)
+
+const membersOf = (value: unknown): Members => (isMembers(value) ? value : {})
+
+const at = (value: unknown, path: string): unknown =>
+  path.split(".").reduce((inside: unknown, key) => membersOf(inside)[key], value)
+
+const set = (target: unknown, [key = "", ...rest]: ReadonlyArray<string>, value: unknown): Members => {
+  const members = membersOf(target)
+  return { ...members, [key]: rest.length === 0 ? value : set(members[key], rest, value) }
+}
+
+const textOf = (given: string) => {
+  if (!given.startsWith("@")) return Effect.succeed(given)
+  return given === "@-" ? Input.standardInput : Input.readText(given.slice(1))
+}
+
+const parse = (text: string) =>
+  Effect.try({ try: () => ExactJson.parse(text), catch: () => CommandFailed.usage("--data is no JSON") }).pipe(
+    Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data is no JSON object")))
+  )
+
+const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: Given, defaults: Members) {
+  let body: Members = { ...defaults, ...(Option.isNone(data) ? {} : yield* parse(yield* textOf(data.value))) }
+  const isInline = Option.exists(data, (given) => !given.startsWith("@"))
+  for (const [path, file] of Object.entries(secrets)) {
+    const inline = isInline ? at(body, path) : undefined
+    if (inline !== undefined && inline !== null && inline !== "") {
+      return yield* CommandFailed.usage(
+        `${path} is a secret, which others could read on the command line: take it from a file, by --data @file or its own flag`
+      )
+    }
+    // The newline that editors and `echo` put at the end is no part of a secret.
+    if (Option.isSome(file)) {
+      body = set(body, path.split("."), (yield* Input.readText(file.value)).replace(/\r?\n$/, ""))
+    }
+  }
+  for (const [path, field] of Object.entries(fields)) {
+    if (Option.isSome(field)) body = set(body, path.split("."), field.value)
+  }
+  return body
+})
+
+/** What is wrong is told as the service tells it, field by field. */
+export const read = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  given: Given,
+  defaults: Members = {}
+) {
+  const body = yield* whole(given, defaults)
+  return yield* Schema.decodeEffect(schema, { errors: "all", onExcessProperty: "error" })(body).pipe(
+    Effect.mapError(({ issue }) => CommandFailed.usage(BadRequest.fromIssue(issue, "the request").error ?? ""))
+  )
+})
+
+/** Of a change, which has to name something. */
+export const patch = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
+  schema: S,
+  given: Given
+) {
+  const nothing = [given.data, ...Object.values(given.fields), ...Object.values(given.secrets)].every(Option.isNone)
+  return nothing
+    ? yield* CommandFailed.usage("there is nothing to change: give --data, or a flag")
+    : yield* read(schema, given)
+})

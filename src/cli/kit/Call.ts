@@ -1,0 +1,104 @@
+// One call of the typed client, and what comes of it when it fails.
+import { Effect, Layer, Ref } from "effect"
+import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
+import type { Headers } from "effect/http"
+import { HttpApiMiddleware } from "effect/http-api"
+import { randomUUID } from "node:crypto"
+import { Idempotency } from "../../api/Middleware.ts"
+import { ApiClient } from "../../client/ApiClient.ts"
+import * as ExactJson from "../../domain/request/ExactJson.ts"
+import { CommandFailed, exitCodes } from "./CommandFailed.ts"
+import * as Connection from "./Connection.ts"
+import * as Table from "./Table.ts"
+
+/** As it came over the wire. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers.Headers
+  /** With every digit; undefined where the body is no JSON. */
+  readonly json: unknown
+}
+
+export type Client = ApiClient["Service"]
+
+const isUnreachable = (error: unknown): error is HttpClientError.HttpClientError =>
+  HttpClientError.isHttpClientError(error) && error.reason._tag === "TransportError"
+
+/** A create that went unanswered is sent once more: with the same key, it takes effect once. */
+const idempotency = HttpApiMiddleware.layerClient(Idempotency, ({ next, request }) =>
+  request.method === "POST"
+    ? next(HttpClientRequest.setHeader(request, "idempotency-key", randomUUID())).pipe(
+        Effect.retry({ times: 1, while: isUnreachable })
+      )
+    : next(request)
+)
+
+const parse = (text: string): unknown => {
+  try {
+    return ExactJson.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const remembering = (last: Ref.Ref<Answer | undefined>) =>
+  Layer.effect(
+    HttpClient.HttpClient,
+    Effect.map(
+      HttpClient.HttpClient,
+      HttpClient.tap(({ status, headers, text }) =>
+        Effect.flatMap(text, (body) => Ref.set(last, { status, headers, json: parse(body) }))
+      )
+    )
+  ).pipe(Layer.provide(FetchHttpClient.layer))
+
+/** The innermost cause tells most: `connect ECONNREFUSED 127.0.0.1:8080`. */
+const deepest = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause)
+  const inner = cause instanceof AggregateError ? cause.errors[0] : cause.cause
+  return inner === undefined ? cause.message : deepest(inner)
+}
+
+interface Refusal {
+  readonly message?: unknown
+  readonly error?: unknown
+}
+
+const refused = ({ status, headers, json }: Answer): CommandFailed => {
+  const { message, error } = (json ?? {}) as Refusal
+  const what = typeof message === "string" ? message : `the answer was ${status}, and none of effect-relayer`
+  const why = typeof error === "string" ? `: ${error}` : ""
+  const id = headers["x-request-id"]
+  return new CommandFailed({
+    message: Table.printable(`${what}${why}${id === undefined ? "" : ` (x-request-id ${id})`}`),
+    exitCode: status === 401 || status === 403 ? exitCodes.unauthorized : exitCodes.refused,
+    status
+  })
+}
+
+const explain = (baseUrl: string, answer: Answer | undefined) => (error: unknown) => {
+  if (answer !== undefined && answer.status >= 300) return refused(answer)
+  if (isUnreachable(error)) {
+    const message = `cannot reach ${baseUrl}: ${deepest(error.reason.cause)}`
+    return new CommandFailed({ message, exitCode: exitCodes.unreachable })
+  }
+  return new CommandFailed({
+    message: `the service at ${baseUrl} answers in another way than this version expects`,
+    exitCode: exitCodes.refused
+  })
+}
+
+/** What calls the service, one call after the other. */
+export const open = Effect.fnUntraced(function* (given: Connection.Given) {
+  const { baseUrl, apiKey } = yield* Connection.open(given)
+  const last = yield* Ref.make<Answer | undefined>(undefined)
+  const client = ApiClient.layer({ baseUrl, apiKey }).pipe(Layer.provide([remembering(last), idempotency]))
+  return Effect.fnUntraced(function* <A, E>(call: (client: Client) => Effect.Effect<A, E>) {
+    const value = yield* Effect.flatMap(ApiClient, call).pipe(
+      Effect.provide(client),
+      Effect.catch((error) => Effect.flatMap(Ref.get(last), (answer) => Effect.fail(explain(baseUrl, answer)(error))))
+    )
+    const answer = yield* Ref.get(last)
+    return answer === undefined ? yield* Effect.die("no answer") : { value, answer }
+  })
+})

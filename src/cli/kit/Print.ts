@@ -1,0 +1,53 @@
+// What a command prints: the `data` of the answer as it is, or a table for people.
+import { Console, Effect, Predicate } from "effect"
+import { Flag } from "effect/cli"
+import { rawInteger } from "../../domain/request/ExactJson.ts"
+import * as Call from "./Call.ts"
+import * as Connection from "./Connection.ts"
+import * as Table from "./Table.ts"
+
+/** Of every command that calls the service. */
+export const flags = {
+  ...Connection.flags,
+  output: Flag.Literals("output", ["table", "json"]).pipe(
+    Flag.withAlias("o"),
+    Flag.withDescription("How the answer is printed (default table)"),
+    Flag.withDefault("table")
+  )
+}
+
+export interface Given extends Connection.Given {
+  readonly output: "table" | "json"
+}
+
+/** The `data` of an envelope. */
+export const dataOf = ({ json }: Call.Answer): unknown => (Predicate.hasProperty(json, "data") ? json.data : undefined)
+
+const text = (value: unknown, indentation?: number) =>
+  JSON.stringify(value, (_, child) => (typeof child === "bigint" ? rawInteger(child) : child), indentation)
+
+/** With every digit. */
+export const json = (value: unknown) => Console.log(text(value, 2))
+
+/** The same in a line. */
+export const jsonLine = (value: unknown): string => text(value)
+
+export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
+  Console.log(Table.lines(rows).join("\n"))
+
+/** A field a line, and the entity tag where there is one; or the text that says what was done. */
+const rowsOf = (data: unknown, etag: string | undefined) =>
+  typeof data === "string" ? [[data]] : [...Table.fields(data), ...(etag === undefined ? [] : [["(etag)", etag]])]
+
+/** Makes one call, prints what it answers, and returns it; `rows`: as a table, where fields do not do. */
+export const one = Effect.fnUntraced(function* <A, E>(
+  given: Given,
+  call: (client: Call.Client) => Effect.Effect<A, E>,
+  rows?: (value: A) => ReadonlyArray<ReadonlyArray<string | undefined>>
+) {
+  const run = yield* Call.open(given)
+  const { value, answer } = yield* run(call)
+  const data = dataOf(answer)
+  yield* given.output === "json" ? json(data) : table(rows?.(value) ?? rowsOf(data, answer.headers.etag))
+  return value
+})

@@ -1,0 +1,59 @@
+// RPC endpoints. Providers put keys into paths and queries, so only masked URLs leave the service.
+import { Effect, Schema } from "effect"
+import { text } from "../request/Text.ts"
+
+export const maxUrlLength = 2048
+
+const isHttpUrl = Schema.makeFilter(
+  (url: string) => {
+    const parsed = URL.parse(url)
+    return parsed !== null && (parsed.protocol === "http:" || parsed.protocol === "https:") && parsed.hostname !== ""
+  },
+  {
+    expected: "an http or https URL",
+    arbitraryConstraint: { patterns: [{ source: "^https://[a-z]{1,12}\\.example(/[a-z0-9]{1,8})?$", flags: "" }] }
+  }
+)
+
+export const HttpUrl = text(1, maxUrlLength).check(isHttpUrl).annotate({ format: "uri" })
+
+/** A URL that is shown as it is, and so can hold no key. */
+export const ShownUrl = HttpUrl.check(
+  Schema.makeFilter(
+    (url: string) => {
+      const parsed = URL.parse(url)
+      return parsed !== null && parsed.username + parsed.password === "" && !/[?#]/.test(url)
+    },
+    { expected: "a URL without credentials, query and fragment" }
+  )
+)
+
+const Weight = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 100 }))
+
+/** As given by a caller: secret. */
+export const RpcConfig = Schema.Struct({
+  url: HttpUrl,
+  /** Share of the calls, relative to the other URLs; 0 is never chosen. */
+  weight: Weight.pipe(Schema.withDecodingDefaultKey(Effect.succeed(100)))
+}).annotate({ identifier: "RpcConfigRequest" })
+export type RpcConfig = typeof RpcConfig.Type
+
+/** As shown: the URL is masked. */
+export const MaskedRpcConfig = Schema.Struct({ url: Schema.String, weight: Weight }).annotate({
+  identifier: "RpcConfig",
+  description: "The URL without its path, query and credentials."
+})
+export type MaskedRpcConfig = typeof MaskedRpcConfig.Type
+
+/** Keeps scheme, host and port; path, query, fragment and credentials become `/***`. */
+export const maskUrl = (url: string): string => {
+  const parsed = URL.parse(url)
+  if (parsed === null) return "***"
+  const bare = parsed.pathname === "/" && parsed.username + parsed.password + parsed.search + parsed.hash === ""
+  return bare ? parsed.origin : `${parsed.origin}/***`
+}
+
+/** Whether a URL is what `maskUrl` shows of one that it has hidden something of. */
+export const isMasked = (url: string): boolean => url.endsWith("/***")
+
+export const maskRpc = (config: RpcConfig): MaskedRpcConfig => ({ url: maskUrl(config.url), weight: config.weight })

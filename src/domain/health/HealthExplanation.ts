@@ -1,0 +1,94 @@
+// Why a relayer is in its state, and what happens next: in words, and in a code for programs.
+import { Schema } from "effect"
+import type { DateTime } from "effect"
+import { HealthStatus } from "./Health.ts"
+import type { Health } from "./Health.ts"
+import { Instant } from "../request/Instant.ts"
+import { DisabledReason } from "../relayer/Relayer.ts"
+import type { Relayer } from "../relayer/Relayer.ts"
+
+/** The cause of the health; of a relayer that is failing or disabled, the type of the reason. */
+export const HealthCode = Schema.Literals([
+  "not_checked",
+  "all_well",
+  "provider_failed",
+  ...DisabledReason.fields.type.literals
+]).annotate({ identifier: "HealthCode" })
+export type HealthCode = typeof HealthCode.Type
+
+export const RelayerExplanation = Schema.Struct({
+  state: HealthStatus,
+  code: HealthCode,
+  /** By the operator, whatever the state is. */
+  paused: Schema.Boolean,
+  reason: Schema.String,
+  next: Schema.String,
+  /** When `next` happens. It may be past: then it is about to. */
+  next_at: Instant,
+  /** Since when the state is what it is. Absent: it has never been checked. */
+  since: Schema.optionalKey(Instant)
+}).annotate({ identifier: "RelayerExplanation" })
+export type RelayerExplanation = typeof RelayerExplanation.Type
+
+interface Words {
+  readonly code: HealthCode
+  readonly reason: string
+  readonly next: string
+}
+
+const wordsOf = (health: Health): Words => {
+  switch (health.status) {
+    case "unknown":
+      return {
+        code: "not_checked",
+        reason: "Its chain has not been looked at yet.",
+        next: "The first check decides."
+      }
+    case "healthy":
+      return {
+        code: "all_well",
+        reason: "The last check found everything well.",
+        next: "It is checked again; one failure alone does not disable it."
+      }
+    case "degraded":
+      return {
+        code: "provider_failed",
+        reason: "It works, but not all of its RPC URLs do.",
+        next: "It is checked again, and has recovered as soon as all of them answer."
+      }
+    case "failing":
+      return {
+        code: health.reason.type,
+        reason: `One check has failed: ${health.reason.details}.`,
+        next: "It is checked again, and disabled should that fail as well."
+      }
+    case "disabled":
+      return {
+        code: health.reason.type,
+        reason: `The service has disabled it: ${health.reason.details}. Checks that failed in a row: ${health.failures}.`,
+        next: "It is checked again, and enabled as soon as one check is good."
+      }
+  }
+}
+
+const pausedByOperator = "It is paused by the operator, and takes no transactions until it is resumed."
+
+export interface Situation {
+  readonly relayer: Relayer
+  readonly health: Health
+  readonly next_at: DateTime.Utc
+  readonly since: DateTime.Utc | undefined
+}
+
+export const explain = ({ relayer, health, next_at, since }: Situation): RelayerExplanation => {
+  const { code, reason, next } = wordsOf(health)
+  return {
+    state: health.status,
+    code,
+    paused: relayer.paused,
+    reason: relayer.paused ? `${pausedByOperator} ${reason}` : reason,
+    next,
+    next_at,
+    ...(since === undefined ? {} : { since })
+  }
+}

@@ -1,0 +1,32 @@
+// What is known of a chain from one look to the next.
+import type { CheckCode, Reading } from "../chain/ChainSnapshot.ts"
+import type { Relayer } from "../relayer/Relayer.ts"
+import { maskRpc } from "../chain/Rpc.ts"
+import type { RpcConfig } from "../chain/Rpc.ts"
+
+/** Codes of what only the chain can say. */
+const ofTheChain: ReadonlySet<CheckCode> = new Set(["mismatch", "too_low", "no_account"])
+
+/** Whether the chain itself has said something, good or bad. */
+export const hasAnswered = ({ balance, failures }: Reading): boolean =>
+  balance !== undefined || failures.some(({ code }) => ofTheChain.has(code))
+
+/** What there is to spend: nothing, where there is no account. Undefined: nobody knows, or the chain is another one. */
+export const balanceOf = ({ balance, failures }: Reading): bigint | undefined => {
+  if (failures.some(({ type }) => type === "ChainIdMismatch")) return undefined
+  return failures.some(({ code }) => code === "no_account") ? 0n : balance
+}
+
+/** A look with the amounts of the one before where it has none itself. */
+export const carry = (before: Reading | undefined, now: Reading): Reading => {
+  if (before === undefined || before.network_type !== now.network_type) return now
+  const { failures: _, providers: __, ...amounts } = before
+  return { ...amounts, ...now } as Reading
+}
+
+/** Of a look that did not end in time. */
+export const unanswered = ({ network_type }: Relayer, urls: ReadonlyArray<RpcConfig>): Reading => ({
+  network_type,
+  failures: [{ type: "RpcValidationFailed", code: "unreachable" }],
+  providers: urls.map((config) => ({ ...maskRpc(config), breaker: "closed", failed: true, code: "unreachable" }))
+})

@@ -1,0 +1,95 @@
+// What a network has, from what it says itself and from the networks that it is from.
+import { Result, Schema, Struct } from "effect"
+import { EvmNetwork, Network, NetworkName, SolanaNetwork, StellarNetwork, networkId } from "./Network.ts"
+import type { Violation } from "../request/Request.ts"
+
+const named = { name: NetworkName, from: Schema.optionalKey(NetworkName) }
+
+/** What a network says itself; of a built-in one, what a team has changed. RPC URLs are masked. */
+export const NetworkDefinition = Schema.Union([
+  Schema.Struct({
+    ...Struct.map(Struct.omit(EvmNetwork.fields, ["id", "source"]), Schema.optionalKey),
+    ...named,
+    network_type: Schema.tag("evm")
+  }),
+  Schema.Struct({
+    ...Struct.map(Struct.omit(SolanaNetwork.fields, ["id", "source"]), Schema.optionalKey),
+    ...named,
+    network_type: Schema.tag("solana")
+  }),
+  Schema.Struct({
+    ...Struct.map(Struct.omit(StellarNetwork.fields, ["id", "source"]), Schema.optionalKey),
+    ...named,
+    network_type: Schema.tag("stellar")
+  })
+])
+export type NetworkDefinition = typeof NetworkDefinition.Type
+
+/** Networks of one type, by name. */
+export type Find = (name: NetworkName) => NetworkDefinition | undefined
+
+/** The network, the one that it is from, and so on, up to the one that is from none. */
+export const line = (
+  network: NetworkDefinition,
+  find: Find
+): Result.Result<ReadonlyArray<NetworkDefinition>, Violation> => {
+  const found = [network]
+  const names = new Set([network.name])
+  let { from } = network
+  while (from !== undefined) {
+    if (names.has(from)) {
+      return Result.fail({ field: "from", message: `leads in a circle: ${[...names, from].join(" -> ")}` })
+    }
+    const parent = find(from)
+    if (parent === undefined) {
+      return Result.fail({ field: "from", message: `no ${network.network_type} network of this name` })
+    }
+    found.push(parent)
+    names.add(from)
+    from = parent.from
+  }
+  return Result.succeed(found)
+}
+
+interface Labels {
+  readonly tags?: ReadonlyArray<string>
+  readonly features?: ReadonlyArray<string>
+}
+
+const union = (parent: ReadonlyArray<string> = [], child: ReadonlyArray<string> = []) => [
+  ...new Set([...parent, ...child])
+]
+
+const inherit = (parent: NetworkDefinition & Labels, child: NetworkDefinition & Labels): NetworkDefinition => ({
+  ...parent,
+  ...child,
+  ...(parent.tags === undefined ? {} : { tags: union(parent.tags, child.tags) }),
+  ...(parent.features === undefined ? {} : { features: union(parent.features, child.features) })
+})
+
+/** The network's own values, and those that it inherits: of tags and features both, the inherited ones first. */
+export const resolve = (network: NetworkDefinition, find: Find): Result.Result<NetworkDefinition, Violation> =>
+  Result.map(line(network, find), (found) => found.reduceRight(inherit))
+
+const required = {
+  evm: ["rpc_urls", "average_blocktime_ms", "chain_id", "required_confirmations", "symbol"],
+  solana: ["rpc_urls", "average_blocktime_ms"],
+  stellar: ["rpc_urls", "average_blocktime_ms", "passphrase"]
+} as const
+
+const decode = Schema.decodeUnknownSync(Network)
+
+/** The network as it is shown. Fails with every value that it has to have and has not. */
+export const complete = (
+  resolved: NetworkDefinition,
+  source: Network["source"]
+): Result.Result<Network, ReadonlyArray<Violation>> => {
+  const missing = required[resolved.network_type].filter((field) => !(field in resolved))
+  if (missing.length === 0) {
+    const id = networkId(resolved.network_type, resolved.name)
+    return Result.succeed(decode({ is_testnet: false, ...resolved, id, source }))
+  }
+  return Result.fail(
+    missing.map((field) => ({ field, message: "is required, here or in the network that this one is from" }))
+  )
+}

@@ -1,0 +1,55 @@
+// What a merge patch makes of a relayer: the whole of it has to be a relayer that could have been created so.
+import { Effect, Schema } from "effect"
+import * as ExactJson from "../request/ExactJson.ts"
+import * as MergePatch from "../request/MergePatch.ts"
+import { CreateRelayer, UpdateRelayer } from "./Relayer.ts"
+import type { Relayer } from "./Relayer.ts"
+import { BadRequest } from "../request/Request.ts"
+import type { RpcConfig } from "../chain/Rpc.ts"
+
+const parseOptions = { errors: "all", onExcessProperty: "error" } as const
+const encodeRequest = Schema.encodeSync(CreateRelayer)
+const encodePatch = Schema.encodeSync(UpdateRelayer)
+const decodeRequest = Schema.decodeUnknownEffect(CreateRelayer, parseOptions)
+
+/** The encoded form as a body brings it: amounts are numbers again, with every digit. */
+const asBody = (encoded: unknown) => ExactJson.parse(JSON.stringify(encoded))
+
+/** The request that makes a relayer as it is; `urls` are its true RPC URLs. */
+const requestOf = (relayer: Relayer, urls: ReadonlyArray<RpcConfig> | undefined): CreateRelayer => {
+  const { address: _, system_disabled: __, disabled_reason: ___, custom_rpc_urls: ____, ...fields } = relayer
+  return { ...fields, ...(urls === undefined ? {} : { custom_rpc_urls: urls }) }
+}
+
+export interface Patched {
+  readonly request: CreateRelayer
+  /** Whether anything is other than before. */
+  readonly isChanged: boolean
+}
+
+/** `BadRequest` where the result is no relayer, named field by field as in a create. */
+export const apply = (
+  relayer: Relayer,
+  urls: ReadonlyArray<RpcConfig> | undefined,
+  patch: UpdateRelayer
+): Effect.Effect<Patched, BadRequest> => {
+  if (MergePatch.isTooDeep(patch)) {
+    return Effect.fail(BadRequest.of([{ field: "body", message: `nests deeper than ${MergePatch.maxDepth}` }]))
+  }
+  const before = asBody(encodeRequest(requestOf(relayer, urls)))
+  const change = asBody(encodePatch(patch))
+  return decodeRequest(MergePatch.apply(before, change)).pipe(
+    Effect.mapError(({ issue }) => BadRequest.fromIssue(issue, "body")),
+    Effect.map((request) => ({ request, isChanged: !isEqual(before, asBody(encodeRequest(request))) }))
+  )
+}
+
+/** By value: the order of an object's fields does not count. */
+const isEqual = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, child: unknown) => {
+    if (typeof child === "bigint") return `${child}n`
+    if (typeof child !== "object" || child === null || Array.isArray(child)) return child
+    return Object.fromEntries(Object.entries(child).sort(([a], [b]) => (a < b ? -1 : 1)))
+  })

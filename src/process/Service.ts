@@ -1,0 +1,80 @@
+// The service as a Layer: what a process that serves alone and a worker of several have in common.
+import { Effect, Layer } from "effect"
+import type { Option, Redacted } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import type { RateLimiter } from "effect/persistence"
+import * as HttpServerNode from "./HttpServer.ts"
+import * as ProcessGauges from "./ProcessGauges.ts"
+import * as Settings from "./Settings.ts"
+import * as Unreadable from "./Unreadable.ts"
+import { RateLimits } from "../server/limits/RateLimits.ts"
+import { MasterKeyStore } from "../server/masterKey/MasterKeyStore.ts"
+import type { Store } from "../server/masterKey/MasterKeyStore.ts"
+import * as Server from "../server/Server.ts"
+import * as Services from "../server/Services.ts"
+import { Readiness } from "../server/lifecycle/Readiness.ts"
+import * as Sql from "../sql/Sql.ts"
+
+export interface Parts {
+  readonly database: Sql.Options
+  readonly apiKey: Redacted.Redacted
+  readonly masterKey: Redacted.Redacted
+  readonly earlierMasterKeys: ReadonlyArray<Redacted.Redacted>
+  readonly masterKeyStore: Option.Option<Store>
+  /** Where requests are counted when there is no Redis; absent: in this process. */
+  readonly limits?: Layer.Layer<RateLimiter.RateLimiterStore>
+  /** Called when the port is open. */
+  readonly listening: (address: string) => Effect.Effect<void>
+}
+
+const rateLimits = (settings: Settings.Settings, limits: Parts["limits"]) => {
+  const options = {
+    requestsPerSecond: settings.RATE_LIMIT_REQUESTS_PER_SECOND,
+    burst: settings.RATE_LIMIT_BURST_SIZE
+  }
+  const url = settings.REDIS_URL
+  if (url === undefined) {
+    return limits === undefined
+      ? RateLimits.layerMemory(options)
+      : RateLimits.layerStore(options).pipe(Layer.provide(limits))
+  }
+  // Loaded only where there is a Redis: its client takes a tenth of a second.
+  const store = Effect.map(
+    Effect.promise(() => import("./RedisRateLimiterStore.ts")),
+    ({ layer }) => layer(url)
+  )
+  return RateLimits.layer(options).pipe(Layer.provide(Layer.unwrap(store)))
+}
+
+export const layer = (settings: Settings.Settings, parts: Parts) => {
+  const decryptionKeys = [...parts.earlierMasterKeys, ...Settings.decryptionKeys(settings)]
+  const services = Services.layer({
+    administratorKey: parts.apiKey,
+    masterKey: Settings.masterKeyBytes(parts.masterKey),
+    decryptionKeys: decryptionKeys.map(Settings.masterKeyBytes),
+    outboundAllow: settings.OUTBOUND_ALLOW ?? [],
+    workers: settings.WATCH === "on",
+    healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS
+  }).pipe(
+    Layer.provide([ProcessGauges.layer, Layer.succeed(MasterKeyStore, parts.masterKeyStore)]),
+    Layer.provideMerge(Sql.layer(parts.database))
+  )
+
+  const { listen, drain } = HttpServerNode.layer(settings)
+  // Asking for `Readiness` makes the port open last, when everything behind it works.
+  const server = Layer.unwrap(Effect.as(Readiness, listen))
+  const routes = Server.layer({
+    requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
+    maxBodyBytes: settings.MAX_BODY_BYTES,
+    refusal: Unreadable.refusal
+  })
+
+  return Layer.merge(drain, Layer.effectDiscard(HttpServer.addressFormattedWith(parts.listening))).pipe(
+    Layer.provide(
+      HttpRouter.serve(routes, { routerConfig: Server.routerConfig, disableLogger: true, disableListenLog: true })
+    ),
+    Layer.provide(server),
+    Layer.provide(rateLimits(settings, parts.limits)),
+    Layer.provideMerge(services)
+  )
+}

@@ -1,0 +1,21 @@
+// The keys that a start has: those that are set, or those that are kept in DATA_DIR.
+import { Effect, Option } from "effect"
+import * as Keys from "./Keys.ts"
+import type { Settings } from "./Settings.ts"
+
+export const startKeys = Effect.fnUntraced(function* (settings: Settings) {
+  const { API_KEY, DATA_DIR, STORAGE_ENCRYPTION_KEY } = settings
+  const given = API_KEY === undefined ? yield* Keys.apiKey(DATA_DIR) : { key: API_KEY }
+  const master =
+    STORAGE_ENCRYPTION_KEY === undefined
+      ? yield* Keys.storageEncryptionKey(DATA_DIR)
+      : { key: STORAGE_ENCRYPTION_KEY, earlier: [] }
+  return {
+    apiKey: given.key,
+    /** Absent where the operator has set one. */
+    keptApiKey: "file" in given ? given : undefined,
+    masterKey: master.key,
+    earlierMasterKeys: master.earlier,
+    masterKeyStore: "file" in master ? Option.some(Keys.store(master)) : Option.none()
+  }
+})

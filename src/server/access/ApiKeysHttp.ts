@@ -1,0 +1,21 @@
+// The handlers of `ApiKeysApi`.
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import * as Respond from "../responses/Respond.ts"
+import { ApiKeys } from "./ApiKeys.ts"
+
+export const ApiKeysHttp = HttpApiBuilder.group(
+  Api,
+  "apiKeys",
+  Effect.fnUntraced(function* (handlers) {
+    const keys = yield* ApiKeys
+    return handlers.handleAll({
+      create: ({ payload }) => Respond.created(keys.create(payload)),
+      list: ({ query }) => Respond.page(keys.list(query)),
+      get: ({ params }) => Respond.one(keys.get(params.key_id)),
+      rotate: ({ params, payload }) => Respond.one(keys.rotate(params.key_id, payload)),
+      delete: ({ params }) => Respond.done(keys.delete(params.key_id), "API key deleted successfully")
+    })
+  })
+)

@@ -1,0 +1,141 @@
+// The audit log. A change writes its record in its own transaction, without waiting for anybody; the records of all
+// instances are chained afterwards, in commit order, within about a second (ADR 0004).
+import { Context, Effect, Latch, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { Hex } from "effect/encoding"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
+import { resourceOf } from "../../domain/audit/Change.ts"
+import type { Action, Change } from "../../domain/audit/Change.ts"
+import { maxPerPage } from "../../domain/request/Page.ts"
+import type { Items } from "../../domain/request/Page.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { jsonText } from "../../sql/Row.ts"
+import { Cursors } from "../cursors/Cursors.ts"
+import { CurrentRequestId } from "../responses/RequestId.ts"
+import { AuditRepo } from "./AuditRepo.ts"
+import { chain, firstBroken } from "./Chain.ts"
+import type { Link } from "./Chain.ts"
+
+/** Records that are chained, or verified, at once. */
+const batch = 1000
+
+/** Changes of one moment are chained together. */
+const gather = "200 millis"
+
+/** What an instance that has died left behind is chained by another one. */
+const leftBehind = "30 seconds"
+
+const decodePosition = Schema.decodeUnknownEffect(Schema.Int)
+
+export class Audit extends Context.Service<
+  Audit,
+  {
+    /** Part of the running transaction: without it, there is no change, and no record. */
+    record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
+    /**
+     * The records of what a statement's `made` (`id`, `json`, `key_id`, `request_id`) creates, as part of that statement.
+     * `recorded` comes after it.
+     */
+    recordMade(action: Action): Statement.Fragment
+    /** There is something to chain, when the running transaction has been committed. */
+    readonly recorded: Effect.Effect<void>
+    /** Of what has been committed when it is called, everything. `BadRequest` where the cursor is none of this list. */
+    list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>
+    /** Reads the whole log; with `anchor`, a head that was kept, also whether the log still leads there. */
+    verify(anchor?: AuditAnchor): Effect.Effect<AuditVerification, BadRequest>
+  }
+>()("effect-relayer/server/audit/Audit") {
+  static readonly layerNoDeps = Layer.effect(
+    Audit,
+    Effect.gen(function* () {
+      const repo = yield* AuditRepo
+      const cursors = yield* Cursors
+      const sql = yield* SqlClient.SqlClient
+      const changed = yield* Latch.make(false)
+
+      const link = Effect.repeat(repo.link(batch, chain), { until: (linked) => linked < batch })
+
+      yield* changed.await.pipe(
+        Effect.timeoutOption(leftBehind),
+        Effect.andThen(Effect.sleep(gather)),
+        Effect.andThen(changed.close),
+        Effect.andThen(link),
+        // The database is away, or about to be closed: the next round does it.
+        Effect.catchCause((cause) => Effect.logDebug("audit records are not chained yet", cause)),
+        Effect.forever,
+        Effect.forkScoped
+      )
+
+      const recorded = sql.afterCommit(Effect.asVoid(changed.open))
+
+      const record = Effect.fn("Audit.record")(function* <S extends Schema.ConstraintEncoder<unknown>>({
+        action,
+        id,
+        schema,
+        before,
+        after
+      }: Change<S>) {
+        const encode = (value: S["Type"] | undefined) =>
+          value === undefined ? undefined : Schema.encodeSync(schema)(value)
+        yield* repo.append({
+          key_id: (yield* Caller.current).id,
+          action,
+          resource: resourceOf(action),
+          resource_id: id,
+          request_id: (yield* CurrentRequestId) ?? null,
+          before: jsonText(encode(before)),
+          after: jsonText(encode(after))
+        })
+        yield* recorded
+      })
+
+      const recordMade = (action: Action) => repo.appendMade(action, resourceOf(action))
+
+      const list = Effect.fn("Audit.list")(function* ({ limit, order = "newest", cursor, ...filter }: AuditQuery) {
+        const list = JSON.stringify(["audit", order, Object.entries(filter).sort()])
+        const after =
+          cursor === undefined ? undefined : yield* Effect.orDie(decodePosition(yield* cursors.read(list, cursor)))
+        const perPage = Math.min(limit ?? 50, maxPerPage)
+        yield* link
+        const found = yield* repo.select({
+          ...filter,
+          newestFirst: order === "newest",
+          limit: perPage + 1,
+          ...(after === undefined ? {} : { after })
+        })
+        const items = found.slice(0, perPage)
+        const last = items.at(-1)
+        if (last === undefined || found.length === items.length) return { items }
+        return { items, next: yield* cursors.make(list, last.position) }
+      })
+
+      const verify = Effect.fn("Audit.verify")(function* (anchor: AuditAnchor = {}) {
+        if ((anchor.position === undefined) !== (anchor.hash === undefined)) {
+          return yield* BadRequest.of([{ field: "hash", message: "must be given together with position" }])
+        }
+        yield* link
+        let head: Link | undefined
+        let anchored = anchor.position === undefined
+        while (true) {
+          const rows = yield* repo.rows(head?.position ?? 0, batch)
+          const broken_at = firstBroken(rows, head)
+          if (broken_at !== undefined) return { valid: false, checked: broken_at - 1, broken_at }
+          anchored ||= rows.some((row) => row.position === anchor.position && Hex.encode(row.hash) === anchor.hash)
+          head = rows.at(-1) ?? head
+          if (rows.length < batch) break
+        }
+        const checked = head?.position ?? 0
+        const end = head === undefined ? {} : { head: { position: head.position, hash: Hex.encode(head.hash) } }
+        return anchored
+          ? { valid: true, checked, ...end }
+          : { valid: false, checked, ...end, broken_at: Math.min(anchor.position ?? 0, checked + 1) }
+      })
+
+      return Audit.of({ record, recordMade, recorded, list, verify })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([AuditRepo.layer, Cursors.layer]))
+}

@@ -1,0 +1,18 @@
+// The handlers of `AuditApi`.
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../api/Api.ts"
+import * as Respond from "../responses/Respond.ts"
+import { Audit } from "./Audit.ts"
+
+export const AuditHttp = HttpApiBuilder.group(
+  Api,
+  "audit",
+  Effect.fnUntraced(function* (handlers) {
+    const audit = yield* Audit
+    return handlers.handleAll({
+      list: ({ query }) => Respond.items(audit.list(query)),
+      verify: ({ query }) => Respond.one(audit.verify(query))
+    })
+  })
+)

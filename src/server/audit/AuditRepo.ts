@@ -1,0 +1,120 @@
+// The table `audit`.
+import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import { Hex } from "effect/encoding"
+import type { Statement } from "effect/sql"
+import { AuditRecord } from "../../domain/audit/Audit.ts"
+import type { AuditFilter } from "../../domain/audit/Audit.ts"
+import { parse } from "../../domain/request/ExactJson.ts"
+import { client, query } from "../../sql/Query.ts"
+import { withoutNulls } from "../../sql/Row.ts"
+import type { ChainedRow, Link } from "./Chain.ts"
+
+/** What is written when something changes; the database adds id and moment, and `link` the place in the chain. */
+export type NewRecord = Omit<ChainedRow, "id" | "at_micros">
+
+export interface Selection extends AuditFilter {
+  readonly limit: number
+  readonly newestFirst: boolean
+  /** The position that the selection comes after, in its order. */
+  readonly after?: number
+}
+
+const json = (column: unknown) => parse(String(column))
+
+const Row = withoutNulls(AuditRecord, { position: Number, before: json, after: json })
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row))
+
+/** The places of `rows` in the chain, in their order, after `head`. */
+type Chaining = (rows: ReadonlyArray<ChainedRow>, head: Link | undefined) => ReadonlyArray<Link>
+
+/** One linker at a time, in all instances. */
+const linking = 7_226_801_141n
+
+export class AuditRepo extends Context.Service<
+  AuditRepo,
+  {
+    append(record: NewRecord): Effect.Effect<void>
+    /** The same as part of a statement, of what its `made` creates: `id`, `json`, `key_id` and `request_id`. */
+    appendMade(action: string, resource: string): Statement.Fragment
+    /**
+     * Gives at most `limit` committed rows their place in the chain: `chain` hashes them, after the head. Waits for others
+     * who link. Returns how many it has linked.
+     */
+    link(limit: number, chain: Chaining): Effect.Effect<number>
+    /** Linked rows after a position, in order, as they are hashed. */
+    rows(after: number, limit: number): Effect.Effect<ReadonlyArray<ChainedRow & Link>>
+    select(selection: Selection): Effect.Effect<ReadonlyArray<AuditRecord>>
+  }
+>()("effect-relayer/server/audit/AuditRepo") {
+  static readonly layer = Layer.effect(
+    AuditRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const micros = sql`(extract(epoch FROM at) * 1000000)::bigint::text AS at_micros`
+      const hashed = sql`id::text AS id, ${micros}, key_id, action, resource, resource_id, request_id,
+        before::text AS before, after::text AS after`
+
+      const append = (record: NewRecord) =>
+        sql`
+          INSERT INTO audit (key_id, action, resource, resource_id, request_id, before, after)
+          VALUES (${record.key_id}, ${record.action}, ${record.resource}, ${record.resource_id}, ${record.request_id},
+            ${record.before}::text::json, ${record.after}::text::json)`.pipe(Effect.asVoid, query("AuditRepo.append"))
+
+      const appendMade = (action: string, resource: string) => sql`
+        INSERT INTO audit (key_id, action, resource, resource_id, request_id, after)
+        SELECT made.key_id, ${action}, ${resource}, made.id, made.request_id, made.json::json FROM made`
+
+      const linkRows = Effect.fnUntraced(function* (limit: number, chain: Chaining) {
+        yield* sql`SELECT pg_advisory_xact_lock(${linking})`
+        const rows = yield* sql<ChainedRow>`
+          SELECT ${hashed} FROM audit WHERE position IS NULL ORDER BY audit.id LIMIT ${limit}`
+        if (rows.length === 0) return 0
+        const [head] = yield* sql<{ position: bigint; hash: Uint8Array }>`
+          SELECT position, hash FROM audit WHERE position IS NOT NULL ORDER BY position DESC LIMIT 1`
+        const links = chain(rows, head === undefined ? undefined : { ...head, position: Number(head.position) })
+        const text = JSON.stringify(
+          links.map(({ position, hash }, index) => ({
+            id: rows[index]?.id,
+            position,
+            hash: Hex.encode(hash)
+          }))
+        )
+        yield* sql`
+          UPDATE audit SET position = link.position, hash = decode(link.hash, 'hex')
+          FROM json_to_recordset(${text}::text::json) AS link (id bigint, position bigint, hash text)
+          WHERE audit.id = link.id`
+        return rows.length
+      })
+
+      const link = (limit: number, chain: Chaining) =>
+        sql.withTransaction(linkRows(limit, chain)).pipe(query("AuditRepo.link"))
+
+      const rows = (after: number, limit: number) =>
+        sql<ChainedRow & { position: bigint; hash: Uint8Array }>`
+          SELECT ${hashed}, position, hash FROM audit WHERE position > ${after} ORDER BY position LIMIT ${limit}`.pipe(
+          Effect.map((found) => found.map((row) => ({ ...row, position: Number(row.position) }))),
+          query("AuditRepo.rows")
+        )
+
+      const select = ({ limit, newestFirst, after, since, until, ...equal }: Selection) => {
+        const conditions = [
+          sql`position IS NOT NULL`,
+          ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`),
+          ...(since === undefined ? [] : [sql`at >= ${DateTime.toDate(since)}`]),
+          ...(until === undefined ? [] : [sql`at < ${DateTime.toDate(until)}`]),
+          ...(after === undefined ? [] : [newestFirst ? sql`position < ${after}` : sql`position > ${after}`])
+        ]
+        return sql`
+          SELECT position, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
+            before::text AS before, after::text AS after, encode(hash, 'hex') AS hash
+          FROM audit WHERE ${sql.and(conditions)}
+          ORDER BY audit.position ${sql.literal(newestFirst ? "DESC" : "ASC")} LIMIT ${limit}`.pipe(
+          Effect.flatMap(decodeRows),
+          query("AuditRepo.select")
+        )
+      }
+
+      return AuditRepo.of({ append, appendMade, link, rows, select })
+    })
+  )
+}

@@ -1,0 +1,50 @@
+// Looks at the chain of a relayer: is it the right one, and what does its account have there.
+import { Context, Effect, Layer } from "effect"
+import type { Network } from "../../domain/network/Network.ts"
+import type { Reading } from "../../domain/chain/ChainSnapshot.ts"
+import type { Relayer } from "../../domain/relayer/Relayer.ts"
+import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import * as EvmChain from "./EvmChain.ts"
+import type { ProviderPool } from "./ProviderPool.ts"
+import { ProviderPools } from "./ProviderPools.ts"
+import type { Options } from "./ProviderPools.ts"
+import * as SolanaChain from "./SolanaChain.ts"
+import * as StellarChain from "./StellarChain.ts"
+
+export interface Target {
+  readonly relayer: Relayer
+  /** The relayer's, of the same type. */
+  readonly network: Network
+  /** The relayer's own, or else the network's: not masked. */
+  readonly urls: ReadonlyArray<RpcConfig>
+}
+
+const look = (pool: ProviderPool, relayer: Relayer, network: Network) => {
+  if (relayer.network_type === "evm" && network.network_type === "evm") return EvmChain.look(pool, relayer, network)
+  if (relayer.network_type === "solana" && network.network_type === "solana") return SolanaChain.look(pool, relayer)
+  if (relayer.network_type === "stellar" && network.network_type === "stellar") {
+    return StellarChain.look(pool, relayer, network)
+  }
+  return Effect.die(new Error("the network is of another type than the relayer"))
+}
+
+const make = Effect.map(ProviderPools, (pools) => {
+  const inspect = Effect.fn("Chains.inspect")(function* ({ network, relayer, urls }: Target) {
+    const pool = pools.of(relayer.network_type, urls)
+    const found = yield* look(pool, relayer, network)
+    const reading: Reading = { ...found, providers: yield* pool.readings }
+    return reading
+  })
+  return Chains.of({ inspect })
+})
+
+export class Chains extends Context.Service<
+  Chains,
+  {
+    /** What is wrong is in the reading's `failures`. Takes two `budgetMs` and one `timeoutMs` at most: 19 seconds. */
+    inspect(target: Target): Effect.Effect<Reading>
+  }
+>()("effect-relayer/server/chains/Chains") {
+  static readonly layerNoDeps = Layer.effect(Chains, make)
+  static readonly layer = (options: Options = {}) => Layer.provide(Chains.layerNoDeps, ProviderPools.layer(options))
+}

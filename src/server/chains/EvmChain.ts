@@ -1,0 +1,41 @@
+// A look at an account of an EVM chain.
+import { Effect, Result } from "effect"
+import type { EvmNetwork } from "../../domain/network/Network.ts"
+import type { EvmRelayer } from "../../domain/relayer/Relayer.ts"
+import * as Findings from "./CheckResult.ts"
+import type { ProviderPool } from "./ProviderPool.ts"
+import * as Quantity from "./Quantity.ts"
+
+/** Wei. */
+const defaultMinBalance = 1n
+
+const chainId = { method: "eth_chainId", params: [], result: Quantity.Uint64 }
+
+const ofAccount = <A>(method: string, address: string, result: A) => ({ method, params: [address, "latest"], result })
+
+export const look = Effect.fn("EvmChain.look")(function* (
+  pool: ProviderPool,
+  { address, policies }: typeof EvmRelayer.Type,
+  { chain_id }: typeof EvmNetwork.Type
+) {
+  const network_type = "evm" as const
+  const probed = yield* Effect.result(pool.probe(chainId, (id) => id === BigInt(chain_id)))
+  if (Result.isFailure(probed)) return { network_type, failures: Findings.unusable(probed.failure) }
+  const { call } = probed.success
+  const { balance, nonce } = yield* Effect.all(
+    {
+      nonce: call(ofAccount("eth_getTransactionCount", address, Quantity.Uint64)),
+      balance: call(ofAccount("eth_getBalance", address, Quantity.Uint128))
+    },
+    { mode: "result", concurrency: 2 }
+  )
+  return {
+    network_type,
+    ...(Result.isSuccess(nonce) ? { nonce: nonce.success } : {}),
+    ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
+    failures: [
+      ...Findings.failures("NonceSyncFailed", nonce),
+      ...Findings.balanceFailures(balance, policies?.min_balance ?? defaultMinBalance)
+    ]
+  }
+})

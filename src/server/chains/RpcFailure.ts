@@ -1,0 +1,60 @@
+// Why a call to a provider came to nothing: in our words, and what to do about it.
+import { Clock, Duration, Effect, Result, Schema } from "effect"
+import { Headers } from "effect/http"
+import type { HttpClientError, HttpClientResponse } from "effect/http"
+import type { NetworkType } from "../../domain/network/Network.ts"
+import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
+import { refusal } from "../../outbound/OutboundRefused.ts"
+
+export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
+  code: CheckCode,
+  /** The provider is well: its answer is the failure. */
+  answered: Schema.Boolean,
+  /** How long the provider wants to be left alone. */
+  retryAfter: Schema.optionalKey(Schema.Duration)
+}) {
+  /** The same call may do better, also at the same provider. */
+  get isRetriable() {
+    return this.code === "unreachable" || this.code === "rate_limited"
+  }
+}
+
+export const failure = (code: CheckCode) => new RpcFailure({ code, answered: false })
+
+export const answered = (code: CheckCode) => new RpcFailure({ code, answered: true })
+
+export const ofRequest = (error: HttpClientError.HttpClientError) =>
+  failure(refusal(error) === undefined ? "unreachable" : "refused")
+
+/** Of a body that could not be read: one that is too large comes with how large it may be. */
+export const ofBody = ({ reason: { cause } }: HttpClientError.HttpClientError) =>
+  failure(cause instanceof Error && "maxBytes" in cause ? "invalid_answer" : "unreachable")
+
+const codeOfStatus = (status: number): CheckCode => {
+  if (status === 429) return "rate_limited"
+  if (status === 408 || status === 425) return "unreachable"
+  if (status >= 500) return status === 501 || status === 505 ? "refused" : "unreachable"
+  return status >= 400 ? "refused" : "invalid_answer"
+}
+
+/** Of an answer that is not a 200. */
+export const ofStatus = ({ headers, status }: HttpClientResponse.HttpClientResponse) =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const code = codeOfStatus(status)
+    const parsed = Result.getOrUndefined(Headers.parseRetryAfter(headers["retry-after"] ?? ""))
+    const wait = parsed === undefined ? Duration.zero : Headers.retryAfterDelay(parsed, now)
+    return Duration.isZero(wait) ? failure(code) : new RpcFailure({ code, answered: false, retryAfter: wait })
+  })
+
+/** EIP-1474: -32005 is a limit, -32002 a resource that is not there now. Of solana, -32005 is a node that lags behind. */
+export const ofError = (networkType: NetworkType, code: number) => {
+  if (code === -32005) return failure(networkType === "solana" ? "unreachable" : "rate_limited")
+  return code === -32002 || code === -32603 ? failure("unreachable") : answered("refused")
+}
+
+/** What may be over soonest comes first. */
+const order: ReadonlyArray<CheckCode> = ["rate_limited", "unreachable", "invalid_answer", "refused", "mismatch"]
+
+/** Of the failures of several providers, the one to report: the same in whatever order they were called. */
+export const firstOver = (failures: ReadonlyArray<RpcFailure>) =>
+  order.flatMap((code) => failures.find((failure) => failure.code === code) ?? []).at(0) ?? failure("unreachable")

@@ -1,0 +1,31 @@
+// RPC URLs that users give: where they may lead, and how they are stored, masked to be shown and sealed to be called.
+import { Effect, Redacted, Schema } from "effect"
+import type { Violation } from "../../domain/request/Request.ts"
+import { RpcConfig, isMasked } from "../../domain/chain/Rpc.ts"
+import type { Outbound } from "../../outbound/Outbound.ts"
+import type { Place } from "../secrets/Envelope.ts"
+import type { Secrets } from "../secrets/Secrets.ts"
+
+/** What is wrong with a URL in `field`. */
+export const refuse = (outbound: Outbound["Service"], field: string, url: string): ReadonlyArray<Violation> => {
+  const message = isMasked(url) ? "is masked: send the URL itself" : outbound.refuse(url)
+  return message === undefined ? [] : [{ field, message }]
+}
+
+/** What is wrong with the URLs of the list `field`. */
+export const refuseAll = (
+  outbound: Outbound["Service"],
+  field: string,
+  urls: ReadonlyArray<RpcConfig>
+): ReadonlyArray<Violation> => urls.flatMap(({ url }, index) => refuse(outbound, `${field}.${index}.url`, url))
+
+const decode = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(RpcConfig)))
+
+export const seal = (secrets: Secrets["Service"], urls: ReadonlyArray<RpcConfig>, place: Place) =>
+  secrets.seal(Redacted.make(JSON.stringify(urls)), place)
+
+export const open = (secrets: Secrets["Service"], sealed: Uint8Array, place: Place) =>
+  secrets.open(sealed, place).pipe(
+    Effect.flatMap((json) => decode(Redacted.value(json))),
+    Effect.orDie
+  )

@@ -1,0 +1,31 @@
+// A look at an account of a Stellar network. Asks the RPC servers, not Horizon: they alone are the relayer's to choose and
+// have others to fall back on, and a network needs no `horizon_url`.
+import { Effect, Result, Schema } from "effect"
+import type { StellarNetwork } from "../../domain/network/Network.ts"
+import type { CheckFailure } from "../../domain/chain/ChainSnapshot.ts"
+import type { StellarRelayer } from "../../domain/relayer/Relayer.ts"
+import * as Findings from "./CheckResult.ts"
+import type { ProviderPool } from "./ProviderPool.ts"
+import * as StellarAccount from "./StellarAccount.ts"
+
+/** Stroops. */
+const defaultMinBalance = 1_000_000n
+
+const network = { method: "getNetwork", result: Schema.Struct({ passphrase: Schema.String }) }
+
+const noAccount: CheckFailure = { type: "SequenceSyncFailed", code: "no_account" }
+
+export const look = Effect.fn("StellarChain.look")(function* (
+  pool: ProviderPool,
+  { address, policies }: typeof StellarRelayer.Type,
+  { passphrase }: typeof StellarNetwork.Type
+) {
+  const network_type = "stellar" as const
+  const probed = yield* Effect.result(pool.probe(network, (answer) => answer.passphrase === passphrase))
+  if (Result.isFailure(probed)) return { network_type, failures: Findings.unusable(probed.failure) }
+  const account = yield* Effect.result(probed.success.call(yield* StellarAccount.get(address)))
+  if (Result.isFailure(account)) return { network_type, failures: Findings.failures("SequenceSyncFailed", account) }
+  if (account.success === null) return { network_type, failures: [noAccount] }
+  const failures = Findings.tooLow(account.success.balance, policies?.min_balance ?? defaultMinBalance)
+  return { network_type, ...account.success, failures }
+})

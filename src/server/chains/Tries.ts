@@ -1,0 +1,69 @@
+// A call at one provider: each try within its time and counted, and another one after a wait where that may help.
+import { Duration, Effect, Metric, Random, Result, Schedule } from "effect"
+import type { HttpClient } from "effect/http"
+import type { NetworkType } from "../../domain/network/Network.ts"
+import { rpcCallSeconds, rpcCallsTotal, rpcFailuresTotal } from "../observability/Metrics.ts"
+import * as JsonRpc from "./JsonRpc.ts"
+import { failure } from "./RpcFailure.ts"
+import type { RpcFailure } from "./RpcFailure.ts"
+
+export interface Options {
+  /** Tries of a call at one provider. */
+  readonly attempts: number
+  /** Of one try. */
+  readonly timeoutMs: number
+  /** The first wait is anything up to this, at random; the next ones up to twice as much each. */
+  readonly backOffMs: number
+  /** No wait is longer: a provider that asks for more in `Retry-After` is left for the next. */
+  readonly longestWaitMs: number
+}
+
+export interface Tries {
+  once<A>(url: string, call: JsonRpc.Call<A>): Effect.Effect<A, RpcFailure>
+  /** Up to `attempts`. */
+  several<A>(url: string, call: JsonRpc.Call<A>): Effect.Effect<A, RpcFailure>
+}
+
+const count = Effect.fnUntraced(function* <A>(
+  labels: { readonly network_type: NetworkType; readonly method: string },
+  duration: Duration.Duration,
+  result: Result.Result<A, RpcFailure>
+) {
+  yield* Metric.update(Metric.withAttributes(rpcCallsTotal, labels), 1)
+  yield* Metric.update(Metric.withAttributes(rpcCallSeconds, labels), Duration.toSeconds(duration))
+  if (Result.isSuccess(result)) return
+  yield* Metric.update(Metric.withAttributes(rpcFailuresTotal, { ...labels, class: result.failure.code }), 1)
+})
+
+export const make = (client: HttpClient.HttpClient, network_type: NetworkType, options: Options): Tries => {
+  const { attempts, backOffMs, longestWaitMs, timeoutMs } = options
+
+  const once: Tries["once"] = (url, call) => {
+    const labels = { network_type, method: call.method }
+    return JsonRpc.send(client, network_type, url, call).pipe(
+      Effect.timeoutOrElse({ duration: timeoutMs, orElse: () => Effect.fail(failure("unreachable")) }),
+      Effect.result,
+      Effect.timed,
+      Effect.tap(([duration, result]) => count(labels, duration, result)),
+      Effect.flatMap(([, result]) => Effect.fromResult(result)),
+      Effect.withSpan("Tries.once", { attributes: labels })
+    )
+  }
+
+  const waits = Schedule.exponential(backOffMs).pipe(
+    Schedule.setInputType<RpcFailure>(),
+    Schedule.modifyDelay(({ duration, input: { retryAfter } }) =>
+      retryAfter === undefined
+        ? Effect.map(Random.next, (random) => random * Math.min(Duration.toMillis(duration), longestWaitMs))
+        : Effect.succeed(retryAfter)
+    )
+  )
+
+  const isWorthIt = ({ isRetriable, retryAfter }: RpcFailure) =>
+    isRetriable && (retryAfter === undefined || Duration.toMillis(retryAfter) <= longestWaitMs)
+
+  const several: Tries["several"] = (url, call) =>
+    Effect.retry(once(url, call), { schedule: waits, times: attempts - 1, while: isWorthIt })
+
+  return { once, several }
+}

@@ -1,0 +1,134 @@
+// The table `events`. Shown is what transactions have written that are older than every running one: in the order of `xid`
+// and `id`, nothing comes in before it any more.
+import { Array, Context, Effect, Layer, Option, Schema } from "effect"
+import type { Statement } from "effect/sql"
+import { Event } from "../../domain/event/Event.ts"
+import type { EventFilter } from "../../domain/event/Event.ts"
+import { parse } from "../../domain/request/ExactJson.ts"
+import { client, query } from "../../sql/Query.ts"
+import { withoutNulls } from "../../sql/Row.ts"
+import type { Position } from "./Position.ts"
+
+export interface NewRow {
+  readonly type: string
+  readonly resource_id: string
+  readonly request_id: string | null
+  /** JSON text. */
+  readonly data: string
+}
+
+export interface Filter extends EventFilter {
+  /** Only events of these relayers. Absent: every event. */
+  readonly relayerIds?: ReadonlyArray<string>
+}
+
+export interface Selection extends Filter {
+  readonly after: Position
+  readonly limit: number
+}
+
+export interface Placed {
+  readonly position: Position
+  readonly event: Event
+}
+
+const Row = withoutNulls(Event, { id: Number, data: (text) => parse(String(text)) })
+
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row))
+
+interface PositionRow {
+  readonly xid: string
+  readonly id: bigint
+}
+
+const positionOf = ({ xid, id }: PositionRow): Position => ({ xid: BigInt(xid), id: Number(id) })
+
+export class EventsRepo extends Context.Service<
+  EventsRepo,
+  {
+    /** Its id. */
+    append(event: NewRow): Effect.Effect<number>
+    /** The same as part of a statement, of what its `made` creates: `id`, `json` and `request_id`. */
+    appendMade(type: string): Statement.Fragment
+    /** Where the event is; none where it is not shown yet. */
+    find(id: number): Effect.Effect<Option.Option<Position>>
+    /** The last event that is shown. */
+    readonly last: Effect.Effect<Option.Option<Position>>
+    /** In order. */
+    page(selection: Selection): Effect.Effect<ReadonlyArray<Placed>>
+    /** There are events that wait for older transactions. */
+    readonly isHeldBack: Effect.Effect<boolean>
+    /**
+     * Events that were restored into another server have numbers of transactions that are yet to come there, and would not
+     * be shown until then: they become the oldest.
+     */
+    readonly adopt: Effect.Effect<void>
+  }
+>()("effect-relayer/server/events/EventsRepo") {
+  static readonly layer = Layer.effect(
+    EventsRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const shown = sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
+      const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, data::text AS data`
+
+      const append = ({ type, resource_id, request_id, data }: NewRow) =>
+        sql<{ id: bigint }>`
+          INSERT INTO events (type, resource_id, request_id, data)
+          VALUES (${type}, ${resource_id}, ${request_id}, ${data}::text::json) RETURNING id`.pipe(
+          Effect.map(([row]) => Number(row?.id)),
+          query("EventsRepo.append")
+        )
+
+      const appendMade = (type: string) => sql`
+        INSERT INTO events (type, resource_id, request_id, data)
+        SELECT ${type}, made.id, made.request_id, made.json::json FROM made RETURNING id, resource_id`
+
+      const find = (id: number) =>
+        sql<PositionRow>`SELECT xid::text AS xid, id FROM events WHERE id = ${id} AND ${shown}`.pipe(
+          Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), positionOf)),
+          query("EventsRepo.find")
+        )
+
+      const last = sql<PositionRow>`
+        SELECT xid::text AS xid, id FROM events WHERE ${shown} ORDER BY events.xid DESC, events.id DESC LIMIT 1`.pipe(
+        Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), positionOf)),
+        query("EventsRepo.last")
+      )
+
+      const page = ({ after, limit, relayerIds, ...equal }: Selection) => {
+        const conditions = [
+          shown,
+          sql`(xid, id) > (${String(after.xid)}::text::xid8, ${after.id}::bigint)`,
+          ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`),
+          ...(relayerIds === undefined ? [] : [sql`type LIKE 'relayer.%'`, sql.in("resource_id", relayerIds)])
+        ]
+        return sql<PositionRow>`
+          SELECT ${columns} FROM events WHERE ${sql.and(conditions)}
+          ORDER BY events.xid, events.id LIMIT ${limit}`.pipe(
+          Effect.flatMap((rows) =>
+            Effect.map(decodeRows(rows), (events) =>
+              Array.zipWith(rows, events, (row, event): Placed => ({ position: positionOf(row), event }))
+            )
+          ),
+          query("EventsRepo.page")
+        )
+      }
+
+      const isHeldBack = sql<{ readonly held: boolean }>`
+        SELECT EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS held`.pipe(
+        Effect.map(([row]) => row?.held === true),
+        query("EventsRepo.isHeldBack")
+      )
+
+      const adopt = sql`
+        UPDATE events SET xid = '3'
+        WHERE EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()))`.pipe(
+        Effect.asVoid,
+        query("EventsRepo.adopt")
+      )
+
+      return EventsRepo.of({ append, appendMade, find, last, page, isHeldBack, adopt })
+    })
+  )
+}

@@ -1,0 +1,133 @@
+// One check of a relayer: a look at its chain outside of any transaction of its own, and what follows from it in one.
+import { Cause, Context, Duration, Effect, Layer, Metric, Option, Random } from "effect"
+import * as Health from "../../domain/health/Health.ts"
+import { findingOf } from "../../domain/health/HealthFinding.ts"
+import type { Outcome } from "../../domain/health/HealthFinding.ts"
+import { carry, unanswered } from "../../domain/health/HealthReading.ts"
+import { isSameReason } from "../../domain/health/HealthReason.ts"
+import { delay } from "../../domain/health/HealthSchedule.ts"
+import type { NetworkType } from "../../domain/network/Network.ts"
+import type { Reading } from "../../domain/chain/ChainSnapshot.ts"
+import type { Relayer, RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import { Relayers } from "../relayers/Relayers.ts"
+import type { RelayerTarget } from "../relayers/Relayers.ts"
+import { Chains } from "../chains/Chains.ts"
+import * as Metrics from "../observability/Metrics.ts"
+import { HealthRepo } from "./HealthRepo.ts"
+import type { Check, Claim } from "./HealthRepo.ts"
+
+export interface Options {
+  /** Between two checks of a relayer that is well. */
+  readonly interval: Duration.Input
+}
+
+/** Longest look at a chain: shorter than a request may take, and than a claim lasts. */
+const lookTimeout = "20 seconds"
+
+/** Of another check, or of a configuration that is not the relayer's any more: worth nothing. */
+type Superseded = "superseded"
+
+export class HealthChecks extends Context.Service<
+  HealthChecks,
+  {
+    /** Whatever happens in it, the next check is scheduled; interrupted, it is given back to be made at once. */
+    run(claim: Claim): Effect.Effect<void>
+    /**
+     * One check, whoever may be at another, which is worth nothing then. What it finds counts only where nobody changes the
+     * relayer meanwhile. Returns what it has seen. In the transaction of an `Idempotency-Key`, a connection is held while it
+     * looks, at most 20 seconds, and no row.
+     */
+    now(id: RelayerId): Effect.Effect<Reading, RelayerNotFound>
+  }
+>()("effect-relayer/server/health/HealthChecks") {
+  static readonly layerNoDeps = (options: Options) =>
+    Layer.effect(
+      HealthChecks,
+      Effect.gen(function* () {
+        const repo = yield* HealthRepo
+        const relayers = yield* Relayers
+        const chains = yield* Chains
+        const changes = yield* Changes
+        const transaction = yield* Transaction.make
+        const interval = Duration.toMillis(options.interval)
+
+        const look = (target: RelayerTarget) =>
+          Effect.timeoutOrElse(chains.inspect(target), {
+            duration: lookTimeout,
+            orElse: () => Effect.succeed(unanswered(target.relayer, target.urls))
+          })
+
+        /** The relayer is held before its check, as everywhere. */
+        const settle = Effect.fn("HealthChecks.settle")(function* (
+          id: RelayerId,
+          reading: Reading,
+          isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
+        ): Effect.fn.Return<Outcome | Superseded, RelayerNotFound> {
+          const held = yield* relayers.hold(id)
+          const found = yield* repo.findForUpdate(id)
+          if (Option.isNone(found) || !isCurrent(found.value, held)) return "superseded"
+          const before = found.value
+          const finding = findingOf(reading, held.value.policies)
+          const { health, events } = Health.step(before.state, finding)
+          const reason = Health.disabledReasonOf(health)
+          const isShown =
+            held.value.system_disabled === (reason !== undefined) && isSameReason(held.value.disabled_reason, reason)
+          const relayer = isShown ? held.value : yield* relayers.setDisabled(id, reason)
+          yield* repo.save(id, {
+            health,
+            reading: carry(before.reading, reading),
+            isRead: reading.balance !== undefined,
+            delay: delay(health, interval, yield* Random.next)
+          })
+          for (const event of events) yield* changes.tell(event, relayer)
+          return finding.outcome
+        }, transaction)
+
+        const count = (network_type: NetworkType | "unknown", outcome: Outcome | Superseded | "defect") =>
+          Metric.update(Metric.withAttributes(Metrics.healthChecksTotal, { network_type, outcome }), 1)
+
+        const check = (
+          target: RelayerTarget,
+          isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
+        ): Effect.Effect<Reading, RelayerNotFound> =>
+          Effect.gen(function* () {
+            const { relayer } = target
+            const labels = { network_type: relayer.network_type }
+            const [taken, reading] = yield* Effect.timed(look(target))
+            yield* Metric.update(Metric.withAttributes(Metrics.healthCheckSeconds, labels), Duration.toSeconds(taken))
+            const outcome = yield* settle(relayer.id, reading, isCurrent)
+            yield* count(relayer.network_type, outcome)
+            return reading
+          })
+
+        const failed = (claim: Claim, cause: Cause.Cause<unknown>) =>
+          Effect.gen(function* () {
+            yield* Effect.logError("a health check has failed", { relayer_id: claim.id }, cause)
+            yield* count("unknown", "defect")
+            yield* repo.release(claim, interval)
+          }).pipe(Effect.ignoreCause)
+
+        const run = (claim: Claim) =>
+          relayers.target(claim.id).pipe(
+            Effect.flatMap((target) => check(target, ({ claimed_by }) => claimed_by === claim.token)),
+            Effect.asVoid,
+            Effect.catchTag("RelayerNotFound", () => Effect.void),
+            Effect.catchCause((cause) => (Cause.hasInterrupts(cause) ? Effect.interrupt : failed(claim, cause))),
+            Effect.onInterrupt(() => Effect.ignoreCause(repo.release(claim, 0))),
+            Effect.withSpan("HealthChecks.run")
+          )
+
+        const now = Effect.fn("HealthChecks.now")(function* (id: RelayerId) {
+          const target = yield* relayers.target(id)
+          return yield* check(target, (_, { version }) => version === target.version)
+        })
+
+        return HealthChecks.of({ run, now })
+      })
+    )
+
+  static readonly layer = (options: Options) => Layer.provide(this.layerNoDeps(options), HealthRepo.layer)
+}

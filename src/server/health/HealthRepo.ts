@@ -1,0 +1,137 @@
+// The table `relayer_checks`: what is known of each relayer's health, and when it is looked at again. The clock is the
+// database's, so that no instance's own clock matters.
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
+import { SqlSchema } from "effect/sql"
+import { parse } from "../../domain/request/ExactJson.ts"
+import { Health } from "../../domain/health/Health.ts"
+import { Instant } from "../../domain/request/Instant.ts"
+import { Reading } from "../../domain/chain/ChainSnapshot.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { client, query } from "../../sql/Query.ts"
+import { withoutNulls } from "../../sql/Row.ts"
+
+const json = (column: unknown) => parse(String(column))
+
+const Row = withoutNulls(
+  Schema.Struct({
+    state: Health,
+    /** Absent: it has never been checked. */
+    since: Schema.optionalKey(Instant),
+    reading: Schema.optionalKey(Reading),
+    /** Absent: its balance was never read. */
+    read_at: Schema.optionalKey(Instant),
+    checked_at: Schema.optionalKey(Instant),
+    next_check_at: Instant,
+    claimed_by: Schema.optionalKey(Schema.String)
+  }),
+  { state: json, reading: json }
+)
+export type Check = (typeof Row)["Type"]
+
+const encodeHealth = Schema.encodeEffect(Health)
+const encodeReading = Schema.encodeEffect(Reading)
+
+/** A relayer that is being checked. */
+export interface Claim {
+  readonly id: RelayerId
+  /** Of this claim alone. */
+  readonly token: string
+}
+
+export interface Claiming {
+  readonly token: string
+  readonly limit: number
+  /** Milliseconds after which somebody else may have it. */
+  readonly lease: number
+  /** No check is scheduled further ahead than so many milliseconds: one that is was so before a clock was set back. */
+  readonly horizon: number
+}
+
+/** What a check has found. */
+export interface Checked {
+  readonly health: Health
+  readonly reading: Reading
+  /** Whether the balance in `reading` is of this check. */
+  readonly isRead: boolean
+  /** Milliseconds to the next check. */
+  readonly delay: number
+}
+
+export class HealthRepo extends Context.Service<
+  HealthRepo,
+  {
+    /** Checks that are due, the longest due first; those that others are claiming are left to them. */
+    claim(claiming: Claiming): Effect.Effect<ReadonlyArray<Claim>>
+    find(id: RelayerId): Effect.Effect<Option.Option<Check>>
+    /** Holds the row until the transaction ends. The relayer's own row is held first, always. */
+    findForUpdate(id: RelayerId): Effect.Effect<Option.Option<Check>>
+    /** Ends every claim on it. */
+    save(id: RelayerId, checked: Checked): Effect.Effect<void>
+    /** Gives the check back, to be made in `delay` milliseconds; nothing, where somebody else has claimed it since. */
+    release(claim: Claim, delay: number): Effect.Effect<void>
+  }
+>()("effect-relayer/server/health/HealthRepo") {
+  static readonly layer = Layer.effect(
+    HealthRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
+      const columns = sql`t.state::text AS state, ${at("since")}, t.reading::text AS reading, ${at("read_at")},
+        ${at("checked_at")}, ${at("next_check_at")}, t.claimed_by`
+      const ahead = (milliseconds: number) => sql`${milliseconds}::float8 * interval '1 millisecond'`
+
+      // Two ranges of the index: one condition for both would read all that lies between.
+      const claim = ({ token, limit, lease, horizon }: Claiming) =>
+        sql<{ relayer_id: string }>`
+          WITH due AS MATERIALIZED (
+            SELECT relayer_id FROM relayer_checks WHERE next_check_at <= now()
+            ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ), astray AS MATERIALIZED (
+            SELECT relayer_id FROM relayer_checks WHERE next_check_at > now() + ${ahead(horizon)}
+            ORDER BY next_check_at LIMIT ${limit} - (SELECT count(*) FROM due) FOR UPDATE SKIP LOCKED
+          )
+          UPDATE relayer_checks t SET claimed_by = ${token}, next_check_at = now() + ${ahead(lease)}
+          FROM (SELECT relayer_id FROM due UNION ALL SELECT relayer_id FROM astray) found
+          WHERE t.relayer_id = found.relayer_id
+          RETURNING t.relayer_id`.pipe(
+          Effect.map((rows) => rows.map(({ relayer_id }) => ({ id: RelayerId.make(relayer_id), token }))),
+          query("HealthRepo.claim")
+        )
+
+      const findRow = SqlSchema.findOneOption({
+        Request: RelayerId,
+        Result: Row,
+        execute: (id) => sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id}`
+      })
+      const find = (id: RelayerId) => findRow(id).pipe(query("HealthRepo.find"))
+
+      const findRowForUpdate = SqlSchema.findOneOption({
+        Request: RelayerId,
+        Result: Row,
+        execute: (id) => sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id} FOR UPDATE`
+      })
+      const findForUpdate = (id: RelayerId) => findRowForUpdate(id).pipe(query("HealthRepo.findForUpdate"))
+
+      const save = (id: RelayerId, { health, reading, isRead, delay }: Checked) =>
+        Effect.gen(function* () {
+          const state = JSON.stringify(yield* encodeHealth(health))
+          const read = JSON.stringify(yield* encodeReading(reading))
+          yield* sql`
+            UPDATE relayer_checks t SET state = ${state}::text::json, reading = ${read}::text::json, claimed_by = NULL,
+              since = CASE WHEN t.state ->> 'status' = ${health.status}
+                THEN coalesce(t.since, clock_timestamp()) ELSE clock_timestamp() END,
+              read_at = CASE WHEN ${isRead}::boolean THEN clock_timestamp() ELSE t.read_at END,
+              checked_at = clock_timestamp(), next_check_at = clock_timestamp() + ${ahead(delay)}
+            WHERE t.relayer_id = ${id}`
+        }).pipe(query("HealthRepo.save"))
+
+      const release = ({ id, token }: Claim, delay: number) =>
+        sql`
+          UPDATE relayer_checks SET claimed_by = NULL, next_check_at = now() + ${ahead(delay)}
+          WHERE relayer_id = ${id} AND claimed_by = ${token}`.pipe(Effect.asVoid, query("HealthRepo.release"))
+
+      return HealthRepo.of({ claim, find, findForUpdate, save, release })
+    })
+  )
+}

@@ -1,0 +1,98 @@
+// How a relayer is doing: seen now, or by the last check.
+import { Context, DateTime, Effect, Layer, Option } from "effect"
+import type { Duration } from "effect"
+import { explain } from "../../domain/health/HealthExplanation.ts"
+import type { RelayerExplanation } from "../../domain/health/HealthExplanation.ts"
+import { balanceOf, carry, hasAnswered } from "../../domain/health/HealthReading.ts"
+import type { Reading } from "../../domain/chain/ChainSnapshot.ts"
+import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
+import type { RelayerBalance, RelayerStatus } from "../../domain/relayer/RelayerStatus.ts"
+import { ServiceUnavailable } from "../../domain/request/Request.ts"
+import { Relayers } from "../relayers/Relayers.ts"
+import { Chains } from "../chains/Chains.ts"
+import { HealthChecks } from "./HealthChecks.ts"
+import { HealthRepo } from "./HealthRepo.ts"
+import type { Check } from "./HealthRepo.ts"
+
+/** What a caller waits for a chain. */
+const patience: Duration.Input = "10 seconds"
+
+export class RelayerHealth extends Context.Service<
+  RelayerHealth,
+  {
+    /** With a look at the chain; where that does not answer, as the last check saw it. */
+    status(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound>
+    /** `ServiceUnavailable` where the chain does not answer, or is another one. */
+    balance(id: RelayerId): Effect.Effect<RelayerBalance, RelayerNotFound | ServiceUnavailable>
+    /** Makes a check now, and says what has come of it. */
+    check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound>
+    explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
+  }
+>()("effect-relayer/server/health/RelayerHealth") {
+  static readonly layerNoDeps = Layer.effect(
+    RelayerHealth,
+    Effect.gen(function* () {
+      const repo = yield* HealthRepo
+      const relayers = yield* Relayers
+      const chains = yield* Chains
+      const checks = yield* HealthChecks
+
+      /** Every relayer has a check from the moment on at which it is created. */
+      const find = (id: RelayerId) =>
+        Effect.flatMap(
+          repo.find(id),
+          Option.match({ onNone: () => Effect.fail(new RelayerNotFound({})), onSome: Effect.succeed })
+        )
+
+      const look = (id: RelayerId) =>
+        Effect.flatMap(relayers.target(id), (target) => Effect.timeoutOption(chains.inspect(target), patience))
+
+      const show = Effect.fnUntraced(function* (relayer: Relayer, check: Check, seen: Reading | undefined) {
+        const reading = seen === undefined ? check.reading : carry(check.reading, seen)
+        const { failures: _, providers = [], ...amounts } = reading ?? { network_type: relayer.network_type }
+        const read_at = seen?.balance === undefined ? check.read_at : yield* DateTime.now
+        return {
+          ...amounts,
+          live: seen !== undefined && hasAnswered(seen),
+          ...(read_at === undefined ? {} : { read_at }),
+          paused: relayer.paused,
+          system_disabled: relayer.system_disabled,
+          ...(relayer.disabled_reason === undefined ? {} : { disabled_reason: relayer.disabled_reason }),
+          health: check.state.status,
+          ...(check.checked_at === undefined ? {} : { last_check_at: check.checked_at }),
+          next_check_at: check.next_check_at,
+          providers
+        } as RelayerStatus
+      })
+
+      const status = Effect.fn("RelayerHealth.status")(function* (id: RelayerId) {
+        const seen = Option.getOrUndefined(yield* look(id))
+        return yield* show((yield* relayers.get(id)).value, yield* find(id), seen)
+      })
+
+      const balance = Effect.fn("RelayerHealth.balance")(function* (id: RelayerId) {
+        const seen = Option.getOrUndefined(yield* look(id))
+        const found = seen && balanceOf(seen)
+        if (seen === undefined || found === undefined) return yield* new ServiceUnavailable({})
+        return { balance: found, unit: unitOf[seen.network_type] }
+      })
+
+      const check = Effect.fn("RelayerHealth.check")(function* (id: RelayerId) {
+        const seen = yield* checks.now(id)
+        return yield* show((yield* relayers.get(id)).value, yield* find(id), seen)
+      })
+
+      const explanation = Effect.fn("RelayerHealth.explain")(function* (id: RelayerId) {
+        const { value: relayer } = yield* relayers.get(id)
+        const { state: health, next_check_at: next_at, since } = yield* find(id)
+        return explain({ relayer, health, next_at, since })
+      })
+
+      return RelayerHealth.of({ status, balance, check, explain: explanation })
+    })
+  )
+
+  static readonly layer = Layer.provide(this.layerNoDeps, HealthRepo.layer)
+}

@@ -1,0 +1,51 @@
+// The implementation of `Idempotency`.
+import { Effect, Layer, Schema } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Idempotency } from "../../api/Middleware.ts"
+import { CurrentCaller } from "../../domain/access/Caller.ts"
+import { IdempotencyKey } from "../../domain/request/Idempotency.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { CurrentResponseHeaders } from "../responses/ResponseHeaders.ts"
+import { KeptAnswers } from "./IdempotencyStore.ts"
+import type { Answer } from "./IdempotencyStore.ts"
+
+const isKey = Schema.is(IdempotencyKey)
+
+const malformed = BadRequest.of([{ field: "Idempotency-Key", message: "Expected 1 to 255 visible ASCII characters" }])
+
+const bodyOf = ({ body }: HttpServerResponse.HttpServerResponse): string =>
+  body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
+
+const answerOf = (response: HttpServerResponse.HttpServerResponse) =>
+  Effect.map(CurrentResponseHeaders, (headers): Answer | undefined =>
+    response.status >= 200 && response.status < 300
+      ? { status: response.status, headers: Object.fromEntries(headers), body: bodyOf(response) }
+      : undefined
+  )
+
+const replay = ({ status, headers, body }: Answer) =>
+  Effect.map(CurrentResponseHeaders, (current) => {
+    for (const [name, value] of Object.entries(headers)) current.set(name, value)
+    current.set("idempotency-replayed", "true")
+    return HttpServerResponse.text(body, { status, contentType: "application/json" })
+  })
+
+export const IdempotencyHttp = Layer.effect(
+  Idempotency,
+  Effect.gen(function* () {
+    const answers = yield* KeptAnswers
+    return Idempotency.of(
+      Effect.fnUntraced(function* (httpEffect) {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const key = request.headers["idempotency-key"]
+        if (key === undefined || request.method !== "POST") return yield* httpEffect
+        if (!isKey(key)) return yield* malformed
+        const { id: callerId } = yield* CurrentCaller
+        const body = yield* Effect.orDie(request.text)
+        const { method, url } = request
+        const answered = yield* answers.once({ callerId, key, method, url, body }, httpEffect, answerOf)
+        return answered._tag === "Kept" ? yield* replay(answered.answer) : answered.result
+      })
+    )
+  })
+)

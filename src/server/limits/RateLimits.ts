@@ -1,0 +1,116 @@
+// A token bucket per caller, in a store that instances may share.
+import { Context, Duration, Effect, Layer, Metric } from "effect"
+import { CircuitBreaker, RateLimiter } from "effect/persistence"
+import { TooManyRequests } from "../../domain/access/Caller.ts"
+import { rateLimitStoreFailuresTotal, rateLimitedRequestsTotal } from "../observability/Metrics.ts"
+import { steadilyAround } from "../lifecycle/MonotonicClock.ts"
+import * as OwnStore from "./MemoryRateLimiterStore.ts"
+
+export interface Options {
+  readonly requestsPerSecond: number
+  /** Requests that a rested caller may send at once. */
+  readonly burst: number
+}
+
+export interface Allowance {
+  readonly limit: number
+  readonly remaining: number
+  /** Whole seconds until the bucket is full again. */
+  readonly resetSeconds: number
+}
+
+const wholeSeconds = (duration: Duration.Duration) => Math.max(1, Math.ceil(Duration.toSeconds(duration)))
+
+const isExceeded = (error: { readonly _tag: string; readonly reason?: { readonly _tag: string } }): error is Exceeded =>
+  error._tag === "RateLimiterError" && error.reason?._tag === "RateLimitExceeded"
+
+type Exceeded = RateLimiter.RateLimiterError & { readonly reason: RateLimiter.RateLimitExceeded }
+
+type Take = (caller: string) => Effect.Effect<RateLimiter.ConsumeResult, RateLimiter.RateLimiterError>
+
+const takeFrom =
+  (limiter: RateLimiter.RateLimiter, { burst, requestsPerSecond }: Options): Take =>
+  (caller) =>
+    limiter.consume({
+      key: caller,
+      limit: burst,
+      window: Duration.seconds(burst / requestsPerSecond),
+      algorithm: "token-bucket",
+      onExceeded: "fail"
+    })
+
+/** Longest wait for a shared store: a request is worth more than an exact count. */
+const storeTimeout = "250 millis"
+
+/** A shared store that fails or is slow is left alone for a while, and `own` counts. */
+const guard = (shared: Take, own: Take) =>
+  Effect.gen(function* () {
+    const breaker = yield* CircuitBreaker.make({
+      tripPolicy: CircuitBreaker.consecutive(3),
+      openDuration: "5 seconds"
+    }).pipe(Effect.provide(Layer.fresh(CircuitBreaker.layerStoreMemory())))
+    const take: Take = (caller) =>
+      shared(caller).pipe(
+        Effect.timeout(storeTimeout),
+        Effect.catchIf(isExceeded, (error) => Effect.succeed(error)),
+        steadilyAround(breaker.execute({ key: "rate-limit-store" })),
+        Effect.catch(() => Effect.andThen(Metric.update(rateLimitStoreFailuresTotal, 1), own(caller))),
+        Effect.filterOrFail(
+          (result): result is RateLimiter.ConsumeResult => !("reason" in result),
+          (result) => result as Exceeded
+        )
+      )
+    return take
+  })
+
+const make = (options: Options, take: Take) => {
+  const consume = (caller: string) =>
+    take(caller).pipe(
+      Effect.map((result): Allowance => ({
+        limit: result.limit,
+        remaining: Math.max(0, Math.floor(result.remaining)),
+        resetSeconds: Math.ceil(Duration.toSeconds(result.resetAfter))
+      })),
+      Effect.catch((error) => {
+        const retryAfter = isExceeded(error) ? error.reason.retryAfter : Duration.seconds(1)
+        return Effect.andThen(
+          Metric.update(rateLimitedRequestsTotal, 1),
+          Effect.fail(new TooManyRequests({ retryAfter: wholeSeconds(retryAfter) }))
+        )
+      })
+    )
+  return RateLimits.of({ options, consume })
+}
+
+export class RateLimits extends Context.Service<
+  RateLimits,
+  {
+    readonly options: Options
+    /** Takes one token of `caller`'s bucket. */
+    consume(caller: string): Effect.Effect<Allowance, TooManyRequests>
+  }
+>()("effect-relayer/server/limits/RateLimits") {
+  /** Counted in a store that is always there. */
+  static readonly layerStore = (options: Options) =>
+    Layer.effect(
+      RateLimits,
+      Effect.map(RateLimiter.make, (limiter) => make(options, takeFrom(limiter, options)))
+    )
+
+  /** This process counts for itself. */
+  static readonly layerMemory = (options: Options) => this.layerStore(options).pipe(Layer.provide(OwnStore.layer))
+
+  /**
+   * Instances count together in the given store. Where it fails or is slow, each counts for itself until it is back:
+   * limits stay, though each instance has its own, and the API stays up.
+   */
+  static readonly layer = (options: Options) =>
+    Layer.effect(
+      RateLimits,
+      Effect.gen(function* () {
+        const shared = yield* RateLimiter.make
+        const own = yield* Effect.provide(RateLimiter.make, OwnStore.layer)
+        return make(options, yield* guard(takeFrom(shared, options), takeFrom(own, options)))
+      })
+    )
+}

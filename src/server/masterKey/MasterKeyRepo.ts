@@ -1,0 +1,90 @@
+// The table `master_key`: a mark of every master key that may have sealed something.
+import { Context, Effect, Layer, Scope } from "effect"
+import { RotationRunning } from "../../domain/masterKey/MasterKey.ts"
+import { client, query } from "../../sql/Query.ts"
+
+export interface Mark {
+  readonly key_id: string
+  readonly sealed: Uint8Array
+}
+
+export class MasterKeyRepo extends Context.Service<
+  MasterKeyRepo,
+  {
+    readonly all: Effect.Effect<ReadonlyArray<Mark>>
+    /** Adds the mark of a key that has none, unless `check` of all that are there fails. One caller at a time. */
+    admit<E>(mark: Mark, check: (marks: ReadonlyArray<Mark>) => Effect.Effect<void, E>): Effect.Effect<void, E>
+    /**
+     * Takes away the marks of all other keys if `isFree`, in one transaction: it waits for whoever has written what such
+     * a key has sealed, and nobody can write more of that until it ends.
+     */
+    retireOthers<E>(keyId: string, isFree: Effect.Effect<boolean, E>): Effect.Effect<boolean, E>
+    /** One caller at a time, of all instances; on a connection that is held as long. */
+    exclusively<A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | RotationRunning, R>
+    /** Outside of a transaction of the caller's, which might be rolled back. */
+    outsideTransaction<A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R>
+  }
+>()("effect-relayer/server/masterKey/MasterKeyRepo") {
+  static readonly layer = Layer.effect(
+    MasterKeyRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+
+      const turn = sql`SELECT pg_advisory_xact_lock(hashtextextended('effect-relayer master_key', 0))`
+      const select = sql<Mark>`SELECT key_id, sealed FROM master_key ORDER BY key_id`
+
+      const admit = <E>(mark: Mark, check: (marks: ReadonlyArray<Mark>) => Effect.Effect<void, E>) =>
+        Effect.gen(function* () {
+          yield* turn
+          yield* check(yield* select)
+          yield* sql`INSERT INTO master_key ${sql.insert({ ...mark })} ON CONFLICT (key_id) DO NOTHING`
+        }).pipe(sql.withTransaction, query("MasterKeyRepo.admit"))
+
+      const retireOthers = <E>(keyId: string, isFree: Effect.Effect<boolean, E>) =>
+        Effect.gen(function* () {
+          yield* turn
+          // Conflicts with the lock that the foreign keys of sealed values take.
+          yield* sql`SELECT 1 FROM master_key WHERE key_id <> ${keyId} ORDER BY key_id FOR UPDATE`
+          if (!(yield* isFree)) return false
+          yield* sql`DELETE FROM master_key WHERE key_id <> ${keyId}`
+          return true
+        }).pipe(sql.withTransaction, query("MasterKeyRepo.retireOthers"))
+
+      const rotationLock = Effect.fnUntraced(function* (scope: Scope.Scope) {
+        const connection = yield* Scope.provide(sql.reserve, scope)
+        const call = (name: string) =>
+          connection.executeValues(`SELECT ${name}(hashtextextended('effect-relayer rotation', 0))`, [])
+        return yield* Effect.uninterruptible(
+          Effect.gen(function* () {
+            const [row] = yield* call("pg_try_advisory_lock")
+            const locked = row?.[0] === true
+            // Where the connection has broken, so has the lock.
+            if (locked) yield* Scope.addFinalizer(scope, Effect.ignore(call("pg_advisory_unlock")))
+            return locked
+          })
+        )
+      }, Effect.orDie)
+
+      const exclusively = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+        Effect.scopedWith((scope) =>
+          Effect.flatMap(rotationLock(scope), (locked): Effect.Effect<A, E | RotationRunning, R> =>
+            locked ? self : Effect.fail(new RotationRunning({}))
+          )
+        )
+
+      const outsideTransaction = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+        Effect.updateContext(
+          self,
+          (context: Context.Context<R>) => Context.omit(sql.transactionService)(context) as Context.Context<R>
+        )
+
+      return MasterKeyRepo.of({
+        all: select.pipe(query("MasterKeyRepo.all")),
+        admit,
+        retireOthers,
+        exclusively,
+        outsideTransaction
+      })
+    })
+  )
+}

@@ -1,0 +1,89 @@
+// Sealed values of all tables, whatever they mean.
+import { Context, Effect, Layer } from "effect"
+import { client, query } from "../../sql/Query.ts"
+
+/** A column of sealed values, and the place that each of them is bound to: `table`, the row's `id`, and `column`. */
+export interface SealedColumn {
+  readonly table: string
+  readonly id: string
+  readonly sealed: string
+  readonly column: string
+}
+
+export const sealedColumns: ReadonlyArray<SealedColumn> = [
+  { table: "signers", id: "id", sealed: "key_sealed", column: "key" },
+  { table: "signers", id: "id", sealed: "config_sealed", column: "config" },
+  { table: "notifications", id: "id", sealed: "signing_key_sealed", column: "signing_key" },
+  {
+    table: "notifications",
+    id: "id",
+    sealed: "previous_signing_key_sealed",
+    column: "previous_signing_key"
+  },
+  { table: "networks", id: "id", sealed: "rpc_urls_sealed", column: "rpc_urls" },
+  { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls" },
+  { table: "idempotency_keys", id: "id", sealed: "body_sealed", column: "body" },
+  { table: "service_secrets", id: "name", sealed: "sealed", column: "sealed" }
+]
+
+export interface Sealed {
+  readonly id: string
+  readonly sealed: Uint8Array
+}
+
+export interface Rewrapped extends Sealed {
+  readonly rewrapped: Uint8Array
+}
+
+export class SealedRepo extends Context.Service<
+  SealedRepo,
+  {
+    /** Values that do not begin with `header`, by id, of the rows after the row `after`. */
+    stale(column: SealedColumn, header: Uint8Array, after: string, limit: number): Effect.Effect<ReadonlyArray<Sealed>>
+    /** Leaves out what has changed, and what somebody is changing; returns how many are left. Waits for nobody. */
+    replace(column: SealedColumn, values: ReadonlyArray<Rewrapped>): Effect.Effect<number>
+    /** Whether any value of any column does not begin with `header`. */
+    anyStale(header: Uint8Array): Effect.Effect<boolean>
+  }
+>()("effect-relayer/server/masterKey/SealedRepo") {
+  static readonly layer = Layer.effect(
+    SealedRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+
+      const isStale = ({ sealed }: SealedColumn, header: Uint8Array) =>
+        sql`substring(${sql(sealed)} FROM 1 FOR ${header.length}::int) <> ${header}`
+
+      const stale = (column: SealedColumn, header: Uint8Array, after: string, limit: number) =>
+        sql<Sealed>`
+          SELECT ${sql(column.id)} AS id, ${sql(column.sealed)} AS sealed FROM ${sql(column.table)}
+          WHERE ${isStale(column, header)} AND ${sql(column.id)} > ${after}
+          ORDER BY ${sql(column.id)} LIMIT ${limit}`.pipe(query("SealedRepo.stale"))
+
+      const replace = ({ table, id, sealed }: SealedColumn, values: ReadonlyArray<Rewrapped>) =>
+        sql`
+          WITH free AS (
+            SELECT t.${sql(id)} AS id, given.after FROM ${sql(table)} t
+            JOIN unnest(${values.map((value) => value.id)}::text[], ${values.map((value) => value.sealed)}::bytea[],
+              ${values.map((value) => value.rewrapped)}::bytea[]) given (id, before, after)
+              ON t.${sql(id)} = given.id AND t.${sql(sealed)} = given.before
+            FOR NO KEY UPDATE OF t SKIP LOCKED
+          )
+          UPDATE ${sql(table)} t SET ${sql(sealed)} = free.after FROM free WHERE t.${sql(id)} = free.id
+          RETURNING 1`.pipe(
+          Effect.map((rows) => rows.length),
+          query("SealedRepo.replace")
+        )
+
+      const anyStale = Effect.fnUntraced(function* (header: Uint8Array) {
+        for (const column of sealedColumns) {
+          const [row] = yield* sql`SELECT 1 FROM ${sql(column.table)} WHERE ${isStale(column, header)} LIMIT 1`
+          if (row !== undefined) return true
+        }
+        return false
+      }, query("SealedRepo.anyStale"))
+
+      return SealedRepo.of({ stale, replace, anyStale })
+    })
+  )
+}

@@ -1,0 +1,157 @@
+// The table `networks`.
+import { Context, Effect, Layer, Schema } from "effect"
+import { parse } from "../../domain/request/ExactJson.ts"
+import { NetworkId, NetworkInUse } from "../../domain/network/Network.ts"
+import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
+import { client, onForeignKey, query } from "../../sql/Query.ts"
+import { withoutNulls } from "../../sql/Row.ts"
+import { builtin } from "./builtin.ts"
+import { ownParent } from "./NetworkResolver.ts"
+import type { StoredNetwork } from "./NetworkResolver.ts"
+
+const Row = withoutNulls(
+  Schema.Struct({
+    id: NetworkId,
+    definition: NetworkDefinition,
+    rpc_urls_sealed: Schema.optionalKey(Schema.Uint8Array)
+  }),
+  { definition: (column) => parse(String(column)) }
+)
+const decode = Schema.decodeUnknownEffect(Schema.Array(Row))
+
+/** One change at a time, in all instances. */
+const changing = 7_226_801_142n
+
+/** JSON of the true RPC URLs; undefined: none. */
+interface SealedUrls {
+  readonly sealed: Uint8Array | undefined
+}
+
+/** A page of the networks that are not built in, and of built-in ones what was changed of them. */
+export interface PageSelection {
+  readonly perPage: number
+  readonly offset: number
+  readonly overrides: ReadonlyArray<NetworkId>
+}
+
+export interface OwnPage {
+  /** The page, in creation order. */
+  readonly ids: ReadonlyArray<NetworkId>
+  /** Its rows, and those that they and `overrides` need. */
+  readonly rows: ReadonlyArray<StoredNetwork>
+  readonly total: number
+}
+
+/** What uses a network. */
+export interface Users {
+  readonly relayers: ReadonlyArray<string>
+  readonly networks: ReadonlyArray<string>
+}
+
+export class NetworksRepo extends Context.Service<
+  NetworksRepo,
+  {
+    /** Until the transaction ends. */
+    readonly lock: Effect.Effect<void>
+    /** The rows of these networks, and of all that they are from. */
+    find(ids: ReadonlyArray<NetworkId>): Effect.Effect<ReadonlyArray<StoredNetwork>>
+    /** One statement, and so of one moment; without what is sealed. */
+    page(selection: PageSelection): Effect.Effect<OwnPage>
+    exists(id: NetworkId): Effect.Effect<boolean>
+    /** In place of what was there; `urls` absent: as they are. */
+    save(id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls): Effect.Effect<void>
+    delete(id: NetworkId): Effect.Effect<void, NetworkInUse>
+    /** At most `limit` of each kind, in creation order. */
+    users(id: NetworkId, limit: number): Effect.Effect<Users>
+  }
+>()("effect-relayer/server/networks/NetworksRepo") {
+  static readonly layer = Layer.effect(
+    NetworksRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const isOwn = sql`NOT ${sql.in(
+        "id",
+        builtin.map(({ id }) => id)
+      )}`
+
+      /** After a `seed` of ids: the ids of their rows, and of the rows of all that they are from. */
+      const line = sql`line AS (
+        SELECT t.id, t.definition->>'from' AS parent FROM networks t JOIN seed ON seed.id = t.id
+        UNION
+        SELECT t.id, t.definition->>'from'
+        FROM line JOIN networks t ON t.id = split_part(line.id, ':', 1) || ':' || line.parent
+      )`
+
+      const lock = sql`SELECT pg_advisory_xact_lock(${changing})`.pipe(Effect.asVoid, query("NetworksRepo.lock"))
+
+      const find = (ids: ReadonlyArray<NetworkId>) =>
+        sql`
+          WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
+          SELECT t.id, t.definition::text AS definition, t.rpc_urls_sealed
+          FROM networks t WHERE t.id IN (SELECT id FROM line)`.pipe(Effect.flatMap(decode), query("NetworksRepo.find"))
+
+      interface Listed {
+        readonly id: string | null
+        readonly listed: boolean
+        readonly total: bigint
+      }
+
+      const page = ({ perPage, offset, overrides }: PageSelection) =>
+        Effect.gen(function* () {
+          const found = yield* sql<Listed>`
+            WITH RECURSIVE page AS (
+              SELECT id FROM networks WHERE ${isOwn} ORDER BY seq LIMIT ${perPage} OFFSET ${offset}
+            ), seed AS (
+              SELECT id FROM page UNION ALL SELECT id FROM networks WHERE ${sql.in("id", overrides)}
+            ), ${line}
+            SELECT counted.total, t.id, t.definition::text AS definition, t.id IN (SELECT id FROM page) AS listed
+            FROM (SELECT count(*) AS total FROM networks WHERE ${isOwn}) counted
+            LEFT JOIN networks t ON t.id IN (SELECT id FROM line)
+            ORDER BY t.seq`
+          const rows = yield* decode(found.filter(({ id }) => id !== null))
+          const ids = rows.filter((_, index) => found[index]?.listed === true).map(({ id }) => id)
+          return { ids, rows, total: Number(found[0]?.total ?? 0n) }
+        }).pipe(query("NetworksRepo.page"))
+
+      const exists = (id: NetworkId) =>
+        sql`SELECT 1 FROM networks WHERE id = ${id}`.pipe(
+          Effect.map((rows) => rows.length > 0),
+          query("NetworksRepo.exists")
+        )
+
+      const save = (id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls) =>
+        sql`
+          INSERT INTO networks (id, parent_id, definition, rpc_urls_sealed)
+          VALUES (${id}, ${ownParent(definition) ?? null}::text, ${JSON.stringify(definition)}::text::jsonb,
+            ${urls?.sealed ?? null}::bytea)
+          ON CONFLICT (id) DO UPDATE SET parent_id = excluded.parent_id, definition = excluded.definition
+            ${urls === undefined ? sql`` : sql`, rpc_urls_sealed = excluded.rpc_urls_sealed`}`.pipe(
+          Effect.asVoid,
+          query("NetworksRepo.save")
+        )
+
+      const inUse = () => new NetworkInUse({ error: "" })
+      const deleteRow = (id: NetworkId) =>
+        sql`DELETE FROM networks WHERE id = ${id}`.pipe(
+          onForeignKey("relayers_own_network_id_fkey", inUse),
+          onForeignKey("networks_parent_id_fkey", inUse),
+          Effect.asVoid,
+          query("NetworksRepo.delete")
+        )
+
+      const users = (id: NetworkId, limit: number) =>
+        sql<{ kind: keyof Users; id: string }>`
+          (SELECT 'relayers' AS kind, id FROM relayers WHERE own_network_id = ${id} ORDER BY seq LIMIT ${limit})
+          UNION ALL
+          (SELECT 'networks', id FROM networks WHERE parent_id = ${id} ORDER BY seq LIMIT ${limit})`.pipe(
+          Effect.map((rows) => {
+            const of = (kind: keyof Users) => rows.filter((row) => row.kind === kind).map((row) => row.id)
+            return { relayers: of("relayers"), networks: of("networks") }
+          }),
+          query("NetworksRepo.users")
+        )
+
+      return NetworksRepo.of({ lock, find, page, exists, save, delete: deleteRow, users })
+    })
+  )
+}

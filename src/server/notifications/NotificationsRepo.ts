@@ -1,0 +1,124 @@
+// The table `notifications`.
+import { Context, Effect, Layer, Option } from "effect"
+import { SqlSchema } from "effect/sql"
+import {
+  Notification,
+  NotificationId,
+  NotificationIdTaken,
+  NotificationInUse
+} from "../../domain/notification/Notification.ts"
+import type { Page, PageRequest } from "../../domain/request/Page.ts"
+import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import { selectPage } from "../../sql/SelectPage.ts"
+import { selectRow } from "../../sql/SelectRow.ts"
+
+/** `undefined`: none. */
+type SealedKey = Uint8Array | undefined
+
+export interface SealedKeys {
+  readonly current: SealedKey
+  /** Good for another 24 hours. */
+  readonly previous: SealedKey
+}
+
+export class NotificationsRepo extends Context.Service<
+  NotificationsRepo,
+  {
+    insert(notification: Notification, key: SealedKey): Effect.Effect<void, NotificationIdTaken>
+    find(id: NotificationId): Effect.Effect<Option.Option<Notification>>
+    /** Holds the row until the transaction ends. */
+    findForUpdate(id: NotificationId): Effect.Effect<Option.Option<Notification>>
+    /** None: there is no signing key. */
+    findKey(id: NotificationId): Effect.Effect<Option.Option<Uint8Array>>
+    /** `keys` absent: as they are. One that is not paused starts anew: it is not failing. */
+    update(notification: Notification, keys?: SealedKeys): Effect.Effect<void>
+    /** None where it is paused already. */
+    pause(id: NotificationId): Effect.Effect<Option.Option<Notification>>
+    delete(id: NotificationId): Effect.Effect<void, NotificationInUse>
+    /** Ids of relayers that use it, at most `limit`; waits for who is changing one of them. */
+    users(id: NotificationId, limit: number): Effect.Effect<ReadonlyArray<string>>
+    page(request: PageRequest): Effect.Effect<Page<Notification>>
+  }
+>()("effect-relayer/server/notifications/NotificationsRepo") {
+  static readonly layer = Layer.effect(
+    NotificationsRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused`
+      const selection = { table: "notifications", columns, Row: Notification }
+
+      const insert = (notification: Notification, key: SealedKey) =>
+        sql`INSERT INTO notifications ${sql.insert({
+          id: notification.id,
+          type: notification.type,
+          url: notification.url,
+          signing_key_sealed: key ?? null
+        })}`.pipe(
+          onConflict("notifications_pkey", () => new NotificationIdTaken({})),
+          Effect.asVoid,
+          query("NotificationsRepo.insert")
+        )
+
+      const row = selectRow(sql, selection)
+      const find = (id: NotificationId) => row.find(id).pipe(query("NotificationsRepo.find"))
+      const findForUpdate = (id: NotificationId) => row.findForUpdate(id).pipe(query("NotificationsRepo.findForUpdate"))
+
+      const findKey = (id: NotificationId) =>
+        sql<{
+          sealed: Uint8Array | null
+        }>`SELECT signing_key_sealed AS sealed FROM notifications WHERE id = ${id}`.pipe(
+          Effect.map(([row]) => Option.fromNullishOr(row?.sealed)),
+          query("NotificationsRepo.findKey")
+        )
+
+      const setKeys = ({ current, previous }: SealedKeys) => sql`,
+        signing_key_sealed = ${current ?? null}::bytea, previous_signing_key_sealed = ${previous ?? null}::bytea,
+        previous_signing_key_expires_at =
+          ${previous === undefined ? sql`NULL` : sql`clock_timestamp() + interval '24 hours'`}`
+
+      const update = ({ id, type, url, paused }: Notification, keys?: SealedKeys) =>
+        sql`
+          UPDATE notifications SET type = ${type}, url = ${url}, paused = ${paused},
+            failing_since = CASE WHEN notifications.paused AND NOT ${paused} THEN NULL ELSE failing_since END
+            ${keys === undefined ? sql`` : setKeys(keys)}
+          WHERE id = ${id}`.pipe(Effect.asVoid, query("NotificationsRepo.update"))
+
+      const pauseRow = SqlSchema.findOneOption({
+        Request: NotificationId,
+        Result: Notification,
+        execute: (id) => sql`
+          UPDATE notifications t SET paused = true WHERE t.id = ${id} AND NOT t.paused RETURNING ${columns}`
+      })
+      const pause = (id: NotificationId) => pauseRow(id).pipe(query("NotificationsRepo.pause"))
+
+      const deleteRow = (id: NotificationId) =>
+        sql`DELETE FROM notifications WHERE id = ${id}`.pipe(
+          onForeignKey("relayers_notification_id_fkey", () => new NotificationInUse({ error: "" })),
+          Effect.asVoid,
+          query("NotificationsRepo.delete")
+        )
+
+      const users = (id: NotificationId, limit: number) =>
+        sql<{ id: string }>`
+          SELECT id FROM relayers WHERE notification_id = ${id} ORDER BY seq LIMIT ${limit} FOR KEY SHARE`.pipe(
+          Effect.map((rows) => rows.map((row) => row.id)),
+          query("NotificationsRepo.users")
+        )
+
+      const selectRows = selectPage(sql, selection)
+      const page = (request: PageRequest) => selectRows(request).pipe(query("NotificationsRepo.page"))
+
+      return NotificationsRepo.of({
+        insert,
+        find,
+        findForUpdate,
+        findKey,
+        update,
+        pause,
+        delete: deleteRow,
+        users,
+        page
+      })
+    })
+  )
+}

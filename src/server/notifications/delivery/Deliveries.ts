@@ -1,0 +1,154 @@
+// Deliveries, for those who look after a notification: the log, one more attempt, a replay, a test.
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import * as Caller from "../../../domain/access/Caller.ts"
+import {
+  DeliveryId,
+  DeliveryNotFound,
+  DeliveryOutcome,
+  ReplayDeliveries,
+  ReplayedDeliveries,
+  maxReplayed
+} from "../../../domain/notification/Delivery.ts"
+import type { Delivery, DeliveryQuery, TestDelivery } from "../../../domain/notification/Delivery.ts"
+import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
+import type { NotificationId } from "../../../domain/notification/Notification.ts"
+import type { Items } from "../../../domain/request/Page.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import * as Webhook from "../../../domain/notification/Webhook.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import { Audit } from "../../audit/Audit.ts"
+import { Cursors } from "../../cursors/Cursors.ts"
+import { Notifications } from "../Notifications.ts"
+import { DeliveriesRepo } from "./DeliveriesRepo.ts"
+import { QueueRepo } from "./QueueRepo.ts"
+import { Sender } from "./Sender.ts"
+import { WakeUp } from "../../outbox/WakeUp.ts"
+
+const decodePlace = Schema.decodeUnknownEffect(Schema.Int)
+
+const maxPerPage = 100
+
+/** What the audit log says was done: nothing that a receiver has answered. */
+const Tested = Schema.Struct({ delivery_id: DeliveryId, outcome: DeliveryOutcome })
+const Retried = Schema.Struct({ delivery_id: DeliveryId })
+const Replayed = Schema.Struct({ ...ReplayDeliveries.fields, ...ReplayedDeliveries.fields })
+
+export class Deliveries extends Context.Service<
+  Deliveries,
+  {
+    /** The latest first. `BadRequest` where the cursor is none of this list. */
+    list(
+      notification: NotificationId,
+      query: DeliveryQuery
+    ): Effect.Effect<Items<Delivery>, NotificationNotFound | BadRequest>
+    /** Now, under the same id: of one that is not pending, one attempt; of a pending one, its next, after those before it. */
+    retry(
+      notification: NotificationId,
+      id: DeliveryId
+    ): Effect.Effect<Delivery, NotificationNotFound | DeliveryNotFound>
+    /** All of a time, as if they were new, under the same ids. `BadRequest` where they are too many. */
+    replay(
+      notification: NotificationId,
+      range: ReplayDeliveries
+    ): Effect.Effect<ReplayedDeliveries, NotificationNotFound | BadRequest>
+    /** Sends one while the caller waits, once, also where the notification is paused. */
+    test(notification: NotificationId): Effect.Effect<TestDelivery, NotificationNotFound>
+  }
+>()("effect-relayer/server/notifications/delivery/Deliveries") {
+  static readonly layerNoDeps = Layer.effect(
+    Deliveries,
+    Effect.gen(function* () {
+      const repo = yield* DeliveriesRepo
+      const queue = yield* QueueRepo
+      const sender = yield* Sender
+      const notifications = yield* Notifications
+      const cursors = yield* Cursors
+      const audit = yield* Audit
+      const wakeUp = yield* WakeUp
+      const random = yield* SecureRandom.SecureRandom
+      const transaction = yield* Transaction.make
+
+      /** Those that there are for the caller. */
+      const of = Effect.fnUntraced(function* (notification: NotificationId) {
+        yield* notifications.get(notification)
+        return { notification, relayers: (yield* Caller.current).relayerIds }
+      })
+
+      const list = Effect.fn("Deliveries.list")(function* (
+        notification: NotificationId,
+        { state, limit, cursor }: DeliveryQuery
+      ) {
+        const deliveries = yield* of(notification)
+        const list = JSON.stringify(["deliveries", notification, state, deliveries.relayers])
+        const after =
+          cursor === undefined ? undefined : yield* Effect.orDie(decodePlace(yield* cursors.read(list, cursor)))
+        const perPage = Math.min(limit ?? 20, maxPerPage)
+        const found = yield* repo.select({ ...deliveries, state, after, limit: perPage + 1 })
+        const served = found.slice(0, perPage)
+        const items = served.map(({ delivery }) => delivery)
+        const last = served.at(-1)
+        if (last === undefined || found.length === served.length) return { items }
+        return { items, next: yield* cursors.make(list, last.seq) }
+      })
+
+      const retry = Effect.fn("Deliveries.retry")(function* (notification: NotificationId, id: DeliveryId) {
+        const delivery = yield* repo.retry(yield* of(notification), id)
+        if (Option.isNone(delivery)) return yield* new DeliveryNotFound({})
+        yield* audit.record({
+          action: "notification.delivery_retried",
+          id: notification,
+          schema: Retried,
+          after: { delivery_id: id }
+        })
+        yield* wakeUp.afterCommit
+        yield* Effect.logInfo("delivery retried", { notification_id: notification, delivery_id: id })
+        return delivery.value
+      }, transaction)
+
+      const replay = Effect.fn("Deliveries.replay")(function* (notification: NotificationId, range: ReplayDeliveries) {
+        const replayed = yield* repo.replay(yield* of(notification), range, maxReplayed + 1)
+        if (replayed > maxReplayed) {
+          const message = `there are more than ${maxReplayed} deliveries: choose a shorter time`
+          return yield* BadRequest.of([{ field: "until", message }])
+        }
+        const after = { ...range, replayed }
+        yield* audit.record({ action: "notification.deliveries_replayed", id: notification, schema: Replayed, after })
+        yield* wakeUp.afterCommit
+        yield* Effect.logInfo("deliveries replayed", { notification_id: notification, replayed })
+        return { replayed }
+      }, transaction)
+
+      const test = Effect.fn("Deliveries.test")(function* (notificationId: NotificationId) {
+        const receiver = yield* queue.receiver(notificationId)
+        if (receiver === undefined) return yield* new NotificationNotFound({})
+        const at = yield* DateTime.now
+        const id = DeliveryId.make(yield* random.uuidV4())
+        const body = Webhook.testBody({ id, at, notificationId })
+        const { retryAfter: _, ...attempt } = yield* sender.send({ id, event: "test", body }, receiver)
+        const sent: TestDelivery = { id, at, ...attempt }
+        const after = { delivery_id: id, outcome: sent.outcome }
+        yield* transaction(
+          Effect.andThen(
+            repo.insertTest(notificationId, body, sent),
+            audit.record({ action: "notification.tested", id: notificationId, schema: Tested, after })
+          )
+        )
+        return sent
+      })
+
+      return Deliveries.of({ list, retry, replay, test })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([
+      DeliveriesRepo.layer,
+      QueueRepo.layer,
+      Sender.layer,
+      Cursors.layer,
+      WakeUp.layer,
+      SecureRandom.layerWebCrypto
+    ])
+  )
+}

@@ -1,0 +1,161 @@
+// The tables `deliveries` and `delivery_attempts`, as callers see them; `QueueRepo` has what the worker does with them.
+import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
+import { Delivery } from "../../../domain/notification/Delivery.ts"
+import type {
+  DeliveryId,
+  DeliveryState,
+  ReplayDeliveries,
+  TestDelivery
+} from "../../../domain/notification/Delivery.ts"
+import type { Statement } from "effect/sql"
+import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
+import type { NotificationId } from "../../../domain/notification/Notification.ts"
+import { client, onForeignKey, query } from "../../../sql/Query.ts"
+import { withoutNulls } from "../../../sql/Row.ts"
+
+export interface NewDelivery {
+  readonly id: string
+  readonly notification_id: string
+  readonly event_id: number
+  readonly lane: string
+  readonly event: string
+  readonly body: string
+}
+
+/** Deliveries of a notification. */
+export interface Deliveries {
+  readonly notification: NotificationId
+  /** The only relayers that there are for the caller. */
+  readonly relayers: ReadonlyArray<string> | undefined
+}
+
+export interface Selection extends Deliveries {
+  readonly state: DeliveryState | undefined
+  readonly limit: number
+  /** The place that the selection comes after. */
+  readonly after: number | undefined
+}
+
+export interface Placed {
+  readonly delivery: Delivery
+  readonly seq: number
+}
+
+/** Tests belong to no relayer. */
+const testLane = ""
+
+const Row = withoutNulls(Delivery, { attempts: (column) => JSON.parse(String(column)), event_id: Number })
+const decodeRow = Schema.decodeUnknownEffect(Row)
+
+export class DeliveriesRepo extends Context.Service<
+  DeliveriesRepo,
+  {
+    insert(delivery: NewDelivery): Effect.Effect<void>
+    /**
+     * The same as part of a statement, for the relayers that its `made` creates (`id`, `json`, `notification_id`, `delivery_id`,
+     * `body_before`, `body_after`) and the events that its `told` tells of them.
+     */
+    insertMade(event: string): Statement.Fragment
+    /** The latest first. */
+    select(selection: Selection): Effect.Effect<ReadonlyArray<Placed>>
+    /** To be sent once more, now, unless that is being done. */
+    retry(deliveries: Deliveries, id: DeliveryId): Effect.Effect<Option.Option<Delivery>>
+    /** To be sent again, as if they were new: at most `limit`, the oldest first. Returns how many. */
+    replay(deliveries: Deliveries, range: ReplayDeliveries, limit: number): Effect.Effect<number>
+    /** One that has been sent. */
+    insertTest(
+      notification: NotificationId,
+      body: string,
+      test: TestDelivery
+    ): Effect.Effect<void, NotificationNotFound>
+  }
+>()("effect-relayer/server/notifications/delivery/DeliveriesRepo") {
+  static readonly layer = Layer.effect(
+    DeliveriesRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+
+      const attempts = sql`(
+        SELECT coalesce(json_agg(json_strip_nulls(json_build_object('at', a.at, 'ms', a.milliseconds,
+          'outcome', a.outcome, 'status', a.status, 'answer', a.answer)) ORDER BY a.attempt DESC), '[]')
+        FROM (SELECT * FROM delivery_attempts WHERE delivery_id = t.id ORDER BY attempt DESC LIMIT 50) a
+      )::text AS attempts`
+      const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
+      const columns = sql`t.id, t.event AS type, t.event_id, nullif(t.lane, ${testLane}) AS relayer_id, t.state, t.body,
+        ${at("created_at")}, ${at("delivered_at")}, ${attempts},
+        CASE WHEN t.state = 'pending' THEN to_json(t.next_attempt_at) #>> '{}' END AS next_attempt_at`
+
+      const insert = (delivery: NewDelivery) =>
+        sql`INSERT INTO deliveries ${sql.insert({ ...delivery })}`.pipe(Effect.asVoid, query("DeliveriesRepo.insert"))
+
+      const insertMade = (event: string) => sql`
+        INSERT INTO deliveries (id, notification_id, event_id, lane, event, body)
+        SELECT made.delivery_id, made.notification_id, told.id, made.id, ${event},
+          made.body_before || made.json || made.body_after
+        FROM made JOIN told ON told.resource_id = made.id WHERE made.notification_id IS NOT NULL`
+
+      const ofCaller = ({ notification, relayers }: Deliveries) =>
+        sql`notification_id = ${notification} ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
+
+      const select = ({ state, limit, after, ...deliveries }: Selection) =>
+        sql<{ readonly seq: bigint }>`
+          SELECT t.seq, ${columns} FROM deliveries t
+          WHERE ${ofCaller(deliveries)} ${state === undefined ? sql`` : sql`AND state = ${state}`}
+            ${after === undefined ? sql`` : sql`AND seq < ${after}`}
+          ORDER BY t.seq DESC LIMIT ${limit}`.pipe(
+          Effect.flatMap(
+            Effect.forEach(({ seq, ...row }) =>
+              Effect.map(decodeRow(row), (delivery): Placed => ({ delivery, seq: Number(seq) }))
+            )
+          ),
+          query("DeliveriesRepo.select")
+        )
+
+      const retry = (deliveries: Deliveries, id: DeliveryId) =>
+        sql`
+          UPDATE deliveries t SET state = 'pending', failures = 0, once = once OR state <> 'pending',
+            next_attempt_at = CASE WHEN claim IS NULL THEN clock_timestamp() ELSE next_attempt_at END,
+            give_up_at = CASE WHEN state = 'pending' THEN give_up_at ELSE clock_timestamp() + interval '24 hours' END
+          WHERE id = ${id} AND ${ofCaller(deliveries)} RETURNING ${columns}`.pipe(
+          Effect.flatMap(([row]) => (row === undefined ? Effect.succeedNone : Effect.asSome(decodeRow(row)))),
+          query("DeliveriesRepo.retry")
+        )
+
+      const replay = (deliveries: Deliveries, { since, until, state }: ReplayDeliveries, limit: number) =>
+        sql`
+          UPDATE deliveries SET state = 'pending', failures = 0, once = false, next_attempt_at = clock_timestamp(),
+            give_up_at = clock_timestamp() + interval '24 hours'
+          WHERE seq IN (
+            SELECT seq FROM deliveries
+            WHERE ${ofCaller(deliveries)} AND lane <> ${testLane}
+              AND ${state === undefined ? sql`state <> 'pending'` : sql`state = ${state}`}
+              AND created_at >= ${DateTime.toDate(since)} AND created_at < ${DateTime.toDate(until)}
+            ORDER BY seq LIMIT ${limit} FOR UPDATE
+          ) RETURNING 1`.pipe(
+          Effect.map((rows) => rows.length),
+          query("DeliveriesRepo.replay")
+        )
+
+      const insertTest = (notification: NotificationId, body: string, test: TestDelivery) =>
+        sql`
+          WITH delivery AS (
+            INSERT INTO deliveries (id, notification_id, lane, event, body, state, attempts, delivered_at)
+            VALUES (${test.id}, ${notification}, ${testLane}, 'test', ${body},
+              ${test.outcome === "delivered" ? "delivered" : "failed"}, 1,
+              ${test.outcome === "delivered" ? DateTime.toDate(test.at) : null}::timestamptz)
+            RETURNING id
+          )
+          INSERT INTO delivery_attempts (delivery_id, attempt, at, milliseconds, status, outcome, answer)
+          SELECT id, 1, ${DateTime.toDate(test.at)}, ${test.ms}, ${test.status ?? null}::smallint, ${test.outcome},
+            ${test.answer ?? null}::text
+          FROM delivery`.pipe(
+          onForeignKey("deliveries_notification_id_fkey", () => new NotificationNotFound({})),
+          Effect.asVoid,
+          query("DeliveriesRepo.insertTest")
+        )
+
+      return DeliveriesRepo.of({ insert, insertMade, select, retry, replay, insertTest })
+    })
+  )
+}

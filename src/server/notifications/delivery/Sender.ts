@@ -1,0 +1,134 @@
+// Sends a webhook once, signed, and tells what came of it.
+import { Cause, Clock, Context, Effect, Layer } from "effect"
+import type { Redacted } from "effect"
+import { HttpClientRequest } from "effect/http"
+import type { HttpClientError } from "effect/http"
+import type { DeliveryOutcome } from "../../../domain/notification/Delivery.ts"
+import type { NotificationId } from "../../../domain/notification/Notification.ts"
+import { Outbound } from "../../../outbound/Outbound.ts"
+import { refusal } from "../../../outbound/OutboundRefused.ts"
+import * as SigningKeys from "../SigningKeys.ts"
+import { Secrets } from "../../secrets/Secrets.ts"
+import * as BackOff from "./BackOff.ts"
+import * as Signatures from "./Signatures.ts"
+
+export interface Receiver {
+  readonly notification_id: NotificationId
+  readonly url: string
+  /** Sealed. */
+  readonly key: Uint8Array | null
+  readonly previous_key: Uint8Array | null
+}
+
+export interface Message {
+  readonly id: string
+  /** Such as `relayer.disabled`. */
+  readonly event: string
+  readonly body: string
+}
+
+export interface Attempt {
+  readonly outcome: DeliveryOutcome
+  readonly ms: number
+  readonly status?: number
+  readonly answer?: string
+  /** Milliseconds that the receiver asks to be left alone. */
+  readonly retryAfter?: number
+}
+
+/** From the look-up of the name to the last byte of the answer. */
+const timeout = "10 seconds"
+
+/** Longest answer that is kept, in UTF-16 code units. */
+const maxAnswer = 1024
+
+/** What PostgreSQL stores. */
+const storable = (text: string) => text.slice(0, maxAnswer).replaceAll("\0", "\u{fffd}").toWellFormed()
+
+/** Such as ECONNREFUSED. */
+const systemError = /^[A-Z][A-Z_]+$/
+
+const noAnswer = (error: HttpClientError.HttpClientError | Cause.TimeoutError) => {
+  if (Cause.isTimeoutError(error) || Cause.isTimeoutError(error.reason.cause)) return { outcome: "timeout" as const }
+  const refused = refusal(error)
+  if (refused !== undefined) return { outcome: "refused" as const, answer: refused.message }
+  const code = String((error.reason.cause as { readonly code?: unknown } | undefined)?.code)
+  return { outcome: "unreachable" as const, ...(systemError.test(code) ? { answer: code } : {}) }
+}
+
+const outcomeOf = (status: number): DeliveryOutcome => {
+  if (status >= 200 && status < 300) return "delivered"
+  return status === 410 ? "gone" : "rejected"
+}
+
+/** Too Many Requests, and Service Unavailable. */
+const asking = new Set([429, 503])
+
+export class Sender extends Context.Service<
+  Sender,
+  {
+    /** Follows no redirects. What fails is an attempt, too. */
+    send(message: Message, receiver: Receiver): Effect.Effect<Attempt>
+  }
+>()("effect-relayer/server/notifications/delivery/Sender") {
+  static readonly layerNoDeps = Layer.effect(
+    Sender,
+    Effect.gen(function* () {
+      const secrets = yield* Secrets
+      const { client } = yield* Outbound
+
+      const keysOf = Effect.fnUntraced(function* ({ notification_id, key, previous_key }: Receiver) {
+        const keys: Array<Redacted.Redacted> = []
+        if (key !== null) keys.push(yield* SigningKeys.open(secrets, notification_id, key, "signing_key"))
+        if (key !== null && previous_key !== null) {
+          keys.push(yield* SigningKeys.open(secrets, notification_id, previous_key, "previous_signing_key"))
+        }
+        return keys
+      }, Effect.orDie)
+
+      const exchange = Effect.fnUntraced(
+        function* ({ id, event, body }: Message, receiver: Receiver) {
+          const now = yield* Clock.currentTimeMillis
+          const keys = yield* keysOf(receiver)
+          const request = HttpClientRequest.post(receiver.url).pipe(
+            HttpClientRequest.setHeaders({
+              ...Signatures.headers({ id, body, timestamp: Math.floor(now / 1000), keys }),
+              "webhook-event-type": event,
+              "user-agent": "effect-relayer"
+            }),
+            HttpClientRequest.bodyText(body, "application/json")
+          )
+          const response = yield* client.execute(request)
+          const { status, headers } = response
+          // One that is too long, or breaks off, does not change what the status says.
+          const answer = yield* Effect.option(response.text)
+          const retryAfter = asking.has(status)
+            ? BackOff.retryAfter(headers["retry-after"], yield* Clock.currentTimeMillis)
+            : undefined
+          return {
+            outcome: outcomeOf(status),
+            status,
+            ...(answer._tag === "None" || answer.value === "" ? {} : { answer: storable(answer.value) }),
+            ...(retryAfter === undefined ? {} : { retryAfter })
+          }
+        },
+        Effect.timeout(timeout),
+        Effect.catch((error) => Effect.succeed(noAnswer(error))),
+        Effect.catchDefect((defect) =>
+          Effect.as(Effect.logError("webhook not sent", defect), { outcome: "error" as const })
+        )
+      )
+
+      const send = Effect.fn("Sender.send")(function* (message: Message, receiver: Receiver) {
+        const start = yield* Clock.currentTimeNanos
+        const attempt = yield* exchange(message, receiver)
+        const ms = Math.round(Number((yield* Clock.currentTimeNanos) - start) / 1e6)
+        return { ...attempt, ms }
+      })
+
+      return Sender.of({ send })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps
+}

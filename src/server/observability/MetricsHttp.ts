@@ -1,0 +1,57 @@
+// The handlers of `MetricsApi`.
+import { Effect } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { PrometheusMetrics } from "effect/observability"
+import { Api } from "../../api/Api.ts"
+import { prometheusContentType } from "../../api/MetricsApi.ts"
+import { NotFound } from "../../domain/request/Request.ts"
+import { Gauges } from "./Gauges.ts"
+import * as Metrics from "./Metrics.ts"
+import { Peers } from "./Peers.ts"
+
+/** Whoever names a text format before JSON is a scraper; one that takes anything is not. */
+const wantsText = (accept: string | undefined): boolean => {
+  const ranges = (accept ?? "").toLowerCase().split(",")
+  const first = (type: RegExp) => ranges.findIndex((range) => type.test(range))
+  const text = first(/text\/plain|openmetrics-text/)
+  const json = first(/application\/json/)
+  return text !== -1 && (json === -1 || text < json)
+}
+
+const textResponse = (body: string) => HttpServerResponse.text(body, { contentType: prometheusContentType })
+
+/** The lines of one metric: from its `# HELP` to the next metric's. */
+const family = (exposition: string, name: string): string => {
+  const lines = exposition.split("\n")
+  const start = lines.findIndex((line) => line.startsWith(`# HELP ${name} `))
+  if (start === -1) return ""
+  const next = lines.findIndex((line, index) => index > start && line.startsWith("# HELP "))
+  return `${lines
+    .slice(start, next === -1 ? undefined : next)
+    .join("\n")
+    .trimEnd()}\n`
+}
+
+export const MetricsHttp = HttpApiBuilder.group(
+  Api,
+  "metrics",
+  Effect.fnUntraced(function* (handlers) {
+    const gauges = yield* Gauges
+    const peers = yield* Peers
+    yield* Metrics.register
+    const exposition = gauges.refresh.pipe(Effect.andThen(PrometheusMetrics.format()), Effect.flatMap(peers.metrics))
+
+    return handlers.handleAll({
+      names: Effect.fnUntraced(function* () {
+        const { headers } = yield* HttpServerRequest.HttpServerRequest
+        return wantsText(headers.accept) ? textResponse(yield* exposition) : Metrics.names
+      }),
+      one: Effect.fnUntraced(function* ({ params }) {
+        if (!Metrics.names.includes(params.metric_name)) return yield* new NotFound({})
+        return textResponse(family(yield* exposition, params.metric_name))
+      }),
+      scrape: () => Effect.map(exposition, textResponse)
+    })
+  })
+)

@@ -1,0 +1,88 @@
+// Pages of the table `relayers`.
+import { Context, Effect, Layer } from "effect"
+import type { PageRequest } from "../../domain/request/Page.ts"
+import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
+import { client, query } from "../../sql/Query.ts"
+import { selectRows } from "../../sql/SelectPage.ts"
+import * as RelayerOrder from "./RelayerOrder.ts"
+import type { Position } from "./RelayerOrder.ts"
+import { StoredPage } from "./StoredRelayer.ts"
+
+export interface RelayerSelection {
+  readonly request: PageRequest
+  readonly filter: RelayerFilter
+  /** The only relayers that there are for the caller. */
+  readonly ids: ReadonlyArray<string> | undefined
+  readonly sort: RelayerSort
+  /** Where the selection begins, and what it counts: known from the page before. */
+  readonly from: { readonly position: Position; readonly total: number } | undefined
+}
+
+/** A page, and where it ends, where there is one after it. */
+export interface FoundPage {
+  readonly page: StoredPage
+  readonly last: Position | undefined
+}
+
+interface Found {
+  readonly json: string
+  readonly name: string
+}
+
+export class RelayerPagesRepo extends Context.Service<
+  RelayerPagesRepo,
+  {
+    find(selection: RelayerSelection): Effect.Effect<FoundPage>
+  }
+>()("effect-relayer/server/relayers/RelayerPagesRepo") {
+  static readonly layer = Layer.effect(
+    RelayerPagesRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const select = selectRows<Found>(sql, { table: "relayers", columns: sql`t.json, t.name` })
+      const counted = sql`(SELECT sum(count)::bigint FROM relayer_counts)`
+
+      const conditions = ({ q, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
+        ...Object.entries(equal).map(([column, value]) => sql`t.${sql(column)} = ${value}`),
+        ...(q === undefined ? [] : [sql`strpos(lower(t.name), lower(${q})) + strpos(lower(t.id), lower(${q})) > 0`]),
+        ...(ids === undefined ? [] : [sql`${sql.in("id", ids)}`])
+      ]
+
+      /** What to walk: from a known place, from the block that has the offset, or from the start. */
+      const walk = ({ request, filter, ids, sort, from }: RelayerSelection) => {
+        const where = conditions(filter, ids)
+        const order = RelayerOrder.of(sql, sort)
+        if (from !== undefined) {
+          const after = sql.and([...where, order.after(from.position)])
+          return { where: after, orderBy: order.by, offset: 0, total: sql`${from.total}::bigint` }
+        }
+        if (where.length > 0) return { where: sql.and(where), orderBy: order.by, offset: request.offset }
+        const skip = request.offset < RelayerOrder.blockSize ? undefined : order.skip?.(request.offset)
+        return { orderBy: order.by, total: counted, ...(skip ?? { offset: request.offset }) }
+      }
+
+      /** Reads one more than is served: whether there is a next page. */
+      const find = (selection: RelayerSelection) =>
+        Effect.suspend(() => {
+          const { perPage } = selection.request
+          return select({ ...walk(selection), perPage: perPage === 0 ? 0 : perPage + 1 })
+        }).pipe(
+          Effect.map(({ rows, total }): FoundPage => {
+            const { request } = selection
+            const served = rows.slice(0, request.perPage)
+            const end = served.at(-1)
+            return {
+              page: new StoredPage({ json: served.map(({ json }) => json).join(), total, request }),
+              last:
+                end === undefined || served.length === rows.length
+                  ? undefined
+                  : { name: end.name, seq: Number(end.seq) }
+            }
+          }),
+          query("RelayerPagesRepo.find")
+        )
+
+      return RelayerPagesRepo.of({ find })
+    })
+  )
+}

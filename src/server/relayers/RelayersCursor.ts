@@ -1,0 +1,50 @@
+// The cursors of the list of relayers: where the next page starts, its number, and how many relayers there were when the
+// first page was served, so that no page after it has to count them.
+import { Effect, Schema } from "effect"
+import { pageRequest } from "../../domain/request/Page.ts"
+import type { Page } from "../../domain/request/Page.ts"
+import type { Relayer, RelayerQuery } from "../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import type { Cursors } from "../cursors/Cursors.ts"
+import type { Position } from "./RelayerOrder.ts"
+import type { RelayerSelection } from "./RelayerPagesRepo.ts"
+
+/** Sequence, name, number of the page, total. */
+const At = Schema.Tuple([Schema.Int, Schema.String, Schema.Int, Schema.Int])
+const decode = Schema.decodeUnknownEffect(At)
+
+/** The list that a cursor belongs to. */
+const listOf = ({ filter, ids, sort }: Omit<RelayerSelection, "request" | "from">) =>
+  JSON.stringify(["relayers", sort, Object.entries(filter).sort(), ids])
+
+/** What to select for a query of a caller that has these relayers, or all. */
+export const read = Effect.fnUntraced(function* (
+  cursors: Cursors["Service"],
+  { page, per_page, cursor, sort = "created_at", ...filter }: RelayerQuery,
+  ids: ReadonlyArray<string> | undefined
+): Effect.fn.Return<RelayerSelection, BadRequest> {
+  const numbers = per_page === undefined ? {} : { per_page }
+  const selected = { filter, ids, sort }
+  if (cursor === undefined) {
+    return {
+      ...selected,
+      request: pageRequest({ ...numbers, ...(page === undefined ? {} : { page }) }),
+      from: undefined
+    }
+  }
+  if (page !== undefined) return yield* BadRequest.of([{ field: "page", message: "cannot be given with a cursor" }])
+  const at = yield* cursors.read(listOf(selected), cursor)
+  const [seq, name, number, total] = yield* Effect.orDie(decode(at))
+  return { ...selected, request: pageRequest({ ...numbers, page: number }), from: { position: { seq, name }, total } }
+})
+
+/** The cursor of what comes after `last`, the last relayer of a page. */
+export const next = (
+  cursors: Cursors["Service"],
+  selection: RelayerSelection,
+  page: Omit<Page<Relayer>, "items">,
+  last: Position
+): Effect.Effect<string> => {
+  const name = selection.sort.endsWith("name") ? last.name : ""
+  return cursors.make(listOf(selection), [last.seq, name, page.request.page + 1, page.total])
+}

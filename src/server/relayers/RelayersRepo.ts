@@ -1,0 +1,144 @@
+// The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
+import { Context, Effect, Layer, Option } from "effect"
+import type { NetworkName, NetworkType } from "../../domain/network/Network.ts"
+import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { SignerId } from "../../domain/signer/Signer.ts"
+import { client, onForeignKey, query } from "../../sql/Query.ts"
+import { jsonText } from "../../sql/Row.ts"
+import { ReferenceMissing } from "./NewRelayersRepo.ts"
+import type { StoredUrls } from "./NewRelayersRepo.ts"
+import { changeable, shownUrls } from "./RelayerRow.ts"
+import { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
+import type { HeldRow, StoredRow } from "./StoredRelayer.ts"
+
+const first =
+  <Row, A>(Stored: new (row: Row) => A) =>
+  ([row]: ReadonlyArray<Row>): Option.Option<A> =>
+    row === undefined ? Option.none() : Option.some(new Stored(row))
+
+export interface RelayerCount {
+  readonly network_type: NetworkType
+  /** A relayer that is both paused and disabled counts as disabled. */
+  readonly state: "active" | "paused" | "disabled"
+  readonly count: number
+}
+
+export class RelayersRepo extends Context.Service<
+  RelayersRepo,
+  {
+    find(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
+    /** In the order of the ids. */
+    findAll(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
+    findSealed(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
+    /** Holds the row until the transaction ends. */
+    findForUpdate(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
+    /** What of `request` can change; `urls` absent: as they are. */
+    update(
+      id: RelayerId,
+      request: CreateRelayer,
+      urls: StoredUrls | undefined
+    ): Effect.Effect<StoredRelayer, ReferenceMissing>
+    /** By the service. Undefined: it is not, any more. */
+    setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<StoredRelayer>
+    delete(id: RelayerId): Effect.Effect<void>
+    /** The relayer that a signer serves on a network. */
+    findBySigner(signer: SignerId, type: NetworkType, network: NetworkName): Effect.Effect<Option.Option<StoredRelayer>>
+    /** Reads every relayer. */
+    readonly count: Effect.Effect<ReadonlyArray<RelayerCount>>
+  }
+>()("effect-relayer/server/relayers/RelayersRepo") {
+  static readonly layer = Layer.effect(
+    RelayersRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const columns = sql`t.id, t.json, t.version`
+
+      const find = (id: RelayerId) =>
+        sql<StoredRow>`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
+          Effect.map(first(StoredRelayer)),
+          query("RelayersRepo.find")
+        )
+
+      const findAll = (ids: ReadonlyArray<RelayerId>) =>
+        sql<StoredRow>`SELECT ${columns} FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
+          Effect.map((rows) => {
+            const found = new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
+            return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
+          }),
+          query("RelayersRepo.findAll")
+        )
+
+      const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
+
+      const findSealed = (id: RelayerId) =>
+        sql<HeldRow>`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id}`.pipe(
+          Effect.map(first(HeldRelayer)),
+          query("RelayersRepo.findSealed")
+        )
+
+      const findForUpdate = (id: RelayerId) =>
+        sql<HeldRow>`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
+          Effect.map(first(HeldRelayer)),
+          query("RelayersRepo.findForUpdate")
+        )
+
+      const held = ([row]: ReadonlyArray<StoredRow>) =>
+        row === undefined ? Effect.die(new Error("the relayer is not held")) : Effect.succeed(new StoredRelayer(row))
+
+      const update = (id: RelayerId, request: CreateRelayer, urls: StoredUrls | undefined) =>
+        Effect.gen(function* () {
+          const { name, paused, notification_id, policies } = yield* changeable(request)
+          const setUrls =
+            urls === undefined
+              ? sql``
+              : sql`, custom_rpc_urls = ${yield* shownUrls(urls.masked)}::text::json, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
+          const changed = yield* sql<StoredRow>`
+            UPDATE relayers t SET name = ${name}, paused = ${paused}, notification_id = ${notification_id}::text,
+              policies = ${policies}::text::json, version = version + 1 ${setUrls}
+            WHERE t.id = ${id} RETURNING ${columns}`
+          return yield* held(changed)
+        }).pipe(
+          onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
+          query("RelayersRepo.update")
+        )
+
+      const setDisabled = (id: RelayerId, reason: DisabledReason | undefined) =>
+        sql<StoredRow>`
+          UPDATE relayers t SET system_disabled = ${reason !== undefined}, version = version + 1,
+            disabled_reason = ${jsonText(reason)}::text::json
+          WHERE t.id = ${id} RETURNING ${columns}`.pipe(Effect.flatMap(held), query("RelayersRepo.setDisabled"))
+
+      const deleteRow = (id: RelayerId) =>
+        sql`DELETE FROM relayers WHERE id = ${id}`.pipe(Effect.asVoid, query("RelayersRepo.delete"))
+
+      const findBySigner = (signer: SignerId, type: NetworkType, network: NetworkName) =>
+        sql<StoredRow>`
+          SELECT ${columns} FROM relayers t
+          WHERE t.signer_id = ${signer} AND t.network_type = ${type} AND t.network = ${network}`.pipe(
+          Effect.map(first(StoredRelayer)),
+          query("RelayersRepo.findBySigner")
+        )
+
+      const count = sql<{ network_type: NetworkType; state: RelayerCount["state"]; count: bigint }>`
+        SELECT network_type,
+          CASE WHEN system_disabled THEN 'disabled' WHEN paused THEN 'paused' ELSE 'active' END AS state,
+          count(*) AS count
+        FROM relayers GROUP BY 1, 2`.pipe(
+        Effect.map((rows) => rows.map((row) => ({ ...row, count: Number(row.count) }))),
+        query("RelayersRepo.count")
+      )
+
+      return RelayersRepo.of({
+        find,
+        findAll,
+        findSealed,
+        findForUpdate,
+        update,
+        setDisabled,
+        delete: deleteRow,
+        findBySigner,
+        count
+      })
+    })
+  )
+}

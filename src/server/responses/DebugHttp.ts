@@ -1,0 +1,90 @@
+// The implementation of `Debug`: records the log lines and spans of a request sent with `X-Relayer-Debug: true`.
+import { Context, DateTime, Effect, Layer, Logger, LogLevel, References, Tracer } from "effect"
+import { HttpServerRequest } from "effect/http"
+import type { Metadata } from "../../api/Envelope.ts"
+import { Debug } from "../../api/Middleware.ts"
+
+/** What the current request has recorded so far; undefined where nobody asked. */
+export const CurrentRecording = Context.Reference<(() => Metadata) | undefined>(
+  "effect-relayer/server/responses/DebugHttp/CurrentRecording",
+  { defaultValue: () => undefined }
+)
+
+const maxLogs = 1000
+const maxSpans = 1000
+
+type Level = Metadata["logs"][number]["level"]
+
+const levels: Partial<Record<LogLevel.LogLevel, Level>> = {
+  Fatal: "error",
+  Error: "error",
+  Warn: "warn",
+  Info: "info",
+  Debug: "debug",
+  Trace: "debug"
+}
+
+const toText = (message: unknown): string =>
+  (Array.isArray(message) ? message : [message])
+    .map((part) => (typeof part === "string" ? part : JSON.stringify(part)))
+    .join(" ")
+
+/** Statements stay inside; their names and times are what helps. */
+const hidden = new Set(["db.query.text"])
+
+const describe = (span: Tracer.Span) => ({
+  name: span.name,
+  trace_id: span.traceId,
+  span_id: span.spanId,
+  parent_span_id: span.parent._tag === "Some" ? span.parent.value.spanId : undefined,
+  started_at: DateTime.formatIso(DateTime.makeUnsafe(Number(span.status.startTime / 1_000_000n))),
+  duration_ms: span.status._tag === "Ended" ? Number(span.status.endTime - span.status.startTime) / 1e6 : undefined,
+  status: span.status._tag === "Started" ? "running" : span.status.exit._tag === "Success" ? "ok" : "error",
+  attributes: Object.fromEntries(
+    [...span.attributes].filter(
+      ([name, value]) => !hidden.has(name) && ["string", "number", "boolean"].includes(typeof value)
+    )
+  )
+})
+
+const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Effect<A, E, R> =>
+  Effect.gen(function* () {
+    const tracer = yield* Tracer.Tracer
+    const loggers = yield* Logger.CurrentLoggers
+    const minimum = yield* References.MinimumLogLevel
+    const logs: Array<Metadata["logs"][number]> = []
+    const spans: Array<Tracer.Span> = []
+
+    const recorder = Logger.make((line) => {
+      if (logs.length < maxLogs) logs.push({ level: levels[line.logLevel] ?? "log", message: toText(line.message) })
+    })
+    // The recorder hears everything, the others what they heard before.
+    const others = [...loggers].map((logger) =>
+      Logger.make((line) => (LogLevel.isGreaterThanOrEqualTo(line.logLevel, minimum) ? logger.log(line) : undefined))
+    )
+    const recordingTracer = Tracer.make({
+      ...tracer,
+      span: (options) => {
+        const span = tracer.span(options)
+        if (spans.length < maxSpans) spans.push(span)
+        return span
+      }
+    })
+
+    return yield* Effect.andThen(Effect.logDebug(`recording ${name}`), self).pipe(
+      Effect.withSpan(name),
+      Effect.provideService(References.TracerEnabled, true),
+      Effect.provideService(Tracer.Tracer, recordingTracer),
+      Effect.provideService(Logger.CurrentLoggers, new Set([recorder, ...others])),
+      Effect.provideService(References.MinimumLogLevel, "Debug"),
+      Effect.provideService(CurrentRecording, () => ({ logs: [...logs], traces: spans.map(describe) }))
+    )
+  })
+
+export const DebugHttp = Layer.succeed(Debug, (httpEffect, { endpoint, group }) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+    request.headers["x-relayer-debug"] === "true"
+      ? record(httpEffect, `${group.identifier}.${endpoint.identifier}`)
+      : httpEffect
+  )
+)

@@ -1,0 +1,120 @@
+// How handlers answer: the envelope around what a service returns.
+import { Effect } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import * as Envelope from "../../api/Envelope.ts"
+import type { Items, Page } from "../../domain/request/Page.ts"
+import { entityTag } from "../../domain/request/Version.ts"
+import { CurrentRecording } from "./DebugHttp.ts"
+import * as ResponseHeaders from "./ResponseHeaders.ts"
+
+interface Recorded {
+  readonly metadata?: Envelope.Metadata
+}
+
+/** Read when the service is done, so that its spans have ended. */
+const metadata = Effect.map(CurrentRecording, (recording): Recorded =>
+  recording === undefined ? {} : { metadata: recording() }
+)
+
+export const one = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(self, (data) => Effect.map(metadata, (extra) => ({ success: true as const, data, ...extra })))
+
+/** `text` says what has been done. */
+export const done = <const Text extends string, A, E, R>(self: Effect.Effect<A, E, R>, text: Text) =>
+  one(Effect.as(self, text))
+
+/** The path that the caller used, also where a host serves the API under a prefix, and its query. */
+const targetOf = (originalUrl: string) => {
+  const [path = "", query = ""] = originalUrl
+    .replace(/^https?:\/\/[^/]*/i, "")
+    .replace(/#.*$/, "")
+    .split(/\?(.*)/s)
+  return { path: path.replace(/\/+$/, ""), query: new URLSearchParams(query) }
+}
+
+const target = Effect.map(HttpServerRequest.HttpServerRequest, ({ originalUrl }) => targetOf(originalUrl))
+
+/** `Link` to the same request, but for the items after the ones that are served. */
+const nextLink = ({ path, query }: ReturnType<typeof targetOf>, cursor: string, parameter = "cursor"): string => {
+  query.delete("page")
+  query.set(parameter, cursor)
+  return `<${path}?${query}>; rel="next"`
+}
+
+/** With `Link` to the next page, where there is a cursor of it. */
+const linked = <A extends Pick<Items<unknown>, "next">, E, R>(self: Effect.Effect<A, E, R>, parameter?: string) =>
+  Effect.tap(self, ({ next }) =>
+    next === undefined
+      ? Effect.void
+      : Effect.flatMap(target, (place) => ResponseHeaders.set("link", nextLink(place, next, parameter)))
+  )
+
+/** `parameter` of the query is where the cursor goes. */
+export const items = <A, E, R>(self: Effect.Effect<Items<A>, E, R>, parameter?: string) =>
+  one(Effect.map(linked(self, parameter), ({ items }) => items))
+
+export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
+  Effect.flatMap(linked(self), (served) =>
+    Effect.map(metadata, (extra) => ({
+      success: true as const,
+      data: served.items,
+      pagination: Envelope.pagination(served),
+      ...extra
+    }))
+  )
+
+const setLocation = (id: string) =>
+  Effect.flatMap(target, ({ path }) => ResponseHeaders.set("location", `${path}/${encodeURIComponent(id)}`))
+
+/** With `Location`: the collection that was posted to, and the new id. */
+export const created = <A extends { readonly id: string }, E, R>(self: Effect.Effect<A, E, R>) =>
+  one(Effect.tap(self, ({ id }) => setLocation(id)))
+
+/** What is JSON already. */
+interface Stored {
+  readonly json: string
+  readonly version: number
+}
+
+interface StoredPage extends Omit<Page<unknown>, "items"> {
+  readonly json: string
+}
+
+const contentType = "application/json"
+
+const json = (text: string, headers: Record<string, string>, status = 200) =>
+  HttpServerResponse.text(text, { status, headers, contentType })
+
+/** With `ETag`. */
+export const storedNow = ({ json: data, version }: Stored, extra: Recorded = {}, status?: number) =>
+  json(Envelope.text(data, extra), { etag: entityTag(version) }, status)
+
+export const stored = <E, R>(self: Effect.Effect<Stored, E, R>, status?: number) =>
+  Effect.flatMap(self, (found) => Effect.map(metadata, (extra) => storedNow(found, extra, status)))
+
+/** With `Location` and `ETag`. */
+export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: string }, E, R>) =>
+  stored(
+    // Also where an answer that is kept for its `Idempotency-Key` gets its header fields from.
+    Effect.tap(self, ({ id, version }) =>
+      Effect.andThen(setLocation(id), ResponseHeaders.set("etag", entityTag(version)))
+    ),
+    Envelope.createdStatus
+  )
+
+/** With `Link` to the next page, where there is one. As bytes: whoever asks at the same time gets the same ones. */
+export const storedPageNow = (page: StoredPage, originalUrl: string, extra: Recorded = {}) =>
+  HttpServerResponse.uint8Array(
+    Buffer.from(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra })),
+    {
+      headers: page.next === undefined ? {} : { link: nextLink(targetOf(originalUrl), page.next) },
+      contentType
+    }
+  )
+
+export const storedPage = <E, R>(self: Effect.Effect<StoredPage, E, R>) =>
+  Effect.flatMap(self, (page) =>
+    Effect.map(Effect.all([HttpServerRequest.HttpServerRequest, metadata]), ([{ originalUrl }, extra]) =>
+      storedPageNow(page, originalUrl, extra)
+    )
+  )

@@ -1,0 +1,29 @@
+// The keyring that secrets are sealed and opened with at this moment: a rotation puts another one in its place.
+import { Context, Effect, Layer, Ref } from "effect"
+import { Aead, Digest, SecureRandom } from "effect/crypto"
+import * as Keyring from "./Keyring.ts"
+
+export class ActiveKeyring extends Context.Service<
+  ActiveKeyring,
+  {
+    readonly get: Effect.Effect<Keyring.Keyring>
+    /** Another keyring, that nobody uses yet. */
+    make(keys: Keyring.Keys): Effect.Effect<Keyring.Keyring>
+    use(keyring: Keyring.Keyring): Effect.Effect<void>
+  }
+>()("effect-relayer/server/secrets/ActiveKeyring") {
+  static readonly layer = (keys: Keyring.Keys) =>
+    Layer.effect(
+      ActiveKeyring,
+      Effect.gen(function* () {
+        const crypto = yield* Effect.context<Aead.Aead | Digest.Digest | SecureRandom.SecureRandom>()
+        const make = (keys: Keyring.Keys) => Effect.provideContext(Keyring.make(keys), crypto)
+        const ref = yield* Ref.make(yield* make(keys))
+        return ActiveKeyring.of({ get: Ref.get(ref), make, use: (keyring) => Ref.set(ref, keyring) })
+      })
+    ).pipe(
+      Layer.provide(
+        Layer.mergeAll(Aead.layerWebCrypto, Digest.layerWebCrypto).pipe(Layer.provideMerge(SecureRandom.layerWebCrypto))
+      )
+    )
+}

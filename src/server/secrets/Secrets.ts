@@ -1,0 +1,33 @@
+// Secrets at rest: envelope encryption under a master key, bound to the row and column that hold them.
+import { Context, Effect, Layer } from "effect"
+import type { Redacted } from "effect"
+import { ActiveKeyring } from "./ActiveKeyring.ts"
+import type { Place } from "./Envelope.ts"
+import type { Keys, SecretUnreadable } from "./Keyring.ts"
+
+export class Secrets extends Context.Service<
+  Secrets,
+  {
+    /** Under the current key, with a data key of its own. */
+    seal(secret: Redacted.Redacted, place: Place): Effect.Effect<Uint8Array>
+    /** With the master key that `sealed` names. */
+    open(sealed: Uint8Array, place: Place): Effect.Effect<Redacted.Redacted, SecretUnreadable>
+  }
+>()("effect-relayer/server/secrets/Secrets") {
+  static readonly layerNoDeps = Layer.effect(
+    Secrets,
+    Effect.gen(function* () {
+      const active = yield* ActiveKeyring
+      const seal = Effect.fn("Secrets.seal")(function* (secret: Redacted.Redacted, place: Place) {
+        return yield* (yield* active.get).seal(secret, place)
+      })
+      const open = Effect.fn("Secrets.open")(function* (sealed: Uint8Array, place: Place) {
+        return yield* (yield* active.get).open(sealed, place)
+      })
+      return Secrets.of({ seal, open })
+    })
+  )
+
+  /** Fresh: other keys, other secrets, however layers are shared. */
+  static readonly layer = (keys: Keys) => Layer.provideMerge(Layer.fresh(this.layerNoDeps), ActiveKeyring.layer(keys))
+}

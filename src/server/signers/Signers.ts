@@ -1,0 +1,119 @@
+// Signers: a key comes in, is made here or lies elsewhere; what is a secret of it is sealed, and never leaves.
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
+import { pageRequest } from "../../domain/request/Page.ts"
+import type { Page, PageQuery } from "../../domain/request/Page.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { Signer, SignerId, SignerInUse, SignerNotFound } from "../../domain/signer/Signer.ts"
+import type { CreateSigner, SignerIdTaken, SignerType, Verification } from "../../domain/signer/Signer.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+import * as Addresses from "./Addresses.ts"
+import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
+import { SignerBackends } from "./backends/SignerBackends.ts"
+import * as Probe from "./Probe.ts"
+import { SignersRepo } from "./SignersRepo.ts"
+import type { SealedSigner } from "./SignersRepo.ts"
+
+const toSigner = Schema.decodeUnknownEffect(Signer)
+
+const required = <A>(found: Effect.Effect<Option.Option<A>>) =>
+  Effect.flatMap(found, Option.match({ onNone: () => Effect.fail(new SignerNotFound({})), onSome: Effect.succeed }))
+
+export class Signers extends Context.Service<
+  Signers,
+  {
+    /** `BadRequest` where the key cannot be had: a keystore does not open, a key in Vault cannot be reached. */
+    create(request: CreateSigner): Effect.Effect<Signer, SignerIdTaken | BadRequest>
+    list(query: PageQuery): Effect.Effect<Page<Signer>>
+    get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
+    delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
+    /** Whether the key is still there, is still the same, and signs. */
+    verify(id: SignerId): Effect.Effect<Verification, SignerNotFound>
+    /** The key to sign with. */
+    use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
+  }
+>()("effect-relayer/server/signers/Signers") {
+  static readonly layerNoDeps = Layer.effect(
+    Signers,
+    Effect.gen(function* () {
+      const repo = yield* SignersRepo
+      const secrets = yield* Secrets
+      const backends = yield* SignerBackends
+      const changes = yield* Changes
+      const random = yield* SecureRandom.SecureRandom
+      const transaction = yield* Transaction.make
+
+      const kindOf = (type: SignerType): SignerKind<SignerType> => backends[type]
+
+      const place = (id: SignerId, type: SignerType) => ({ table: "signers", id, column: kindOf(type).column })
+
+      const create = Effect.fn("Signers.create")(function* ({ type, ...request }: CreateSigner) {
+        const id = request.id ?? SignerId.make(yield* random.uuidV4())
+        const kind = kindOf(type)
+        const { config, secret } = yield* kind.prepare(request.config)
+        const addresses = yield* Addresses.derive(type, kind.open({ config, secret })).pipe(
+          Effect.mapError(({ reason, message }) =>
+            BadRequest.of([{ field: kind.fields?.[reason] ?? "config", message }])
+          )
+        )
+        const signer = yield* Effect.orDie(toSigner({ id, type, config, addresses }))
+        const sealed = yield* secrets.seal(secret, place(id, type))
+        yield* repo
+          .insert(signer, sealed, kind.column)
+          .pipe(
+            Effect.andThen(changes.record({ action: "signer.created", id, schema: Signer, after: signer })),
+            transaction
+          )
+        yield* Effect.logInfo("signer created", { signer_id: id, type })
+        return signer
+      })
+
+      const list = Effect.fn("Signers.list")((query: PageQuery) => repo.page(pageRequest(query)))
+
+      const get = Effect.fn("Signers.get")((id: SignerId) => required(repo.find(id)))
+
+      const deleteRow = (id: SignerId) =>
+        Effect.gen(function* () {
+          const found = yield* repo.delete(id)
+          if (Option.isNone(found)) return yield* new SignerNotFound({})
+          yield* changes.record({ action: "signer.deleted", id, schema: Signer, before: found.value })
+        }).pipe(transaction)
+
+      const remove: (id: SignerId) => Effect.Effect<void, SignerNotFound | SignerInUse> = Effect.fn("Signers.delete")(
+        function* (id: SignerId) {
+          const isReferenced = yield* Effect.as(deleteRow(id), false).pipe(
+            Effect.catchTag("ReferencedByRelayer", () => Effect.succeed(true))
+          )
+          if (!isReferenced) return yield* Effect.logInfo("signer deleted", { signer_id: id })
+          const ids = yield* repo.users(id, maxNamed + 1)
+          // No relayer any more: the last one was deleted in between.
+          return yield* ids.length === 0 ? remove(id) : new SignerInUse({ error: usedBy("relayers", ids) })
+        }
+      )
+
+      const open = Effect.fn("Signers.open")(function* ({ signer, sealed }: SealedSigner) {
+        const secret = yield* Effect.orDie(secrets.open(sealed, place(signer.id, signer.type)))
+        return kindOf(signer.type).open({ config: signer.config, secret })
+      })
+
+      const use = Effect.fn("Signers.use")((id: SignerId) => Effect.flatMap(required(repo.findSealed(id)), open))
+
+      const verify = Effect.fn("Signers.verify")(function* (id: SignerId) {
+        const stored = yield* required(repo.findSealed(id))
+        const steps = yield* Probe.run(stored.signer, yield* open(stored))
+        const verified = steps.every(({ status }) => status === "ok")
+        yield* Effect.logInfo("signer verified", { signer_id: id, verified })
+        return { id, verified, steps }
+      })
+
+      return Signers.of({ create, list, get, delete: remove, verify, use })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([SignersRepo.layer, SignerBackends.layer, SecureRandom.layerWebCrypto])
+  )
+}

@@ -1,0 +1,67 @@
+// Keys, signatures and their verification, by curve. viem is loaded when it is first needed: it costs 15 MB.
+import * as crypto from "node:crypto"
+import type { Curve } from "../../../domain/signer/Signer.ts"
+
+/** In the forms that `SignerBackend` names; `privateKey` has 32 bytes. */
+interface Operations {
+  publicKey(privateKey: Uint8Array): Uint8Array
+  sign(privateKey: Uint8Array, message: Uint8Array): Promise<Uint8Array>
+  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean>
+}
+
+const toHex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString("hex")}` as const
+
+const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+const secp256k1: Operations = {
+  publicKey: (privateKey) => {
+    const pair = crypto.createECDH("secp256k1")
+    pair.setPrivateKey(privateKey)
+    return pair.getPublicKey()
+  },
+  sign: async (privateKey, digest) => {
+    if (digest.length !== 32) throw new Error("secp256k1 signs a digest of 32 bytes")
+    const { sign } = await import("viem/accounts")
+    const signature = await sign({ hash: toHex(digest), privateKey: toHex(privateKey), to: "bytes" })
+    // viem adds 27 to the recovery bit.
+    signature[64] = (signature[64] ?? 0) - 27
+    return signature
+  },
+  verify: async (publicKey, digest, signature) => {
+    if (signature.length !== 65 || (signature[64] ?? 2) > 1) return false
+    if (BigInt(toHex(signature.subarray(32, 64))) > halfOrder) return false
+    const { recoverPublicKey } = await import("viem/utils")
+    const recovered = recoverPublicKey({ hash: toHex(digest), signature: toHex(signature) })
+    // It fails where r is the x of no point.
+    return recovered.then(
+      (key) => key === toHex(publicKey),
+      () => false
+    )
+  }
+}
+
+/** What stands before the 32 bytes of a key in DER (RFC 8410, section 7 and 4). */
+const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex")
+const spki = Buffer.from("302a300506032b6570032100", "hex")
+
+const ed25519Key = (seed: Uint8Array) => {
+  const der = Buffer.concat([pkcs8, seed])
+  try {
+    return crypto.createPrivateKey({ key: der, format: "der", type: "pkcs8" })
+  } finally {
+    der.fill(0)
+  }
+}
+
+const ed25519: Operations = {
+  publicKey: (seed) =>
+    crypto.createPublicKey(ed25519Key(seed)).export({ format: "der", type: "spki" }).subarray(spki.length),
+  sign: async (seed, message) => crypto.sign(null, message, ed25519Key(seed)),
+  verify: async (publicKey, message, signature) => {
+    if (publicKey.length !== 32) return false
+    const key = crypto.createPublicKey({ key: Buffer.concat([spki, publicKey]), format: "der", type: "spki" })
+    return crypto.verify(null, message, key, signature)
+  }
+}
+
+export const operations: Readonly<Record<Curve, Operations>> = { secp256k1, ed25519 }

@@ -1,0 +1,30 @@
+// The types of signers: a new one is a schema in the domain, a file here, and a row.
+import { Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { SignerType } from "../../../domain/signer/Signer.ts"
+import { Outbound } from "../../../outbound/Outbound.ts"
+import { local } from "./Local.ts"
+import * as Plain from "./Plain.ts"
+import type { SignerKind } from "./SignerBackend.ts"
+import * as Vault from "./Vault.ts"
+import * as VaultKv from "./VaultKv.ts"
+import * as VaultTransit from "./VaultTransit.ts"
+
+export class SignerBackends extends Context.Service<SignerBackends, { readonly [T in SignerType]: SignerKind<T> }>()(
+  "effect-relayer/server/signers/backends/SignerBackends"
+) {
+  static readonly layerNoDeps = Layer.effect(
+    SignerBackends,
+    Effect.gen(function* () {
+      const vault = yield* Vault.make((yield* Outbound).client)
+      return SignerBackends.of({
+        plain: Plain.make(yield* SecureRandom.SecureRandom),
+        local,
+        vault: VaultKv.make(vault),
+        vault_transit: VaultTransit.make(vault)
+      })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide(SecureRandom.layerWebCrypto))
+}

@@ -1,0 +1,105 @@
+// What a command sends, from data, flags and files.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option, Redacted } from "effect"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import * as Body from "../../../src/cli/kit/Body.ts"
+import type { CommandFailed } from "../../../src/cli/kit/CommandFailed.ts"
+import { CreateNotification, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
+import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
+import { CreateSigner } from "../../../src/domain/signer/Signer.ts"
+import { evmRelayer } from "../../../testkit/fixtures.ts"
+import { folder } from "../../../testkit/process/Folder.ts"
+
+const file = (text: string) =>
+  Effect.flatMap(folder, (home) => {
+    const name = path.join(home, "input")
+    return Effect.as(
+      Effect.promise(() => fs.writeFile(name, text)),
+      name
+    )
+  })
+
+const given = (
+  data: string | undefined,
+  fields: Record<string, unknown> = {},
+  secrets: Record<string, string> = {}
+) => {
+  const options = <A>(values: Record<string, A>) =>
+    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, Option.some(value)]))
+  return { data: Option.fromUndefinedOr(data), fields: options(fields), secrets: options(secrets) }
+}
+
+const refusal = <A>(self: Effect.Effect<A, CommandFailed>) =>
+  Effect.map(Effect.flip(self), ({ message, exitCode }) => {
+    assert.strictEqual(exitCode, 2)
+    return message
+  })
+
+describe("the request of a command", () => {
+  it.effect("is its data, with every digit, then its flags, then its defaults", () =>
+    Effect.gen(function* () {
+      const { paused: _, ...relayer } = evmRelayer
+      const text = JSON.stringify({ ...relayer, policies: {} }).replace(
+        '"policies":{}',
+        `"policies":{"min_balance":${2n ** 127n}}`
+      )
+      const read = yield* Body.read(CreateRelayer, given(text, { name: "By flag" }), {
+        paused: true,
+        name: "By default"
+      })
+      assert.strictEqual(read.name, "By flag")
+      assert.isTrue(read.paused)
+      assert.isTrue(read.network_type === "evm" && read.policies?.min_balance === 2n ** 127n)
+      const data = yield* file(text)
+      assert.deepStrictEqual(
+        yield* Body.read(CreateRelayer, given(`@${data}`, { name: "By flag" }), { paused: true }),
+        read
+      )
+    })
+  )
+
+  it.effect("takes secrets from files, without the newline at their end, into the place where they belong", () =>
+    Effect.gen(function* () {
+      const key = "1".repeat(64)
+      const fields = { type: "plain" }
+      const signer = yield* Body.read(CreateSigner, given(undefined, fields, { "config.key": yield* file(`${key}\n`) }))
+      assert.isTrue(signer.type === "plain" && signer.config?.key !== undefined)
+      if (signer.type === "plain" && signer.config?.key !== undefined) {
+        assert.strictEqual(Redacted.value(signer.config.key), key)
+      }
+    })
+  )
+
+  it.effect("takes no secret from the command line, and does not repeat it", () =>
+    Effect.gen(function* () {
+      const key = "2".repeat(64)
+      const inline = given(`{"type": "plain", "config": {"key": "${key}"}}`)
+      const request = { ...inline, secrets: { "config.key": Option.none() } }
+      const message = yield* refusal(Body.read(CreateSigner, request))
+      assert.match(message, /^config\.key is a secret/)
+      assert.notInclude(message, key)
+      const removal = { ...given('{"signing_key": ""}'), secrets: { signing_key: Option.none() } }
+      assert.deepStrictEqual(yield* Body.patch(UpdateNotification, removal), { signing_key: "" })
+    })
+  )
+
+  it.effect("is refused as the service would refuse it, before it is sent", () =>
+    Effect.gen(function* () {
+      const url = "http://example.com"
+      const wrong = yield* refusal(Body.read(CreateNotification, given('{"id": "a b", "more": 1}', { url })))
+      assert.include(wrong, "id: Expected 1 to 36 letters, digits, dashes and underscores")
+      assert.include(wrong, "url: Expected an https URL")
+      assert.include(wrong, "more: is not a known field")
+      assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("{"))), "--data is no JSON")
+      assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("[]"))), "--data is no JSON object")
+      assert.include(yield* refusal(Body.read(CreateNotification, given("@/nowhere"))), "cannot read /nowhere")
+    })
+  )
+
+  it.effect("of a change names something", () =>
+    Effect.gen(function* () {
+      assert.match(yield* refusal(Body.patch(UpdateNotification, given(undefined))), /^there is nothing to change/)
+    })
+  )
+})

@@ -1,0 +1,36 @@
+// How a list goes on.
+import { assert, describe, it } from "@effect/vitest"
+import { Option } from "effect"
+import * as List from "../../../src/cli/kit/List.ts"
+
+const page = (current_page: number, per_page: number, total_items: number) => ({
+  data: [],
+  pagination: { current_page, per_page, total_items }
+})
+
+describe("a list", () => {
+  it("starts where it was told, with large pages where all of it is wanted", () => {
+    const none = { page: Option.none(), per_page: Option.none() }
+    assert.deepStrictEqual(List.start(false, none), {})
+    assert.deepStrictEqual(List.start(true, none), { per_page: 1000 })
+    assert.deepStrictEqual(List.start(true, { page: Option.some(2), per_page: Option.some(5) }), {
+      page: 2,
+      per_page: 5
+    })
+  })
+
+  it("goes on by the cursor of the link, and by it alone", () => {
+    const link = '</relay/api/v1/relayers?per_page=5&cursor=a%2Bb>; rel="next"'
+    assert.deepStrictEqual(List.next({ page: 1, per_page: 5 }, page(1, 5, 11), link), { per_page: 5, cursor: "a+b" })
+    assert.deepStrictEqual(List.next({ cursor: "z" }, { data: [] }, link), { cursor: "a+b" })
+    assert.isUndefined(List.next({ cursor: "z" }, { data: [] }, undefined))
+  })
+
+  it("goes on by number where there are no cursors, up to its end", () => {
+    assert.deepStrictEqual(List.next({ per_page: 5 }, page(1, 5, 11), undefined), { per_page: 5, page: 2 })
+    assert.deepStrictEqual(List.next({ per_page: 5, page: 2 }, page(2, 5, 11), undefined), { per_page: 5, page: 3 })
+    assert.isUndefined(List.next({ per_page: 5, page: 3 }, page(3, 5, 11), undefined))
+    assert.isUndefined(List.next({ per_page: 5, page: 2 }, page(2, 5, 10), undefined))
+    assert.isUndefined(List.next({ per_page: 0 }, page(1, 0, 10), undefined))
+  })
+})

@@ -1,0 +1,49 @@
+// What people see of an answer.
+import { assert, describe, it } from "@effect/vitest"
+import * as Table from "../../../src/cli/kit/Table.ts"
+
+describe("a table", () => {
+  it("has columns as wide as their widest cell on a terminal, and no blanks at the end of a line", () => {
+    assert.deepStrictEqual(
+      Table.lines([
+        ["ID", "NAME"],
+        ["a", "ファイル"],
+        ["longer", ""],
+        [undefined, "x"]
+      ]),
+      ["ID      NAME", "a       ファイル", "longer  -", "-       x"]
+    )
+    assert.deepStrictEqual(
+      Table.lines([
+        ["ファイル", "b"],
+        ["aa", "b"]
+      ]),
+      ["ファイル  b", "aa        b"]
+    )
+  })
+
+  it("lets nobody's names move the cursor or forge a line", () => {
+    assert.deepStrictEqual(Table.lines([["a\u001b[2J\r\nb\u202ec", "\u0085"]]), ["a?[2J??b?c  ?"])
+  })
+})
+
+describe("the fields of an answer", () => {
+  it("stand by their paths, with every digit", () => {
+    const answer = {
+      id: "payouts",
+      disabled: null,
+      policies: { min_balance: 2n ** 128n - 1n, receivers: ["0x1", "0x2"], none: [] },
+      urls: [{ url: "https://a" }, { url: "https://b" }],
+      config: {}
+    }
+    assert.deepStrictEqual(Table.fields(answer), [
+      ["id", "payouts"],
+      ["disabled", "-"],
+      ["policies.min_balance", "340282366920938463463374607431768211455"],
+      ["policies.receivers", "0x1, 0x2"],
+      ["policies.none", ""],
+      ["urls.0.url", "https://a"],
+      ["urls.1.url", "https://b"]
+    ])
+  })
+})

@@ -1,0 +1,30 @@
+// Readings as JSON: every digit stays.
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import * as ExactJson from "../../../src/domain/request/ExactJson.ts"
+import { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+
+const encode = Schema.encodeSync(Reading)
+const decode = Schema.decodeUnknownSync(Reading)
+
+const found = {
+  failures: [{ type: "BalanceCheckFailed", code: "too_low" }],
+  providers: [{ url: "https://rpc.example.com/***", weight: 100, breaker: "half_open", failed: true, code: "refused" }]
+} as const
+
+describe("a reading", () => {
+  const readings: ReadonlyArray<Reading> = [
+    { network_type: "evm", balance: 2n ** 128n - 1n, nonce: 2n ** 64n - 1n, ...found },
+    { network_type: "solana", balance: 2n ** 53n + 1n, ...found },
+    { network_type: "stellar", balance: 0n, sequence_number: 2n ** 63n - 1n, ...found },
+    { network_type: "stellar", failures: [], providers: [] }
+  ]
+  it.each(readings)("comes back from JSON as it was: $network_type", (reading) => {
+    assert.deepStrictEqual(decode(ExactJson.parse(JSON.stringify(encode(reading)))), reading)
+  })
+
+  it("has the fields of its network type alone", () => {
+    assert.notProperty(decode({ network_type: "solana", nonce: 1, failures: [], providers: [] }), "nonce")
+    assert.throws(() => decode({ network_type: "evm", balance: 2n ** 128n, failures: [], providers: [] }))
+  })
+})

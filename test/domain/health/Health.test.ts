@@ -1,0 +1,195 @@
+// The state machine of a relayer's health: every transition, and what no sequence of checks can do.
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import * as Health from "../../../src/domain/health/Health.ts"
+import type { HealthStatus } from "../../../src/domain/health/Health.ts"
+import { outcomes } from "../../../src/domain/health/HealthFinding.ts"
+import type { Finding, Outcome } from "../../../src/domain/health/HealthFinding.ts"
+import type { DisabledReason } from "../../../src/domain/relayer/Relayer.ts"
+
+const away: DisabledReason = { type: "RpcValidationFailed", details: "away" }
+const poor: DisabledReason = { type: "BalanceCheckFailed", details: "poor" }
+
+const findingOf = (outcome: Outcome, reason = away): Finding =>
+  outcome === "ok" || outcome === "partial" ? { outcome } : { outcome, reason }
+
+const told = { told_degraded: false, told_low: false }
+
+/** One of each status, with nothing told that is not over. */
+const states = {
+  unknown: Health.unknown,
+  healthy: { status: "healthy", ...told },
+  degraded: { status: "degraded", ...told, told_degraded: true },
+  failing: { status: "failing", reason: away, ...told },
+  disabled: { status: "disabled", reason: away, failures: 2, ...told }
+} as const satisfies Record<HealthStatus, Health.Health>
+
+const statuses = Health.HealthStatus.literals
+
+/** All that happens: status, outcome, status after, events. */
+const table: ReadonlyArray<readonly [HealthStatus, Outcome, HealthStatus, ReadonlyArray<string>]> = [
+  ["unknown", "ok", "healthy", []],
+  ["unknown", "partial", "degraded", ["relayer.degraded"]],
+  ["unknown", "failed", "failing", []],
+  ["unknown", "fatal", "disabled", ["relayer.disabled"]],
+  ["healthy", "ok", "healthy", []],
+  ["healthy", "partial", "degraded", ["relayer.degraded"]],
+  ["healthy", "failed", "failing", []],
+  ["healthy", "fatal", "disabled", ["relayer.disabled"]],
+  ["degraded", "ok", "healthy", ["relayer.recovered"]],
+  ["degraded", "partial", "degraded", []],
+  ["degraded", "failed", "failing", []],
+  ["degraded", "fatal", "disabled", ["relayer.disabled"]],
+  ["failing", "ok", "healthy", []],
+  ["failing", "partial", "degraded", ["relayer.degraded"]],
+  ["failing", "failed", "disabled", ["relayer.disabled"]],
+  ["failing", "fatal", "disabled", ["relayer.disabled"]],
+  ["disabled", "ok", "healthy", ["relayer.enabled"]],
+  ["disabled", "partial", "degraded", ["relayer.enabled", "relayer.degraded"]],
+  ["disabled", "failed", "disabled", []],
+  ["disabled", "fatal", "disabled", []]
+]
+
+describe("a step", () => {
+  it.each(table)("%s and a check that is %s: %s %j", (from, outcome, to, events) => {
+    const { health, events: happened } = Health.step(states[from], findingOf(outcome))
+    assert.strictEqual(health.status, to)
+    assert.deepStrictEqual(happened, events)
+    assert.strictEqual(Health.transitions[from][outcome], to)
+  })
+
+  it("there is one for every status and outcome", () => {
+    assert.strictEqual(table.length, statuses.length * outcomes.length)
+    assert.strictEqual(new Set(table.map(([from, outcome]) => `${from} ${outcome}`)).size, table.length)
+  })
+
+  it("one failure between good checks is told to nobody, and does not hide that URLs have failed", () => {
+    const failing = Health.step(states.degraded, findingOf("failed")).health
+    assert.isTrue(failing.told_degraded)
+    assert.deepStrictEqual(Health.step(failing, findingOf("partial")).events, [])
+    assert.deepStrictEqual(Health.step(failing, findingOf("ok")).events, ["relayer.recovered"])
+  })
+
+  it("another reason of a disabled relayer is told; the same one again is not", () => {
+    const other = Health.step(states.disabled, findingOf("failed", poor))
+    assert.deepStrictEqual(other.events, ["relayer.disabled"])
+    assert.deepStrictEqual(Health.disabledReasonOf(other.health), poor)
+    assert.deepStrictEqual(Health.step(other.health, findingOf("failed", { ...poor })).events, [])
+  })
+
+  it("failures in a row are counted, and a good check forgets them", () => {
+    const counts: Array<number> = []
+    let health: Health.Health = Health.unknown
+    for (const outcome of ["failed", "failed", "failed", "fatal", "ok", "fatal", "failed"] as const) {
+      ;({ health } = Health.step(health, findingOf(outcome)))
+      counts.push(Health.failuresOf(health))
+    }
+    assert.deepStrictEqual(counts, [1, 2, 3, 4, 0, 1, 2])
+  })
+
+  it("a low balance is told when it becomes low, and again only after it was enough", () => {
+    const lows = [false, true, true, undefined, true, false, true]
+    let health: Health.Health = states.healthy
+    const events = lows.map((isLow) => {
+      const step = Health.step(health, isLow === undefined ? findingOf("failed", poor) : { outcome: "ok", isLow })
+      health = step.health
+      return step.events.length
+    })
+    assert.deepStrictEqual(events, [0, 1, 0, 0, 0, 0, 1])
+  })
+})
+
+const Findings = Schema.Array(
+  Schema.Union([
+    Schema.Struct({ outcome: Schema.Literals(["ok", "partial"]), isLow: Schema.optionalKey(Schema.Boolean) }),
+    Schema.Struct({
+      outcome: Schema.Literals(["failed", "fatal"]),
+      reason: Schema.Struct({
+        type: Schema.Literals(["RpcValidationFailed", "ChainIdMismatch", "Multiple"]),
+        details: Schema.Literals(["one", "other"])
+      }),
+      isLow: Schema.optionalKey(Schema.Boolean)
+    })
+  ])
+).check(Schema.isMaxLength(60))
+
+interface Lived extends Health.Step {
+  readonly before: Health.Health
+  readonly finding: Finding
+}
+
+const live = (findings: ReadonlyArray<Finding>): ReadonlyArray<Lived> => {
+  let before: Health.Health = Health.unknown
+  return findings.map((finding) => {
+    const lived = { before, finding, ...Health.step(before, finding) }
+    before = lived.health
+    return lived
+  })
+}
+
+describe("any sequence of checks", () => {
+  const prop = (name: string, check: (lived: ReadonlyArray<Lived>) => void) =>
+    it.prop(name, [Arbitrary.schema(Findings)], ([findings]) => check(live(findings)))
+
+  prop("makes no transition that the table does not allow, and no state that cannot be stored", (lived) => {
+    const isHealth = Schema.is(Health.Health)
+    for (const { before, finding, health } of lived) {
+      assert.strictEqual(health.status, Health.transitions[before.status][finding.outcome])
+      assert.isTrue(isHealth(health))
+      assert.deepStrictEqual(Schema.decodeSync(Health.Health)(Schema.encodeSync(Health.Health)(health)), health)
+    }
+  })
+
+  prop("disables on the second failure in a row or on a fatal one, and only then", (lived) => {
+    lived.forEach(({ health, finding }, index) => {
+      const failed = "reason" in finding
+      const again = lived[index - 1]?.finding
+      const twice = failed && again !== undefined && "reason" in again
+      assert.strictEqual(health.status === "disabled", finding.outcome === "fatal" || twice)
+    })
+  })
+
+  const pairs = [
+    ["relayer.disabled", "relayer.enabled"],
+    ["relayer.degraded", "relayer.recovered"]
+  ] as const
+
+  prop("tells the end of nothing that it has not told, and each event at most once per check", (lived) => {
+    for (const [begin, end] of pairs) {
+      let isOpen = false
+      for (const { events } of lived) {
+        assert.strictEqual(new Set(events).size, events.length)
+        for (const event of events) {
+          if (event === end) assert.isTrue(isOpen, end)
+          if (event === begin || event === end) isOpen = event === begin
+          // Being disabled ends being degraded.
+          if (event === "relayer.disabled" && begin === "relayer.degraded") isOpen = false
+        }
+      }
+    }
+  })
+
+  prop("lets whoever follows the events know whether it is disabled, and why, and degraded", (lived) => {
+    const followed = { reason: undefined as DisabledReason | undefined, isDegraded: false }
+    for (const { health, events } of lived) {
+      for (const event of events) {
+        if (event === "relayer.disabled")
+          Object.assign(followed, { reason: Health.disabledReasonOf(health), isDegraded: false })
+        if (event === "relayer.enabled") followed.reason = undefined
+        if (event === "relayer.degraded") followed.isDegraded = true
+        if (event === "relayer.recovered") followed.isDegraded = false
+      }
+      assert.deepStrictEqual(followed.reason, Health.disabledReasonOf(health))
+      if (health.status === "degraded") assert.isTrue(followed.isDegraded)
+      if (health.status === "healthy" || health.status === "disabled") assert.isFalse(followed.isDegraded)
+    }
+  })
+
+  prop("tells of a low balance once per crossing", (lived) => {
+    let isTold = false
+    for (const { finding, events } of lived) {
+      assert.strictEqual(events.includes("relayer.low_balance"), finding.isLow === true && !isTold)
+      isTold = finding.isLow ?? isTold
+    }
+  })
+})

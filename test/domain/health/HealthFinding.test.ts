@@ -1,0 +1,162 @@
+// What a reading means, in which words, when the next look is due, and what is said of it.
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, DateTime, Schema } from "effect"
+import * as Health from "../../../src/domain/health/Health.ts"
+import { explain } from "../../../src/domain/health/HealthExplanation.ts"
+import { findingOf } from "../../../src/domain/health/HealthFinding.ts"
+import { balanceOf, carry, hasAnswered, unanswered } from "../../../src/domain/health/HealthReading.ts"
+import { reasonOf } from "../../../src/domain/health/HealthReason.ts"
+import { delay } from "../../../src/domain/health/HealthSchedule.ts"
+import { CheckFailure } from "../../../src/domain/chain/ChainSnapshot.ts"
+import type { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import { DisabledReason, EvmRelayer } from "../../../src/domain/relayer/Relayer.ts"
+
+const good = { url: "https://one.example", weight: 100, breaker: "closed", failed: false } as const
+
+const reading = (over: Partial<Extract<Reading, { network_type: "evm" }>> = {}): Reading => ({
+  network_type: "evm",
+  failures: [],
+  providers: [good],
+  ...over
+})
+
+describe("a finding", () => {
+  it("is ok where everything answers, partial where a URL has failed or is not called", () => {
+    assert.strictEqual(findingOf(reading(), undefined).outcome, "ok")
+    for (const bad of [{ failed: true }, { breaker: "open" }, { breaker: "half_open" }] as const) {
+      assert.strictEqual(findingOf(reading({ providers: [good, { ...good, ...bad }] }), undefined).outcome, "partial")
+    }
+  })
+
+  it("is failed where a check has failed, and fatal where the chain is another one", () => {
+    const failures: ReadonlyArray<CheckFailure> = [{ type: "NonceSyncFailed", code: "unreachable" }]
+    assert.strictEqual(findingOf(reading({ failures }), undefined).outcome, "failed")
+    const wrong: CheckFailure = { type: "ChainIdMismatch", code: "mismatch" }
+    assert.strictEqual(findingOf(reading({ failures: [...failures, wrong] }), undefined).outcome, "fatal")
+  })
+
+  it.each([
+    [undefined, 5n, false],
+    [1n, 1n, false],
+    [0n, 0n, false],
+    [100n, 99n, undefined],
+    [100n, 100n, true],
+    [100n, 199n, true],
+    [100n, 200n, false],
+    [100n, undefined, undefined]
+  ])("with a min_balance of %s, a balance of %s is low: %s", (min_balance, balance, isLow) => {
+    const policies = min_balance === undefined ? {} : { min_balance }
+    assert.strictEqual(findingOf(reading(balance === undefined ? {} : { balance }), policies).isLow, isLow)
+  })
+})
+
+describe("a reason", () => {
+  it("is of the type that failed, Multiple of several, and says each thing once", () => {
+    assert.isUndefined(reasonOf([]))
+    const low: CheckFailure = { type: "BalanceCheckFailed", code: "too_low" }
+    assert.deepStrictEqual(reasonOf([low, low]), {
+      type: "BalanceCheckFailed",
+      details: "the balance is below min_balance"
+    })
+    assert.deepStrictEqual(reasonOf([{ type: "NonceSyncFailed", code: "refused" }, low]), {
+      type: "Multiple",
+      details: "the account's nonce could not be read; the balance is below min_balance"
+    })
+  })
+
+  it.prop(
+    "does not depend on the order, and is no longer than a line",
+    [Arbitrary.schema(Schema.Array(CheckFailure))],
+    ([failures]) => {
+      const reason = reasonOf(failures)
+      assert.deepStrictEqual(reasonOf(failures.toReversed()), reason)
+      assert.isAtMost(reason?.details.length ?? 0, 400)
+    }
+  )
+})
+
+describe("the next check", () => {
+  const failed = (failures: number): Health.Health => ({
+    status: "disabled",
+    reason: { type: "Multiple", details: "" },
+    failures,
+    told_degraded: false,
+    told_low: false
+  })
+  const healthy: Health.Health = { status: "healthy", told_degraded: false, told_low: false }
+
+  it("comes faster after failures", () => {
+    const seconds = [1, 2, 3, 4, 5, 6, 1000].map((failures) => delay(failed(failures), 60_000, 0.5) / 1000)
+    assert.deepStrictEqual(seconds, [10, 20, 30, 45, 60, 60, 60])
+    assert.strictEqual(
+      delay(
+        { status: "failing", reason: { type: "Multiple", details: "" }, told_degraded: false, told_low: false },
+        60_000,
+        0.5
+      ),
+      10_000
+    )
+  })
+
+  it("of one that is well is spread around the interval, and a failure never makes it rarer", () => {
+    assert.deepStrictEqual(
+      [0, 0.5, 1].map((random) => delay(healthy, 60_000, random)),
+      [48_000, 60_000, 72_000]
+    )
+    assert.strictEqual(delay(failed(5), 2000, 0.5), 2000)
+  })
+})
+
+describe("readings", () => {
+  it("keep the amounts of the one before where they have none", () => {
+    const before = reading({ balance: 5n, nonce: 3n, failures: [{ type: "NonceSyncFailed", code: "refused" }] })
+    assert.deepStrictEqual(carry(before, reading({ nonce: 4n })), reading({ balance: 5n, nonce: 4n }))
+    assert.deepStrictEqual(carry(undefined, reading()), reading())
+  })
+
+  it("tell whether the chain itself has spoken, and what there is to spend", () => {
+    assert.isFalse(hasAnswered(reading({ failures: [{ type: "RpcValidationFailed", code: "unreachable" }] })))
+    assert.isTrue(hasAnswered(reading({ balance: 0n })))
+    const none = reading({ failures: [{ type: "SequenceSyncFailed", code: "no_account" }] })
+    assert.isTrue(hasAnswered(none))
+    assert.strictEqual(balanceOf(none), 0n)
+    assert.isUndefined(balanceOf(reading({ balance: 7n, failures: [{ type: "ChainIdMismatch", code: "mismatch" }] })))
+    assert.strictEqual(balanceOf(reading({ balance: 7n })), 7n)
+  })
+
+  it("that did not end show every URL masked, as failed", () => {
+    const relayer = Schema.decodeSync(EvmRelayer)({
+      id: "one",
+      name: "One",
+      network: "sepolia",
+      network_type: "evm",
+      address: "0x0",
+      paused: false,
+      system_disabled: false,
+      signer_id: "one"
+    })
+    const { failures, providers } = unanswered(relayer, [{ url: "https://one.example/secret", weight: 7 }])
+    assert.deepStrictEqual(failures, [{ type: "RpcValidationFailed", code: "unreachable" }])
+    assert.deepStrictEqual(providers, [
+      { url: "https://one.example/***", weight: 7, breaker: "closed", failed: true, code: "unreachable" }
+    ])
+  })
+})
+
+describe("an explanation", () => {
+  it.prop(
+    "there is one of every state, and it says that the operator has paused the relayer",
+    [Arbitrary.schema(Health.Health), Arbitrary.schema(EvmRelayer)],
+    ([health, relayer]) => {
+      const at = DateTime.makeUnsafe(0)
+      const told = explain({ relayer, health, next_at: at, since: undefined })
+      assert.strictEqual(told.state, health.status)
+      assert.strictEqual(told.reason.includes("paused by the operator"), relayer.paused)
+      assert.isAbove(told.next.length, 10)
+      if ("reason" in health) {
+        assert.strictEqual(told.code, health.reason.type)
+        assert.include(told.reason, health.reason.details)
+      } else assert.notInclude(DisabledReason.fields.type.literals, told.code)
+    }
+  )
+})

@@ -1,0 +1,133 @@
+// What a network has: its own values, then those of the networks that it is from.
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import { NetworkName } from "../../../src/domain/network/Network.ts"
+import { NetworkDefinition, complete, line, resolve } from "../../../src/domain/network/NetworkInheritance.ts"
+
+const name = (text: string) => NetworkName.make(text)
+
+const evm = (own: object, called = "net"): NetworkDefinition =>
+  Schema.decodeSync(NetworkDefinition)({ network_type: "evm", name: called, ...own })
+
+/** Eight names, each from one of them, from one that is not there, or from none. */
+const Parent = Schema.UndefinedOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 8 })))
+const Graph = Schema.Array(Parent).check(Schema.isBetweenLength(8, 8))
+
+const Labels = Schema.Array(Schema.Literals(["a", "b", "c", "d", "e"])).check(Schema.isUnique())
+
+const [Evm] = NetworkDefinition.members
+
+const nobody = () => undefined
+
+describe("inheritance", () => {
+  it.prop("any graph resolves, or names its circle or its unknown parent", [Graph], ([parents]) => {
+    const networks = parents.map((parent, index) =>
+      evm(parent === undefined ? {} : { from: `n${parent}` }, `n${index}`)
+    )
+    const find = (name: NetworkName) => networks.find((network) => network.name === name)
+    for (const [index, network] of networks.entries()) {
+      const path: Array<number> = [index]
+      let next = parents[index]
+      while (next !== undefined && next < 8 && !path.includes(next)) {
+        path.push(next)
+        next = parents[next]
+      }
+      const names = path.map((step) => `n${step}`)
+      const expected =
+        next === undefined
+          ? names
+          : next === 8
+            ? "no evm network of this name"
+            : `leads in a circle: ${[...names, `n${next}`].join(" -> ")}`
+      const found = Result.match(line(network, find), {
+        onSuccess: (found) => found.map(({ name }) => name as string),
+        onFailure: ({ message }) => message
+      })
+      assert.deepStrictEqual(found, expected)
+      assert.strictEqual(Result.isSuccess(resolve(network, find)), next === undefined)
+    }
+  })
+
+  it.prop("a network that is from none is what it says", [NetworkDefinition], ([network]) => {
+    const { from: _, ...root } = network
+    assert.deepStrictEqual(Result.getOrThrow(resolve(root, nobody)), root)
+  })
+
+  it.prop("resolving what is resolved changes nothing", [Evm, Evm], ([one, other]) => {
+    const { from: _, ...parent } = one
+    const find = () => parent
+    const resolved = Result.getOrThrow(resolve({ ...other, name: name("child"), from: name("parent") }, find))
+    assert.deepStrictEqual(Result.getOrThrow(resolve(resolved, find)), resolved)
+  })
+
+  it.prop(
+    "labels are those of both, the parent's first and in its order, each once",
+    [Labels, Labels],
+    ([one, other]) => {
+      const find = () => evm({ tags: one, features: other }, "parent")
+      const child = evm({ tags: other, features: one, from: "parent" })
+      const resolved = Result.getOrThrow(resolve(child, find))
+      const both = (first: ReadonlyArray<string>, then: ReadonlyArray<string>) => [
+        ...first,
+        ...then.filter((label) => !first.includes(label))
+      ]
+      assert.deepStrictEqual(resolved.tags, both(one, other))
+      assert.deepStrictEqual("features" in resolved ? resolved.features : undefined, both(other, one))
+    }
+  )
+
+  it("the child's value wins, whatever it is, and lists of URLs are replaced whole", () => {
+    const parent = evm({
+      rpc_urls: [{ url: "https://a", weight: 1 }],
+      explorer_urls: ["https://e"],
+      is_testnet: true,
+      required_confirmations: 12,
+      symbol: "ETH"
+    })
+    const own = {
+      rpc_urls: [{ url: "https://b", weight: 2 }],
+      explorer_urls: [],
+      is_testnet: false,
+      required_confirmations: 0
+    }
+    const resolved = Result.getOrThrow(resolve(evm({ ...own, from: "parent" }, "child"), () => parent))
+    assert.deepStrictEqual(resolved, evm({ ...own, from: "parent", symbol: "ETH" }, "child"))
+  })
+
+  it("labels that a child does not bring are its parent's", () => {
+    const find = () => evm({ tags: ["x"] }, "parent")
+    assert.deepStrictEqual(Result.getOrThrow(resolve(evm({ from: "parent" }), find)).tags, ["x"])
+  })
+
+  it("a chain of thousands resolves", () => {
+    const find = (called: NetworkName): NetworkDefinition =>
+      called === "n0" ? evm({ symbol: "ETH" }, "n0") : evm({ from: `n${Number(called.slice(1)) - 1}` }, called)
+    const last = find(name("n5000"))
+    assert.lengthOf(Result.getOrThrow(line(last, find)), 5001)
+    const resolved = Result.getOrThrow(resolve(last, find))
+    assert.strictEqual("symbol" in resolved ? resolved.symbol : undefined, "ETH")
+  })
+})
+
+describe("a whole network", () => {
+  const whole = {
+    evm: { chain_id: 1, required_confirmations: 1, symbol: "ETH" },
+    solana: {},
+    stellar: { passphrase: "p" }
+  }
+  const common = { rpc_urls: [{ url: "https://a", weight: 1 }], average_blocktime_ms: 1 }
+
+  it.each(["evm", "solana", "stellar"] as const)("of type %s has what it has to, and names what it lacks", (type) => {
+    const all: Record<string, unknown> = { ...common, ...whole[type] }
+    const make = (own: object) =>
+      complete(Schema.decodeSync(NetworkDefinition)({ network_type: type, name: "net", ...own }), "own")
+    const shown = { ...all, network_type: type, name: "net", id: `${type}:net`, source: "own", is_testnet: false }
+    assert.deepEqual<object>(Result.getOrThrow(make(all)), shown)
+    const names = (own: object) => Result.getOrThrow(Result.flip(make(own))).map(({ field }) => field)
+    assert.sameMembers(names({}), Object.keys(all))
+    for (const field of Object.keys(all)) {
+      const { [field]: _, ...rest } = all
+      assert.deepStrictEqual(names(rest), [field])
+    }
+  })
+})

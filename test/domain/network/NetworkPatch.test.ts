@@ -1,0 +1,60 @@
+// What a merge patch makes of what a network says itself.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Equal, Schema } from "effect"
+import * as Json from "../../../src/api/Json.ts"
+import { CreateNetwork, Network, UpdateNetwork } from "../../../src/domain/network/Network.ts"
+import { NetworkDefinition } from "../../../src/domain/network/NetworkInheritance.ts"
+import * as NetworkPatch from "../../../src/domain/network/NetworkPatch.ts"
+
+const wire = { CreateNetwork, Network, NetworkDefinition, UpdateNetwork } as Record<string, Schema.Codec<unknown>>
+
+describe("the wire of networks", () => {
+  for (const [name, schema] of Object.entries(wire)) {
+    it.prop(`${name} round-trips`, [schema], ([value]) => {
+      const text = Schema.encodeSync(Json.fromText(schema))(value)
+      assert.isTrue(Equal.equals(Schema.decodeSync(Json.fromText(schema))(text), value), text)
+    })
+  }
+
+  it("null stands for an absent field of a create", () => {
+    const decode = Schema.decodeUnknownSync(CreateNetwork)
+    const nulls = { from: null, rpc_urls: null, chain_id: null, tags: null, is_testnet: null, symbol: null }
+    const minimal = { name: "net", network_type: "evm" }
+    assert.deepStrictEqual(decode({ ...minimal, ...nulls }), decode(minimal))
+  })
+})
+
+const { from, rpc_urls, explorer_urls, average_blocktime_ms, is_testnet, tags } = UpdateNetwork.fields
+const OfEveryType = Schema.Struct({ from, rpc_urls, explorer_urls, average_blocktime_ms, is_testnet, tags })
+
+describe("a patch of a network", () => {
+  it.effect.prop(
+    "sets what it names, takes away what is null, and leaves the rest",
+    [NetworkDefinition, OfEveryType],
+    ([network, patch]) =>
+      Effect.gen(function* () {
+        const patched: Record<string, unknown> = { ...(yield* NetworkPatch.apply(network, patch)) }
+        const before: Record<string, unknown> = { ...network }
+        const change: Record<string, unknown> = { ...patch }
+        for (const field of new Set([...Object.keys(patched), ...Object.keys(before), ...Object.keys(change)])) {
+          const expected = field in change ? (change[field] ?? undefined) : before[field]
+          assert.deepStrictEqual(patched[field], expected, field)
+          assert.strictEqual(field in patched, expected !== undefined, field)
+        }
+      })
+  )
+
+  it.effect.prop("with fields of another type is refused, with each named", [NetworkDefinition], ([network]) =>
+    Effect.gen(function* () {
+      const all = { symbol: "X", required_confirmations: 1, features: ["x"], horizon_url: "https://h.example" }
+      const foreign = {
+        evm: ["horizon_url"],
+        solana: Object.keys(all),
+        stellar: ["symbol", "required_confirmations", "features"]
+      }
+      const { error } = yield* Effect.flip(NetworkPatch.apply(network, all))
+      const expected = foreign[network.network_type].map((field) => `${field}: is not a known field`)
+      assert.sameMembers(error?.split("; ") ?? [], expected)
+    })
+  )
+})

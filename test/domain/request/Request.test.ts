@@ -1,0 +1,37 @@
+// What a refused request is told: each field by its name, as far as that can be shown.
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import { BadRequest, maxErrorLength } from "../../../src/domain/request/Request.ts"
+
+const decode = Schema.decodeUnknownResult(Schema.Struct({ id: Schema.optionalKey(Schema.String) }), {
+  errors: "all",
+  onExcessProperty: "error"
+})
+
+/** Of an object with these fields, none of which is known. */
+const errorOf = (...fields: ReadonlyArray<string>) => {
+  const decoded = decode(Object.fromEntries(fields.map((field) => [field, 1])))
+  return Result.isFailure(decoded) ? BadRequest.fromIssue(decoded.failure.issue, "body").error : undefined
+}
+
+describe("the names of fields", () => {
+  const names = [
+    ["of any script", "größe 値 😀", "größe 値 😀"],
+    ["with control characters", "a\0b\nc\u007fd\u0085e", "a?b?c?d?e"],
+    ["that turn the direction of text", "a\u202eb\u2066c", "a?b?c"],
+    ["with half of a character", "a\ud83db\ude00c", "a?b?c"],
+    ["that are too long", "x".repeat(200), "x".repeat(128)],
+    ["that are cut inside of a character", `${"x".repeat(127)}😀`, `${"x".repeat(127)}?`]
+  ] as const
+  it.each(names)("%s", (_, field, shown) => {
+    assert.strictEqual(errorOf(field), `${shown}: is not a known field`)
+  })
+
+  it("make up no more than the error holds, which is whole characters", () => {
+    for (let shift = 0; shift < 4; shift++) {
+      const error = errorOf(...Array.from({ length: 20 }, (_, n) => `${"x".repeat(shift)}${n}${"😀".repeat(60)}`)) ?? ""
+      assert.lengthOf(error, maxErrorLength)
+      assert.isTrue(error.isWellFormed())
+    }
+  })
+})

@@ -1,0 +1,135 @@
+// Signers as they are asked for and shown: by type, bounded, and without secrets.
+import { assert, describe, it } from "@effect/vitest"
+import { Equal, Redacted, Result, Schema } from "effect"
+import * as Json from "../../../src/api/Json.ts"
+import { BadRequest } from "../../../src/domain/request/Request.ts"
+import {
+  CreateSigner,
+  Signer,
+  Verification,
+  networkTypesOf,
+  signerTypesFor
+} from "../../../src/domain/signer/Signer.ts"
+
+const decode = Schema.decodeUnknownResult(CreateSigner, { errors: "all", onExcessProperty: "error" })
+
+const errorOf = (input: unknown) =>
+  Result.match(decode(input), {
+    onFailure: ({ issue }) => BadRequest.fromIssue(issue, "body").error,
+    onSuccess: () => undefined
+  })
+
+const credentials = { address: "https://vault.example.com", role_id: "role", secret_id: "secret" }
+const pubkey = Buffer.alloc(32, 7).toString("base64")
+
+/** A good request of each type; to be broken by `config`. */
+const vault = (config: object) => ({ type: "vault", config: { ...credentials, key_name: "a", ...config } })
+const transit = (config: object) => ({
+  type: "vault_transit",
+  config: { ...credentials, key_name: "a", pubkey, ...config }
+})
+const local = (config: object) => ({ type: "local", config: { keystore: {}, passphrase: "p", ...config } })
+
+const refused: Record<string, readonly [request: unknown, error: string]> = {
+  "no type": [{}, "body: type must be plain, local, vault or vault_transit"],
+  "an unknown type": [{ type: "aws_kms", config: {} }, "body: type must be plain, local, vault or vault_transit"],
+  "a config of another type": [{ type: "plain", config: { key_name: "a" } }, "config.key_name: is not a known field"],
+  "a local signer without its config": [{ type: "local" }, "config: is required"],
+  "a keystore that is a number": [local({ keystore: 3 }), "config.keystore: Expected a keystore"],
+  "a keystore that is a list": [local({ keystore: [] }), "config.keystore: Expected a keystore"],
+  "a keystore of 17 kB": [
+    local({ keystore: { crypto: "x".repeat(17_000) } }),
+    "config.keystore: Expected a value with a length"
+  ],
+  "a passphrase of 2 kB": [local({ passphrase: "p".repeat(2000) }), "config.passphrase: "],
+  "an address of another scheme": [vault({ address: "ftp://vault" }), "config.address: Expected an http or https URL"],
+  "an address with credentials": [vault({ address: "https://u:p@vault" }), "config.address: Expected a URL without"],
+  "an address with a query": [vault({ address: "https://vault/?a" }), "config.address: Expected a URL without"],
+  "an address with an empty query": [vault({ address: "https://vault/?" }), "config.address: Expected a URL without"],
+  "an address with a fragment": [vault({ address: "https://vault/#a" }), "config.address: Expected a URL without"],
+  "an empty role": [vault({ role_id: "" }), "config.role_id: "],
+  "no secret id": [vault({ secret_id: undefined }), "config.secret_id: "],
+  "a key name that goes up": [vault({ key_name: "../a" }), "config.key_name: Expected a path of"],
+  "a key name that goes up in between": [vault({ key_name: "a/../b" }), "config.key_name: Expected a path of"],
+  "a key name with an empty part": [vault({ key_name: "a//b" }), "config.key_name: Expected a path of"],
+  "a key name that starts with a slash": [vault({ key_name: "/a" }), "config.key_name: Expected a path of"],
+  "a key name with a query": [vault({ key_name: "a?b" }), "config.key_name: Expected a path of"],
+  "a key name that is encoded": [vault({ key_name: "a%2f..%2fb" }), "config.key_name: Expected a path of"],
+  "a key name of 257 characters": [vault({ key_name: "a".repeat(257) }), "config.key_name: "],
+  "a mount point that goes up": [vault({ mount_point: ".." }), "config.mount_point: Expected a path of"],
+  "a namespace with a line break": [vault({ namespace: "a\nb" }), "config.namespace: Expected a path of"],
+  "a transit key in a folder": [transit({ key_name: "a/b" }), "config.key_name: Expected a name of"],
+  "no public key": [transit({ pubkey: undefined }), "config.pubkey: "],
+  "a public key in hex": [transit({ pubkey: "07".repeat(32) }), "config.pubkey: Expected an ed25519 public key"],
+  "a public key of 31 bytes": [transit({ pubkey: Buffer.alloc(31).toString("base64") }), "config.pubkey: Expected an"],
+  "a public key with bits to spare": [transit({ pubkey: pubkey.replace("c=", "d=") }), "config.pubkey: Expected an"]
+}
+
+describe("signers", () => {
+  it("the requests that are broken below are good ones", () => {
+    for (const request of [local({}), vault({}), transit({})]) assert.isUndefined(errorOf(request))
+    assert.isTrue(pubkey.endsWith("c="))
+  })
+
+  for (const [name, [request, error]] of Object.entries(refused)) {
+    it(`${name}: ${error}`, () => {
+      assert.isTrue(errorOf(request)?.startsWith(error), errorOf(request))
+    })
+  }
+
+  it("a mount point is the usual one of its engine unless told", () => {
+    const mounts = [vault({}), transit({}), vault({ mount_point: "kv/team-1" })].map((request) => {
+      const signer = Schema.decodeUnknownSync(CreateSigner)(request)
+      return signer.type === "vault" || signer.type === "vault_transit" ? signer.config.mount_point : undefined
+    })
+    assert.deepStrictEqual(mounts, ["secret", "transit", "kv/team-1"])
+  })
+
+  it("a keystore is the same as an object and as its text", () => {
+    const keystore = { version: 3, crypto: { kdf: "scrypt", mac: "ab" } }
+    assert.isTrue(Equal.equals(decode(local({ keystore })), decode(local({ keystore: JSON.stringify(keystore) }))))
+    assert.isFalse(Equal.equals(decode(local({ keystore })), decode(local({ keystore: {} }))))
+  })
+
+  it("what is secret in a request does not print", () => {
+    const secret = "s3cr3t"
+    for (const request of [
+      local({ keystore: { secret }, passphrase: secret }),
+      vault({ role_id: secret, secret_id: secret }),
+      transit({ role_id: secret, secret_id: secret }),
+      { type: "plain", config: { key: "5ec8e7".padEnd(64, "0") } }
+    ]) {
+      const signer = Schema.decodeUnknownSync(CreateSigner)(request)
+      assert.notMatch(JSON.stringify(signer) + String(signer), /s3cr3t|5ec8e7/)
+    }
+  })
+
+  it.prop(
+    "every kind of request is its type, its config and perhaps an id, on the wire as well",
+    [CreateSigner],
+    ([request]) => {
+      const wire = JSON.parse(Schema.encodeSync(Json.fromText(CreateSigner))(request))
+      assert.strictEqual(wire.type, request.type)
+      assert.deepStrictEqual(decode(wire), Result.succeed(request))
+      if (request.type === "local") assert.strictEqual(wire.config.keystore, Redacted.value(request.config.keystore))
+    }
+  )
+
+  it.prop("a signer has an address on just the network types that it can serve", [Signer], ([signer]) => {
+    assert.sameMembers(Object.keys(signer.addresses), [...networkTypesOf[signer.type]])
+    const missing: Record<string, unknown> = { ...signer.addresses }
+    delete missing["stellar"]
+    assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(Signer)({ ...signer, addresses: missing })))
+  })
+
+  it.prop("a verification round-trips", [Verification], ([verification]) => {
+    const text = Schema.encodeSync(Json.fromText(Verification))(verification)
+    assert.deepStrictEqual(Schema.decodeSync(Json.fromText(Verification))(text), verification)
+  })
+
+  it("the types that can serve a network type are known", () => {
+    assert.deepStrictEqual(signerTypesFor("evm"), ["plain", "local", "vault"])
+    assert.deepStrictEqual(signerTypesFor("solana"), ["plain", "local", "vault", "vault_transit"])
+    assert.deepStrictEqual(signerTypesFor("stellar"), ["plain", "local", "vault", "vault_transit"])
+  })
+})

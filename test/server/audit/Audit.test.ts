@@ -1,0 +1,246 @@
+// The audit log: every change is on it, nothing secret is, and tampering shows.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Exit } from "effect"
+import { SqlClient } from "effect/sql"
+import { Audit } from "../../../src/server/audit/Audit.ts"
+import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+
+interface Entry {
+  readonly position: number
+  readonly key_id: string
+  readonly action: string
+  readonly resource_id: string
+  readonly request_id: string
+  readonly before?: object
+  readonly after?: object
+  readonly hash: string
+}
+
+const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
+
+const records = Effect.fnUntraced(function* (query = "") {
+  const answer = yield* call(`/api/v1/audit?order=oldest&limit=1000${query}`)
+  assert.strictEqual(answer.status, 200, answer.text)
+  return answer.json.data as ReadonlyArray<Entry>
+})
+
+interface Verification {
+  readonly valid: boolean
+  readonly checked: number
+  readonly broken_at?: number
+  readonly head: { readonly position: number; readonly hash: string }
+}
+
+const verify = (query = "") => Effect.map(call(`/api/v1/audit/verify${query}`), ({ json }) => json.data as Verification)
+
+const signingKey = "a-signing-key-that-must-not-be-told"
+
+/** Every kind of change there is over HTTP, each with a request id of its own. */
+const changes: ReadonlyArray<readonly [action: string, path: string, call: TestApi.Call]> = [
+  ["signer.created", "/api/v1/signers", { body: { ...signer, config: { key: "01".repeat(32) } } }],
+  ["notification.created", "/api/v1/notifications", { body: { ...notification, signing_key: signingKey } }],
+  [
+    "network.created",
+    "/api/v1/networks",
+    {
+      body: {
+        name: "mine",
+        network_type: "evm",
+        from: "sepolia",
+        chain_id: 7,
+        rpc_urls: ["https://rpc.example.com/net-secret"]
+      }
+    }
+  ],
+  ["relayer.created", "/api/v1/relayers", { body: evmRelayer }],
+  [
+    "relayer.updated",
+    "/api/v1/relayers/relayer-1",
+    { method: "PATCH", body: { name: "New", custom_rpc_urls: [{ url: "https://rpc.example.com/rpc-secret" }] } }
+  ],
+  [
+    "notification.updated",
+    "/api/v1/notifications/notification-1",
+    { method: "PATCH", body: { signing_key: `${signingKey}-2` } }
+  ],
+  ["network.updated", "/api/v1/networks/evm:mine", { method: "PATCH", body: { symbol: "M" } }],
+  ["key.created", "/api/v1/api-keys", { body: { name: "x", scopes: ["*"] } }],
+  ["master_key.rotated", "/api/v1/master-key/rotate", { method: "POST" }],
+  ["relayer.deleted", "/api/v1/relayers/relayer-1", { method: "DELETE" }],
+  ["notification.deleted", "/api/v1/notifications/notification-1", { method: "DELETE" }],
+  ["signer.deleted", "/api/v1/signers/signer-1", { method: "DELETE" }],
+  ["network.deleted", "/api/v1/networks/evm:mine", { method: "DELETE" }]
+]
+
+layer(TestApi.layer())("the audit log", (it) => {
+  it.effect("has every change: who, what, before and after, in which request, and no secret", () =>
+    Effect.gen(function* () {
+      const texts: Array<string> = []
+      for (const [action, path, options] of changes) {
+        const answer = yield* call(path, { ...options, headers: { "x-request-id": `for-${action}` } })
+        assert.include([200, 201], answer.status, `${action} ${answer.text}`)
+        texts.push(answer.text)
+      }
+      const found = yield* records()
+      assert.deepStrictEqual(
+        found.map(({ action, request_id, key_id }) => [action, request_id, key_id]),
+        changes.map(([action]) => [action, `for-${action}`, "administrator"])
+      )
+      for (const { action, before, after } of found) {
+        assert.strictEqual(before === undefined, /created|master_key/.test(action), action)
+        assert.strictEqual(after === undefined, action.endsWith("deleted"), action)
+      }
+      const updated = found.find(({ action }) => action === "relayer.updated")
+      assert.deepInclude(updated?.before, { name: "Payouts" })
+      assert.deepInclude(updated?.after, {
+        name: "New",
+        custom_rpc_urls: [{ url: "https://rpc.example.com/***", weight: 100 }]
+      })
+      const { text } = yield* call("/api/v1/audit?limit=1000")
+      assert.include(text, `"min_balance":340282366920938463463374607431768211455`)
+      const { key } = JSON.parse(texts[7] ?? "").data
+      for (const secret of [key, signingKey, "01".repeat(32), "net-secret", "rpc-secret", "secret-path"]) {
+        assert.notInclude(text, secret)
+      }
+    })
+  )
+
+  it.effect("what fails leaves no record, and no gap", () =>
+    Effect.gen(function* () {
+      const before = yield* records()
+      yield* call("/api/v1/relayers", { body: evmRelayer })
+      yield* call("/api/v1/relayers/nobody", { method: "DELETE" })
+      yield* call("/api/v1/signers", { body: { type: "plain", id: "twice" } })
+      yield* call("/api/v1/signers", { body: { type: "plain", id: "twice" } })
+      const after = yield* records()
+      assert.strictEqual(after.length, before.length + 1)
+      assert.deepStrictEqual(
+        after.map(({ position }) => position),
+        after.map((_, index) => index + 1)
+      )
+    })
+  )
+
+  it.effect("filters select, orders order, and links lead through all of it once", () =>
+    Effect.gen(function* () {
+      const all = yield* records()
+      const ofRelayer = yield* records("&resource=relayer&resource_id=relayer-1")
+      assert.deepStrictEqual(
+        ofRelayer.map(({ action }) => action),
+        ["relayer.created", "relayer.updated", "relayer.deleted"]
+      )
+      assert.strictEqual((yield* records("&action=key.created")).length, 1)
+      assert.strictEqual((yield* records("&request_id=for-key.created")).length, 1)
+      assert.strictEqual((yield* records("&key_id=nobody")).length, 0)
+      assert.strictEqual((yield* records("&since=2000-01-01T00:00:00Z&until=2100-01-01T00:00:00Z")).length, all.length)
+      assert.strictEqual((yield* records("&until=2000-01-01T00:00:00Z")).length, 0)
+      const seen: Array<number> = []
+      let next: string | undefined = "/api/v1/audit?limit=3"
+      while (next !== undefined) {
+        const answer: TestApi.Answer = yield* call(next)
+        seen.push(...(answer.json.data as ReadonlyArray<Entry>).map(({ position }) => position))
+        next = /^<([^>]+)>/.exec(answer.headers.get("link") ?? "")?.[1]
+      }
+      assert.deepStrictEqual(seen, all.map(({ position }) => position).toReversed())
+      for (const query of [
+        "cursor=x",
+        "limit=-1",
+        "action=relayer.eaten",
+        "order=random",
+        "since=yesterday",
+        "colour=red"
+      ]) {
+        assert.strictEqual((yield* call(`/api/v1/audit?${query}`)).status, 400, query)
+      }
+    })
+  )
+
+  it.effect("is chained: a record that was changed, taken out or cut off shows, and where", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const all = yield* records()
+      const { head } = yield* verify()
+      const anchor = `?position=${head.position}&hash=${head.hash}`
+      assert.deepStrictEqual(yield* verify(anchor), { valid: true, checked: all.length, head })
+
+      /** As somebody who may do anything in the database. */
+      const tampered = (statement: Effect.Effect<unknown, unknown>, query = "") =>
+        Effect.gen(function* () {
+          yield* sql`CREATE TABLE kept AS SELECT * FROM audit`
+          yield* sql`ALTER TABLE audit DISABLE TRIGGER USER`
+          yield* statement
+          const found = yield* verify(query)
+          yield* sql`DELETE FROM audit`
+          yield* sql`INSERT INTO audit OVERRIDING SYSTEM VALUE SELECT * FROM kept`
+          yield* sql`DROP TABLE kept`
+          yield* sql`ALTER TABLE audit ENABLE TRIGGER USER`
+          return found
+        })
+
+      const columns = ["key_id", "action", "resource", "resource_id", "request_id"]
+      for (const column of columns) {
+        const found = yield* tampered(sql`UPDATE audit SET ${sql(column)} = 'other' WHERE position = 4`)
+        assert.deepInclude(found, { valid: false, broken_at: 4, checked: 3 }, column)
+      }
+      const changed = [
+        tampered(sql`UPDATE audit SET at = at + interval '1 microsecond' WHERE position = 4`),
+        tampered(sql`UPDATE audit SET after = replace(after::text, 'Payouts', 'Payout5')::json WHERE position = 4`),
+        tampered(sql`UPDATE audit SET before = '{}' WHERE position = 4`),
+        tampered(sql`DELETE FROM audit WHERE position = 4`),
+        tampered(sql`UPDATE audit SET hash = sha256(hash) WHERE position = 4`)
+      ]
+      for (const [index, change] of changed.entries()) {
+        assert.deepInclude(yield* change, { valid: false, broken_at: 4 }, String(index))
+      }
+      const cut = sql`DELETE FROM audit WHERE position >= ${head.position - 1}`
+      assert.deepInclude(yield* tampered(cut), { valid: true })
+      assert.deepInclude(yield* tampered(cut, anchor), { valid: false, broken_at: head.position - 1 })
+      assert.deepInclude(yield* tampered(sql`DELETE FROM audit`, anchor), { valid: false, broken_at: 1 })
+      assert.deepStrictEqual(yield* verify(anchor), { valid: true, checked: all.length, head })
+
+      const half = yield* call("/api/v1/audit/verify?position=1")
+      assert.deepStrictEqual([half.status, half.json.error], [400, "hash: must be given together with position"])
+    })
+  )
+
+  it.effect("the database itself refuses to change or delete a record", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const attempts = [sql`UPDATE audit SET key_id = 'x'`, sql`DELETE FROM audit WHERE position = 1`]
+      for (const attempt of attempts) assert.isTrue(Exit.isFailure(yield* Effect.exit(attempt)))
+    })
+  )
+
+  it.effect("changes of many at once are all on it, each once, in an order in which they were committed", () =>
+    Effect.gen(function* () {
+      const from = (yield* records()).length
+      yield* Effect.forEach(
+        Array.from({ length: 40 }, (_, n) => `many-${n}`),
+        (id) => call("/api/v1/notifications", { body: { id, url: "https://hooks.example.com/x" } }),
+        { concurrency: 8 }
+      )
+      const added = (yield* records()).slice(from)
+      assert.strictEqual(new Set(added.map(({ resource_id }) => resource_id)).size, 40)
+      assert.strictEqual(added.length, 40)
+      assert.isTrue((yield* verify()).valid)
+    })
+  )
+
+  it.effect("two who chain at the same time make one chain", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      yield* sql`
+        INSERT INTO audit (key_id, action, resource, resource_id)
+        SELECT 'x', 'relayer.created', 'relayer', 'r' || n FROM generate_series(1, 2500) n`
+      const verified = yield* Effect.all(
+        Array.from({ length: 4 }, () => audit.verify()),
+        { concurrency: "unbounded" }
+      )
+      const [last] = verified
+      assert.isTrue(last?.valid)
+      for (const { head } of verified) assert.deepStrictEqual(head, last?.head)
+    })
+  )
+})

@@ -1,0 +1,210 @@
+// What a look at each kind of chain finds, from servers that answer as its nodes do.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { CheckFailure, ProviderReading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import * as EvmRpc from "../../../testkit/EvmRpc.ts"
+import * as SolanaRpc from "../../../testkit/SolanaRpc.ts"
+import * as StellarRpc from "../../../testkit/StellarRpc.ts"
+import { evm, make, solana, stellar, urls } from "./fixtures.ts"
+
+const healthy = (url: string): ProviderReading => ({
+  url: `${new URL(url).origin}/***`,
+  weight: 100,
+  breaker: "closed",
+  failed: false
+})
+
+const only = (type: CheckFailure["type"], code: CheckFailure["code"]) => [{ type, code }]
+
+describe("a look at an evm chain", () => {
+  it.effect("finds nonce and balance", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make({ nonce: 300n, balance: 2n ** 128n - 1n })
+      const { chains } = yield* make()
+      const reading = yield* chains.inspect({ ...evm(), urls: urls(server.url) })
+      assert.deepStrictEqual(reading, {
+        network_type: "evm",
+        nonce: 300n,
+        balance: 2n ** 128n - 1n,
+        failures: [],
+        providers: [healthy(server.url)]
+      })
+      const asked = server.seen.find(({ method }) => method === "eth_getBalance")
+      assert.deepStrictEqual(asked?.params, [`0x${"ab".repeat(20)}`, "latest"])
+    })
+  )
+
+  it.effect("on another chain asks for nothing more", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make({ chainId: 1n })
+      const { chains } = yield* make()
+      const reading = yield* chains.inspect({ ...evm(), urls: urls(server.url) })
+      assert.deepStrictEqual(reading.failures, only("ChainIdMismatch", "mismatch"))
+      assert.notProperty(reading, "balance")
+      assert.deepInclude(reading.providers[0], { failed: true, code: "mismatch", breaker: "closed" })
+      assert.strictEqual(server.count(), 1)
+    })
+  )
+
+  it.effect("takes no number from a provider on another chain while one is on the right one", () =>
+    Effect.gen(function* () {
+      const wrong = yield* EvmRpc.make({ chainId: 1n, nonce: 1n, balance: 1n })
+      const right = yield* EvmRpc.make()
+      const { chains } = yield* make()
+      const reading = yield* chains.inspect({ ...evm(), urls: urls(wrong.url, right.url) })
+      assert.deepInclude(reading, { nonce: 7n, balance: 10n ** 18n, failures: [] })
+      assert.deepStrictEqual(
+        reading.providers.map(({ failed, code }) => [failed, code]),
+        [
+          [true, "mismatch"],
+          [false, undefined]
+        ]
+      )
+    })
+  )
+
+  it.effect("wants 1 wei, or what the policy wants", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make({ balance: 0n })
+      const { chains } = yield* make()
+      const look = (min_balance?: string) =>
+        Effect.map(
+          chains.inspect({ ...evm(min_balance ? { policies: { min_balance } } : {}), urls: urls(server.url) }),
+          ({ failures }) => failures
+        )
+      assert.deepStrictEqual(yield* look(), only("BalanceCheckFailed", "too_low"))
+      assert.deepStrictEqual(yield* look("0"), [])
+      server.account.balance = 1n
+      assert.deepStrictEqual(yield* look(), [])
+      server.account.balance = 10n ** 20n
+      assert.deepStrictEqual(yield* look("100000000000000000000"), [])
+      assert.deepStrictEqual(yield* look("100000000000000000001"), only("BalanceCheckFailed", "too_low"))
+    })
+  )
+
+  const impossible = ["0x1".padEnd(53, "0"), "-0x1", "0x", "12", 12, null, {}, `0x${"f".repeat(65)}`]
+  it.effect.each(impossible)("does not believe a balance of %j", (balance) =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.results.set("eth_getBalance", () => balance)
+      const { chains } = yield* make()
+      const reading = yield* chains.inspect({ ...evm(), urls: urls(server.url) })
+      assert.deepStrictEqual(reading.failures, only("BalanceCheckFailed", "invalid_answer"))
+      assert.notProperty(reading, "balance")
+      assert.deepInclude(reading, { nonce: 7n })
+      assert.deepInclude(reading.providers[0], { failed: true, code: "invalid_answer" })
+    })
+  )
+
+  it.effect("tells what could not be read, and what could", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail({ error: -32601 }, { method: "eth_getTransactionCount" })
+      const { chains } = yield* make()
+      const reading = yield* chains.inspect({ ...evm(), urls: urls(server.url) })
+      assert.deepStrictEqual(reading.failures, only("NonceSyncFailed", "refused"))
+      assert.deepInclude(reading, { balance: 10n ** 18n })
+      assert.notProperty(reading, "nonce")
+    })
+  )
+})
+
+describe("a look at a solana cluster", () => {
+  it.effect("finds a balance with all its digits", () =>
+    Effect.gen(function* () {
+      const server = yield* SolanaRpc.make({ balance: 2n ** 64n - 1n })
+      const { chains } = yield* make()
+      const reading = yield* chains.inspect({ ...solana(), urls: urls(server.url) })
+      const { providers, ...found } = reading
+      assert.deepStrictEqual(found, { network_type: "solana", balance: 2n ** 64n - 1n, failures: [] })
+      assert.deepStrictEqual(providers, [healthy(server.url)])
+    })
+  )
+
+  it.effect("wants 10,000,000 lamports, or what the policy wants", () =>
+    Effect.gen(function* () {
+      const server = yield* SolanaRpc.make({ balance: 9_999_999n })
+      const { chains } = yield* make()
+      const look = (policies: object) => chains.inspect({ ...solana({ policies }), urls: urls(server.url) })
+      assert.deepStrictEqual((yield* look({})).failures, only("BalanceCheckFailed", "too_low"))
+      assert.deepStrictEqual((yield* look({ min_balance: 9_999_999 })).failures, [])
+      server.account.balance = 10_000_000n
+      assert.deepStrictEqual((yield* look({})).failures, [])
+    })
+  )
+
+  it.effect("needs a latest blockhash", () =>
+    Effect.gen(function* () {
+      const server = yield* SolanaRpc.make()
+      const { chains } = yield* make()
+      const look = Effect.map(chains.inspect({ ...solana(), urls: urls(server.url) }), ({ failures }) => failures)
+      server.results.set("getLatestBlockhash", () => ({ value: { blockhash: "0OIl" } }))
+      assert.deepStrictEqual(yield* look, only("RpcValidationFailed", "invalid_answer"))
+      // The node says that it lags behind.
+      server.fail({ error: -32005 }, { method: "getLatestBlockhash" })
+      assert.deepStrictEqual(yield* look, only("RpcValidationFailed", "unreachable"))
+    })
+  )
+})
+
+describe("a look at a stellar network", () => {
+  it.effect("finds sequence and balance", () =>
+    Effect.gen(function* () {
+      const server = yield* StellarRpc.make({ balance: 2n ** 63n - 1n })
+      const { chains } = yield* make()
+      const reading = yield* chains.inspect({ ...stellar(), urls: urls(server.url) })
+      assert.deepStrictEqual(reading, {
+        network_type: "stellar",
+        sequence_number: 12_345_678_901_234_567n,
+        balance: 2n ** 63n - 1n,
+        failures: [],
+        providers: [healthy(server.url)]
+      })
+    })
+  )
+
+  it.effect("wants 1,000,000 stroops, or what the policy wants", () =>
+    Effect.gen(function* () {
+      const server = yield* StellarRpc.make({ balance: 999_999n })
+      const { chains } = yield* make()
+      const look = (policies: object) => chains.inspect({ ...stellar({ policies }), urls: urls(server.url) })
+      assert.deepStrictEqual((yield* look({})).failures, only("BalanceCheckFailed", "too_low"))
+      assert.deepStrictEqual((yield* look({ min_balance: 5 })).failures, [])
+      server.account.balance = 1_000_000n
+      assert.deepStrictEqual((yield* look({})).failures, [])
+    })
+  )
+
+  it.effect("tells that the account does not exist", () =>
+    Effect.gen(function* () {
+      const server = yield* StellarRpc.make({ address: undefined })
+      const { chains } = yield* make()
+      const look = Effect.map(chains.inspect({ ...stellar(), urls: urls(server.url) }), ({ failures }) => failures)
+      assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "no_account"))
+      server.results.set("getLedgerEntries", () => ({ entries: null, latestLedger: 1 }))
+      assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "no_account"))
+    })
+  )
+
+  it.effect("on a network of another passphrase is on the wrong chain", () =>
+    Effect.gen(function* () {
+      const server = yield* StellarRpc.make({ passphrase: "Public Global Stellar Network ; September 2015" })
+      const { chains } = yield* make()
+      const reading = yield* chains.inspect({ ...stellar(), urls: urls(server.url) })
+      assert.deepStrictEqual(reading.failures, only("ChainIdMismatch", "mismatch"))
+    })
+  )
+
+  it.effect("takes no other account's entry, and nothing that is none", () =>
+    Effect.gen(function* () {
+      const server = yield* StellarRpc.make({ address: "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7" })
+      const { chains } = yield* make()
+      const look = Effect.map(chains.inspect({ ...stellar(), urls: urls(server.url) }), ({ failures }) => failures)
+      assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "invalid_answer"))
+      for (const xdr of ["", "AAAA", "no base64", StellarRpc.entry(StellarRpc.address, -1n, 1n)]) {
+        server.results.set("getLedgerEntries", () => ({ entries: [{ xdr }] }))
+        assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "invalid_answer"), xdr)
+      }
+    })
+  )
+})

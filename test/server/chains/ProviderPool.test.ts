@@ -1,0 +1,194 @@
+// Calls of a pool to servers on this machine: who is called, how often, after what time, and what comes of it.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Random, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import * as EvmRpc from "../../../testkit/EvmRpc.ts"
+import * as RpcServer from "../../../testkit/RpcServer.ts"
+import type { Fault } from "../../../testkit/RpcServer.ts"
+import { make, until, urls } from "./fixtures.ts"
+
+const chainId = { method: "eth_chainId", params: [], result: Schema.String }
+const answer = "0xaa36a7"
+
+describe("a call to one provider", () => {
+  const faults: ReadonlyArray<readonly [fault: Fault, code: string, tries: number]> = [
+    ["html", "invalid_answer", 1],
+    ["huge", "invalid_answer", 1],
+    ["wrong id", "invalid_answer", 1],
+    ["no result", "invalid_answer", 1],
+    ["cut off", "unreachable", 2],
+    [{ status: 500 }, "unreachable", 2],
+    [{ status: 502 }, "unreachable", 2],
+    [{ status: 503 }, "unreachable", 2],
+    [{ status: 408 }, "unreachable", 2],
+    [{ status: 425 }, "unreachable", 2],
+    [{ status: 429 }, "rate_limited", 2],
+    [{ status: 501 }, "refused", 1],
+    [{ status: 505 }, "refused", 1],
+    [{ status: 400 }, "refused", 1],
+    [{ status: 401 }, "refused", 1],
+    [{ status: 403 }, "refused", 1],
+    [{ status: 404 }, "refused", 1],
+    [{ status: 307, headers: { location: "/" } }, "invalid_answer", 1],
+    [{ status: 204 }, "invalid_answer", 1],
+    [{ error: -32005 }, "rate_limited", 2],
+    [{ error: -32002 }, "unreachable", 2],
+    [{ error: -32603 }, "unreachable", 2],
+    [{ error: -32000 }, "refused", 1],
+    [{ error: -32601 }, "refused", 1],
+    [{ error: 3 }, "refused", 1]
+  ]
+  it.effect.each(faults)("that answers with %j: %s", ([fault, code, tries]) =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail(fault)
+      const { pools } = yield* make()
+      const failed = yield* Effect.flip(pools.of("evm", urls(server.url)).call(chainId))
+      assert.strictEqual(failed.code, code)
+      assert.strictEqual(server.count(), tries)
+    })
+  )
+
+  it.effect("succeeds where another try does", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail({ status: 503 }, { times: 2 })
+      const { pools } = yield* make({ attempts: 3 })
+      const pool = pools.of("evm", urls(server.url))
+      assert.strictEqual(yield* pool.call(chainId), answer)
+      assert.strictEqual(server.count(), 3)
+      assert.deepInclude((yield* pool.readings)[0], { failed: false, breaker: "closed" })
+    })
+  )
+
+  it.effect("waits for an answer as long as it was told to, and no longer", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail("hang")
+      const { pools } = yield* make({ timeoutMs: 3000, budgetMs: 8000 })
+      const call = yield* Effect.forkChild(Effect.flip(pools.of("evm", urls(server.url)).call(chainId)))
+      yield* until(() => server.count() === 1)
+      yield* TestClock.adjust(2999)
+      assert.isUndefined(call.pollUnsafe())
+      yield* TestClock.adjust(1)
+      yield* until(() => server.count() === 2)
+      yield* TestClock.adjust(3000)
+      assert.strictEqual((yield* Fiber.join(call)).code, "unreachable")
+    })
+  )
+
+  it.effect("waits at random between tries, up to twice as long each time", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail({ status: 503 })
+      const { pools } = yield* make({ attempts: 5, backOffMs: 1000, longestWaitMs: 3000 })
+      const call = pools.of("evm", urls(server.url)).call(chainId)
+      const fiber = yield* Effect.forkChild(Effect.flip(Random.withSeed(call, "back-off")))
+      yield* until(() => fiber.pollUnsafe() !== undefined, TestClock.adjust(10))
+      const waits = server.seen.slice(1).map(({ at }, index) => at - (server.seen[index]?.at ?? 0))
+      assert.lengthOf(waits, 4)
+      for (const [index, longest] of [1000, 2000, 3000, 3000].entries())
+        assert.isBelow(waits[index] ?? NaN, longest + 50)
+      assert.isAbove(Math.max(...waits), 1000)
+      assert.strictEqual(new Set(waits).size, 4)
+    })
+  )
+})
+
+describe("several providers", () => {
+  it.effect("are called by weight, and never without one", () =>
+    Effect.gen(function* () {
+      const servers = yield* Effect.all([EvmRpc.make(), EvmRpc.make(), EvmRpc.make()])
+      const weights = [90, 10, 0]
+      const { pools } = yield* make()
+      const pool = pools.of("evm", urls(...servers.map(({ url }, index) => ({ url, weight: weights[index] ?? 0 }))))
+      yield* Random.withSeed(Effect.repeat(pool.call(chainId), { times: 299 }), "weights")
+      const counts = servers.map((server) => server.count())
+      assert.strictEqual(
+        counts.reduce((sum, count) => sum + count),
+        300
+      )
+      assert.closeTo(counts[0] ?? 0, 270, 20)
+      assert.isAbove(counts[1] ?? 0, 10)
+      assert.strictEqual(counts[2], 0)
+    })
+  )
+
+  const faults: ReadonlyArray<Fault> = ["html", "huge", "wrong id", { status: 500 }, { status: 401 }, { error: -32601 }]
+  it.effect.each(faults)("take over from one that answers with %j, which is noted", (fault) =>
+    Effect.gen(function* () {
+      const broken = yield* EvmRpc.make()
+      const other = yield* EvmRpc.make()
+      broken.fail(fault)
+      const { pools } = yield* make()
+      const pool = pools.of("evm", urls({ url: broken.url, weight: 100 }, { url: other.url, weight: 1 }))
+      assert.strictEqual(yield* Random.withSeed(pool.call(chainId), "one"), answer)
+      assert.isAbove(broken.count(), 0)
+      assert.deepStrictEqual(
+        (yield* pool.readings).map(({ failed }) => failed),
+        [true, false]
+      )
+    })
+  )
+
+  it.effect("take over from one that hangs, as long as there is time", () =>
+    Effect.gen(function* () {
+      const servers = yield* Effect.all([EvmRpc.make(), EvmRpc.make(), EvmRpc.make()])
+      for (const server of servers) server.fail("hang")
+      const { pools } = yield* make({ attempts: 1, timeoutMs: 3000, budgetMs: 8000 })
+      const pool = pools.of("evm", urls(...servers.map(({ url }) => url)))
+      const call = yield* Effect.forkChild(Effect.flip(pool.call(chainId)))
+      const called = () => servers.reduce((sum, server) => sum + server.count(), 0)
+      yield* until(() => called() === 1)
+      yield* TestClock.adjust(3000)
+      yield* until(() => called() === 2)
+      yield* TestClock.adjust(3000)
+      yield* until(() => called() === 3)
+      yield* TestClock.adjust(1999)
+      assert.isUndefined(call.pollUnsafe())
+      yield* TestClock.adjust(1)
+      assert.strictEqual((yield* Fiber.join(call)).code, "unreachable")
+      for (const reading of yield* pool.readings) assert.isTrue(reading.failed)
+    })
+  )
+
+  it.effect("fail with what may be over soonest, in whatever order they were called", () =>
+    Effect.gen(function* () {
+      const busy = yield* EvmRpc.make()
+      const closed = yield* EvmRpc.make()
+      busy.fail({ status: 429 })
+      closed.fail({ status: 401 })
+      const { pools } = yield* make()
+      for (const seed of ["a", "b", "c", "d", "e"]) {
+        const failed = yield* Effect.flip(
+          Random.withSeed(pools.of("evm", urls(busy.url, closed.url)).call(chainId), seed)
+        )
+        assert.strictEqual(failed.code, "rate_limited")
+      }
+    })
+  )
+
+  it.effect("are all probed, and those that are right remain", () =>
+    Effect.gen(function* () {
+      const right = yield* EvmRpc.make()
+      const wrong = yield* EvmRpc.make({ chainId: 1n })
+      const dead = yield* RpcServer.dead
+      const { pools } = yield* make()
+      const pool = pools.of("evm", urls(wrong.url, dead, right.url))
+      const rest = yield* pool.probe(chainId, (id) => id === answer)
+      for (let index = 0; index < 20; index++) yield* rest.call(chainId)
+      assert.deepStrictEqual([wrong.count(), right.count()], [1, 21])
+      assert.deepStrictEqual(
+        (yield* rest.readings).map(({ code }) => code),
+        ["mismatch", "unreachable", undefined]
+      )
+      assert.strictEqual(
+        (yield* Effect.flip(pools.of("evm", urls(wrong.url)).probe(chainId, () => false))).code,
+        "mismatch"
+      )
+      // What is dead may be right when it is back.
+      const both = pools.of("evm", urls(wrong.url, dead)).probe(chainId, (id) => id === answer)
+      assert.strictEqual((yield* Effect.flip(both)).code, "unreachable")
+    })
+  )
+})

@@ -1,0 +1,81 @@
+// Back-pressure: what a provider that has too many calls is spared, and for how long.
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, DateTime, Effect, Fiber, Schema } from "effect"
+import { Headers } from "effect/http"
+import { TestClock } from "effect/testing"
+import * as EvmRpc from "../../../testkit/EvmRpc.ts"
+import { make, until, urls } from "./fixtures.ts"
+
+const chainId = { method: "eth_chainId", params: [], result: Schema.String }
+const answer = "0xaa36a7"
+
+describe("a provider with too many calls", () => {
+  it.effect("gets the next one when it said, where that is soon", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail({ status: 429, headers: { "retry-after": "2" } }, { times: 1 })
+      const { pools } = yield* make()
+      const fiber = yield* Effect.forkChild(pools.of("evm", urls(server.url)).call(chainId))
+      yield* until(() => fiber.pollUnsafe() !== undefined, TestClock.adjust(10))
+      assert.strictEqual(yield* Fiber.join(fiber), answer)
+      const [first, second] = server.seen.map(({ at }) => at)
+      assert.isAtLeast((second ?? 0) - (first ?? 0), 2000)
+    })
+  )
+
+  const late = [
+    ["seconds", () => "60"],
+    ["a date", (now: number) => Headers.formatHttpDate(DateTime.makeUnsafe(now + 60_000))]
+  ] as const
+  it.effect.each(late)("is left for the next one, and alone until it said, in %s", ([, retryAfter]) =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_800_000_000_000)
+      const busy = yield* EvmRpc.make()
+      const other = yield* EvmRpc.make()
+      const headers = { "retry-after": retryAfter(yield* Clock.currentTimeMillis) }
+      busy.fail({ status: 429, headers }, { times: 1 })
+      const { pools } = yield* make()
+      const lone = pools.of("evm", urls(busy.url))
+      assert.strictEqual((yield* Effect.flip(lone.call(chainId))).code, "rate_limited")
+      assert.deepInclude((yield* lone.readings)[0], { failed: true, breaker: "open", code: "rate_limited" })
+
+      const both = pools.of("evm", urls(busy.url, other.url))
+      for (let index = 0; index < 20; index++) assert.strictEqual(yield* both.call(chainId), answer)
+      // Not even where there is nobody else.
+      yield* TestClock.adjust(59_000)
+      assert.strictEqual((yield* Effect.flip(lone.call(chainId))).code, "rate_limited")
+      assert.strictEqual(busy.count(), 1)
+      assert.strictEqual(other.count(), 20)
+
+      yield* TestClock.adjust(1000)
+      assert.strictEqual(yield* lone.call(chainId), answer)
+      assert.deepInclude((yield* pools.of("evm", urls(busy.url)).readings)[0], { failed: false, breaker: "closed" })
+    })
+  )
+
+  it.effect("is not left alone for longer than any other", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail({ status: 429, headers: { "retry-after": "9".repeat(30) } }, { times: 1 })
+      const { pools } = yield* make()
+      const pool = pools.of("evm", urls(server.url))
+      yield* Effect.flip(pool.call(chainId))
+      yield* TestClock.adjust("5 minutes")
+      assert.strictEqual(yield* pool.call(chainId), answer)
+    })
+  )
+
+  it.effect("is not left alone for longer where the clock is set back", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_800_000_000_000)
+      const server = yield* EvmRpc.make()
+      server.fail({ status: 429, headers: { "retry-after": "60" } }, { times: 1 })
+      const { pools } = yield* make()
+      const pool = pools.of("evm", urls(server.url))
+      yield* Effect.flip(pool.call(chainId))
+      yield* TestClock.setTime(1_800_000_000_000 - 3_600_000)
+      yield* TestClock.adjust("61 seconds")
+      assert.strictEqual(yield* pool.call(chainId), answer)
+    })
+  )
+})

@@ -1,0 +1,86 @@
+// What is told of calls to providers: counts, times and spans, and of a URL no more than its host.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Logger, Metric, References, Schema, Tracer } from "effect"
+import { PrometheusMetrics } from "effect/observability"
+import { inspect } from "node:util"
+import { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import * as EvmRpc from "../../../testkit/EvmRpc.ts"
+import * as RpcServer from "../../../testkit/RpcServer.ts"
+import type { Fault } from "../../../testkit/RpcServer.ts"
+import { evm, make, urls } from "./fixtures.ts"
+
+const faults: ReadonlyArray<Fault> = ["html", "huge", "wrong id", { status: 500 }, { status: 403 }, { error: -32000 }]
+
+const encode = Schema.encodeSync(Reading)
+
+describe("the URL of a provider, and what it writes", () => {
+  it.effect("are in no log, span, metric, reading or error, but for scheme, host and port", () => {
+    const told: Array<unknown> = []
+    const logger = Logger.make((options) => {
+      told.push(Logger.formatStructured.log(options))
+    })
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        told.push(span)
+        return span
+      }
+    })
+    return Effect.gen(function* () {
+      const { chains, pools } = yield* make({ breaker: { failures: 1 } })
+      const dead = yield* RpcServer.dead
+      for (const fault of faults) {
+        const server = yield* EvmRpc.make()
+        server.fail(fault)
+        const given = urls(server.url, dead, server.url.replace("//", `//user:${RpcServer.secret}@`))
+        told.push(encode(yield* chains.inspect({ ...evm(), urls: given })))
+        const call = { method: "eth_chainId", params: [], result: Schema.String }
+        told.push(yield* Effect.exit(pools.of("evm", given).call(call)))
+      }
+      const metrics = yield* PrometheusMetrics.format()
+      told.push(metrics)
+      // Whatever could hold it is there.
+      const text = inspect(told, { depth: 20, maxArrayLength: null, maxStringLength: null })
+      for (const expected of [
+        "an RPC provider is left alone",
+        "127.0.0.1",
+        "/***",
+        "Tries.once",
+        "rpc_failures_total"
+      ]) {
+        assert.include(text, expected)
+      }
+      assert.notInclude(text, RpcServer.secret)
+      assert.notInclude(JSON.stringify(metrics), "127.0.0.1")
+    }).pipe(
+      Effect.provideService(Tracer.Tracer, tracer),
+      Effect.provideService(Metric.MetricRegistry, new Map()),
+      Effect.provideService(References.MinimumLogLevel, "All"),
+      Effect.provide(Logger.layer([logger]))
+    )
+  })
+})
+
+describe("calls", () => {
+  it.effect("are counted by network type, method and class, each try by itself", () =>
+    Effect.gen(function* () {
+      const server = yield* EvmRpc.make()
+      server.fail({ status: 500 }, { method: "eth_getBalance" })
+      const { chains } = yield* make({ attempts: 3 })
+      yield* chains.inspect({ ...evm(), urls: urls(server.url) })
+      const lines = (yield* PrometheusMetrics.format()).split("\n")
+      const labels = 'method="eth_getBalance",network_type="evm"'
+      for (const line of [
+        `rpc_calls_total{method="eth_chainId",network_type="evm"} 1`,
+        `rpc_calls_total{${labels}} 3`,
+        `rpc_call_seconds_count{${labels}} 3`,
+        `rpc_failures_total{class="unreachable",${labels}} 3`,
+        'rpc_breakers{state="closed"} 1',
+        'rpc_breakers{state="open"} 0'
+      ]) {
+        const sorted = (text: string) => [...text].sort().join("")
+        assert.include(lines.map(sorted), sorted(line), line)
+      }
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+})

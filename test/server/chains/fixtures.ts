@@ -1,0 +1,91 @@
+// Relayers, their networks, and what calls their chains, within this machine.
+import { Context, Effect, Layer, Schema } from "effect"
+import { Network } from "../../../src/domain/network/Network.ts"
+import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
+import { RpcConfig } from "../../../src/domain/chain/Rpc.ts"
+import * as AllowList from "../../../src/outbound/AllowList.ts"
+import { Outbound } from "../../../src/outbound/Outbound.ts"
+import { Breakers } from "../../../src/server/chains/Breakers.ts"
+import { Chains } from "../../../src/server/chains/Chains.ts"
+import { ProviderPools } from "../../../src/server/chains/ProviderPools.ts"
+import type { Options } from "../../../src/server/chains/ProviderPools.ts"
+import * as StellarRpc from "../../../testkit/StellarRpc.ts"
+
+const toRelayer = Schema.decodeUnknownSync(Relayer)
+const toNetwork = Schema.decodeUnknownSync(Network)
+const toUrls = Schema.decodeUnknownSync(Schema.Array(RpcConfig))
+
+/** With the weights that they are given, or all the same. */
+export const urls = (...given: ReadonlyArray<string | { readonly url: string; readonly weight: number }>) =>
+  toUrls(given.map((each) => (typeof each === "string" ? { url: each } : each)))
+
+const relayer = (fields: object) =>
+  toRelayer({ id: "r", name: "R", paused: false, system_disabled: false, signer_id: "s", ...fields })
+
+const network = (network_type: string, name: string, fields: object = {}) =>
+  toNetwork({
+    id: `${network_type}:${name}`,
+    name,
+    network_type,
+    source: "builtin",
+    rpc_urls: [{ url: "http://unused.example/***", weight: 100 }],
+    average_blocktime_ms: 1000,
+    is_testnet: true,
+    ...fields
+  })
+
+interface Given {
+  readonly address?: string
+  readonly policies?: object
+  readonly chain_id?: number
+}
+
+export const evm = ({ address = `0x${"ab".repeat(20)}`, chain_id = 11155111, policies = {} }: Given = {}) => ({
+  relayer: relayer({ network_type: "evm", network: "sepolia", address, policies }),
+  network: network("evm", "sepolia", { chain_id, required_confirmations: 1, symbol: "ETH" })
+})
+
+export const solana = ({ policies = {} }: Given = {}) => ({
+  relayer: relayer({
+    network_type: "solana",
+    network: "devnet",
+    address: "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU",
+    policies
+  }),
+  network: network("solana", "devnet")
+})
+
+export const stellar = ({ policies = {} }: Given = {}) => ({
+  relayer: relayer({
+    network_type: "stellar",
+    network: "testnet",
+    address: StellarRpc.address,
+    policies: { fee_payment_strategy: "relayer", ...policies }
+  }),
+  network: network("stellar", "testnet", { passphrase: "Test SDF Network ; September 2015" })
+})
+
+/** Chains and pools that share their breakers. Nobody waits between tries, and no time is short, unless it is said so. */
+export const make = ({ allow = "127.0.0.0/8", ...options }: Options & { readonly allow?: string } = {}) => {
+  const layer = Layer.provideMerge(
+    Chains.layerNoDeps,
+    ProviderPools.layerNoDeps({ backOffMs: 0, timeoutMs: 1e8, budgetMs: 1e9, ...options })
+  ).pipe(
+    Layer.provideMerge(Breakers.layer(options.breaker)),
+    Layer.provide(Outbound.layer({ allow: AllowList.make([allow]), timeout: "1 days" }))
+  )
+  return Effect.map(Layer.build(layer), (context) => ({
+    chains: Context.get(context, Chains),
+    pools: Context.get(context, ProviderPools),
+    breakers: Context.get(context, Breakers)
+  }))
+}
+
+/** Lets the event loop turn until it is so. */
+export const until = (isSo: () => boolean, each: Effect.Effect<void> = Effect.void): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    while (!isSo()) {
+      yield* each
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+    }
+  })

@@ -1,0 +1,155 @@
+// Event streams over HTTP, in real time.
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { SqlClient } from "effect/sql"
+import { Draining } from "../../../src/server/lifecycle/Draining.ts"
+import { signer } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+import * as EventReader from "./EventReader.ts"
+import * as LiveApi from "./LiveApi.ts"
+import { emit } from "./LiveApi.ts"
+
+const open = (options?: EventReader.Options) =>
+  Effect.flatMap(TestApi.TestApi, ({ baseUrl }) => EventReader.open(baseUrl, options))
+
+const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
+
+const names = (frames: ReadonlyArray<EventReader.Frame>) =>
+  frames.map(({ data }) => (JSON.parse(data ?? "") as { readonly resource_id: string }).resource_id)
+
+/** Before the next look that nobody has asked for, which is after 5 seconds. */
+const soon = "4500 millis"
+
+layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
+  it.effect("brings what has been and what happens, each event as the list shows it", () =>
+    Effect.gen(function* () {
+      yield* call("/api/v1/signers", { body: signer })
+      const reader = yield* open()
+      assert.strictEqual(reader.response.status, 200)
+      const header = (name: string) => reader.response.headers.get(name)
+      assert.match(header("content-type") ?? "", /^text\/event-stream/)
+      assert.strictEqual(header("cache-control"), "no-store")
+      assert.strictEqual(header("connection"), "close")
+      assert.match(header("x-request-id") ?? "", /^[0-9a-f-]{36}$/)
+      assert.isNotNull(header("ratelimit"))
+      yield* reader.take(1)
+      yield* emit("first\nsecond")
+      yield* Effect.timeout(reader.take(2), soon)
+      assert.strictEqual(reader.frames()[0]?.text, "retry: 2000")
+      const { data: listed } = (yield* call("/api/v1/events")).json
+      assert.deepStrictEqual(
+        reader.events().map(({ data }) => JSON.parse(data ?? "")),
+        listed
+      )
+      const [created, updated] = reader.events()
+      assert.strictEqual(created?.event, "signer.created")
+      assert.strictEqual(updated?.event, "relayer.updated")
+      assert.strictEqual(updated?.text.split("\n").length, 3)
+    })
+  )
+
+  it.effect("goes on after `Last-Event-ID`, which wins over `after`, and brings what the query selects", () =>
+    Effect.gen(function* () {
+      const ids = []
+      for (const id of ["a", "b", "a", "c", "a"]) ids.push(yield* emit(id))
+      yield* LiveApi.shown(ids.at(-1) ?? 0)
+      const resumed = yield* open({ lastEventId: ids[1] ?? 0, query: `?after=${ids[3]}` })
+      assert.deepStrictEqual(names(yield* resumed.take(3)), ["a", "c", "a"])
+      const after = yield* open({ query: `?after=${ids[3]}` })
+      assert.deepStrictEqual(names(yield* after.take(1)), ["a"])
+      const filtered = yield* open({ lastEventId: ids[0] ?? 0, query: "?resource_id=a&type=relayer.updated" })
+      assert.deepStrictEqual(names(yield* filtered.take(2)), ["a", "a"])
+      for (const id of ["d", "a"]) yield* emit(id)
+      assert.deepStrictEqual(names(yield* Effect.timeout(filtered.take(3), soon)), ["a", "a", "a"])
+    })
+  )
+
+  it.effect("a key sees the relayers that it is limited to", () =>
+    Effect.gen(function* () {
+      const body = { name: "x", scopes: ["events:read"], relayer_ids: ["mine"] }
+      const { key } = (yield* call("/api/v1/api-keys", { body })).json.data as { readonly key: string }
+      const reader = yield* open({ key })
+      for (const id of ["mine", "other", "mine"]) yield* emit(id)
+      yield* call("/api/v1/signers", { body: { ...signer, id: "mine" } })
+      yield* emit("mine", "last")
+      const frames = yield* Effect.timeout(reader.take(3), soon)
+      assert.deepStrictEqual(names(frames), ["mine", "mine", "mine"])
+      assert.include(frames[2]?.data, "last")
+    })
+  )
+
+  it.effect("survives that the connection is lost on which it is told", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const reader = yield* open({ query: "?resource_id=survivor" })
+      yield* emit("survivor", "1")
+      yield* reader.take(1)
+      for (const data of ["2", "3"]) {
+        const killed = yield* sql`
+          SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND query LIKE 'LISTEN%'`
+        assert.strictEqual(killed.length, 1)
+        yield* emit("survivor", data)
+        yield* Effect.timeout(reader.take(Number(data)), "20 seconds")
+        yield* LiveApi.listening
+      }
+      assert.strictEqual(reader.events().length, 3)
+    })
+  )
+
+  it.effect("ends when the process is about to stop, which opens no new ones", () =>
+    Effect.gen(function* () {
+      const readers = [yield* open(), yield* open(), yield* open({ query: "?resource_id=nothing" })]
+      for (const reader of readers) yield* reader.until((frames) => frames.length > 0)
+      yield* (yield* Draining).begin
+      for (const reader of readers) yield* Effect.timeout(reader.ended, soon)
+      const refused = yield* call("/api/v1/events", { headers: { accept: "text/event-stream" } })
+      assert.strictEqual(refused.status, 503)
+      assert.strictEqual(refused.headers.get("retry-after"), "1")
+    })
+  )
+})
+
+/** A host's client, which can do no more than statements. */
+const deaf = Layer.effect(
+  SqlClient.SqlClient,
+  Effect.map(PgClient.PgClient, (sql): SqlClient.SqlClient => {
+    return new Proxy(sql, { has: (target, key) => key !== PgClient.TypeId && Reflect.has(target, key) })
+  })
+).pipe(Layer.provide(TestDatabase.layer))
+
+const host = TestApi.layerWith({}, deaf).pipe(Layer.provideMerge(Logger.layer([])))
+
+layer(host, LiveApi.options)("a host whose client cannot listen", (it) => {
+  it.effect("is brought events nevertheless, by looking each second", () =>
+    Effect.gen(function* () {
+      const reader = yield* open()
+      yield* reader.until((frames) => frames.length > 0)
+      for (const id of ["a", "b"]) {
+        yield* call("/api/v1/signers", { body: { ...signer, id } })
+        const frames = yield* Effect.timeout(reader.take(id === "a" ? 1 : 2), soon)
+        assert.strictEqual(names(frames).at(-1), id)
+      }
+      assert.deepStrictEqual(yield* LiveApi.listeners, [])
+    })
+  )
+})
+
+const requestTimeoutMs = 1500
+
+layer(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }), LiveApi.options)(
+  "a short time limit",
+  (it) => {
+    it.effect("is one of requests, and not of streams", () =>
+      Effect.gen(function* () {
+        const reader = yield* open()
+        const timedOut = yield* call("/api/v1/events?wait=25")
+        assert.strictEqual(timedOut.status, 503)
+        yield* emit("afterwards")
+        assert.deepStrictEqual(names(yield* Effect.timeout(reader.take(1), soon)), ["afterwards"])
+      })
+    )
+  }
+)

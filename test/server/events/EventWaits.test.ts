@@ -1,0 +1,65 @@
+// Long polls: an answer as soon as there is one to give, and at the latest when the time is over.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { Draining } from "../../../src/server/lifecycle/Draining.ts"
+import { signer } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import * as LiveApi from "./LiveApi.ts"
+
+const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
+
+const create = (id: string) => call("/api/v1/signers", { body: { ...signer, id } })
+
+const resources = ({ json }: TestApi.Answer) =>
+  (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
+
+layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
+  it.effect("ends at once when there is something, and with the first that comes", () =>
+    Effect.gen(function* () {
+      yield* create("there")
+      const there = yield* call("/api/v1/events?wait=25")
+      assert.deepStrictEqual(resources(there), ["there"])
+      const next = /<([^>]+)>/.exec(there.headers.get("link") ?? "")?.[1] ?? assert.fail("no link")
+      for (const id of ["one", "two", "three"]) {
+        const waiting = yield* Effect.forkChild(call(`${next}&resource_id=${id}`))
+        yield* create(`not-${id}`)
+        yield* create(id)
+        const answer = yield* Effect.timeout(Fiber.join(waiting), "10 seconds")
+        assert.deepStrictEqual(resources(answer), [id])
+      }
+    })
+  )
+
+  it.effect("ends when the process is about to stop", () =>
+    Effect.gen(function* () {
+      const waiting = yield* Effect.forkChild(call("/api/v1/events?wait=25&resource_id=never"))
+      yield* create("begun")
+      yield* (yield* Draining).begin
+      const answer = yield* Effect.timeout(Fiber.join(waiting), "10 seconds")
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(answer.json.data, [])
+      assert.strictEqual(answer.headers.get("connection"), "close")
+    })
+  )
+})
+
+layer(TestApi.layer())("waiting for events in vain", (it) => {
+  it.effect("ends with no event and a link to wait on, after 25 seconds at most", () =>
+    Effect.gen(function* () {
+      yield* create("there")
+      const listed = yield* Effect.repeat(call("/api/v1/events"), { until: (answer) => resources(answer).length === 1 })
+      const [{ id } = { id: 0 }] = listed.json.data as ReadonlyArray<{ readonly id: number }>
+      const waiting = yield* Effect.forkChild(call(`/api/v1/events?after=${id}&wait=1000`))
+      yield* LiveApi.listening
+      while (waiting.pollUnsafe() === undefined) {
+        yield* TestClock.adjust("5 seconds")
+        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      }
+      const answer = yield* Fiber.join(waiting)
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.deepStrictEqual(resources(answer), [])
+      assert.include(answer.headers.get("link"), `after=${id}`)
+    })
+  )
+})

@@ -1,0 +1,188 @@
+// Events as lists, over HTTP: everything that has happened, page by page.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { ApiClient } from "../../../src/client/ApiClient.ts"
+import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+
+interface Event {
+  readonly id: number
+  readonly type: string
+  readonly resource_id: string
+  readonly at: string
+  readonly request_id: string
+  readonly data: { readonly [field: string]: unknown }
+}
+
+const path = "/api/v1/events"
+
+const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
+
+const list = Effect.fnUntraced(function* (query = "", options?: TestApi.Call) {
+  const answer = yield* call(`${path}${query}`, options)
+  assert.strictEqual(answer.status, 200, answer.text)
+  const next = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1]
+  return { events: answer.json.data as ReadonlyArray<Event>, next }
+})
+
+/** The list, as soon as it has so many events: older transactions elsewhere on the server hold them back. */
+const settled = (query: string, count: number) =>
+  Effect.repeat(list(query), { until: ({ events }) => events.length >= count })
+
+const makeKey = Effect.fnUntraced(function* (body: object) {
+  const { json } = yield* call("/api/v1/api-keys", { body: { name: "test", ...body } })
+  return (json.data as { readonly key: string }).key
+})
+
+const relayer2 = { ...evmRelayer, id: "relayer-2", signer_id: "signer-2" }
+
+const changes: ReadonlyArray<readonly [path: string, call: TestApi.Call]> = [
+  ["signers", { body: signer }],
+  // Of the same id as a relayer.
+  ["signers", { body: { ...signer, id: "relayer-1" } }],
+  ["signers", { body: { ...signer, id: "signer-2" } }],
+  ["notifications", { body: notification }],
+  ["relayers", { body: evmRelayer }],
+  ["relayers", { body: relayer2 }],
+  ["relayers/relayer-1", { method: "PATCH", body: { paused: true } }],
+  ["relayers/relayer-1", { method: "PATCH", body: { paused: false } }],
+  ["relayers/relayer-2", { method: "DELETE" }]
+]
+
+const expected = [
+  ["signer.created", "signer-1"],
+  ["signer.created", "relayer-1"],
+  ["signer.created", "signer-2"],
+  ["notification.created", "notification-1"],
+  ["relayer.created", "relayer-1"],
+  ["relayer.created", "relayer-2"],
+  ["relayer.updated", "relayer-1"],
+  ["relayer.paused", "relayer-1"],
+  ["relayer.updated", "relayer-1"],
+  ["relayer.resumed", "relayer-1"],
+  ["relayer.deleted", "relayer-2"]
+]
+
+const named = (events: ReadonlyArray<Event>) => events.map(({ type, resource_id }) => [type, resource_id])
+
+layer(TestApi.layer())("events over HTTP", (it) => {
+  it.effect("there are none at first, and nothing to go on after", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* list(), { events: [], next: undefined })
+      assert.deepStrictEqual((yield* list("?after=0&limit=0")).events, [])
+    })
+  )
+
+  it.effect("everything that happens is one, with the resource after it and the request that did it", () =>
+    Effect.gen(function* () {
+      for (const [to, options] of changes) {
+        const answer = yield* call(`/api/v1/${to}`, {
+          ...options,
+          headers: { "x-request-id": `for:${to.replace("/", ":")}` }
+        })
+        assert.include([200, 201], answer.status, answer.text)
+      }
+      const { events } = yield* settled("", expected.length)
+      assert.deepStrictEqual(named(events), expected)
+      const paused = events.find(({ type }) => type === "relayer.paused")
+      assert.deepInclude(paused, { resource_id: "relayer-1", request_id: "for:relayers:relayer-1" })
+      assert.deepInclude(paused?.data, { id: "relayer-1", paused: true, name: "Payouts" })
+      assert.isAbove(new Date(paused?.at ?? "").getTime(), Date.now() - 600_000)
+      const { text } = yield* call(path)
+      assert.include(text, `"min_balance":340282366920938463463374607431768211455`)
+      assert.notInclude(text, "secret-path")
+      assert.notInclude(text, notification.signing_key)
+    })
+  )
+
+  it.effect("links lead through all of them once, and on from the end", () =>
+    Effect.gen(function* () {
+      const seen: Array<Event> = []
+      let query = "?limit=4"
+      for (const size of [4, 4, 3, 0]) {
+        const { events, next } = yield* list(query)
+        assert.strictEqual(events.length, size)
+        seen.push(...events)
+        assert.strictEqual(next, `${path}?limit=4&after=${seen.at(-1)?.id}`)
+        query = (next ?? "").slice(path.length)
+      }
+      assert.deepStrictEqual(named(seen), expected)
+      yield* call("/api/v1/signers", { body: { ...signer, id: "later" } })
+      assert.deepStrictEqual(named((yield* settled(query, 1)).events), [["signer.created", "later"]])
+      const last = (yield* list()).events.at(-1)?.id ?? 0
+      const resumed = yield* list(`?after=1`, { headers: { "last-event-id": String(last) } })
+      assert.deepStrictEqual(resumed.events, [])
+    })
+  )
+
+  it.effect("the typed client lists them", () =>
+    Effect.gen(function* () {
+      const client = yield* ApiClient
+      const { data } = yield* client.events.list({ query: { type: "relayer.paused", limit: 1 }, headers: {} })
+      assert.deepInclude(data[0], { type: "relayer.paused", resource_id: "relayer-1" })
+      const [event] = data
+      assert.deepInclude(event?.data, { paused: true })
+      const after = yield* client.events.list({ query: {}, headers: { "last-event-id": event?.id ?? 0 } })
+      assert.isAbove(after.data[0]?.id ?? 0, event?.id ?? 0)
+    })
+  )
+
+  it.effect("are filtered by type and by resource", () =>
+    Effect.gen(function* () {
+      const of = (query: string) => Effect.map(list(query), ({ events }) => named(events))
+      assert.deepStrictEqual(yield* of("?type=relayer.created"), [
+        ["relayer.created", "relayer-1"],
+        ["relayer.created", "relayer-2"]
+      ])
+      assert.deepStrictEqual(yield* of("?type=relayer.created&resource_id=relayer-2"), [
+        ["relayer.created", "relayer-2"]
+      ])
+      assert.deepStrictEqual(yield* of("?resource_id=nothing"), [])
+    })
+  )
+
+  it.effect("what is asked for wrongly is told in the envelope", () =>
+    Effect.gen(function* () {
+      const [{ id } = { id: 0 }] = (yield* list("?limit=1")).events
+      const wrong: ReadonlyArray<readonly [query: string, headers: Record<string, string>, error: string]> = [
+        ["?after=999999", {}, "after: is no event"],
+        [`?after=${"9".repeat(40)}`, {}, "after: is no event"],
+        ["?after=x", {}, "after: Expected an integer, 0 or more"],
+        ["?after=-1", {}, "after: Expected an integer, 0 or more"],
+        ["?type=relayer.eaten", {}, "type: Expected "],
+        ["?wait=long", {}, "wait: Expected an integer, 0 or more"],
+        ["?limit=1.5", {}, "limit: Expected an integer, 0 or more"],
+        ["?cursor=1", {}, "cursor: is not a known field"],
+        [`?after=${id}`, { "last-event-id": "abc" }, "last-event-id: Expected an integer, 0 or more"],
+        [`?after=${id}`, { "last-event-id": "999999" }, "last-event-id: is no event"]
+      ]
+      for (const [query, headers, error] of wrong) {
+        for (const accept of ["application/json", "text/event-stream"]) {
+          const answer = yield* call(`${path}${query}`, { headers: { ...headers, accept } })
+          assert.strictEqual(answer.status, 400, `${query} ${answer.text}`)
+          assert.strictEqual(answer.json.message, "Bad Request")
+          assert.isTrue(answer.json.error?.startsWith(error), `${query} ${answer.text}`)
+        }
+      }
+      const post = yield* call(path, { body: {} })
+      assert.strictEqual(post.status, 405)
+    })
+  )
+
+  it.effect("a key needs the scope, and sees the relayers that it is limited to", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* call(path, { key: null })).status, 401)
+      const other = yield* makeKey({ scopes: ["relayers:*", "audit:*"] })
+      assert.strictEqual((yield* call(path, { key: other })).status, 403)
+      assert.strictEqual((yield* call(path, { key: other, headers: { accept: "text/event-stream" } })).status, 403)
+      const key = yield* makeKey({ scopes: ["events:*"], relayer_ids: ["relayer-1", "relayer-9"] })
+      const { events } = yield* list("", { key })
+      assert.deepStrictEqual(
+        named(events),
+        expected.filter(([type, id]) => type?.startsWith("relayer.") === true && id === "relayer-1")
+      )
+      assert.deepStrictEqual((yield* list("?resource_id=relayer-2", { key })).events, [])
+      assert.deepStrictEqual((yield* list("?type=signer.created", { key })).events, [])
+    })
+  )
+})

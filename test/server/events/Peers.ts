@@ -1,0 +1,26 @@
+// Two instances of the whole API, and beside them a writer of events, each with connections of its own, on one database.
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Logger } from "effect"
+import { inject } from "vitest"
+import { Events } from "../../../src/server/events/Events.ts"
+import { clientConfig } from "../../../testkit/Postgres.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+
+export type Peer = Layer.Success<ReturnType<typeof TestApi.layer>>
+
+export class Peers extends Context.Service<Peers, readonly [Context.Context<Peer>, Context.Context<Peer>]>()(
+  "effect-relayer/test/server/events/Peers"
+) {}
+
+export const layer = Layer.unwrap(
+  Effect.map(TestDatabase.make, (name) => {
+    const database = PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })
+    const instance = Layer.build(Layer.fresh(TestApi.layerWith({}, Layer.fresh(database))))
+    return Layer.effect(Peers, Effect.all([instance, instance])).pipe(
+      Layer.merge(Events.layer),
+      Layer.provideMerge(database),
+      Layer.provideMerge(Logger.layer([]))
+    )
+  })
+)

@@ -1,0 +1,240 @@
+// What a check makes of a relayer: its row, its events, and the next check, all or nothing.
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import type { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
+import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
+import { Relayers } from "../../../src/server/relayers/Relayers.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+import { away, chains, checks, idOf, insertRelayers, well } from "./fixtures.ts"
+
+/** What the chain says, told by each test. */
+let inspect: (id: RelayerId) => Effect.Effect<Reading> = () => Effect.succeed(well)
+
+const chain = chains((id) => inspect(id))
+
+const answers = (...readings: ReadonlyArray<Reading>) => {
+  const left = [...readings]
+  inspect = () => Effect.sync(() => left.shift() ?? well)
+}
+
+const poor: Reading = { ...well, balance: 0n, failures: [{ type: "BalanceCheckFailed", code: "too_low" }] }
+const wrong: Reading = { ...away, failures: [{ type: "ChainIdMismatch", code: "mismatch" }] }
+const partly: Reading = {
+  ...well,
+  providers: [{ url: "https://one.example", weight: 1, breaker: "open", failed: true, code: "unreachable" }]
+}
+
+const claiming = { token: "mine", limit: 1000, lease: 60_000, horizon: 120_000 }
+
+const fresh = Effect.fnUntraced(function* (...readings: ReadonlyArray<Reading>) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`TRUNCATE relayers, signers, events CASCADE`
+  yield* insertRelayers(1)
+  answers(...readings)
+  return { checks: yield* HealthChecks, relayers: yield* Relayers, repo: yield* HealthRepo, id: idOf(1) }
+})
+
+/** Types of the events so far, and what they say of being disabled. */
+const events = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql<{ type: string; reason: string | null }>`
+    SELECT type, data #>> '{disabled_reason,type}' AS reason FROM events ORDER BY id`
+})
+
+const secondsAhead = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ seconds: number }>`
+    SELECT round(extract(epoch FROM next_check_at - checked_at))::int4 AS seconds FROM relayer_checks`
+  return row?.seconds ?? 0
+})
+
+layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (it) => {
+  it.effect("that is good changes nothing that is shown, and is made again in about a minute", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, repo, id } = yield* fresh()
+      assert.deepStrictEqual(yield* checks.now(id), well)
+      assert.strictEqual((yield* relayers.get(id)).version, 1)
+      assert.deepStrictEqual(yield* events, [])
+      const check = Option.getOrThrow(yield* repo.find(id))
+      assert.strictEqual(check.state.status, "healthy")
+      assert.deepStrictEqual(check.reading, well)
+      const seconds = yield* secondsAhead
+      assert.isTrue(seconds >= 47 && seconds <= 73, String(seconds))
+    })
+  )
+
+  it.effect("that fails disables when the next one fails too, and a good one enables", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, id } = yield* fresh(away, away, away, well)
+      yield* checks.now(id)
+      assert.isFalse((yield* relayers.get(id)).value.system_disabled)
+      assert.strictEqual(yield* secondsAhead, 10)
+      yield* checks.now(id)
+      const disabled = yield* relayers.get(id)
+      assert.isTrue(disabled.value.system_disabled)
+      assert.deepStrictEqual(disabled.value.disabled_reason, {
+        type: "RpcValidationFailed",
+        details: "no RPC URL gave a usable answer"
+      })
+      assert.strictEqual(disabled.version, 2)
+      assert.strictEqual(yield* secondsAhead, 20)
+      yield* checks.now(id)
+      assert.deepStrictEqual(yield* relayers.get(id), disabled)
+      assert.strictEqual(yield* secondsAhead, 30)
+      yield* checks.now(id)
+      const enabled = yield* relayers.get(id)
+      assert.isFalse(enabled.value.system_disabled)
+      assert.isUndefined(enabled.value.disabled_reason)
+      assert.strictEqual(enabled.version, 3)
+      assert.deepStrictEqual(yield* events, [
+        { type: "relayer.disabled", reason: "RpcValidationFailed" },
+        { type: "relayer.enabled", reason: null }
+      ])
+    })
+  )
+
+  it.effect("of a wrong chain disables at once, and a new reason replaces the one before", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, id } = yield* fresh(wrong, poor, well)
+      yield* checks.now(id)
+      assert.strictEqual((yield* relayers.get(id)).value.disabled_reason?.type, "ChainIdMismatch")
+      yield* checks.now(id)
+      assert.strictEqual((yield* relayers.get(id)).value.disabled_reason?.type, "BalanceCheckFailed")
+      assert.deepStrictEqual(
+        (yield* events).map(({ reason }) => reason),
+        ["ChainIdMismatch", "BalanceCheckFailed"]
+      )
+    })
+  )
+
+  it.effect("that finds one URL dead is told once, and changes nothing of the relayer", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, id } = yield* fresh(partly, partly, well)
+      for (let count = 0; count < 3; count++) yield* checks.now(id)
+      assert.strictEqual((yield* relayers.get(id)).version, 1)
+      assert.deepStrictEqual(
+        (yield* events).map(({ type }) => type),
+        ["relayer.degraded", "relayer.recovered"]
+      )
+    })
+  )
+
+  it.effect("of a paused relayer is made as well, and its low balance is told", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, id } = yield* fresh({ ...well, balance: 150n }, { ...well, balance: 150n })
+      yield* relayers.update(id, { paused: true, policies: { min_balance: 100 } })
+      yield* checks.now(id)
+      yield* checks.now(id)
+      assert.deepStrictEqual(
+        (yield* events).map(({ type }) => type),
+        ["relayer.updated", "relayer.paused", "relayer.low_balance"]
+      )
+      assert.isFalse((yield* relayers.get(id)).value.system_disabled)
+    })
+  )
+
+  it.effect("keeps what was read before where nothing can be read, and since when it is disabled", () =>
+    Effect.gen(function* () {
+      const { checks, repo, id } = yield* fresh(well, away, away, away)
+      yield* checks.now(id)
+      const first = Option.getOrThrow(yield* repo.find(id))
+      yield* checks.now(id)
+      yield* checks.now(id)
+      const disabled = Option.getOrThrow(yield* repo.find(id))
+      yield* checks.now(id)
+      const last = Option.getOrThrow(yield* repo.find(id))
+      assert.strictEqual(last.reading?.balance, 5n)
+      assert.deepStrictEqual(last.read_at, first.read_at)
+      assert.deepStrictEqual(last.since, disabled.since)
+      assert.notDeepEqual(last.since, first.since)
+    })
+  )
+
+  it.effect("whose claim somebody else has taken over is worth nothing", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, repo, id } = yield* fresh(wrong, well)
+      const sql = yield* SqlClient.SqlClient
+      const [claim] = yield* repo.claim(claiming)
+      if (claim === undefined) return assert.fail("not claimed")
+      yield* sql`UPDATE relayer_checks SET claimed_by = 'theirs'`
+      yield* checks.run(claim)
+      const check = Option.getOrThrow(yield* repo.find(id))
+      assert.strictEqual(check.claimed_by, "theirs")
+      assert.strictEqual(check.state.status, "unknown")
+      assert.isFalse((yield* relayers.get(id)).value.system_disabled)
+      assert.deepStrictEqual(yield* events, [])
+    })
+  )
+
+  it.effect("that runs while the relayer is given other URLs is worth nothing, and the next is due at once", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, repo, id } = yield* fresh()
+      const looking = yield* Deferred.make<void>()
+      const answer = yield* Deferred.make<Reading>()
+      inspect = () => Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(answer))
+      const [claim] = yield* repo.claim(claiming)
+      if (claim === undefined) return assert.fail("not claimed")
+      const running = yield* Effect.forkChild(Effect.all([checks.run(claim), checks.now(id)], { concurrency: 2 }))
+      yield* Deferred.await(looking)
+      yield* relayers.update(id, { policies: { min_balance: 7 } })
+      yield* Deferred.succeed(answer, wrong)
+      yield* Fiber.join(running)
+      assert.strictEqual(Option.getOrThrow(yield* repo.find(id)).state.status, "unknown")
+      assert.isFalse((yield* relayers.get(id)).value.system_disabled)
+      assert.strictEqual((yield* repo.claim(claiming)).length, 1)
+    })
+  )
+
+  it.effect("that ends in a defect leaves all as it was, and is made again later", () =>
+    Effect.gen(function* () {
+      const { checks, repo, id } = yield* fresh()
+      inspect = () => Effect.die(new Error("a defect"))
+      const [claim] = yield* repo.claim(claiming)
+      if (claim === undefined) return assert.fail("not claimed")
+      yield* checks.run(claim)
+      const check = Option.getOrThrow(yield* repo.find(id))
+      assert.isUndefined(check.claimed_by)
+      assert.strictEqual(check.state.status, "unknown")
+      assert.deepStrictEqual(yield* repo.claim(claiming), [])
+    })
+  )
+
+  it.effect("that is interrupted is given back, to be made at once", () =>
+    Effect.gen(function* () {
+      const { checks, repo } = yield* fresh()
+      const looking = yield* Deferred.make<void>()
+      inspect = () => Effect.andThen(Deferred.succeed(looking, undefined), Effect.never)
+      const [claim] = yield* repo.claim(claiming)
+      if (claim === undefined) return assert.fail("not claimed")
+      const running = yield* Effect.forkChild(checks.run(claim))
+      yield* Deferred.await(looking)
+      assert.deepStrictEqual(yield* repo.claim(claiming), [])
+      yield* Fiber.interrupt(running)
+      assert.strictEqual((yield* repo.claim(claiming)).length, 1)
+    })
+  )
+
+  it.effect("of a relayer that is deleted meanwhile does nothing", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, repo, id } = yield* fresh()
+      const looking = yield* Deferred.make<void>()
+      const answer = yield* Deferred.make<Reading>()
+      inspect = () => Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(answer))
+      const [claim] = yield* repo.claim(claiming)
+      if (claim === undefined) return assert.fail("not claimed")
+      const running = yield* Effect.forkChild(checks.run(claim))
+      yield* Deferred.await(looking)
+      yield* relayers.delete(id)
+      yield* Deferred.succeed(answer, wrong)
+      yield* Fiber.join(running)
+      assert.deepStrictEqual(
+        (yield* events).map(({ type }) => type),
+        ["relayer.deleted"]
+      )
+      assert.strictEqual((yield* Effect.flip(checks.now(id)))._tag, "RelayerNotFound")
+    })
+  )
+})

@@ -1,0 +1,165 @@
+// Claims on checks: exclusive, leased, and fenced.
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Health from "../../../src/domain/health/Health.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+import { idOf, insertRelayers, well } from "./fixtures.ts"
+
+const claiming = { limit: 1000, lease: 60_000, horizon: 120_000 }
+
+/** As if so many seconds had passed. */
+const pass = (seconds: number) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`UPDATE relayer_checks SET next_check_at = next_check_at - ${seconds}::int * interval '1 second'`
+  )
+
+const healthy: Health.Health = { status: "healthy", told_degraded: false, told_low: false }
+const found = { health: healthy, reading: well, isRead: true, delay: 60_000 }
+
+const fresh = (count: number) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`TRUNCATE relayers, signers CASCADE`
+    yield* insertRelayers(count)
+    return yield* HealthRepo
+  })
+
+const database = Layer.provideMerge(HealthRepo.layer, TestDatabase.layer)
+
+layer(database)("checks in the database", (it) => {
+  it.effect("are due from the moment on at which a relayer is created, and nothing is known yet", () =>
+    Effect.gen(function* () {
+      const repo = yield* fresh(1)
+      const check = Option.getOrThrow(yield* repo.find(idOf(1)))
+      assert.deepStrictEqual(check.state, Health.unknown)
+      assert.hasAllKeys(check, ["state", "next_check_at"])
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "a" }), [{ id: idOf(1), token: "a" }])
+      assert.isTrue(Option.isNone(yield* repo.find(RelayerId.make("nobody"))))
+    })
+  )
+
+  it.effect("are claimed by one of any number that claim at the same time, all of them", () =>
+    Effect.gen(function* () {
+      const repo = yield* fresh(300)
+      const claims = yield* Effect.forEach(
+        Array.from({ length: 24 }, (_, index) => index),
+        (index) => repo.claim({ ...claiming, limit: 20, token: `t${index}` }),
+        { concurrency: "unbounded" }
+      )
+      const ids = claims.flat().map(({ id }) => id)
+      assert.strictEqual(new Set(ids).size, ids.length)
+      const rest = yield* repo.claim({ ...claiming, token: "rest" })
+      assert.strictEqual(ids.length + rest.length, 300)
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "late" }), [])
+    })
+  )
+
+  it.effect("are left to others while somebody holds them, without waiting", () =>
+    Effect.gen(function* () {
+      const repo = yield* fresh(2)
+      const sql = yield* SqlClient.SqlClient
+      const held = yield* Deferred.make<void>()
+      const done = yield* Deferred.make<void>()
+      const holder = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.andThen(
+            repo.findForUpdate(idOf(1)),
+            Effect.andThen(Deferred.succeed(held, undefined), Deferred.await(done))
+          )
+        )
+      )
+      yield* Deferred.await(held)
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "b" }), [{ id: idOf(2), token: "b" }])
+      yield* Deferred.succeed(done, undefined)
+      yield* Fiber.join(holder)
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "b" }), [{ id: idOf(1), token: "b" }])
+    })
+  )
+
+  it.effect("are taken over when the lease has expired, and then belong to the new owner alone", () =>
+    Effect.gen(function* () {
+      const repo = yield* fresh(1)
+      const [mine] = yield* repo.claim({ ...claiming, token: "mine" })
+      yield* pass(59)
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "early" }), [])
+      yield* pass(2)
+      assert.strictEqual((yield* repo.claim({ ...claiming, token: "theirs" })).length, 1)
+      if (mine === undefined) return assert.fail("not claimed")
+      yield* repo.release(mine, 0)
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "again" }), [])
+      assert.strictEqual(Option.getOrThrow(yield* repo.find(idOf(1))).claimed_by, "theirs")
+    })
+  )
+
+  it.effect("that are given back are due when they are said to be", () =>
+    Effect.gen(function* () {
+      const repo = yield* fresh(2)
+      const [one, other] = yield* repo.claim({ ...claiming, token: "a" })
+      if (one === undefined || other === undefined) return assert.fail("not claimed")
+      yield* repo.release(one, 0)
+      yield* repo.release(other, 30_000)
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "b" }), [{ id: one.id, token: "b" }])
+      yield* pass(31)
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "c" }), [{ id: other.id, token: "c" }])
+    })
+  )
+
+  it.effect("keep what was found, with every digit, and say since when", () =>
+    Effect.gen(function* () {
+      const repo = yield* fresh(1)
+      const reading = { ...well, balance: 2n ** 128n - 1n }
+      yield* repo.save(idOf(1), { ...found, reading })
+      const first = Option.getOrThrow(yield* repo.find(idOf(1)))
+      assert.deepStrictEqual(first.reading, reading)
+      assert.deepStrictEqual(first.state, healthy)
+      assert.isDefined(first.read_at)
+      yield* repo.save(idOf(1), { ...found, isRead: false })
+      const second = Option.getOrThrow(yield* repo.find(idOf(1)))
+      assert.deepStrictEqual(second.since, first.since)
+      assert.deepStrictEqual(second.read_at, first.read_at)
+      assert.notDeepEqual(second.checked_at, first.checked_at)
+      yield* repo.save(idOf(1), { ...found, health: { ...healthy, status: "degraded" } })
+      const third = Option.getOrThrow(yield* repo.find(idOf(1)))
+      assert.notDeepEqual(third.since, first.since)
+    })
+  )
+
+  it.effect("that a clock set back has put far into the future are due", () =>
+    Effect.gen(function* () {
+      const repo = yield* fresh(2)
+      yield* repo.claim({ ...claiming, token: "a" })
+      yield* pass(-3600)
+      assert.strictEqual((yield* repo.claim({ ...claiming, token: "b" })).length, 2)
+    })
+  )
+
+  it.effect(
+    "become due, and lose their claim, when policies or URLs change; not when a name or the master key does",
+    () =>
+      Effect.gen(function* () {
+        const repo = yield* fresh(4)
+        const sql = yield* SqlClient.SqlClient
+        yield* repo.claim({ ...claiming, token: "a" })
+        yield* sql`UPDATE relayers SET policies = '{"min_balance": 2}', version = version + 1 WHERE id = 'r1'`
+        yield* sql`UPDATE relayers SET name = 'other', version = version + 1 WHERE id = 'r2'`
+        yield* sql`UPDATE relayers SET policies = policies, system_disabled = true, version = version + 1 WHERE id = 'r3'`
+        yield* sql`UPDATE relayers SET policies = '{"min_balance": 2}' WHERE id = 'r4'`
+        assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "b" }), [{ id: idOf(1), token: "b" }])
+      })
+  )
+
+  it.effect("go with their relayer", () =>
+    Effect.gen(function* () {
+      const repo = yield* fresh(1)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DELETE FROM relayers WHERE id = 'r1'`
+      assert.isTrue(Option.isNone(yield* repo.find(idOf(1))))
+      yield* repo.save(idOf(1), found)
+      assert.deepStrictEqual(yield* repo.claim({ ...claiming, token: "a" }), [])
+    })
+  )
+})

@@ -1,0 +1,78 @@
+// Relayers by the number, and chains that answer as a test tells them.
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer, Redacted } from "effect"
+import type { Duration } from "effect"
+import { SqlClient } from "effect/sql"
+import { inject } from "vitest"
+import type { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import { DueChecks } from "../../../src/server/health/DueChecks.ts"
+import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
+import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
+import * as HealthWorker from "../../../src/server/health/HealthJob.ts"
+import { Chains } from "../../../src/server/chains/Chains.ts"
+import * as Services from "../../../src/server/Services.ts"
+import { Workers } from "../../../src/server/lifecycle/Jobs.ts"
+import { clientConfig } from "../../../testkit/Postgres.ts"
+import { masterKey } from "../../../testkit/TestApi.ts"
+
+export const idOf = (index: number) => RelayerId.make(`r${index}`)
+
+/** `r1` to `r<count>`, of evm, all due. */
+export const insertRelayers = Effect.fnUntraced(function* (count: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    INSERT INTO signers (id, type, evm_address)
+    SELECT 's' || i, 'plain', '0x' || lpad(i::text, 40, '0') FROM generate_series(1, ${count}) i`
+  yield* sql`
+    INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+    SELECT 'r' || i, 'Relayer ' || i, 'evm', 'sepolia', '0x' || lpad(i::text, 40, '0'), false, 's' || i
+    FROM generate_series(1, ${count}) i`
+})
+
+export const well: Reading = { network_type: "evm", balance: 5n, nonce: 1n, failures: [], providers: [] }
+
+export const away: Reading = {
+  network_type: "evm",
+  failures: [{ type: "RpcValidationFailed", code: "unreachable" }],
+  providers: []
+}
+
+/** What `Chains.inspect` does for a relayer; `seen` has the ids in the order of the looks. */
+export const chains = (inspect: (id: RelayerId) => Effect.Effect<Reading> = () => Effect.succeed(well)) => {
+  const seen: Array<RelayerId> = []
+  const layer = Layer.succeed(
+    Chains,
+    Chains.of({
+      inspect: ({ relayer }) =>
+        Effect.andThen(
+          Effect.sync(() => seen.push(relayer.id)),
+          inspect(relayer.id)
+        )
+    })
+  )
+  return { seen, layer }
+}
+
+type Chain = Layer.Layer<Chains>
+
+const services = Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), workers: false })
+
+/** Checks and their repository over the services, with these chains; asks for the database. */
+export const checks = (chain: Chain, interval: Duration.Input = "1 minute") =>
+  Layer.mergeAll(HealthChecks.layer({ interval }), HealthRepo.layer).pipe(
+    Layer.provideMerge(chain),
+    Layer.provideMerge(services)
+  )
+
+/** One instance with a worker and connections of its own, which lives as long as the scope. */
+export const instance = (database: string, chain: Chain, interval: Duration.Input) =>
+  Layer.build(
+    Layer.fresh(
+      HealthWorker.layerNoDeps({ interval }).pipe(
+        Layer.provideMerge(Layer.merge(DueChecks.layer, Workers.layer)),
+        Layer.provideMerge(checks(chain, interval)),
+        Layer.provideMerge(PgClient.layer(clientConfig(inject("postgres"), database)))
+      )
+    )
+  )

@@ -1,0 +1,233 @@
+// Rotations of the master key: what they do, and what they refuse.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Layer, Option, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { MasterKeyRepo } from "../../../src/server/masterKey/MasterKeyRepo.ts"
+import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
+import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
+import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
+import { SealedRepo } from "../../../src/server/masterKey/SealedRepo.ts"
+import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import {
+  addSigners,
+  ids,
+  inMemory,
+  insertSigner,
+  keyIdOf,
+  keys,
+  markedKeys,
+  masterKey,
+  openSigners,
+  rotate,
+  seal,
+  sealV1,
+  secretsOf,
+  signerPlace,
+  tested,
+  withStart
+} from "./Start.ts"
+
+describe("a rotation", () => {
+  it.effect("re-wraps values of every key and format, leaves one mark, and has nothing to do again", () =>
+    Effect.gen(function* () {
+      yield* withStart(keys(1))(addSigners("old"))
+      yield* insertSigner("v1", sealV1("secret of v1", signerPlace("v1"), 1))
+      yield* Effect.gen(function* () {
+        yield* insertSigner("v1-current", sealV1("secret of v1-current", signerPlace("v1-current"), 2))
+        yield* addSigners("current")
+        assert.deepStrictEqual(yield* rotate, { key_id: keyIdOf(masterKey(2)), rewrapped: 3 })
+        assert.deepStrictEqual(yield* rotate, { key_id: keyIdOf(masterKey(2)), rewrapped: 0 })
+      }).pipe(withStart(keys(2, 1)))
+      assert.deepStrictEqual(yield* markedKeys, [2])
+      const opened = yield* withStart(keys(2))(openSigners)
+      assert.deepStrictEqual(opened, secretsOf("old", "v1", "v1-current", "current"))
+    }).pipe(tested)
+  )
+
+  it.effect("goes through more values than fit in a batch, and none of them twice", () =>
+    Effect.gen(function* () {
+      const all = ids(1203)
+      yield* withStart(keys(1))(addSigners(...all))
+      assert.strictEqual((yield* withStart(keys(2, 1))(rotate)).rewrapped, 1203)
+      assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), secretsOf(...all))
+    }).pipe(tested)
+  )
+
+  it.effect("re-wraps every column, at the place that it is bound to", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const places = {
+        key: { table: "signers", id: "x", column: "key" },
+        config: { table: "signers", id: "x", column: "config" },
+        signingKey: { table: "notifications", id: "x", column: "signing_key" },
+        networkUrls: { table: "networks", id: "x", column: "rpc_urls" },
+        relayerUrls: { table: "relayers", id: "x", column: "custom_rpc_urls" },
+        body: { table: "idempotency_keys", id: "x", column: "body" },
+        secret: { table: "service_secrets", id: "x", column: "sealed" }
+      }
+      yield* Effect.gen(function* () {
+        const sealed = yield* Effect.all({
+          key: seal("key", places.key),
+          config: seal("config", places.config),
+          signingKey: seal("signingKey", places.signingKey),
+          networkUrls: seal("networkUrls", places.networkUrls),
+          relayerUrls: seal("relayerUrls", places.relayerUrls),
+          body: seal("body", places.body),
+          secret: seal("secret", places.secret)
+        })
+        yield* sql`
+          INSERT INTO signers (id, type, key_sealed, config_sealed) VALUES ('x', 'plain', ${sealed.key}, ${sealed.config})`
+        yield* sql`
+          INSERT INTO notifications (id, type, url, signing_key_sealed) VALUES ('x', 'webhook', '', ${sealed.signingKey})`
+        yield* sql`
+          INSERT INTO networks (id, definition, rpc_urls_sealed) VALUES ('x', '{}', ${sealed.networkUrls})`
+        yield* sql`
+          INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id, custom_rpc_urls_sealed)
+          VALUES ('x', 'x', 'evm', 'x', 'x', false, 'x', ${sealed.relayerUrls})`
+        yield* sql`
+          INSERT INTO idempotency_keys (id, request_hash, status, headers, body_sealed)
+          VALUES ('x', '', 201, '{}', ${sealed.body})`
+        yield* sql`INSERT INTO service_secrets (name, sealed) VALUES ('x', ${sealed.secret})`
+        // What is not set stays so.
+        yield* sql`INSERT INTO notifications (id, type, url) VALUES ('y', 'webhook', '')`
+      }).pipe(withStart(keys(1)))
+
+      assert.strictEqual((yield* withStart(keys(2, 1))(rotate)).rewrapped, 7)
+      const [row] = yield* sql<Record<string, Uint8Array>>`
+        SELECT s.key_sealed AS key, s.config_sealed AS config, n.signing_key_sealed AS "signingKey",
+          w.rpc_urls_sealed AS "networkUrls", r.custom_rpc_urls_sealed AS "relayerUrls", i.body_sealed AS body,
+          v.sealed AS secret
+        FROM signers s, notifications n, networks w, relayers r, idempotency_keys i, service_secrets v
+        WHERE n.id = 'x'`
+      const opened = yield* Effect.gen(function* () {
+        const secrets = yield* Secrets
+        return yield* Effect.forEach(Object.entries(places), ([name, place]) =>
+          Effect.map(secrets.open(row?.[name] ?? new Uint8Array(), place), Redacted.value)
+        )
+      }).pipe(withStart(keys(2)))
+      assert.deepStrictEqual(opened, Object.keys(places))
+    }).pipe(tested)
+  )
+
+  it.effect("leaves no way in for what was sealed before it and is written after it", () =>
+    Effect.gen(function* () {
+      const sealed = yield* withStart(keys(1))(seal("too late", signerPlace("late")))
+      yield* withStart(keys(2, 1))(rotate)
+      const exit = yield* Effect.exit(insertSigner("late", sealed))
+      assert.include(JSON.stringify(exit), "signers_key_sealed_key_id_fkey")
+      assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), {})
+    }).pipe(tested)
+  )
+
+  it.effect("is not undone with a transaction that it was called in", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* withStart(keys(1))(addSigners("a"))
+      yield* Effect.gen(function* () {
+        const failed = Effect.andThen(Effect.andThen(addSigners("gone"), rotate), Effect.fail("undone"))
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(sql.withTransaction(failed))))
+      }).pipe(withStart(keys(2, 1)))
+      assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), secretsOf("a"))
+    }).pipe(tested)
+  )
+
+  it.effect("stops at a value that cannot be opened, and takes no mark away before it is gone", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* withStart(keys(1))(addSigners("a", "b"))
+      yield* sql`UPDATE signers SET key_sealed = set_byte(key_sealed, 20, get_byte(key_sealed, 20) # 1) WHERE id = 'b'`
+      yield* Effect.gen(function* () {
+        const error = yield* Effect.flip(rotate)
+        assert.deepInclude(error, { _tag: "SecretUnreadable", place: "signers.key" })
+        assert.deepStrictEqual(yield* markedKeys, [1, 2])
+        yield* sql`DELETE FROM signers WHERE id = 'b'`
+        assert.strictEqual((yield* rotate).rewrapped, 1)
+      }).pipe(withStart(keys(2, 1)))
+      assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), secretsOf("a"))
+    }).pipe(tested)
+  )
+
+  it.effect("is refused by an instance that does not know a key of another one", () =>
+    Effect.gen(function* () {
+      yield* Effect.gen(function* () {
+        yield* addSigners("a")
+        yield* withStart(keys(3, 2, 1))(Effect.void)
+        assert.strictEqual((yield* Effect.flip(rotate))._tag, "WrongMasterKey")
+      }).pipe(withStart(keys(2, 1)))
+      assert.deepStrictEqual(yield* markedKeys, [2, 3])
+    }).pipe(tested)
+  )
+
+  it.effect("takes a new key into use where there is a store, with no restart, and keeps no other", () =>
+    Effect.gen(function* () {
+      const { kept, store } = yield* inMemory
+      yield* Effect.gen(function* () {
+        yield* addSigners("a")
+        const first = yield* rotate
+        assert.strictEqual(first.rewrapped, 1)
+        yield* addSigners("b")
+        const second = yield* rotate
+        assert.deepStrictEqual(second, { key_id: second.key_id, rewrapped: 2 })
+        assert.notStrictEqual(second.key_id, first.key_id)
+        assert.deepStrictEqual((yield* kept).map(keyIdOf), [second.key_id])
+        assert.deepStrictEqual(yield* markedKeys, [second.key_id])
+        assert.deepStrictEqual(yield* openSigners, secretsOf("a", "b"))
+      }).pipe(withStart(keys(1), store))
+    }).pipe(tested)
+  )
+
+  it.effect("keeps, until it is done, every key that something may be sealed with, and no more", () =>
+    Effect.gen(function* () {
+      const keptIds: Array<ReadonlyArray<string>> = []
+      const store: Store = { keep: (keys) => Effect.sync(() => void keptIds.push(keys.map(keyIdOf))) }
+      const [id1, id2] = [keyIdOf(masterKey(1)), keyIdOf(masterKey(2))]
+      yield* withStart(keys(1))(addSigners("a"))
+      yield* withStart(keys(2, 1, 4), store)(Effect.andThen(rotate, rotate))
+      const [id3 = "", id5 = ""] = [keptIds[0]?.[0], keptIds[2]?.[0]]
+      assert.deepStrictEqual(keptIds, [[id3, id2, id1], [id3], [id5, id3], [id5]])
+    }).pipe(tested)
+  )
+
+  it.effect("does not forget a key whose mark was made without its knowing", () =>
+    Effect.gen(function* () {
+      const { kept, store } = yield* inMemory
+      let lost = false
+      /** As if the connection broke while the first mark was committed. */
+      const breaking = Layer.effect(
+        MasterKeyRepo,
+        Effect.map(MasterKeyRepo, (repo) =>
+          MasterKeyRepo.of({
+            ...repo,
+            admit: (mark, check) =>
+              Effect.tap(repo.admit(mark, check), () => {
+                if (lost) return Effect.void
+                lost = true
+                return Effect.die(new Error("lost"))
+              })
+          })
+        )
+      ).pipe(Layer.provide(MasterKeyRepo.layer))
+      yield* Effect.gen(function* () {
+        yield* addSigners("a")
+        yield* Effect.gen(function* () {
+          const { rotate } = yield* MasterKeys
+          assert.isTrue(Exit.isFailure(yield* Effect.exit(rotate)))
+          assert.strictEqual((yield* rotate).rewrapped, 1)
+        }).pipe(
+          Effect.provide(
+            Layer.fresh(
+              MasterKeys.layerNoDeps.pipe(
+                Layer.provide([breaking, SealedRepo.layer, SecureRandom.layerWebCrypto]),
+                Layer.provide(Layer.succeed(MasterKeyStore, Option.some(store)))
+              )
+            )
+          )
+        )
+      }).pipe(withStart(keys(1)))
+      const [current = masterKey(1), ...rest] = yield* kept
+      assert.isEmpty(rest)
+      assert.deepStrictEqual(yield* withStart({ current })(openSigners), secretsOf("a"))
+    }).pipe(tested)
+  )
+})

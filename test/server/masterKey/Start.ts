@@ -1,0 +1,112 @@
+// A start of the service as far as secrets go, and sealed rows to start with.
+import { Effect, Layer, Option, Redacted, Ref } from "effect"
+import { SqlClient } from "effect/sql"
+import { createCipheriv, createHash } from "node:crypto"
+import { Audit } from "../../../src/server/audit/Audit.ts"
+import { Changes } from "../../../src/server/changes/Changes.ts"
+import type { Place } from "../../../src/server/secrets/Envelope.ts"
+import type { Keys } from "../../../src/server/secrets/Keyring.ts"
+import * as MasterKey from "../../../src/server/masterKey/MasterKey.ts"
+import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
+import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
+import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
+import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+
+/** On a database of its own. */
+export const tested = <A, E, R>(self: Effect.Effect<A, E, R>) =>
+  Effect.provide(self, TestDatabase.layer, { local: true })
+
+export const masterKey = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
+
+export const keyIdOf = (key: Redacted.Redacted<Uint8Array>) =>
+  createHash("sha256").update(Redacted.value(key)).digest("hex").slice(0, 8)
+
+/** The first byte is that of the current key. */
+export const keys = (current: number, ...others: ReadonlyArray<number>): Keys => ({
+  current: masterKey(current),
+  others: others.map(masterKey)
+})
+
+/** Runs `self` in a service of its own, on the database around it. */
+export const withStart =
+  (keys: Keys, store?: Store) =>
+  <A, E, R>(self: Effect.Effect<A, E, R>) =>
+    Effect.provide(
+      self,
+      Layer.fresh(
+        Layer.merge(MasterKeys.layer, MasterKey.layerCheck).pipe(
+          Layer.provideMerge(Changes.layer),
+          Layer.provideMerge(Audit.layer),
+          Layer.provideMerge(Secrets.layer(keys)),
+          Layer.provide(Layer.succeed(MasterKeyStore, Option.fromUndefinedOr(store)))
+        )
+      )
+    )
+
+/** Keeps nothing but what it was last given. */
+export const inMemory = Effect.map(Ref.make<ReadonlyArray<Redacted.Redacted<Uint8Array>>>([]), (kept) => ({
+  kept: Ref.get(kept),
+  store: { keep: (keys) => Ref.set(kept, keys) } satisfies Store
+}))
+
+/** As the first version wrote it: version, key id, nonce, ciphertext and tag. */
+export const sealV1 = (text: string, { table, id, column }: Place, byte = 1) => {
+  const key = masterKey(byte)
+  const iv = Buffer.alloc(12, 9)
+  const cipher = createCipheriv("aes-256-gcm", Redacted.value(key), iv).setAAD(
+    Buffer.from(JSON.stringify([table, id, column]))
+  )
+  const encrypted = Buffer.concat([cipher.update(text), cipher.final()])
+  const header = Buffer.from(`01${keyIdOf(key)}`, "hex")
+  return new Uint8Array(Buffer.concat([header, iv, encrypted, cipher.getAuthTag()]))
+}
+
+export const signerPlace = (id: string): Place => ({ table: "signers", id, column: "key" })
+
+export const seal = (text: string, place: Place) =>
+  Effect.flatMap(Secrets, (secrets) => secrets.seal(Redacted.make(text), place))
+
+export const insertSigner = Effect.fnUntraced(function* (id: string, sealed: Uint8Array) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`INSERT INTO signers ${sql.insert({ id, type: "plain", key_sealed: sealed })}`
+})
+
+export const ids = (count: number, prefix = "s") => Array.from({ length: count }, (_, n) => `${prefix}${n}`)
+
+/** What `addSigners` makes signers hold. */
+export const secretsOf = (...ids: ReadonlyArray<string>) => Object.fromEntries(ids.map((id) => [id, `secret of ${id}`]))
+
+/** Each holds the secret `secret of` and its id. */
+export const addSigners = (...ids: ReadonlyArray<string>) =>
+  Effect.forEach(
+    ids,
+    (id) => Effect.flatMap(seal(`secret of ${id}`, signerPlace(id)), (sealed) => insertSigner(id, sealed)),
+    { concurrency: 4 }
+  )
+
+export const updateSigner = Effect.fnUntraced(function* (id: string, text: string) {
+  const sql = yield* SqlClient.SqlClient
+  const sealed = yield* seal(text, signerPlace(id))
+  yield* sql`UPDATE signers SET key_sealed = ${sealed} WHERE id = ${id}`
+})
+
+/** What signers hold, by id. */
+export const openSigners = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const secrets = yield* Secrets
+  const rows = yield* sql<{ id: string; key_sealed: Uint8Array }>`SELECT id, key_sealed FROM signers ORDER BY id`
+  const opened = yield* Effect.forEach(rows, ({ id, key_sealed }) =>
+    Effect.map(secrets.open(key_sealed, signerPlace(id)), (secret) => [id, Redacted.value(secret)] as const)
+  )
+  return Object.fromEntries(opened)
+})
+
+/** The keys that have a mark, as the bytes they were made of. */
+export const markedKeys = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ key_id: string }>`SELECT key_id FROM master_key`
+  return rows.map(({ key_id }) => [1, 2, 3, 4].find((byte) => keyIdOf(masterKey(byte)) === key_id) ?? key_id).toSorted()
+})
+
+export const rotate = Effect.flatMap(MasterKeys, ({ rotate }) => rotate)

@@ -1,0 +1,230 @@
+// What networks are refused for, with the field that is named.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import { evmNetwork, solanaNetwork, stellarNetwork } from "./fixtures.ts"
+
+const path = "/api/v1/networks"
+
+const many = (count: number) => Array.from({ length: count }, (_, index) => `https://rpc-${index}.example.com`)
+
+const required = "is required, here or in the network that this one is from"
+const urls = (...rpc_urls: ReadonlyArray<unknown>) => ({ ...evmNetwork, rpc_urls })
+
+// A row per request reads better.
+// oxfmt-ignore
+const creates: Record<string, readonly [body: unknown, error: string]> = {
+  "no body": ["", "body: "],
+  "a body that is no object": [5, "body: network_type must be evm, solana or stellar"],
+  "an unknown network type": [{ ...evmNetwork, network_type: "bitcoin" }, "body: network_type must be"],
+  "no name": [{ ...evmNetwork, name: undefined }, "name: is required"],
+  "an empty name": [{ ...evmNetwork, name: "" }, "name: "],
+  "a name of 65 characters": [{ ...evmNetwork, name: "n".repeat(65) }, "name: "],
+  "a name with a space": [{ ...evmNetwork, name: "a b" }, "name: Expected a name without white space and slashes"],
+  "a name with a slash": [{ ...evmNetwork, name: "a/b" }, "name: Expected a name without white space and slashes"],
+  "a name with a NUL": [{ ...evmNetwork, name: "a\u0000b" }, "name: "],
+  "a name with a lone surrogate": [JSON.stringify(evmNetwork).replace("our-chain", "\\ud800"), "name: "],
+  "an id": [{ ...evmNetwork, id: "evm:x" }, "id: is not a known field"],
+  "a source": [{ ...evmNetwork, source: "own" }, "source: is not a known field"],
+  "a field of another network type": [{ ...solanaNetwork, chain_id: 1 }, "chain_id: is not a known field"],
+  "a chain id of 0": [{ ...evmNetwork, chain_id: 0 }, "chain_id: Expected a value between 1 and 9007199254740991"],
+  "a chain id of 2^53": [JSON.stringify(evmNetwork).replace("987654", "9007199254740992"), "chain_id: Expected number"],
+  "a fraction as chain id": [{ ...evmNetwork, chain_id: 1.5 }, "chain_id: "],
+  "a text as chain id": [{ ...evmNetwork, chain_id: "1" }, "chain_id: Expected number"],
+  "a block time of 0": [{ ...evmNetwork, average_blocktime_ms: 0 }, "average_blocktime_ms: Expected a value between 1 and 3600000"],
+  "a block time of more than an hour": [{ ...evmNetwork, average_blocktime_ms: 3_600_001 }, "average_blocktime_ms: Expected a value between 1 and 3600000"],
+  "confirmations below zero": [{ ...evmNetwork, required_confirmations: -1 }, "required_confirmations: Expected a value between 0 and 1000000"],
+  "more than a million confirmations": [{ ...evmNetwork, required_confirmations: 1_000_001 }, "required_confirmations: Expected a value between 0 and 1000000"],
+  "a text as is_testnet": [{ ...evmNetwork, is_testnet: "yes" }, "is_testnet: Expected boolean"],
+  "an empty symbol": [{ ...evmNetwork, symbol: "" }, "symbol: "],
+  "a long symbol": [{ ...evmNetwork, symbol: "S".repeat(33) }, "symbol: "],
+  "a tag twice": [{ ...evmNetwork, tags: ["a", "a"] }, "tags: Expected an array with unique items"],
+  "an empty tag": [{ ...evmNetwork, tags: [""] }, "tags.0: "],
+  "101 tags": [{ ...evmNetwork, tags: many(101) }, "tags: "],
+  "a tag that is no text": [{ ...evmNetwork, tags: [1] }, "tags.0: Expected string"],
+  "a feature twice": [{ ...evmNetwork, features: ["a", "a"] }, "features: "],
+  "an explorer that is no URL": [{ ...evmNetwork, explorer_urls: ["explorer"] }, "explorer_urls.0: Expected an http or https URL"],
+  "21 explorers": [{ ...evmNetwork, explorer_urls: many(21) }, "explorer_urls: "],
+  "no RPC URLs": [urls(), "rpc_urls: "],
+  "101 RPC URLs": [urls(...many(101)), "rpc_urls: "],
+  "an RPC URL of another scheme": [urls("ftp://a.example.com"), "rpc_urls.0.url: Expected an http or https URL"],
+  "an RPC URL of another scheme, with a weight": [urls({ url: "wss://a.example.com", weight: 1 }), "rpc_urls.0.url: Expected an http or https URL"],
+  "an RPC URL that is too long": [urls(`https://a.example.com/${"x".repeat(2048)}`), "rpc_urls.0.url: "],
+  "an RPC URL without its URL": [urls({ weight: 1 }), "rpc_urls.0.url: is required"],
+  "a number as RPC URL": [urls(5), "rpc_urls.0: Expected a URL, or an object of url and weight"],
+  "a list as RPC URL": [urls(["https://a.example.com"]), "rpc_urls.0: Expected a URL, or an object of url and weight"],
+  "an unknown field of an RPC URL": [urls({ url: "https://a.example.com", wait: 1 }), "rpc_urls.0.wait: is not a known field"],
+  "a weight over 100": [urls({ url: "https://a.example.com", weight: 101 }), "rpc_urls.0.weight: Expected a value between 0 and 100"],
+  "an RPC URL to a private address": [urls("https://a.example.com", "http://10.0.0.1:8545/key"), "rpc_urls.1.url: points to a private address"],
+  "an RPC URL to a cloud's metadata": [urls({ url: "http://169.254.169.254/latest" }), "rpc_urls.0.url: points to a cloud metadata address"],
+  "an RPC URL that is masked": [urls("https://a.example.com/***"), "rpc_urls.0.url: is masked: send the URL itself"],
+  "a private Horizon": [{ ...stellarNetwork, horizon_url: "http://10.0.0.1" }, "horizon_url: points to a private address"],
+  "a Horizon with credentials": [{ ...stellarNetwork, horizon_url: "https://u:p@h.example.com" }, "horizon_url: Expected a URL without credentials, query and fragment"],
+  "a Horizon with a query": [{ ...stellarNetwork, horizon_url: "https://h.example.com?key=1" }, "horizon_url: Expected a URL without credentials, query and fragment"],
+  "an empty passphrase": [{ ...stellarNetwork, passphrase: "" }, "passphrase: "],
+  "an unknown parent": [{ ...evmNetwork, from: "nowhere" }, "from: no evm network of this name"],
+  "a parent of another type": [{ ...evmNetwork, from: "devnet" }, "from: no evm network of this name"],
+  "itself as parent": [{ ...evmNetwork, from: "our-chain" }, "from: leads in a circle: our-chain -> our-chain"],
+  "nothing of an evm network": [{ name: "x", network_type: "evm" }, `rpc_urls: ${required}; average_blocktime_ms: ${required}; chain_id: ${required}; required_confirmations: ${required}; symbol: ${required}`],
+  "nothing of a solana network": [{ name: "x", network_type: "solana" }, `rpc_urls: ${required}; average_blocktime_ms: ${required}`],
+  "nothing of a stellar network": [{ name: "x", network_type: "stellar" }, `rpc_urls: ${required}; average_blocktime_ms: ${required}; passphrase: ${required}`]
+}
+
+/** Of `evm:bad`, which is from `evm:parent`, which is from nothing. */
+// oxfmt-ignore
+const patches: Record<string, readonly [body: unknown, error: string]> = {
+  "no body": ["", "body: "],
+  "a list": [[], "body: Expected "],
+  "nothing": [{}, "body: name at least one field"],
+  "an unknown field": [{ nam: 1 }, "nam: is not a known field"],
+  "a field of another network type": [{ horizon_url: "https://h.example.com" }, "horizon_url: is not a known field"],
+  "the id": [{ id: "evm:bad" }, "id: cannot be changed"],
+  "what cannot be changed": [{ name: "x", network_type: "solana", chain_id: 5, passphrase: null, source: "own" }, "name: cannot be changed; network_type: cannot be changed; source: cannot be changed; chain_id: cannot be changed; passphrase: cannot be changed"],
+  "no RPC URLs": [{ rpc_urls: [] }, "rpc_urls: "],
+  "an RPC URL that is masked": [{ rpc_urls: [{ url: "https://rpc.example.com/***", weight: 50 }] }, "rpc_urls.0.url: is masked: send the URL itself"],
+  "an RPC URL to a private host": [{ rpc_urls: ["http://node.internal:8545"] }, "rpc_urls.0.url: points to a private host"],
+  "a value out of range": [{ average_blocktime_ms: 0, tags: [1] }, "average_blocktime_ms: Expected a value between 1 and 3600000; tags.0: Expected string"],
+  "an unknown parent": [{ from: "nowhere" }, "from: no evm network of this name"],
+  "itself as parent": [{ from: "bad" }, "from: leads in a circle: bad -> bad"],
+  "another chain by way of a parent": [{ from: "mainnet" }, "from: would change chain_id, which cannot be changed"],
+  "no parent, and so nothing that it gave": [{ from: null }, `rpc_urls: ${required}; average_blocktime_ms: ${required}; chain_id: ${required}; required_confirmations: ${required}`]
+}
+
+const stored = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql`SELECT id, parent_id, definition::text AS definition FROM networks ORDER BY seq`
+})
+
+const garbage = Schema.Union([Schema.Finite, Schema.Struct({ a: Schema.String }), Schema.NonEmptyArray(Schema.Finite)])
+const brokenField = Schema.Literals(["name", "rpc_urls", "explorer_urls", "is_testnet", "tags", "features", "symbol"])
+
+layer(TestApi.layer())("networks that are refused", (it) => {
+  for (const [name, [body, error]] of Object.entries(creates)) {
+    it.effect(`create: ${name}`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.TestApi
+        const answer = yield* api.call(path, { method: "POST", body })
+        assert.strictEqual(answer.status, 400, answer.text)
+        assert.deepStrictEqual(Object.keys(answer.json).sort(), ["data", "error", "message", "success"])
+        assert.isTrue(answer.json.error?.startsWith(error), answer.json.error)
+        assert.deepStrictEqual(yield* stored, [])
+      })
+    )
+  }
+
+  it.effect.prop(
+    "a valid network with one field broken is refused, with that field named",
+    [brokenField, garbage],
+    ([field, broken]) =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.TestApi
+        const { status, json } = yield* api.call(path, { body: { ...evmNetwork, [field]: broken } })
+        assert.strictEqual(status, 400)
+        assert.include(json.error, field)
+      }),
+    { arbitrary: { runs: 60 } }
+  )
+
+  it.effect("the network that is broken above is a good one, and so are those that are broken below", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const bodies = [
+        { ...evmNetwork, name: "parent" },
+        { name: "bad", network_type: "evm", from: "parent", symbol: "BAD" }
+      ]
+      for (const body of bodies) assert.strictEqual((yield* api.call(path, { body })).status, 201)
+    })
+  )
+
+  for (const [name, [body, error]] of Object.entries(patches)) {
+    it.effect(`patch: ${name}`, () =>
+      Effect.gen(function* () {
+        const api = yield* TestApi.TestApi
+        const before = yield* stored
+        assert.lengthOf(before, 2)
+        const answer = yield* api.call(`${path}/evm:bad`, { method: "PATCH", body })
+        assert.strictEqual(answer.status, 400, answer.text)
+        assert.isTrue(answer.json.error?.startsWith(error), answer.json.error)
+        assert.deepStrictEqual(yield* stored, before)
+      })
+    )
+  }
+
+  it.effect("patch: a circle by way of others", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      yield* api.call(path, { body: { name: "grandchild", network_type: "evm", from: "bad" } })
+      const patch = (from: string) => api.call(`${path}/evm:parent`, { method: "PATCH", body: { from } })
+      const two = yield* patch("bad")
+      assert.strictEqual(two.status, 400)
+      assert.strictEqual(two.json.error, "from: leads in a circle: parent -> bad -> parent")
+      const three = yield* patch("grandchild")
+      assert.strictEqual(three.json.error, "from: leads in a circle: parent -> grandchild -> bad -> parent")
+    })
+  )
+
+  it.effect("patch: what the networks that are from it would lose", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const answer = yield* api.call(`${path}/evm:parent`, { method: "PATCH", body: { required_confirmations: null } })
+      assert.strictEqual(answer.json.error, `required_confirmations: ${required}`)
+    })
+  )
+
+  it.effect("patch: a parent of a built-in network, even none", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const before = yield* stored
+      for (const from of ["mainnet", "nowhere", null]) {
+        const answer = yield* api.call(`${path}/evm:sepolia`, { method: "PATCH", body: { from } })
+        assert.strictEqual(answer.status, 400)
+        assert.strictEqual(answer.json.error, "from: cannot be changed")
+      }
+      assert.deepStrictEqual(yield* stored, before)
+    })
+  )
+
+  it.effect("patch: the passphrase, by way of a parent", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      yield* api.call(path, { body: { name: "s", network_type: "stellar", from: "testnet" } })
+      const answer = yield* api.call(`${path}/stellar:s`, { method: "PATCH", body: { from: "mainnet" } })
+      assert.strictEqual(answer.json.error, "from: would change passphrase, which cannot be changed")
+    })
+  )
+
+  it.effect("an id that is none is a bad one, of any method", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      for (const call of [{}, { method: "PATCH", body: { symbol: "X" } }, { method: "DELETE" }]) {
+        const answer = yield* api.call(`${path}/sepolia`, call)
+        assert.strictEqual(answer.status, 400)
+        assert.include(answer.json.error, "network_id: Expected a network id such as evm:sepolia")
+      }
+    })
+  )
+
+  it.effect("no URL of a request comes back", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const secret = "s3cr3t-value"
+      for (const url of [
+        secret,
+        `ftp://${secret}.example`,
+        `http://10.0.0.1/${secret}`,
+        `http://${secret}.local/***`
+      ]) {
+        const answers = [
+          yield* api.call(path, { body: urls(url) }),
+          yield* api.call(`${path}/evm:bad`, { method: "PATCH", body: { rpc_urls: [{ url, weight: 1 }] } }),
+          yield* api.call(path, { body: { ...stellarNetwork, horizon_url: url } })
+        ]
+        for (const { status, text } of answers) {
+          assert.strictEqual(status, 400)
+          assert.notInclude(text, secret)
+        }
+      }
+    })
+  )
+})

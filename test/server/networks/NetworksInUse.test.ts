@@ -1,0 +1,217 @@
+// A network that is used is not deleted, whatever happens at once.
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { NetworkName, networkId } from "../../../src/domain/network/Network.ts"
+import { Networks } from "../../../src/server/networks/Networks.ts"
+import { NetworksRepo } from "../../../src/server/networks/NetworksRepo.ts"
+import { signer } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import { evmNetwork } from "./fixtures.ts"
+
+const path = "/api/v1/networks"
+const inUse = (error: string) => ({ success: false, data: null, message: "Network is in use", error })
+
+const relayer = (id: string, network: string, signer_id = signer.id) => ({
+  id,
+  name: id,
+  network,
+  network_type: "evm",
+  paused: false,
+  signer_id
+})
+
+const post = Effect.fnUntraced(function* (to: string, body: object) {
+  const api = yield* TestApi.TestApi
+  return yield* api.call(`/api/v1/${to}`, { body })
+})
+
+const create = (name: string, more: object = {}) => post("networks", { ...evmNetwork, name, ...more })
+
+const remove = Effect.fnUntraced(function* (id: string) {
+  const api = yield* TestApi.TestApi
+  return yield* api.call(`${path}/${id}`, { method: "DELETE" })
+})
+
+/** Until a statement waits for a lock. */
+const somebodyWaits = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const waiting = sql`
+    SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
+})
+
+layer(TestApi.layer())("networks that are used", (it) => {
+  it.effect("by relayers, and by networks that are from it: both are named", () =>
+    Effect.gen(function* () {
+      yield* post("signers", signer)
+      yield* create("used")
+      yield* post("relayers", relayer("first", "used"))
+      const byRelayer = yield* remove("evm:used")
+      assert.strictEqual(byRelayer.status, 409)
+      assert.deepStrictEqual(byRelayer.json, inUse("used by relayers: first"))
+      yield* post("signers", { ...signer, id: "signer-2" })
+      yield* post("relayers", relayer("second", "used", "signer-2"))
+      yield* create("child", { from: "used" })
+      const byBoth = yield* remove("evm:used")
+      assert.deepStrictEqual(byBoth.json, inUse("used by relayers: first, second; used by networks: evm:child"))
+      const api = yield* TestApi.TestApi
+      assert.strictEqual((yield* api.call(`${path}/evm:used`)).status, 200)
+    })
+  )
+
+  it.effect("until they are not any more", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      for (const id of ["first", "second"]) yield* api.call(`/api/v1/relayers/${id}`, { method: "DELETE" })
+      assert.deepStrictEqual((yield* remove("evm:used")).json, inUse("used by networks: evm:child"))
+      yield* api.call(`${path}/evm:child`, { method: "PATCH", body: { from: "mainnet" } })
+      assert.strictEqual((yield* remove("evm:used")).json.data, "Network deleted successfully")
+      assert.strictEqual((yield* remove("evm:child")).json.data, "Network deleted successfully")
+    })
+  )
+
+  it.effect("by many: ten are named", () =>
+    Effect.gen(function* () {
+      yield* create("popular")
+      for (let index = 0; index < 12; index++) yield* create(`heir-${index}`, { from: "popular" })
+      const { json } = yield* remove("evm:popular")
+      const named = Array.from({ length: 10 }, (_, index) => `evm:heir-${index}`)
+      assert.strictEqual(json.error, `used by networks: ${named.join(", ")}, and more`)
+    })
+  )
+
+  it.effect("by a relayer that goes before it is named: it is deleted after all", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* create("left")
+      yield* post("relayers", relayer("leaving", "left"))
+      const repo = Layer.effect(
+        NetworksRepo,
+        Effect.map(NetworksRepo, (repo) => {
+          const leave = Effect.orDie(sql`DELETE FROM relayers WHERE id = 'leaving'`)
+          return NetworksRepo.of({ ...repo, users: (id, limit) => Effect.andThen(leave, repo.users(id, limit)) })
+        })
+      ).pipe(Layer.provide(NetworksRepo.layer))
+      const networks = Layer.fresh(Networks.layerNoDeps).pipe(Layer.provide(repo))
+      const id = networkId("evm", NetworkName.make("left"))
+      const done = yield* Effect.flatMap(Networks, (networks) => networks.delete(id)).pipe(Effect.provide(networks))
+      assert.strictEqual(done, "deleted")
+    })
+  )
+
+  it.effect("a built-in network is overridden and reset while relayers use it and networks are from it", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      yield* post("relayers", relayer("on-sonic", "sonic"))
+      yield* create("from-sonic", { from: "sonic" })
+      yield* api.call(`${path}/evm:sonic`, { method: "PATCH", body: { symbol: "X" } })
+      yield* api.call(`${path}/evm:from-sonic`, { method: "PATCH", body: { symbol: null } })
+      const reset = yield* remove("evm:sonic")
+      assert.strictEqual(reset.status, 200, reset.text)
+      assert.strictEqual(reset.json.data, "Network reset successfully")
+    })
+  )
+
+  it.effect("a delete waits for a relayer that is being created, and is refused when it is there", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* create("contested")
+      const written = yield* Deferred.make<void>()
+      const decided = yield* Deferred.make<void>()
+      const insert = sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`
+            INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id, own_network_id)
+            VALUES ('slow', 'slow', 'evm', 'contested', '0x', false, ${signer.id}, 'evm:contested')`
+          yield* Deferred.succeed(written, undefined)
+          yield* Deferred.await(decided)
+        })
+      )
+      const inserting = yield* Effect.forkChild(insert)
+      yield* Deferred.await(written)
+      const deleting = yield* Effect.forkChild(remove("evm:contested"))
+      yield* somebodyWaits
+      yield* Deferred.succeed(decided, undefined)
+      yield* Fiber.join(inserting)
+      const answer = yield* Fiber.join(deleting)
+      assert.strictEqual(answer.status, 409)
+      assert.deepStrictEqual(answer.json, inUse("used by relayers: slow"))
+    })
+  )
+
+  it.effect("of a delete and a relayer at once exactly one wins, and nothing dangles", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      for (let turn = 0; turn < 25; turn++) {
+        const name = `race-${turn}`
+        yield* create(name)
+        const [deleted, created] = yield* Effect.all([remove(`evm:${name}`), post("relayers", relayer(name, name))], {
+          concurrency: 2
+        })
+        const outcome = `${deleted.status} ${created.status}`
+        assert.include(["200 400", "409 201"], outcome, `${deleted.text} ${created.text}`)
+        const found = yield* sql`SELECT 1 FROM networks WHERE id = ${`evm:${name}`}`
+        const bound = yield* sql`SELECT 1 FROM relayers WHERE own_network_id = ${`evm:${name}`}`
+        assert.strictEqual(found.length, bound.length)
+        assert.strictEqual(found.length, created.status === 201 ? 1 : 0)
+      }
+    })
+  )
+
+  it.effect("of a delete and a network that is from it at once exactly one wins", () =>
+    Effect.gen(function* () {
+      for (let turn = 0; turn < 10; turn++) {
+        yield* create(`parent-${turn}`)
+        const [deleted, created] = yield* Effect.all(
+          [remove(`evm:parent-${turn}`), create(`child-${turn}`, { from: `parent-${turn}` })],
+          { concurrency: 2 }
+        )
+        assert.include(["200 400", "409 201"], `${deleted.status} ${created.status}`)
+      }
+    })
+  )
+
+  it.effect("of any number of creates at once with one name exactly one wins", () =>
+    Effect.gen(function* () {
+      const answers = yield* Effect.all(
+        Array.from({ length: 12 }, () => create("wanted")),
+        { concurrency: "unbounded" }
+      )
+      const statuses = answers.map(({ status }) => status).sort()
+      assert.deepStrictEqual(statuses, [201, ...Array.from({ length: 11 }, () => 409)])
+    })
+  )
+
+  it.effect("two patches at once that would make a circle together: one is refused", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      for (let turn = 0; turn < 10; turn++) {
+        const [one, other] = [`one-${turn}`, `other-${turn}`]
+        yield* create(one)
+        yield* create(other)
+        const from = (child: string, parent: string) =>
+          api.call(`${path}/evm:${child}`, { method: "PATCH", body: { from: parent } })
+        const answers = yield* Effect.all([from(one, other), from(other, one)], { concurrency: 2 })
+        assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [200, 400])
+        const refused = answers.find(({ status }) => status === 400)
+        assert.include(refused?.json.error, "from: leads in a circle: ")
+        assert.strictEqual((yield* api.call(`${path}?per_page=1000`)).status, 200)
+      }
+    })
+  )
+
+  it.effect("a relayer is told where its network is: built in, a team's own, or nowhere", () =>
+    Effect.gen(function* () {
+      const networks = yield* Networks
+      const locate = (name: string) => networks.locate("evm", NetworkName.make(name))
+      assert.strictEqual(yield* locate("sepolia"), "builtin")
+      assert.strictEqual(yield* locate("popular"), "own")
+      assert.isUndefined(yield* locate("nowhere"))
+      assert.isUndefined(yield* networks.locate("solana", NetworkName.make("popular")))
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DROP TABLE networks CASCADE`
+      assert.strictEqual(yield* locate("sepolia"), "builtin")
+    })
+  )
+})

@@ -1,0 +1,118 @@
+// A notification's life over HTTP.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Option, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+
+const path = "/api/v1/notifications/notification-1"
+
+const call = (at: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(at, options))
+const patch = (body: unknown) => call(path, { method: "PATCH", body })
+
+/** The signing key that deliveries would be signed with. */
+const storedKey = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const secrets = yield* Secrets
+  const [row] = yield* sql<{ sealed: Uint8Array | null }>`
+    SELECT signing_key_sealed AS sealed FROM notifications WHERE id = 'notification-1'`
+  if (row?.sealed == null) return Option.none<string>()
+  const place = { table: "notifications", id: "notification-1", column: "signing_key" }
+  return Option.some(Redacted.value(yield* secrets.open(row.sealed, place)))
+})
+
+layer(TestApi.layer())("notifications", (it) => {
+  it.effect("a patch changes the URL; the key stays, is replaced, or is removed", () =>
+    Effect.gen(function* () {
+      const created = yield* call("/api/v1/notifications", { body: notification })
+      assert.strictEqual(created.status, 201)
+      const shown = {
+        id: "notification-1",
+        type: "webhook",
+        url: notification.url,
+        has_signing_key: true,
+        paused: false
+      }
+
+      const moved = yield* patch({ url: "https://hooks.example.com/moved" })
+      assert.deepStrictEqual(
+        [moved.status, moved.json.data],
+        [200, { ...shown, url: "https://hooks.example.com/moved" }]
+      )
+      assert.deepStrictEqual(yield* storedKey, Option.some(notification.signing_key))
+
+      for (const nothing of [{}, { signing_key: null, url: null, type: null }, { type: "webhook" }]) {
+        assert.strictEqual((yield* patch(nothing)).text, moved.text)
+      }
+      assert.deepStrictEqual(yield* storedKey, Option.some(notification.signing_key))
+
+      const replaced = yield* patch({ signing_key: "x".repeat(32) })
+      assert.strictEqual(replaced.text, moved.text)
+      assert.deepStrictEqual(yield* storedKey, Option.some("x".repeat(32)))
+
+      const removed = yield* patch({ signing_key: "" })
+      assert.deepInclude(removed.json.data, { has_signing_key: false })
+      assert.deepStrictEqual(yield* storedKey, Option.none())
+      assert.strictEqual((yield* call(path)).text, removed.text)
+    })
+  )
+
+  it.effect("URLs that lead inside, or hold credentials, are refused at once, on create and on change", () =>
+    Effect.gen(function* () {
+      const before = yield* call(path)
+      const cases: ReadonlyArray<readonly [string, string]> = [
+        ["http://hooks.example.com/x", "Expected an https URL (http only for loopback)"],
+        ["ftp://hooks.example.com/x", "Expected an http or https URL"],
+        ["https://user:password@hooks.example.com/x", "Expected a URL without credentials"],
+        ["https://10.0.0.1/x", "points to a private address, which OUTBOUND_ALLOW does not name"],
+        ["https://[fd00::1]/x", "points to a private address, which OUTBOUND_ALLOW does not name"],
+        [
+          "https://169.254.169.254/latest/meta-data",
+          "points to a cloud metadata address, which OUTBOUND_ALLOW does not name"
+        ],
+        ["https://0xa000001/x", "points to a private address, which OUTBOUND_ALLOW does not name"]
+      ]
+      for (const [url, error] of cases) {
+        for (const answer of [yield* patch({ url }), yield* call("/api/v1/notifications", { body: { url } })]) {
+          assert.strictEqual(answer.status, 400, url)
+          assert.strictEqual(answer.json.error, `url: ${error}`)
+        }
+      }
+      assert.strictEqual((yield* patch({ signing_key: "short" })).status, 400)
+      assert.strictEqual((yield* patch({ id: "other" })).json.error, "id: is not a known field")
+      assert.strictEqual((yield* call(path)).text, before.text)
+      // Loopback is on the allow-list here.
+      assert.strictEqual((yield* patch({ url: "http://127.0.0.1:9/x" })).status, 200)
+    })
+  )
+
+  it.effect("it cannot be deleted while relayers use it, who are named; then it can, once", () =>
+    Effect.gen(function* () {
+      for (let n = 1; n <= 12; n++) {
+        yield* call("/api/v1/signers", { body: { ...signer, id: `signer-${n}` } })
+        const body = { ...evmRelayer, id: `relayer-${n}`, signer_id: `signer-${n}` }
+        assert.strictEqual((yield* call("/api/v1/relayers", { body })).status, 201)
+      }
+      const remove = call(path, { method: "DELETE" })
+      const names = Array.from({ length: 10 }, (_, index) => `relayer-${index + 1}`).join(", ")
+      const refused = yield* remove
+      assert.strictEqual(refused.status, 409)
+      assert.deepStrictEqual(refused.json, {
+        data: null,
+        message: "Notification is in use",
+        success: false,
+        error: `used by relayers: ${names}, and more`
+      })
+      for (let n = 1; n <= 11; n++) {
+        yield* call(`/api/v1/relayers/relayer-${n}`, { method: "PATCH", body: { notification_id: null } })
+      }
+      assert.strictEqual((yield* remove).json.error, "used by relayers: relayer-12")
+      yield* call("/api/v1/relayers/relayer-12", { method: "DELETE" })
+      assert.deepStrictEqual((yield* remove).json, { success: true, data: "Notification deleted successfully" })
+      for (const answer of [yield* remove, yield* call(path), yield* patch({})]) {
+        assert.deepStrictEqual([answer.status, answer.json.message], [404, "Notification not found"])
+      }
+    })
+  )
+})

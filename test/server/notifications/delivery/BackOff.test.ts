@@ -1,0 +1,29 @@
+// When a delivery is tried again.
+import { assert, describe, it } from "@effect/vitest"
+import * as BackOff from "../../../../src/server/notifications/delivery/BackOff.ts"
+
+describe("BackOff.delay", () => {
+  it("doubles from five seconds to an hour, and is up to a quarter less", () => {
+    const longest = Array.from({ length: 12 }, (_, index) => BackOff.delay(index + 1, 1) / 1000)
+    assert.deepStrictEqual(longest, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600])
+    assert.strictEqual(BackOff.delay(1, 0), 3750)
+    assert.strictEqual(BackOff.delay(5000, 0), 2_700_000)
+  })
+})
+
+describe("BackOff.retryAfter", () => {
+  const now = Date.parse("2026-11-21T12:00:00Z")
+  const cases: ReadonlyArray<readonly [string | undefined, number | undefined]> = [
+    ["0", 0],
+    ["120", 120_000],
+    [" 7 ", 7000],
+    ["Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
+    ["Sat, 21 Nov 2026 11:00:00 GMT", 0],
+    ["soon", undefined],
+    ["", undefined],
+    [undefined, undefined]
+  ]
+  for (const [header, expected] of cases) {
+    it(`${header} is ${expected}`, () => assert.strictEqual(BackOff.retryAfter(header, now), expected))
+  }
+})

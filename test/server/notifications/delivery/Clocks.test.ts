@@ -1,0 +1,43 @@
+// Clocks that jump: what is to be sent is sent, and it shows when.
+import { assert, describe, it } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
+import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
+import * as World from "./World.ts"
+
+const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
+
+describe("the database's clock", () => {
+  const queue = Layer.provideMerge(QueueRepo.layer, World.layer({ worker: false }))
+
+  it.effect("that is set back puts off what waits, by as much; a retry sends it now", () =>
+    Effect.gen(function* () {
+      const repo = yield* QueueRepo
+      const { id } = yield* World.create("http://127.0.0.1:9/hook")
+      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.pass("-1 hour")
+      assert.isEmpty(yield* repo.claim(all))
+      const [delivery] = yield* World.log(id)
+      assert(delivery?.next_attempt_at !== undefined)
+      const ahead = DateTime.toEpochMillis(delivery.next_attempt_at) - Date.now()
+      assert.isTrue(ahead > 3_500_000 && ahead <= 3_600_000, `${ahead}`)
+      yield* (yield* Deliveries).retry(id, delivery.id)
+      assert.lengthOf(yield* repo.claim(all), 1)
+    }).pipe(Effect.provide(queue))
+  )
+
+  it.effect("that leaps over the 24 hours leaves nothing unsent that was never tried", () =>
+    Effect.gen(function* () {
+      const { id } = yield* World.create("http://127.0.0.1:9/hook")
+      const repo = yield* QueueRepo
+      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.pass("30 hours")
+      yield* repo.expire
+      const [claimed, ...others] = yield* repo.claim(all)
+      assert.isEmpty(others)
+      assert(claimed !== undefined)
+      const attempt = { outcome: "delivered", ms: 1, status: 200 } as const
+      assert.strictEqual(yield* repo.settle(claimed, attempt, { backOff: 1000, asked: undefined }), "delivered")
+    }).pipe(Effect.provide(queue))
+  )
+})

@@ -1,0 +1,60 @@
+// Notifications, and relayers that use them, over HTTP; and what their deliveries show.
+import { assert } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import * as DeliveryWorker from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
+import { evmRelayer, signer } from "../../../../testkit/fixtures.ts"
+import * as Receiver from "../../../../testkit/Receiver.ts"
+import * as TestApi from "../../../../testkit/TestApi.ts"
+import { signingKey } from "./World.ts"
+
+/** The API, and the worker that sends. */
+export const live = Layer.provideMerge(Layer.merge(DeliveryWorker.layer, WakeUp.layer), TestApi.layer())
+
+export const call = (at: string, options?: TestApi.Call) =>
+  Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1${at}`, options))
+
+export interface Shown {
+  readonly id: string
+  readonly type: string
+  readonly state: string
+  readonly relayer_id?: string
+  readonly body: string
+  readonly attempts: ReadonlyArray<{ readonly outcome: string; readonly status?: number }>
+}
+
+export const post = (at: string, body: unknown = undefined, key?: string) =>
+  call(at, { method: "POST", ...(body === undefined ? {} : { body }), ...(key === undefined ? {} : { key }) })
+
+export const log = Effect.fnUntraced(function* (id: string, query = "", key?: string) {
+  const answer = yield* call(`/notifications/${id}/deliveries${query}`, key === undefined ? {} : { key })
+  assert.strictEqual(answer.status, 200, answer.text)
+  return answer.json.data as ReadonlyArray<Shown>
+})
+
+export const until = (id: string, isSo: (shown: ReadonlyArray<Shown>) => boolean) =>
+  Effect.repeat(log(id), { until: isSo })
+
+let count = 0
+
+/** A receiver, a notification that leads there, and relayers that use it. */
+export const setUp = Effect.fnUntraced(function* (...relayers: ReadonlyArray<string>) {
+  const receiver = yield* Receiver.make
+  const id = `hook-${++count}`
+  const made = yield* post("/notifications", { id, url: receiver.url, signing_key: signingKey })
+  assert.strictEqual(made.status, 201, made.text)
+  for (const name of relayers) {
+    yield* post("/signers", { ...signer, id: `${id}-${name}` })
+    const body = { ...evmRelayer, id: name, signer_id: `${id}-${name}`, notification_id: id }
+    assert.strictEqual((yield* post("/relayers", body)).status, 201)
+  }
+  return { receiver, id }
+})
+
+export const allDone = (shown: ReadonlyArray<Shown>) => shown.every(({ state }) => state !== "pending")
+
+export const key = Effect.fnUntraced(function* (body: object) {
+  const made = yield* post("/api-keys", { name: "test", ...body })
+  assert.strictEqual(made.status, 201, made.text)
+  return String((made.json.data as { key?: unknown }).key)
+})

@@ -1,0 +1,143 @@
+// The queue of deliveries: several instances share it, one that dies loses nothing, and what is old goes.
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
+import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
+import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
+import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
+import * as Receiver from "../../../../testkit/Receiver.ts"
+import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
+import * as World from "./World.ts"
+
+const webhookId = (seen: Receiver.Seen) => String(seen.headers["webhook-id"])
+
+const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
+
+describe("two instances", () => {
+  it.effect("never send the same delivery at the same time, nor one of the same relayer", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver.make
+      const database = yield* TestDatabase.make
+      const instance = (worker: boolean) =>
+        Layer.build(Layer.fresh(Layer.provideMerge(World.instance({ worker }), World.connection(database))))
+      const writer = yield* instance(false)
+      const lanes = Array.from({ length: 10 }, (_, index) => `relayer-${index}`)
+      const under = new Map<string, number>()
+      let overlaps = 0
+      receiver.answer = ({ json }) => {
+        const lane = json.payload.relayer?.id ?? ""
+        if (under.has(lane)) overlaps++
+        under.set(lane, 1)
+        setImmediate(() => under.delete(lane))
+        return undefined
+      }
+      yield* Effect.gen(function* () {
+        const { id } = yield* World.create(receiver.url)
+        for (let n = 0; n < 10; n++) {
+          for (const lane of lanes) yield* World.tell("relayer.updated", World.relayer(id, lane, { name: `n${n}` }))
+        }
+        const workers = yield* Effect.all([instance(true), instance(true)], { concurrency: 2 })
+        yield* World.until(
+          Effect.gen(function* () {
+            for (const worker of workers) yield* Context.get(worker, WakeUp).latch.open
+            return (yield* World.log(id)).every(({ state }) => state === "delivered")
+          })
+        )
+        yield* receiver.arrived(100)
+      }).pipe(Effect.provideContext(writer))
+      assert.strictEqual(receiver.seen.length, 100)
+      assert.strictEqual(new Set(receiver.seen.map(webhookId)).size, 100)
+      assert.strictEqual(overlaps, 0)
+      for (const lane of lanes) {
+        const names = receiver.seen
+          .filter(({ json }) => json.payload.relayer?.id === lane)
+          .map(({ json }) => json.payload.relayer?.name)
+        assert.deepStrictEqual(
+          names,
+          Array.from({ length: 10 }, (_, n) => `n${n}`)
+        )
+      }
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("claim every delivery once; a claim whose holder is gone is free when its lease has ended", () =>
+    Effect.gen(function* () {
+      const repo = yield* QueueRepo
+      const { id } = yield* World.create("http://127.0.0.1:9/hook")
+      for (let n = 0; n < 50; n++) yield* World.tell("relayer.updated", World.relayer(id, `relayer-${n}`))
+      const claims = yield* Effect.all(
+        Array.from({ length: 8 }, () => repo.claim({ ...all, free: 10 })),
+        { concurrency: 8 }
+      )
+      const claimed = [...claims.flat(), ...(yield* repo.claim(all))]
+      assert.strictEqual(claimed.length, 50)
+      assert.strictEqual(new Set(claimed.map(({ id }) => id)).size, 50)
+      assert.isEmpty(yield* repo.claim(all))
+
+      yield* World.pass("29 seconds")
+      assert.isEmpty(yield* repo.claim(all))
+      yield* World.pass("2 seconds")
+      const [first, ...others] = yield* repo.claim(all)
+      assert.strictEqual(others.length, 49)
+      assert(first !== undefined)
+
+      // Who has lost its claim has nothing to say any more.
+      const before = claimed.find(({ id }) => id === first.id)
+      assert(before !== undefined)
+      const attempt = { outcome: "delivered", ms: 1, status: 200 } as const
+      const wait = { backOff: 1000, asked: undefined }
+      assert.isUndefined(yield* repo.settle(before, attempt, wait))
+      assert.strictEqual(yield* repo.settle(first, attempt, wait), "delivered")
+      assert.isUndefined(yield* repo.settle(first, attempt, wait))
+    }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ worker: false }))))
+  )
+
+  it.effect("claim no more than there is room for, in all and for each receiver", () =>
+    Effect.gen(function* () {
+      const repo = yield* QueueRepo
+      const ids: Array<NotificationId> = []
+      for (let n = 0; n < 3; n++) ids.push((yield* World.create("http://127.0.0.1:9/hook")).id)
+      for (const id of ids) {
+        for (let n = 0; n < 10; n++) yield* World.tell("relayer.updated", World.relayer(id, `relayer-${n}`))
+      }
+      const [full = "", half = ""] = ids
+      const busy = new Map([
+        [full, 4],
+        [half, 2]
+      ])
+      const claimed = yield* repo.claim({ free: 100, perReceiver: 4, busy })
+      const counts = ids.map((id) => claimed.filter(({ notification_id }) => notification_id === id).length)
+      assert.deepStrictEqual(counts, [0, 2, 4])
+      assert.strictEqual((yield* repo.claim({ free: 3, perReceiver: 4, busy: new Map() })).length, 3)
+    }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ worker: false }))))
+  )
+})
+
+describe("what is old", () => {
+  it.effect("goes after 30 days, with its attempts; and so do keys that sign no more", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver.make
+      const notifications = yield* Notifications
+      const sql = yield* SqlClient.SqlClient
+      const { id } = yield* World.create(receiver.url)
+      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.attempted(id, 1)
+      yield* notifications.update(id, { signing_key: Redacted.make("x".repeat(32)) })
+      yield* World.pass("31 days")
+      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.attempted(id, 1, 1)
+      const left = Effect.map(
+        sql`
+          SELECT (SELECT count(*)::int FROM deliveries) AS deliveries, (SELECT count(*)::int FROM delivery_attempts) AS attempts,
+            (SELECT count(*)::int FROM notifications WHERE previous_signing_key_sealed IS NOT NULL) AS keys`,
+        ([row]) => row
+      )
+      assert.deepStrictEqual(yield* left, { deliveries: 2, attempts: 2, keys: 1 })
+      yield* TestClock.adjust("5 seconds")
+      yield* World.until(Effect.map(left, (row) => row?.["keys"] === 0))
+      assert.deepStrictEqual(yield* left, { deliveries: 1, attempts: 1, keys: 0 })
+    }).pipe(Effect.provide(World.layer()))
+  )
+})

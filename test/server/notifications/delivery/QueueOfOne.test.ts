@@ -1,0 +1,136 @@
+// What waits for one notification: it is paused, by its owner or after faults, fails alone, and goes with it.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import type { EventType } from "../../../../src/domain/event/Event.ts"
+import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
+import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
+import * as Receiver from "../../../../testkit/Receiver.ts"
+import * as World from "./World.ts"
+
+const eventsOf = (id: NotificationId) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(sql<{ type: EventType }>`SELECT type FROM events WHERE resource_id = ${id} ORDER BY id`, (rows) =>
+      rows.map(({ type }) => type)
+    )
+  )
+
+describe("a notification", () => {
+  it.effect("that is paused keeps what happens for 24 hours, and sends it in order when it is resumed", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver.make
+      const notifications = yield* Notifications
+      const { id } = yield* World.create(receiver.url)
+      const paused = yield* notifications.update(id, { paused: true })
+      assert.isTrue(paused.paused)
+      yield* World.tell("relayer.updated", World.relayer(id, "relayer-1", { name: "too old" }))
+      yield* World.pass("25 hours")
+      yield* World.tell("relayer.updated", World.relayer(id, "relayer-1", { name: "first" }))
+      yield* World.tell("relayer.updated", World.relayer(id, "relayer-1", { name: "second" }))
+      yield* TestClock.adjust("5 seconds")
+      yield* World.until(Effect.map(World.log(id), (log) => log.at(-1)?.state === "failed"))
+      yield* notifications.update(id, { paused: false })
+      yield* receiver.arrived(2)
+      yield* World.attempted(id, 0, 1, 1)
+      assert.deepStrictEqual(
+        receiver.seen.map(({ json }) => json.payload.relayer?.name),
+        ["first", "second"]
+      )
+      assert.deepStrictEqual(yield* eventsOf(id), [
+        "notification.created",
+        "notification.updated",
+        "notification.updated"
+      ])
+    }).pipe(Effect.provide(World.layer()))
+  )
+
+  it.effect("whose receiver is gone is paused, with an event", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver.make
+      receiver.answer = () => ({ status: 410 })
+      const notifications = yield* Notifications
+      const { id } = yield* World.create(receiver.url)
+      yield* World.tell("relayer.updated", World.relayer(id))
+      const [delivery] = yield* World.attempted(id, 1)
+      assert.deepStrictEqual(World.outcomes(delivery === undefined ? [] : [delivery]), [["failed", "gone"]])
+      assert.isTrue((yield* notifications.get(id)).paused)
+      assert.deepStrictEqual(yield* eventsOf(id), ["notification.created", "notification.paused"])
+    }).pipe(Effect.provide(World.layer()))
+  )
+
+  it.effect("that has failed for three days is paused, with an event; one success in between starts anew", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver.make
+      const notifications = yield* Notifications
+      const { id } = yield* World.create(receiver.url)
+      const sql = yield* SqlClient.SqlClient
+      const isPaused = Effect.map(notifications.get(id), ({ paused }) => paused)
+      let count = 0
+      const send = Effect.fnUntraced(function* (status: number) {
+        receiver.answer = () => ({ status })
+        yield* World.tell("relayer.updated", World.relayer(id, `relayer-${count++}`))
+        yield* World.until(Effect.map(World.log(id), ([latest]) => latest?.attempts.length === 1))
+        yield* sql`UPDATE deliveries SET state = 'failed' WHERE state = 'pending'`
+      })
+      yield* send(500)
+      yield* World.pass("47 hours")
+      yield* send(200)
+      yield* World.pass("47 hours")
+      yield* send(500)
+      yield* World.pass("71 hours")
+      yield* send(500)
+      assert.isFalse(yield* isPaused)
+      yield* World.pass("2 hours")
+      yield* send(500)
+      assert.isTrue(yield* isPaused)
+      yield* notifications.update(id, { paused: false })
+      yield* send(500)
+      assert.isFalse(yield* isPaused)
+      assert.deepStrictEqual(yield* eventsOf(id), [
+        "notification.created",
+        "notification.paused",
+        "notification.updated"
+      ])
+    }).pipe(Effect.provide(World.layer()))
+  )
+
+  it.effect("whose key cannot be read fails alone, and holds up nobody", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver.make
+      const sql = yield* SqlClient.SqlClient
+      const broken = yield* World.create(receiver.url)
+      const sound = yield* World.create(receiver.url)
+      yield* sql`UPDATE notifications SET signing_key_sealed = signing_key_sealed || '\\x00' WHERE id = ${broken.id}`
+      yield* World.tell("relayer.updated", World.relayer(broken.id))
+      yield* World.tell("relayer.updated", World.relayer(sound.id))
+      yield* World.attempted(sound.id, 1)
+      const log = yield* World.attempted(broken.id, 1)
+      assert.deepStrictEqual(World.outcomes(log), [["pending", "error"]])
+      yield* World.tell("relayer.updated", World.relayer(sound.id))
+      yield* World.attempted(sound.id, 1, 1)
+      assert.strictEqual(receiver.seen.length, 2)
+    }).pipe(Effect.provide(World.layer()))
+  )
+
+  it.effect("is deleted with its deliveries and its keys, also while one is on its way", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver.make
+      receiver.answer = () => "hang"
+      const notifications = yield* Notifications
+      const sql = yield* SqlClient.SqlClient
+      const { id } = yield* World.create(receiver.url)
+      yield* notifications.update(id, { signing_key: Redacted.make("x".repeat(32)) })
+      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* receiver.arrived(1)
+      yield* notifications.delete(id)
+      receiver.letGo()
+      const other = yield* World.create(receiver.url)
+      receiver.answer = () => undefined
+      yield* World.tell("relayer.updated", World.relayer(other.id))
+      yield* World.attempted(other.id, 1)
+      const rows = yield* sql`SELECT 1 FROM deliveries WHERE notification_id = ${id}`
+      assert.isEmpty(rows)
+    }).pipe(Effect.provide(World.layer()))
+  )
+})

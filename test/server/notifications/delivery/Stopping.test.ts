@@ -1,0 +1,91 @@
+// What an instance does with its deliveries when it is about to stop, and when it does.
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Draining } from "../../../../src/server/lifecycle/Draining.ts"
+import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
+import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
+import * as Receiver from "../../../../testkit/Receiver.ts"
+import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
+import * as World from "./World.ts"
+
+const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
+
+/** Input and output are real. */
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+describe("an instance that stops", () => {
+  const stopped = Effect.fnUntraced(function* (during: (receiver: Receiver.Receiver) => Effect.Effect<void>) {
+    const receiver = yield* Receiver.make
+    receiver.answer = () => "hang"
+    const scope = yield* Scope.make()
+    const database = yield* Effect.service(SqlClient.SqlClient)
+    const connected = Layer.succeed(SqlClient.SqlClient, database)
+    const services = yield* Layer.build(Layer.fresh(Layer.provideMerge(World.instance({ worker: false }), connected)))
+    return yield* Effect.gen(function* () {
+      const worker = yield* Layer.buildWithScope(Layer.fresh(Layer.provide(World.instance(), connected)), scope)
+      const { id } = yield* World.create(receiver.url)
+      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* Context.get(worker, WakeUp).latch.open
+      yield* receiver.arrived(1)
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+      yield* during(receiver)
+      yield* Effect.forkChild(Effect.forever(Effect.andThen(Effect.yieldNow, TestClock.adjust("10 millis"))))
+      yield* Fiber.join(closing)
+      const repo = Context.get(yield* Layer.build(QueueRepo.layer), QueueRepo)
+      return { log: yield* World.log(id), claimable: yield* repo.claim(all) }
+    }).pipe(Effect.provideContext(services), Effect.provideService(SqlClient.SqlClient, database))
+  })
+
+  it.effect("waits for an answer that comes soon", () =>
+    Effect.gen(function* () {
+      const { log, claimable } = yield* stopped((receiver) => Effect.sync(() => receiver.letGo()))
+      assert.deepStrictEqual(World.outcomes(log), [["delivered", "delivered"]])
+      assert.isEmpty(claimable)
+    }).pipe(Effect.provide(TestDatabase.layer), Effect.scoped)
+  )
+
+  it.effect("leaves the others what is not answered, at once", () =>
+    Effect.gen(function* () {
+      const { log, claimable } = yield* stopped(() => Effect.void)
+      assert.deepStrictEqual(World.outcomes(log), [["pending"]])
+      assert.deepStrictEqual(
+        claimable.map(({ id }) => id),
+        log.map(({ id }) => id)
+      )
+    }).pipe(Effect.provide(TestDatabase.layer), Effect.scoped)
+  )
+})
+
+describe("an instance that drains", () => {
+  it.effect("claims nothing more", () =>
+    Effect.gen(function* () {
+      const receiver = yield* Receiver.make
+      const { id } = yield* World.create(receiver.url)
+      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.attempted(id, 1)
+      const { latch } = yield* WakeUp
+      // When a round begins, the one before has ended: at least one of these has looked since.
+      const rounds = Effect.gen(function* () {
+        yield* latch.open
+        yield* World.until(
+          Effect.andThen(
+            Effect.promise(turn),
+            Effect.sync(() => !latch.isOpen())
+          )
+        )
+      }).pipe(Effect.repeat({ times: 2 }))
+      yield* (yield* Draining).begin
+      yield* rounds
+      yield* World.tell("relayer.paused", World.relayer(id))
+      yield* rounds
+      const { log, claimable } = yield* Effect.gen(function* () {
+        const repo = yield* QueueRepo
+        return { log: yield* World.log(id), claimable: yield* repo.claim(all) }
+      }).pipe(Effect.provide(QueueRepo.layer))
+      assert.deepStrictEqual(World.outcomes(log), [["pending"], ["delivered", "delivered"]])
+      assert.lengthOf(claimable, 1)
+    }).pipe(Effect.provide(World.layer()))
+  )
+})

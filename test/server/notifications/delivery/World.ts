@@ -1,0 +1,108 @@
+// What the tests of deliveries have in common: the services that send webhooks, without any others, and ways to wait.
+import { PgClient } from "@effect/sql-pg"
+import { DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { inject } from "vitest"
+import type { EventType } from "../../../../src/domain/event/Event.ts"
+import type { Delivery } from "../../../../src/domain/notification/Delivery.ts"
+import { CreateNotification } from "../../../../src/domain/notification/Notification.ts"
+import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
+import { Relayer } from "../../../../src/domain/relayer/Relayer.ts"
+import * as AllowList from "../../../../src/outbound/AllowList.ts"
+import { Outbound } from "../../../../src/outbound/Outbound.ts"
+import type { Options } from "../../../../src/outbound/Outbound.ts"
+import { Audit } from "../../../../src/server/audit/Audit.ts"
+import { Changes } from "../../../../src/server/changes/Changes.ts"
+import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
+import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
+import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
+import { Draining } from "../../../../src/server/lifecycle/Draining.ts"
+import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
+import * as DeliveryWorker from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
+import { evmRelayer } from "../../../../testkit/fixtures.ts"
+import { clientConfig } from "../../../../testkit/Postgres.ts"
+import { masterKey } from "../../../../testkit/TestApi.ts"
+import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
+
+export const signingKey = "0123456789abcdef0123456789abcdef"
+
+/** One instance: `worker` false: it sends nothing. */
+export const instance = ({
+  worker = true,
+  resolve
+}: { readonly worker?: boolean; readonly resolve?: Options["resolve"] } = {}) =>
+  (worker ? DeliveryWorker.layer : Layer.empty).pipe(
+    Layer.provideMerge(Deliveries.layer),
+    Layer.provideMerge(Notifications.layer),
+    Layer.provideMerge(Changes.layer),
+    Layer.provideMerge(Layer.mergeAll(Audit.layer, WakeUp.layer, Draining.layer)),
+    Layer.provideMerge(MasterKey.layerCheck),
+    Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey), others: [] })),
+    Layer.provideMerge(
+      Outbound.layer({ allow: AllowList.make(["127.0.0.0/8"]), ...(resolve === undefined ? {} : { resolve }) })
+    )
+  )
+
+/** One instance on a database of its own. */
+export const layer = (options: Parameters<typeof instance>[0] = {}) =>
+  Layer.provideMerge(instance(options), TestDatabase.layer)
+
+/** Connections of its own to a database. */
+export const connection = (database: string) => Layer.fresh(PgClient.layer(clientConfig(inject("postgres"), database)))
+
+export const create = (url: string, signing_key: string | undefined = signingKey) =>
+  Effect.flatMap(Notifications, (notifications) =>
+    notifications.create(Schema.decodeSync(CreateNotification)({ url, ...(signing_key === "" ? {} : { signing_key }) }))
+  )
+
+export const relayer = (notification_id: NotificationId, id = "relayer-1", changes: object = {}): Relayer =>
+  Schema.decodeUnknownSync(Relayer)({
+    ...evmRelayer,
+    id,
+    notification_id,
+    address: "0x0000000000000000000000000000000000000001",
+    system_disabled: false,
+    custom_rpc_urls: [{ url: "https://rpc.example.com/***", weight: 50 }],
+    ...changes
+  })
+
+/** In a transaction of its own. */
+export const tell = Effect.fnUntraced(function* (type: EventType, relayer: Relayer) {
+  const changes = yield* Changes
+  const sql = yield* SqlClient.SqlClient
+  yield* sql.withTransaction(changes.tell(type, relayer))
+})
+
+/** The latest first. */
+export const log = (id: NotificationId) =>
+  Effect.flatMap(Deliveries, (deliveries) => Effect.map(deliveries.list(id, { limit: 100 }), ({ items }) => items))
+
+/** Looks until it is so: the clock of the test stands still meanwhile. */
+export const until = <E, R>(check: Effect.Effect<boolean, E, R>) => Effect.repeat(check, { until: (isSo) => isSo })
+
+/** Waits until the attempts of the deliveries, the oldest first, have come to so many each. */
+export const attempted = (id: NotificationId, ...counts: ReadonlyArray<number>) =>
+  Effect.repeat(log(id), {
+    until: (deliveries) => counts.every((count, index) => deliveries.at(-1 - index)?.attempts.length === count)
+  })
+
+export const outcomes = (deliveries: ReadonlyArray<Delivery>) =>
+  deliveries.map(({ state, attempts }) => [state, ...attempts.map(({ outcome }) => outcome)])
+
+/** The time of the database passes; whoever waits for it is told. */
+export const pass = Effect.fnUntraced(function* (time: Duration.Input) {
+  const sql = yield* SqlClient.SqlClient
+  const by = sql`${Duration.toMillis(time)}::float8 * interval '1 millisecond'`
+  yield* sql`UPDATE deliveries SET next_attempt_at = next_attempt_at - ${by}, give_up_at = give_up_at - ${by},
+    created_at = created_at - ${by}`
+  yield* sql`UPDATE notifications SET failing_since = failing_since - ${by},
+    previous_signing_key_expires_at = previous_signing_key_expires_at - ${by}`
+  yield* (yield* WakeUp).latch.open
+})
+
+/** Milliseconds until the next attempt, from the one before. */
+export const waits = ({ attempts, next_attempt_at }: Delivery) =>
+  next_attempt_at === undefined || attempts[0] === undefined
+    ? Number.NaN
+    : DateTime.toEpochMillis(next_attempt_at) - DateTime.toEpochMillis(attempts[0].at)

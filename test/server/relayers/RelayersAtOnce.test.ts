@@ -1,0 +1,154 @@
+// Relayers that are created at once share a statement, and nothing else: each is told of its own fault.
+import { assert, layer } from "@effect/vitest"
+import { Array, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { until } from "../../../testkit/process/Folder.ts"
+import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+
+const relayer = (n: number, other: object = {}) => ({
+  ...evmRelayer,
+  id: `relayer-${n}`,
+  signer_id: `signer-${n}`,
+  notification_id: "notification-1",
+  ...other
+})
+
+const create = (body: object) =>
+  Effect.flatMap(TestApi.TestApi, (api) =>
+    api.call("/api/v1/relayers", { body, headers: { "x-request-id": "at-once" } })
+  )
+
+const atOnce = (bodies: ReadonlyArray<object>) =>
+  Effect.map(Effect.forEach(bodies, create, { concurrency: "unbounded" }), (answers) =>
+    answers.map(({ status, json }) => [status, json.error ?? json.message ?? "created"])
+  )
+
+const setUp = (count: number) =>
+  Effect.gen(function* () {
+    const api = yield* TestApi.TestApi
+    yield* api.call("/api/v1/notifications", { body: notification })
+    const ids = Array.makeBy(count, (n) => `signer-${n}`)
+    yield* Effect.forEach(ids, (id) => api.call("/api/v1/signers", { body: { ...signer, id } }))
+  })
+
+const made = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql<{ id: string; transaction: string; records: number; events: number; told: string }>`
+    SELECT r.id, r.xmin::text AS transaction,
+      (SELECT count(*)::int FROM audit a WHERE a.resource_id = r.id AND a.action = 'relayer.created'
+        AND a.key_id = 'administrator' AND a.request_id = 'at-once' AND a.after::text = r.json) AS records,
+      (SELECT count(*)::int FROM events e WHERE e.resource_id = r.id AND e.type = 'relayer.created'
+        AND e.request_id = 'at-once' AND e.data::text = r.json) AS events,
+      (SELECT string_agg(d.body, ' ') FROM deliveries d JOIN events e ON e.id = d.event_id
+        WHERE d.lane = r.id AND e.resource_id = r.id AND d.body::json ->> 'id' = d.id
+        AND d.body::json #>> '{payload,relayer,id}' = r.id) AS told
+    FROM relayers r ORDER BY r.seq`
+})
+
+layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once", (it) => {
+  it.effect("each has its own record, event and delivery; many share a transaction", () =>
+    Effect.gen(function* () {
+      yield* setUp(60)
+      yield* atOnce(Array.makeBy(60, (n) => relayer(n)))
+      const found = yield* made
+      assert.lengthOf(found, 60)
+      for (const { id, records, events, told } of found) {
+        assert.deepStrictEqual([records, events], [1, 1], id)
+        assert.include(JSON.parse(told), { event: "relayer_update" }, id)
+      }
+      assert.isBelow(new Set(found.map(({ transaction }) => transaction)).size, 60)
+    })
+  )
+
+  it.effect("a fault among them stops none of the others, and is told as if it were alone", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
+      const sound = Array.makeBy(20, (n) => relayer(n))
+      const faults = [
+        [relayer(20, { id: "relayer-0", network: "sepolia" }), 409, "Relayer with this ID already exists"],
+        [relayer(24, { id: "relayer-0", notification_id: "nowhere" }), 409, "Relayer with this ID already exists"],
+        [relayer(21, { signer_id: "signer-1" }), 400, "signer_id: already serves relayer relayer-1 on this network"],
+        [relayer(22, { signer_id: "nobody" }), 400, "signer_id: no signer with this id"],
+        [relayer(23, { notification_id: "nowhere" }), 400, "notification_id: no notification with this id"]
+      ] as const
+      yield* create(relayer(0))
+      yield* create(relayer(1))
+      const answers = yield* atOnce([...sound.slice(2), ...faults.map(([body]) => body)])
+      assert.deepStrictEqual(answers, [
+        ...sound.slice(2).map(() => [201, "created"]),
+        ...faults.map(([, status, text]) => [status, text])
+      ])
+      const found = yield* made
+      assert.sameMembers(
+        found.map(({ id }) => id),
+        sound.map(({ id }) => id)
+      )
+      const [events] = yield* sql<{ count: number }>`SELECT count(*)::int AS count FROM events`
+      assert.strictEqual(events?.count, 20)
+    })
+  )
+
+  it.effect("of those with one id, one is made", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
+      const answers = yield* atOnce(Array.makeBy(30, (n) => relayer(n, { id: "the-same" })))
+      assert.deepStrictEqual(answers.map(([status]) => status).sort(), [201, ...Array.replicate(409, 29)])
+      assert.deepStrictEqual(
+        (yield* made).map(({ id, records, events }) => [id, records, events]),
+        [["the-same", 1, 1]]
+      )
+    })
+  )
+
+  it.effect("one whose signer or notification is being deleted waits for that, and holds up nobody else", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
+      yield* api.call("/api/v1/notifications", { body: { ...notification, id: "going" } })
+      const waiting = [relayer(0), relayer(1, { notification_id: "going" })]
+      const deleting = Effect.gen(function* () {
+        yield* sql`DELETE FROM signers WHERE id = 'signer-0'`
+        yield* sql`DELETE FROM notifications WHERE id = 'going'`
+        const waits = yield* Effect.forkChild(atOnce(waiting), { startImmediately: true })
+        const others = yield* atOnce(Array.makeBy(20, (n) => relayer(n + 2)))
+        assert.deepStrictEqual(others, Array.replicate([201, "created"], 20))
+        assert.isUndefined(waits.pollUnsafe())
+        return waits
+      })
+      const waits = yield* sql.withTransaction(deleting)
+      assert.deepStrictEqual(yield* Fiber.join(waits), [
+        [400, "signer_id: no signer with this id"],
+        [400, "notification_id: no notification with this id"]
+      ])
+    })
+  )
+
+  it.effect("one whose id somebody is about to take waits for that, and those who come later do not", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
+      const isWaiting = Effect.map(
+        sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        (rows) => (rows.length > 0 ? true : undefined)
+      )
+      const taking = Effect.gen(function* () {
+        yield* sql`
+          INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+          VALUES ('relayer-1', 'x', 'evm', 'elsewhere', 'a', false, 'signer-1')`
+        const waits = yield* Effect.forkChild(create(relayer(1)), { startImmediately: true })
+        yield* until("it to wait", Effect.orDie(isWaiting))
+        const others = yield* atOnce(Array.makeBy(20, (n) => relayer(n + 2)))
+        assert.deepStrictEqual(others, Array.replicate([201, "created"], 20))
+        assert.isUndefined(waits.pollUnsafe())
+        yield* sql`DELETE FROM relayers WHERE id = 'relayer-1'`
+        return waits
+      })
+      const waits = yield* sql.withTransaction(taking)
+      assert.strictEqual((yield* Fiber.join(waits)).status, 201)
+    })
+  )
+})

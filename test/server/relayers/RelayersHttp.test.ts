@@ -1,0 +1,175 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { evmRelayer, notification, relayers, signer, solanaRelayer, stellarRelayer } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+
+const addresses = {
+  evm: "0x1a642f0e3c3af545e7acbd38b07251b3990914f1",
+  solana: "AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9",
+  stellar: "GCFIRY65OQE7DFP5KLNS2PF2LVZMUZYJX4OZIEQ36N2IQANUB5XVYOJR"
+}
+
+layer(TestApi.layer())("relayers over HTTP", (it) => {
+  it.effect("a signer with a key of one's own has the accounts of that key on every network type", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const answer = yield* api.call("/api/v1/signers", { body: { ...signer, config: { key: "01".repeat(32) } } })
+      assert.strictEqual(answer.status, 201)
+      assert.strictEqual(answer.headers.get("location"), "/api/v1/signers/signer-1")
+      assert.deepStrictEqual(answer.json, { success: true, data: { ...signer, config: {}, addresses } })
+      assert.deepStrictEqual((yield* api.call("/api/v1/signers/signer-1")).json, answer.json)
+    })
+  )
+
+  it.effect("a notification tells that it has a key, and not which", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const { signing_key, ...shown } = notification
+      const answer = yield* api.call("/api/v1/notifications", { body: notification })
+      assert.strictEqual(answer.status, 201)
+      assert.deepStrictEqual(answer.json.data, { ...shown, has_signing_key: true, paused: false })
+      const read = yield* api.call("/api/v1/notifications/notification-1")
+      assert.strictEqual(read.text, answer.text)
+      assert.notInclude(read.text, signing_key)
+    })
+  )
+
+  it.effect("a relayer of each network type comes back as it was sent, with its address and masked RPC URLs", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      for (const relayer of relayers) {
+        const created = yield* api.call("/api/v1/relayers", { body: relayer })
+        assert.strictEqual(created.status, 201, created.text)
+        assert.strictEqual(created.headers.get("location"), `/api/v1/relayers/${relayer.id}`)
+        const read = yield* api.call(`/api/v1/relayers/${relayer.id}`)
+        assert.strictEqual(read.status, 200)
+        assert.deepStrictEqual(read.json, created.json)
+      }
+      const evm = yield* api.call("/api/v1/relayers/relayer-1")
+      assert.deepStrictEqual(evm.json.data, {
+        ...evmRelayer,
+        address: addresses.evm,
+        system_disabled: false,
+        custom_rpc_urls: [
+          { url: "https://rpc.example.com/***", weight: 50 },
+          { url: "https://rpc.example.org", weight: 100 }
+        ],
+        policies: { ...evmRelayer.policies, min_balance: 2 ** 128 }
+      })
+      assert.include(evm.text, `"min_balance":340282366920938463463374607431768211455`)
+      const solana = yield* api.call("/api/v1/relayers/relayer-2")
+      assert.include(solana.text, `"min_balance":18446744073709551615`)
+      assert.include(solana.text, `"address":"${addresses.solana}"`)
+      const policies = { ...solanaRelayer.policies, min_balance: 2 ** 64 }
+      assert.deepStrictEqual(solana.json.data, {
+        ...solanaRelayer,
+        policies,
+        address: addresses.solana,
+        system_disabled: false
+      })
+      const stellar = yield* api.call("/api/v1/relayers/relayer-3")
+      assert.deepStrictEqual(stellar.json.data, {
+        ...stellarRelayer,
+        address: addresses.stellar,
+        system_disabled: false
+      })
+    })
+  )
+
+  it.effect("the list has them in creation order", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const { json } = yield* api.call("/api/v1/relayers")
+      assert.deepStrictEqual(
+        (json.data as ReadonlyArray<{ id: string }>).map(({ id }) => id),
+        ["relayer-1", "relayer-2", "relayer-3"]
+      )
+      assert.deepStrictEqual(json.pagination, { current_page: 1, per_page: 10, total_items: 3 })
+    })
+  )
+
+  it.effect("what is left out is absent, and an id is made", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const { json: made } = yield* api.call("/api/v1/signers", { body: { type: "plain" } })
+      const { id: signer_id } = made.data as { id: string }
+      assert.match(signer_id, /^[0-9a-f-]{36}$/)
+      const request = { name: "x", network: "base", network_type: "evm", paused: false, signer_id }
+      const { json } = yield* api.call("/api/v1/relayers", {
+        body: { ...request, custom_rpc_urls: [], policies: null }
+      })
+      assert.sameMembers(Object.keys(json.data as object), [
+        ...Object.keys(request),
+        "id",
+        "address",
+        "system_disabled"
+      ])
+    })
+  )
+
+  it.effect("a signer serves one relayer on a network, and many networks", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const second = { ...evmRelayer, id: "relayer-4" }
+      const refused = yield* api.call("/api/v1/relayers", { body: second })
+      assert.strictEqual(refused.status, 400)
+      assert.strictEqual(refused.json.error, "signer_id: already serves relayer relayer-1 on this network")
+      const elsewhere = yield* api.call("/api/v1/relayers", { body: { ...second, network: "mainnet" } })
+      assert.strictEqual(elsewhere.status, 201)
+    })
+  )
+
+  it.effect("everything that a request refers to in vain is named at once", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const body = { ...evmRelayer, id: "lost", network: "nowhere", signer_id: "nobody", notification_id: "nothing" }
+      const answer = yield* api.call("/api/v1/relayers", { body })
+      assert.strictEqual(answer.status, 400)
+      assert.strictEqual(
+        answer.json.error,
+        "network: no evm network of this name; signer_id: no signer with this id; notification_id: no notification with this id"
+      )
+      const known = yield* api.call("/api/v1/relayers", { body: { ...body, network: "sepolia" } })
+      assert.strictEqual(
+        known.json.error,
+        "signer_id: no signer with this id; notification_id: no notification with this id"
+      )
+      assert.strictEqual((yield* api.call("/api/v1/relayers/lost")).status, 404)
+    })
+  )
+
+  it.effect("a taken id is 409, also for a request that is sent twice, and also under a race", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const again = yield* api.call("/api/v1/relayers", { body: evmRelayer })
+      assert.strictEqual(again.status, 409)
+      assert.strictEqual(again.json.message, "Relayer with this ID already exists")
+
+      const ids = yield* Effect.forEach(Array.from({ length: 12 }), (_, n) =>
+        api.call("/api/v1/signers", { body: { id: `racer-${n}`, type: "plain" } }).pipe(Effect.as(`racer-${n}`))
+      )
+      const answers = yield* Effect.forEach(
+        ids,
+        (signer_id) => api.call("/api/v1/relayers", { body: { ...evmRelayer, id: "raced", signer_id } }),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(answers.map(({ status }) => status).sort(), [
+        201,
+        ...Array.from({ length: 11 }, () => 409)
+      ])
+    })
+  )
+
+  it.effect("secrets are sealed in the database", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const stored = JSON.stringify([
+        yield* sql`SELECT id, encode(key_sealed, 'escape') AS sealed FROM signers`,
+        yield* sql`SELECT id, url, encode(signing_key_sealed, 'escape') AS sealed FROM notifications`,
+        yield* sql`SELECT id, custom_rpc_urls::text, encode(custom_rpc_urls_sealed, 'escape') AS sealed FROM relayers`
+      ])
+      for (const secret of ["01".repeat(32), notification.signing_key, "secret-path"]) assert.notInclude(stored, secret)
+    })
+  )
+})

@@ -1,0 +1,55 @@
+// Random requests for relayers that meet: few ids, signers and networks.
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { NetworkName } from "../../../src/domain/network/Network.ts"
+import { pageRequest } from "../../../src/domain/request/Page.ts"
+import type { PageQuery } from "../../../src/domain/request/Page.ts"
+import { CreateRelayer, RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import type { RelayerSort } from "../../../src/domain/relayer/Relayer.ts"
+import { maskRpc } from "../../../src/domain/chain/Rpc.ts"
+import { SignerId } from "../../../src/domain/signer/Signer.ts"
+import { RelayerPagesRepo } from "../../../src/server/relayers/RelayerPagesRepo.ts"
+import { NewRelayersRepo } from "../../../src/server/relayers/NewRelayersRepo.ts"
+
+/** Three signers, and nothing else. */
+export const clear = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`TRUNCATE relayers, signers CASCADE`
+  yield* sql`
+    INSERT INTO signers (id, type, evm_address, solana_address, stellar_address)
+    SELECT id, 'plain', 'evm-' || id, 'solana-' || id, 'stellar-' || id FROM unnest(ARRAY['s1', 's2', 's3']) id`
+})
+
+export const Small = Schema.Struct({
+  id: Schema.Literals(["a", "b", "c", "d"]),
+  signer: Schema.Literals(["s1", "s2", "s3", "nobody"]),
+  network: Schema.Literals(["n1", "n2"]),
+  template: CreateRelayer
+})
+
+export const toRequest = ({ id, signer, network, template }: typeof Small.Type): CreateRelayer => {
+  const { notification_id: _, ...rest } = template
+  return {
+    ...rest,
+    id: RelayerId.make(id),
+    signer_id: SignerId.make(signer),
+    network: NetworkName.make(network)
+  } as CreateRelayer
+}
+
+export const insert = (request: CreateRelayer) =>
+  Effect.gen(function* () {
+    const repo = yield* NewRelayersRepo
+    const urls = request.custom_rpc_urls
+    const masked = urls === undefined || urls.length === 0 ? undefined : urls.map(maskRpc)
+    const id = request.id ?? RelayerId.make("never")
+    return yield* repo.insert(
+      { id, request, urls: { masked, sealed: undefined }, ownNetworkId: undefined, making: {} },
+      {}
+    )
+  })
+
+export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>
+  Effect.flatMap(RelayerPagesRepo, (repo) =>
+    repo.find({ request: pageRequest(query), filter: {}, ids: undefined, sort, from: undefined })
+  ).pipe(Effect.map(({ page }) => page))

@@ -1,0 +1,240 @@
+// The life of signers over HTTP, of every type.
+import { assert, layer } from "@effect/vitest"
+import { Keypair } from "@stellar/stellar-sdk/base"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { SignerId, SignerNotFound } from "../../../src/domain/signer/Signer.ts"
+import { Signers } from "../../../src/server/signers/Signers.ts"
+import { evmRelayer, notification } from "../../../testkit/fixtures.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import { Vault, roleId, secretId } from "../../../testkit/Vault.ts"
+import { config, key, keystore, passphrase, prepared, signers, transitConfig } from "./fixtures.ts"
+import { verify } from "./requests.ts"
+
+const good = (curve: string) => ["public_key", "sign", "verify"].map((step) => `${curve} ${step} ok`)
+
+layer(TestApi.layer().pipe(Layer.provideMerge(Vault.layer)))("signers over HTTP", (it) => {
+  it.effect("of each type are created, read, verified and listed, and show the addresses that they can serve", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const vault = yield* prepared
+      const plain = yield* api.call(signers, { body: { id: "plain-1", type: "plain", config: { key } } })
+      const { addresses } = plain.json.data as { addresses: object }
+      assert.deepStrictEqual(Object.keys(addresses), ["evm", "solana", "stellar"])
+      assert.deepStrictEqual(plain.json.data, { id: "plain-1", type: "plain", config: {}, addresses })
+
+      const { role_id: _, secret_id: __, ...shown } = config(vault)
+      const expected = [
+        [
+          { id: "local-1", type: "local", config: { keystore, passphrase } },
+          { config: {}, addresses }
+        ],
+        [
+          { id: "vault-1", type: "vault", config: config(vault) },
+          { config: { ...shown, mount_point: "secret" }, addresses }
+        ],
+        [
+          { id: "transit-1", type: "vault_transit", config: transitConfig(vault) },
+          {
+            config: { ...shown, key_name: "solana.1", pubkey: vault.publicKey("solana.1"), mount_point: "transit" },
+            addresses: undefined
+          }
+        ]
+      ] as const
+      for (const [body, expectation] of expected) {
+        const created = yield* api.call(signers, { body })
+        assert.strictEqual(created.status, 201, created.text)
+        const data = created.json.data as { addresses: object }
+        assert.deepStrictEqual(data as unknown, {
+          id: body.id,
+          type: body.type,
+          ...expectation,
+          addresses: expectation.addresses ?? data.addresses
+        })
+        assert.strictEqual(created.headers.get("location"), `${signers}/${body.id}`)
+        assert.strictEqual((yield* api.call(`${signers}/${body.id}`)).text, created.text)
+      }
+
+      const transit = (yield* api.call(`${signers}/transit-1`)).json.data as { addresses: Record<string, string> }
+      assert.deepStrictEqual(Object.keys(transit.addresses).sort(), ["solana", "stellar"])
+      assert.match(transit.addresses["stellar"] ?? "", /^G[A-Z2-7]{55}$/)
+
+      const both = [...good("secp256k1"), ...good("ed25519")]
+      for (const id of ["plain-1", "local-1", "vault-1"]) {
+        assert.deepStrictEqual(yield* verify(id), { verified: true, steps: both })
+      }
+      assert.deepStrictEqual(yield* verify("transit-1"), { verified: true, steps: good("ed25519") })
+
+      const list = yield* api.call(signers)
+      assert.deepStrictEqual(
+        (list.json.data as ReadonlyArray<{ id: string }>).map(({ id }) => id),
+        ["plain-1", "local-1", "vault-1", "transit-1"]
+      )
+    })
+  )
+
+  it.effect("verify names the step that fails, and says why", () =>
+    Effect.gen(function* () {
+      const vault = yield* prepared
+      const skipped = (curve: string) => [`${curve} sign skipped`, `${curve} verify skipped`]
+
+      vault.secrets.set("hot/wallet-1", { value: "02".repeat(32) })
+      const another = "public_key failed is another key than the one that the signer was created with"
+      assert.deepStrictEqual(yield* verify("vault-1"), {
+        verified: false,
+        steps: [`secp256k1 ${another}`, ...skipped("secp256k1"), `ed25519 ${another}`, ...skipped("ed25519")]
+      })
+
+      vault.secrets.delete("hot/wallet-1")
+      const gone = "public_key failed Vault has no such key"
+      assert.deepStrictEqual((yield* verify("vault-1")).steps, [
+        `secp256k1 ${gone}`,
+        ...skipped("secp256k1"),
+        `ed25519 ${gone}`,
+        ...skipped("ed25519")
+      ])
+
+      vault.faults.set("keys", 503)
+      assert.deepStrictEqual(yield* verify("transit-1"), {
+        verified: false,
+        steps: ["ed25519 public_key failed Vault does not answer", ...skipped("ed25519")]
+      })
+
+      vault.faults.clear()
+      vault.faults.set("sign", 403)
+      assert.deepStrictEqual(yield* verify("transit-1"), {
+        verified: false,
+        steps: [
+          "ed25519 public_key ok",
+          "ed25519 sign failed Vault does not let this role use the key",
+          "ed25519 verify skipped"
+        ]
+      })
+
+      vault.faults.set("sign", "other")
+      assert.deepStrictEqual(yield* verify("transit-1"), {
+        verified: false,
+        steps: [
+          "ed25519 public_key ok",
+          "ed25519 sign ok",
+          "ed25519 verify failed the signature is not one of the public key"
+        ]
+      })
+
+      yield* prepared
+      assert.isTrue((yield* verify("vault-1")).verified)
+      assert.isTrue((yield* verify("transit-1")).verified)
+    })
+  )
+
+  it.effect("another service signs with them", () =>
+    Effect.gen(function* () {
+      const service = yield* Signers
+      const message = Buffer.from("a message")
+      for (const id of ["plain-1", "local-1", "vault-1", "transit-1"]) {
+        const signer = yield* service.get(SignerId.make(id))
+        const backend = yield* service.use(signer.id)
+        const stellar = Keypair.fromPublicKey(signer.addresses.stellar)
+        assert.isTrue(stellar.verify(message, yield* backend.sign("ed25519", message)), id)
+      }
+      assert.instanceOf(yield* Effect.flip(service.use(SignerId.make("none"))), SignerNotFound)
+    })
+  )
+
+  it.effect("what Vault holds is read anew: nothing of it is in the database, and every secret there is sealed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql<{ id: string; has_key: boolean; has_config: boolean; text: string }>`
+        SELECT id, key_sealed IS NOT NULL AS has_key, config_sealed IS NOT NULL AS has_config,
+          config::text || coalesce(encode(key_sealed, 'escape'), '') || coalesce(encode(config_sealed, 'escape'), '') AS text
+        FROM signers ORDER BY seq`
+      assert.deepStrictEqual(
+        rows.map(({ id, has_key, has_config }) => [id, has_key, has_config]),
+        [
+          ["plain-1", true, false],
+          ["local-1", true, false],
+          ["vault-1", false, true],
+          ["transit-1", false, true]
+        ]
+      )
+      for (const { text } of rows)
+        for (const secret of [key, passphrase, roleId, secretId]) assert.notInclude(text, secret)
+    })
+  )
+
+  it.effect("a signer that is in use is not deleted; its relayers are named", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      yield* api.call("/api/v1/notifications", { body: notification })
+      for (const network of ["sepolia", "mainnet"]) {
+        const body = { ...evmRelayer, id: `uses-${network}`, network, signer_id: "plain-1" }
+        assert.strictEqual((yield* api.call("/api/v1/relayers", { body })).status, 201)
+      }
+      const refused = yield* api.call(`${signers}/plain-1`, { method: "DELETE" })
+      assert.strictEqual(refused.status, 409)
+      assert.deepStrictEqual(refused.json, {
+        data: null,
+        message: "Signer is in use",
+        success: false,
+        error: "used by relayers: uses-sepolia, uses-mainnet"
+      })
+      assert.isTrue((yield* verify("plain-1")).verified)
+
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+        SELECT 'more-' || n, 'x', 'evm', 'n' || n, '0x', false, 'plain-1' FROM generate_series(1, 11) n`
+      const many = yield* api.call(`${signers}/plain-1`, { method: "DELETE" })
+      assert.strictEqual(
+        many.json.error,
+        `used by relayers: uses-sepolia, uses-mainnet, ${[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `more-${n}`).join(", ")}, and more`
+      )
+
+      yield* sql`DELETE FROM relayers`
+      const deleted = yield* api.call(`${signers}/plain-1`, { method: "DELETE" })
+      assert.strictEqual(deleted.status, 200)
+      assert.deepStrictEqual(deleted.json, { success: true, data: "Signer deleted successfully" })
+    })
+  )
+
+  it.effect("a signer that is not there is not found, and its id is free again", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      for (const [path, method] of [
+        ["plain-1", "GET"],
+        ["plain-1", "DELETE"],
+        ["plain-1/verify", "POST"]
+      ] as const) {
+        const { status, json } = yield* api.call(`${signers}/${path}`, { method })
+        assert.deepStrictEqual([status, json.message], [404, "Signer not found"])
+      }
+      const again = yield* api.call(signers, { body: { id: "plain-1", type: "plain" } })
+      assert.strictEqual(again.status, 201)
+      const taken = yield* api.call(signers, {
+        body: { id: "plain-1", type: "local", config: { keystore, passphrase } }
+      })
+      assert.deepStrictEqual([taken.status, taken.json.message], [409, "Signer with this ID already exists"])
+    })
+  )
+
+  it.effect("creates and deletes are in the audit log, and nothing else is", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const records = yield* sql<{ action: string; resource_id: string; before: unknown; after: unknown }>`
+        SELECT action, resource_id, before::text AS before, after::text AS after FROM audit
+        WHERE resource = 'signer' ORDER BY id`
+      assert.deepStrictEqual(
+        records.map(({ action, resource_id, before, after }) => [action, resource_id, before !== null, after !== null]),
+        [
+          ["signer.created", "plain-1", false, true],
+          ["signer.created", "local-1", false, true],
+          ["signer.created", "vault-1", false, true],
+          ["signer.created", "transit-1", false, true],
+          ["signer.deleted", "plain-1", true, false],
+          ["signer.created", "plain-1", false, true]
+        ]
+      )
+      for (const secret of [key, passphrase, roleId, secretId]) assert.notInclude(JSON.stringify(records), secret)
+    })
+  )
+})

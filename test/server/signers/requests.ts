@@ -1,0 +1,18 @@
+// A signer tried over HTTP.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import { signers } from "./fixtures.ts"
+
+/** Whether it is verified, and each step in a line. */
+export const verify = (id: string) =>
+  Effect.gen(function* () {
+    const api = yield* TestApi.TestApi
+    const { status, json } = yield* api.call(`${signers}/${id}/verify`, { method: "POST" })
+    assert.strictEqual(status, 200, JSON.stringify(json))
+    const data = json.data as { id: string; verified: boolean; steps: ReadonlyArray<Record<string, string>> }
+    assert.deepStrictEqual(Object.keys(data), ["id", "verified", "steps"])
+    assert.strictEqual(data.id, id)
+    const steps = data.steps.map(({ curve, step, status, message }) => [curve, step, status, message].join(" ").trim())
+    return { verified: data.verified, steps }
+  })

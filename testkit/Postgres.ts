@@ -1,0 +1,61 @@
+// One PostgreSQL per run, with the schema in a template database: the embedded one, or the one of TEST_DATABASE_URL.
+import { PgClient } from "@effect/sql-pg"
+import { Duration, Effect, Exit, Redacted, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import type { TestProject } from "vitest/node"
+import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
+import * as Sql from "../src/sql/Sql.ts"
+
+/** How a test file reaches the server: by URL, or by a Unix socket. */
+export type Server = { readonly url: string } | { readonly path: string; readonly username: string }
+
+declare module "vitest" {
+  interface ProvidedContext {
+    readonly postgres: Server
+  }
+}
+
+export const template = "effect_relayer_template"
+
+/** A connection takes real time to open, of which the clock of tests knows nothing: it must not end it. */
+const common = { maxConnections: 8, connectTimeout: Duration.infinity }
+
+export const clientConfig = (server: Server, database: string): PgClient.PgPoolConfig => {
+  if ("path" in server) return { ...server, database, ...common }
+  const url = new URL(server.url)
+  url.pathname = `/${database}`
+  return { url: Redacted.make(url.href), ...common }
+}
+
+const start = Effect.fnUntraced(function* (dataDir: string) {
+  const url = process.env.TEST_DATABASE_URL
+  if (url !== undefined) return { url }
+  const { connection } = yield* EmbeddedPostgres.start({ dataDir, bin: process.env.POSTGRES_BIN })
+  return { path: connection.path ?? "", username: connection.username ?? "" }
+})
+
+const makeTemplate = (server: Server) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`DROP DATABASE IF EXISTS ${sql(template)}`
+    yield* sql`CREATE DATABASE ${sql(template)}`
+    yield* Sql.migrate(template).pipe(
+      Effect.provide(PgClient.layer({ ...clientConfig(server, template), maxConnections: 1 }))
+    )
+  }).pipe(Effect.provide(PgClient.layer({ ...clientConfig(server, "postgres"), maxConnections: 1 })), Effect.scoped)
+
+export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "effect-relayer-test-"))
+  fs.chmodSync(dataDir, 0o711)
+  const scope = Scope.makeUnsafe()
+  const server = await Effect.runPromise(Scope.provide(start(dataDir), scope))
+  await Effect.runPromise(makeTemplate(server))
+  project.provide("postgres", server)
+  return async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    fs.rmSync(dataDir, { recursive: true, force: true })
+  }
+}

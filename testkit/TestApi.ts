@@ -1,0 +1,121 @@
+// The whole API on a port of its own, over a database of its own.
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Effect, Layer, Redacted } from "effect"
+import type { Duration } from "effect"
+import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"
+import type { SqlClient } from "effect/sql"
+import { createServer } from "node:http"
+import { ApiClient } from "../src/client/ApiClient.ts"
+import { RateLimits } from "../src/server/limits/RateLimits.ts"
+import * as Server from "../src/server/Server.ts"
+import * as Services from "../src/server/Services.ts"
+import * as TestDatabase from "./TestDatabase.ts"
+
+export const apiKey = "test-key-0123456789-0123456789-0123456789"
+export const masterKey = new Uint8Array(32).fill(7)
+
+export interface Options {
+  readonly server?: Server.Options
+  readonly limits?: { readonly requestsPerSecond: number; readonly burst: number }
+  /** Absent: nothing is done in the background. */
+  readonly workers?: boolean
+  readonly healthCheckInterval?: Duration.Input
+  /** Absent: this machine. */
+  readonly outboundAllow?: ReadonlyArray<string>
+}
+
+/** An answer as it came over the wire. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** Empty where the body is no JSON. */
+  readonly json: Body
+}
+
+/** The fields of all envelopes. */
+interface Body {
+  readonly success?: boolean
+  readonly data?: unknown
+  readonly message?: string
+  readonly error?: string
+  readonly pagination?: unknown
+  readonly metadata?: { readonly logs: ReadonlyArray<unknown>; readonly traces: ReadonlyArray<unknown> }
+}
+
+export interface Call {
+  readonly method?: string
+  /** Absent: the administrator's; null: none. */
+  readonly key?: string | null
+  readonly headers?: Record<string, string>
+  /** A string is sent as it is, anything else as JSON. */
+  readonly body?: unknown
+}
+
+export class TestApi extends Context.Service<
+  TestApi,
+  {
+    readonly baseUrl: string
+    call(path: string, call?: Call): Effect.Effect<Answer>
+  }
+>()("effect-relayer/testkit/TestApi") {}
+
+const parse = (text: string): Body => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+const make = Effect.map(HttpServer.HttpServer, ({ address }) => {
+  const baseUrl = HttpServer.formatAddress(address)
+  const call = (path: string, { method, key, headers, body }: Call = {}) =>
+    Effect.promise(async (): Promise<Answer> => {
+      const response = await fetch(`${baseUrl}${path}`, {
+        method: method ?? (body === undefined ? "GET" : "POST"),
+        headers: {
+          ...(key === null ? {} : { authorization: `Bearer ${key ?? apiKey}` }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...headers
+        },
+        ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+      })
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, json: parse(text) }
+    })
+  return TestApi.of({ baseUrl, call })
+})
+
+const client = () =>
+  Layer.unwrap(Effect.map(TestApi, ({ baseUrl }) => ApiClient.layer({ baseUrl, apiKey: Redacted.make(apiKey) }))).pipe(
+    Layer.provide(FetchHttpClient.layer)
+  )
+
+/** `database`: a layer of `SqlClient`; a fresh copy of the template unless told. */
+export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
+  Layer.provideMerge(client(), Layer.effect(TestApi, make)).pipe(
+    Layer.provideMerge(
+      HttpRouter.serve(Server.layer(options.server), {
+        routerConfig: Server.routerConfig,
+        disableLogger: true,
+        disableListenLog: true
+      })
+    ),
+    Layer.provideMerge(
+      NodeHttpServer.layer(() => createServer({ joinDuplicateHeaders: true }), { port: 0, host: "127.0.0.1" })
+    ),
+    Layer.provideMerge(RateLimits.layerMemory(options.limits ?? { requestsPerSecond: 100_000, burst: 100_000 })),
+    Layer.provideMerge(
+      Services.layer({
+        administratorKey: Redacted.make(apiKey),
+        masterKey: Redacted.make(masterKey),
+        outboundAllow: options.outboundAllow ?? ["localhost", "127.0.0.0/8", "::1"],
+        workers: options.workers ?? false,
+        healthCheckInterval: options.healthCheckInterval ?? "1 minute"
+      })
+    ),
+    Layer.provideMerge(database)
+  )
+
+export const layer = (options: Options = {}) => layerWith(options, TestDatabase.layer)
