@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import { Changes } from "../src/server/changes/Changes.ts"
 import { Relayers } from "../src/server/relayers/Relayers.ts"
-import * as DeliveryWorker from "../src/server/notifications/delivery/DeliveryJob.ts"
+import * as DeliveryJob from "../src/server/notifications/delivery/DeliveryJob.ts"
 import * as Transaction from "../src/sql/Transaction.ts"
 import * as Bench from "./database.ts"
 
@@ -85,7 +85,7 @@ const program = Effect.gen(function* () {
 }).pipe(Effect.scoped)
 
 program.pipe(
-  Effect.provide(Layer.provideMerge(DeliveryWorker.layer, Bench.layer(10, ["127.0.0.0/8"]))),
+  Effect.provide(Layer.provideMerge(DeliveryJob.layer, Bench.layer(10, ["127.0.0.0/8"]))),
   Effect.provideService(References.MinimumLogLevel, "Warn"),
   NodeRuntime.runMain
 )

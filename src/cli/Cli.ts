@@ -12,7 +12,7 @@ import { NotificationsCommand } from "./commands/NotificationsCommand.ts"
 import { OpenApiCommand } from "./commands/OpenApiCommand.ts"
 import { RelayersCommand } from "./commands/RelayersCommand.ts"
 import { RotateKeyCommand } from "./commands/RotateKeyCommand.ts"
-import * as Reader from "./kit/BrokenPipe.ts"
+import * as BrokenPipe from "./kit/BrokenPipe.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
 import { SignersCommand } from "./commands/SignersCommand.ts"
 import * as Usage from "./kit/Usage.ts"
@@ -72,7 +72,7 @@ const root = (start: Start) =>
 export const run = (args: ReadonlyArray<string>, version: string, start: Start) =>
   Command.runWith(root(start), { version })(args).pipe(
     Effect.catchTag("ShowHelp", Usage.explain),
-    Effect.raceFirst(Reader.isGone),
+    Effect.raceFirst(BrokenPipe.isGone),
     Effect.provide([
       Usage.layer,
       CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })

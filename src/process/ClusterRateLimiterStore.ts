@@ -1,7 +1,7 @@
 // The rate limit's counters in the primary, which counts for all of its workers.
 import { Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
-import * as OwnStore from "../server/limits/MemoryRateLimiterStore.ts"
+import * as MemoryRateLimiterStore from "../server/limits/MemoryRateLimiterStore.ts"
 import type { Channel, Handlers } from "./Channel.ts"
 import type { OfPrimary, OfWorker } from "./Protocol.ts"
 
@@ -20,7 +20,7 @@ export const layer = ({ ask }: Channel<OfPrimary, OfWorker>) =>
           own.fixedWindow(options)
         )
     }))
-  ).pipe(Layer.provide(OwnStore.layer))
+  ).pipe(Layer.provide(MemoryRateLimiterStore.layer))
 
 /** The primary's side of it. */
 export const handlers = Effect.gen(function* () {
@@ -32,4 +32,4 @@ export const handlers = Effect.gen(function* () {
       Effect.orDie(store.fixedWindow({ ...options, refillRate: Duration.millis(options.refillRate) }))
   }
   return handlers
-}).pipe(Effect.provide(OwnStore.layer))
+}).pipe(Effect.provide(MemoryRateLimiterStore.layer))

@@ -2,13 +2,13 @@
 import { Console, Deferred, Duration, Effect, Option, Redacted, Scope } from "effect"
 import * as Collected from "./Collected.ts"
 import * as Logging from "./Logging.ts"
-import * as PrimaryStore from "./ClusterRateLimiterStore.ts"
+import * as ClusterRateLimiterStore from "./ClusterRateLimiterStore.ts"
 import * as Processes from "./Processes.ts"
 import * as ProcessGauges from "./ProcessGauges.ts"
 import type { Begin } from "./Protocol.ts"
 import type { Settings } from "./Settings.ts"
 import * as SharedMasterKeys from "./SharedMasterKeys.ts"
-import * as Welcome from "./StartupBanner.ts"
+import * as StartupBanner from "./StartupBanner.ts"
 import * as Sql from "../sql/Sql.ts"
 import * as Database from "./Database.ts"
 import { startKeys } from "./StartKeys.ts"
@@ -33,7 +33,7 @@ const prepare = Effect.fnUntraced(function* (
 const start = Effect.fnUntraced(function* (settings: Settings, given: Given, databaseScope: Scope.Scope) {
   const begun = new Set<Processes.Process>()
   const serving = new Set<Processes.Process>()
-  const limits = yield* PrimaryStore.handlers
+  const limits = yield* ClusterRateLimiterStore.handlers
   const collect = yield* Collected.make(serving)
   const prepared = yield* Deferred.make<Effect.Success<ReturnType<typeof prepare>>>()
 
@@ -58,7 +58,7 @@ const start = Effect.fnUntraced(function* (settings: Settings, given: Given, dat
   const ready = yield* prepare(settings, begun, databaseScope)
   yield* Deferred.succeed(prepared, ready)
   const { address } = yield* listening
-  yield* Console.log(Welcome.text(address, ready.keptApiKey))
+  yield* Console.log(StartupBanner.text(address, ready.keptApiKey))
 })
 
 /** `given` is what the settings were decoded from. */

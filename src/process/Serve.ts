@@ -3,7 +3,7 @@ import { Console, Effect, Layer } from "effect"
 import * as HttpServer from "./HttpServer.ts"
 import * as Logging from "./Logging.ts"
 import type { Settings } from "./Settings.ts"
-import * as Welcome from "./StartupBanner.ts"
+import * as StartupBanner from "./StartupBanner.ts"
 import * as Database from "./Database.ts"
 import * as Service from "./Service.ts"
 import { startKeys } from "./StartKeys.ts"
@@ -13,7 +13,7 @@ const application = Effect.fn("application")(function* (settings: Settings) {
   return Service.layer(settings, {
     ...keys,
     database: Database.options(settings),
-    listening: (address) => Console.log(Welcome.text(address, keptApiKey))
+    listening: (address) => Console.log(StartupBanner.text(address, keptApiKey))
   })
 })
 

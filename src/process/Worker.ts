@@ -8,7 +8,7 @@ import { stopAtHangUp } from "./Sighup.ts"
 import * as HttpServer from "./HttpServer.ts"
 import * as Keys from "./Keys.ts"
 import * as Logging from "./Logging.ts"
-import * as PrimaryStore from "./ClusterRateLimiterStore.ts"
+import * as ClusterRateLimiterStore from "./ClusterRateLimiterStore.ts"
 import type { Begin, OfPrimary, OfWorker } from "./Protocol.ts"
 import * as Settings from "./Settings.ts"
 import { ActiveKeyring } from "../server/secrets/ActiveKeyring.ts"
@@ -71,7 +71,7 @@ const application = (channel: ToPrimary, begin: Begin, settings: Settings.Settin
     masterKey: Redacted.make(masterKey),
     earlierMasterKeys: earlier.map((key) => Redacted.make(key)),
     masterKeyStore: begin.keepsMasterKeys ? Option.some(masterKeyStore(channel)) : Option.none(),
-    limits: PrimaryStore.layer(channel),
+    limits: ClusterRateLimiterStore.layer(channel),
     listening: (address) => Effect.ignore(channel.ask("listening", { address }))
   })
   return Layer.provideMerge(answers(channel), service).pipe(Layer.provide(peers(channel)))

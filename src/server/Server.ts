@@ -20,11 +20,11 @@ import { DebugHttp } from "./responses/DebugHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./http/DocsHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
-import * as EdgeHttp from "./http/RequestPipeline.ts"
+import * as RequestPipeline from "./http/RequestPipeline.ts"
 import { MetricsHttp } from "./observability/MetricsHttp.ts"
 import { SystemHttp } from "./lifecycle/SystemHttp.ts"
 
-export type Options = EdgeHttp.Options
+export type Options = RequestPipeline.Options
 
 export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048_576 }
 
@@ -55,7 +55,7 @@ export const routes = Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
 
 /** The routes, and what surrounds every request of the router: ids, limits, metrics, envelopes for what fails. */
 export const layer = (options: Options = defaults) =>
-  Layer.merge(routes, Layer.provide(EdgeHttp.layer(options), RelayersShortCut.layer))
+  Layer.merge(routes, Layer.provide(RequestPipeline.layer(options), RelayersShortCut.layer))
 
 /**
  * Around what serves: when its scope closes, `Draining` begins, and only then the server waits for its requests to end.

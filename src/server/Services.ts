@@ -10,9 +10,9 @@ import { Changes } from "./changes/Changes.ts"
 import { Cursors } from "./cursors/Cursors.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
-import * as HealthWorker from "./health/HealthJob.ts"
+import * as HealthJob from "./health/HealthJob.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
-import { KeptAnswers } from "./idempotency/IdempotencyStore.ts"
+import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { Networks } from "./networks/Networks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
 import { Relayers } from "./relayers/Relayers.ts"
@@ -25,7 +25,7 @@ import { Draining } from "./lifecycle/Draining.ts"
 import { Gauges } from "./observability/Gauges.ts"
 import { Readiness } from "./lifecycle/Readiness.ts"
 import { Deliveries } from "./notifications/delivery/Deliveries.ts"
-import * as DeliveryWorker from "./notifications/delivery/DeliveryJob.ts"
+import * as DeliveryJob from "./notifications/delivery/DeliveryJob.ts"
 
 export interface Options {
   /** 32 bytes: encrypts the secrets in the database. */
@@ -48,7 +48,7 @@ const resources = Layer.mergeAll(Relayers.layer, Deliveries.layer).pipe(
       Networks.layer,
       ApiKeys.layer,
       MasterKeys.layer,
-      KeptAnswers.layer
+      IdempotencyStore.layer
     )
   ),
   Layer.provideMerge(Changes.layer),
@@ -66,7 +66,7 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
   )
 
 const workers = ({ workers = true, healthCheckInterval = "1 minute" }: Options) =>
-  workers ? Layer.mergeAll(DeliveryWorker.layer, HealthWorker.layer({ interval: healthCheckInterval })) : Layer.empty
+  workers ? Layer.mergeAll(DeliveryJob.layer, HealthJob.layer({ interval: healthCheckInterval })) : Layer.empty
 
 /** Who may call is left open: a host brings its own `Authentication`, or serves no HTTP. Fails where the database was written with another master key. */
 export const layerNoAuthentication = (options: Options) =>

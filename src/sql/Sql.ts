@@ -10,7 +10,7 @@ import { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
 import { latestMigration, migrations, migrationsTable } from "./migrations/index.ts"
 import { client } from "./Query.ts"
-import * as Silence from "./StallTimeout.ts"
+import * as StallTimeout from "./StallTimeout.ts"
 
 export type Options =
   | { readonly _tag: "Url"; readonly url: Redacted.Redacted; readonly pool?: PoolOptions }
@@ -140,7 +140,7 @@ export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgCli
   Layer.unwrap(
     Effect.map(open(options), ({ place, url }) => {
       const config = { ...pool(options.pool), url }
-      const connector = Silence.connector(Address.of(config), longestSilence(options.pool))
+      const connector = StallTimeout.connector(Address.of(config), longestSilence(options.pool))
       return PgClient.layerFrom(Effect.flatMap(connector, (stream) => clientOf(place, { ...config, stream })))
     })
   )

@@ -4,13 +4,15 @@ import { Duration, Effect, Layer, Redacted, Result, Schedule } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { randomUUID } from "node:crypto"
 import { inject } from "vitest"
-import * as SharedStore from "../../src/process/RedisRateLimiterStore.ts"
+import * as RedisRateLimiterStore from "../../src/process/RedisRateLimiterStore.ts"
 import { RateLimits } from "../../src/server/limits/RateLimits.ts"
 
 const options = { requestsPerSecond: 1, burst: 10 }
 
 const instance = (url: string) =>
-  Layer.fresh(RateLimits.layer(options)).pipe(Layer.provideMerge(Layer.fresh(SharedStore.layer(Redacted.make(url)))))
+  Layer.fresh(RateLimits.layer(options)).pipe(
+    Layer.provideMerge(Layer.fresh(RedisRateLimiterStore.layer(Redacted.make(url))))
+  )
 
 /** The store connects in the background; until then it fails. */
 const connected = RateLimiter.RateLimiterStore.pipe(

@@ -3,7 +3,7 @@ import { Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as net from "node:net"
 import * as Address from "../../src/sql/Address.ts"
-import * as Silence from "../../src/sql/StallTimeout.ts"
+import * as StallTimeout from "../../src/sql/StallTimeout.ts"
 import * as Sql from "../../src/sql/Sql.ts"
 import * as Transaction from "../../src/sql/Transaction.ts"
 import { isUnavailable } from "../../src/sql/Unavailable.ts"
@@ -67,7 +67,7 @@ describe("a database that is frozen", () => {
   it.live("is not what a connection is taken for that was answered, or that nobody has asked anything", () =>
     Effect.gen(function* () {
       const port = yield* echoOnce
-      const connect = yield* Silence.connector({ host: "127.0.0.1", port }, 50)
+      const connect = yield* StallTimeout.connector({ host: "127.0.0.1", port }, 50)
       const [unasked, answered, silent] = [connect(), connect(), connect()]
       const answer = new Promise((resolve) => answered.once("data", resolve))
       answered.write("x")

@@ -18,7 +18,9 @@ export const onServer = Effect.fnUntraced(function* (more: Record<string, string
 })
 
 /** One for several tests. */
-export class Shared extends Context.Service<Shared, Service.Listening>()("effect-relayer/testkit/process/Workers/Shared") {
+export class Shared extends Context.Service<Shared, Service.Listening>()(
+  "effect-relayer/testkit/process/Workers/Shared"
+) {
   static readonly layer = (more: Record<string, string>) => Layer.effect(Shared, onServer(more))
 }
 

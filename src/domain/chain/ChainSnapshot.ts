@@ -54,7 +54,7 @@ const found = {
   providers: Schema.Array(ProviderReading)
 }
 
-export const Reading = Schema.Union([
+export const ChainSnapshot = Schema.Union([
   Schema.Struct({
     network_type: Schema.tag("evm"),
     ...found,
@@ -69,4 +69,4 @@ export const Reading = Schema.Union([
     sequence_number: Schema.optionalKey(Uint64)
   }).annotate({ identifier: "StellarReading" })
 ])
-export type Reading = typeof Reading.Type
+export type ChainSnapshot = typeof ChainSnapshot.Type

@@ -1,6 +1,6 @@
 // What a look at a chain means for a relayer's health.
 import * as HealthReason from "./HealthReason.ts"
-import type { Reading } from "../chain/ChainSnapshot.ts"
+import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import type { DisabledReason, Relayer } from "../relayer/Relayer.ts"
 
 export const outcomes = ["ok", "partial", "failed", "fatal"] as const
@@ -20,7 +20,7 @@ const lowness = (balance: bigint | undefined, minimum: bigint | undefined): { re
   return { isLow: balance < 2n * minimum }
 }
 
-export const findingOf = (reading: Reading, policies: Relayer["policies"]): Finding => {
+export const findingOf = (reading: ChainSnapshot, policies: Relayer["policies"]): Finding => {
   const low = lowness(reading.balance, policies?.min_balance)
   const reason = HealthReason.reasonOf(reading.failures)
   if (reason !== undefined) {

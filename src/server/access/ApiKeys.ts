@@ -11,7 +11,7 @@ import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { allows } from "../../domain/access/Scope.ts"
-import * as Together from "../../sql/batch/Batcher.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { ApiKeysRepo } from "./ApiKeysRepo.ts"
@@ -127,7 +127,7 @@ export class ApiKeys extends Context.Service<
           return Effect.sync(() => run(Effect.ignoreCause(repo.touch(id, now, from))))
         })
 
-      const findByHash = yield* Together.make<string, Option.Option<Holder>>(sql, {
+      const findByHash = yield* Batcher.make<string, Option.Option<Holder>>(sql, {
         all: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))
       })
 

@@ -1,7 +1,7 @@
 // Looks at the chain of a relayer: is it the right one, and what does its account have there.
 import { Context, Effect, Layer } from "effect"
 import type { Network } from "../../domain/network/Network.ts"
-import type { Reading } from "../../domain/chain/ChainSnapshot.ts"
+import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import * as EvmChain from "./EvmChain.ts"
@@ -32,7 +32,7 @@ const make = Effect.map(ProviderPools, (pools) => {
   const inspect = Effect.fn("Chains.inspect")(function* ({ network, relayer, urls }: Target) {
     const pool = pools.of(relayer.network_type, urls)
     const found = yield* look(pool, relayer, network)
-    const reading: Reading = { ...found, providers: yield* pool.readings }
+    const reading: ChainSnapshot = { ...found, providers: yield* pool.readings }
     return reading
   })
   return Chains.of({ inspect })
@@ -42,7 +42,7 @@ export class Chains extends Context.Service<
   Chains,
   {
     /** What is wrong is in the reading's `failures`. Takes two `budgetMs` and one `timeoutMs` at most: 19 seconds. */
-    inspect(target: Target): Effect.Effect<Reading>
+    inspect(target: Target): Effect.Effect<ChainSnapshot>
   }
 >()("effect-relayer/server/chains/Chains") {
   static readonly layerNoDeps = Layer.effect(Chains, make)

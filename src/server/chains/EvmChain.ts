@@ -2,7 +2,7 @@
 import { Effect, Result } from "effect"
 import type { EvmNetwork } from "../../domain/network/Network.ts"
 import type { EvmRelayer } from "../../domain/relayer/Relayer.ts"
-import * as Findings from "./CheckResult.ts"
+import * as CheckResult from "./CheckResult.ts"
 import type { ProviderPool } from "./ProviderPool.ts"
 import * as Quantity from "./Quantity.ts"
 
@@ -20,7 +20,7 @@ export const look = Effect.fn("EvmChain.look")(function* (
 ) {
   const network_type = "evm" as const
   const probed = yield* Effect.result(pool.probe(chainId, (id) => id === BigInt(chain_id)))
-  if (Result.isFailure(probed)) return { network_type, failures: Findings.unusable(probed.failure) }
+  if (Result.isFailure(probed)) return { network_type, failures: CheckResult.unusable(probed.failure) }
   const { call } = probed.success
   const { balance, nonce } = yield* Effect.all(
     {
@@ -34,8 +34,8 @@ export const look = Effect.fn("EvmChain.look")(function* (
     ...(Result.isSuccess(nonce) ? { nonce: nonce.success } : {}),
     ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
     failures: [
-      ...Findings.failures("NonceSyncFailed", nonce),
-      ...Findings.balanceFailures(balance, policies?.min_balance ?? defaultMinBalance)
+      ...CheckResult.failures("NonceSyncFailed", nonce),
+      ...CheckResult.balanceFailures(balance, policies?.min_balance ?? defaultMinBalance)
     ]
   }
 })

@@ -2,7 +2,7 @@
 import { Effect, Result, Schema } from "effect"
 import { Uint64 } from "../../domain/chain/Amount.ts"
 import type { SolanaRelayer } from "../../domain/relayer/Relayer.ts"
-import * as Findings from "./CheckResult.ts"
+import * as CheckResult from "./CheckResult.ts"
 import type { ProviderPool } from "./ProviderPool.ts"
 
 /** Lamports. */
@@ -31,12 +31,12 @@ export const look = Effect.fn("SolanaChain.look")(function* (
 ) {
   const network_type = "solana" as const
   const probed = yield* Effect.result(pool.probe(latestBlockhash, () => true))
-  if (Result.isFailure(probed)) return { network_type, failures: Findings.unusable(probed.failure) }
+  if (Result.isFailure(probed)) return { network_type, failures: CheckResult.unusable(probed.failure) }
   const account = yield* Effect.result(probed.success.call(balanceOf(address)))
   const balance = Result.map(account, ({ value }) => value)
   return {
     network_type,
     ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
-    failures: Findings.balanceFailures(balance, policies?.min_balance ?? defaultMinBalance)
+    failures: CheckResult.balanceFailures(balance, policies?.min_balance ?? defaultMinBalance)
   }
 })

@@ -4,7 +4,7 @@ import { Effect, Result, Schema } from "effect"
 import type { StellarNetwork } from "../../domain/network/Network.ts"
 import type { CheckFailure } from "../../domain/chain/ChainSnapshot.ts"
 import type { StellarRelayer } from "../../domain/relayer/Relayer.ts"
-import * as Findings from "./CheckResult.ts"
+import * as CheckResult from "./CheckResult.ts"
 import type { ProviderPool } from "./ProviderPool.ts"
 import * as StellarAccount from "./StellarAccount.ts"
 
@@ -22,10 +22,10 @@ export const look = Effect.fn("StellarChain.look")(function* (
 ) {
   const network_type = "stellar" as const
   const probed = yield* Effect.result(pool.probe(network, (answer) => answer.passphrase === passphrase))
-  if (Result.isFailure(probed)) return { network_type, failures: Findings.unusable(probed.failure) }
+  if (Result.isFailure(probed)) return { network_type, failures: CheckResult.unusable(probed.failure) }
   const account = yield* Effect.result(probed.success.call(yield* StellarAccount.get(address)))
-  if (Result.isFailure(account)) return { network_type, failures: Findings.failures("SequenceSyncFailed", account) }
+  if (Result.isFailure(account)) return { network_type, failures: CheckResult.failures("SequenceSyncFailed", account) }
   if (account.success === null) return { network_type, failures: [noAccount] }
-  const failures = Findings.tooLow(account.success.balance, policies?.min_balance ?? defaultMinBalance)
+  const failures = CheckResult.tooLow(account.success.balance, policies?.min_balance ?? defaultMinBalance)
   return { network_type, ...account.success, failures }
 })

@@ -1,28 +1,28 @@
 // The newest events in memory: the end of the table, up to a bound, which readers of any pace look into.
 import { Effect, Latch } from "effect"
-import type { Placed } from "./EventsRepo.ts"
+import type { PlacedEvent } from "./EventsRepo.ts"
 import { isAfter } from "./Position.ts"
 import type { Position } from "./Position.ts"
 
 /** Whoever is further behind reads the table. */
 const bound = 500
 
-export interface Held {
+export interface EventBuffer {
   /** Up to where events are known; undefined before the first look. */
   head(): Position | undefined
   /** The next ones, at most `limit`; undefined where some of them are not held. */
-  after(position: Position, limit: number): ReadonlyArray<Placed> | undefined
+  after(position: Position, limit: number): ReadonlyArray<PlacedEvent> | undefined
   /** There are events after `position`, or the head has become known. */
   moved(position: Position): Effect.Effect<void>
   /** Nothing before is held. */
   begin(head: Position): Effect.Effect<void>
   /** The ones that come next after the head. */
-  add(events: ReadonlyArray<Placed>): Effect.Effect<void>
+  add(events: ReadonlyArray<PlacedEvent>): Effect.Effect<void>
 }
 
-export const make = (): Held => {
+export const make = (): EventBuffer => {
   const changed = Latch.makeUnsafe(false)
-  let events: ReadonlyArray<Placed> = []
+  let events: ReadonlyArray<PlacedEvent> = []
   /** Everything after it and up to `head` is in `events`. */
   let from: Position | undefined
   let head: Position | undefined

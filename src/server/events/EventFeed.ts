@@ -11,8 +11,8 @@ import { Draining } from "../lifecycle/Draining.ts"
 import { EventsRepo } from "./EventsRepo.ts"
 import type { Filter } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
-import * as Reader from "./EventReader.ts"
-import { Tail } from "./EventTail.ts"
+import * as EventReader from "./EventReader.ts"
+import { EventTail } from "./EventTail.ts"
 
 const filterOf = ({ type, resource_id }: EventQuery, { relayerIds }: Caller.Caller): Filter => ({
   ...(type === undefined ? {} : { type }),
@@ -26,7 +26,7 @@ export class EventFeed extends Context.Service<
     /** `next` is where to go on, also at the end, where there is nothing yet. */
     list(query: EventQuery): Effect.Effect<Items<Event>, BadRequest>
     /** What the caller may see of what the query selects, without an end. */
-    follow(query: EventQuery): Effect.Effect<Effect.Effect<Reader.Reader, never, Scope.Scope>, BadRequest>
+    follow(query: EventQuery): Effect.Effect<Effect.Effect<EventReader.EventReader, never, Scope.Scope>, BadRequest>
     /** The same for a program: what has been, and what happens. Who goes on later does so after the last event's `id`. */
     stream(query: EventQuery): Stream.Stream<Event, BadRequest>
   }
@@ -35,7 +35,7 @@ export class EventFeed extends Context.Service<
     EventFeed,
     Effect.gen(function* () {
       const repo = yield* EventsRepo
-      const tail = yield* Tail
+      const tail = yield* EventTail
       const draining = yield* Draining
 
       const begin = Effect.fnUntraced(function* ({ after, lastEventId }: EventQuery) {
@@ -49,7 +49,7 @@ export class EventFeed extends Context.Service<
       })
 
       const open = (filter: Filter, from: Position.Position, limit: number) =>
-        Effect.map(tail.open, (held) => Reader.make({ repo, held, filter, from, limit }))
+        Effect.map(tail.open, (held) => EventReader.make({ repo, held, filter, from, limit }))
 
       const list = Effect.fn("EventFeed.list")(function* (query: EventQuery) {
         const filter = filterOf(query, yield* Caller.current)
@@ -86,5 +86,5 @@ export class EventFeed extends Context.Service<
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(Tail.layer), Layer.provide(EventsRepo.layer))
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide(EventTail.layer), Layer.provide(EventsRepo.layer))
 }

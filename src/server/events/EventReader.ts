@@ -1,15 +1,15 @@
 // A reader of events: from memory where what comes next is held there, else from the table.
 import { Effect } from "effect"
-import type { EventsRepo, Filter, Placed } from "./EventsRepo.ts"
-import type { Held } from "./EventBuffer.ts"
+import type { EventsRepo, Filter, PlacedEvent } from "./EventsRepo.ts"
+import type { EventBuffer } from "./EventBuffer.ts"
 import * as Position from "./Position.ts"
 
 export interface Batch {
-  readonly events: ReadonlyArray<Placed>
+  readonly events: ReadonlyArray<PlacedEvent>
   readonly end: Position.Position
 }
 
-export interface Reader {
+export interface EventReader {
   /** The next events, at least one, as soon as there are any; the same again until they are taken. May be interrupted. */
   readonly next: Effect.Effect<Batch>
   taken(batch: Batch): void
@@ -17,7 +17,7 @@ export interface Reader {
 
 export interface Options {
   readonly repo: EventsRepo["Service"]
-  readonly held: Held
+  readonly held: EventBuffer
   readonly filter: Filter
   readonly from: Position.Position
   /** Events of a batch. */
@@ -25,12 +25,12 @@ export interface Options {
 }
 
 /** As `EventsRepo.page` selects. */
-const matches = ({ type, resource_id, relayerIds }: Filter, { event }: Placed): boolean =>
+const matches = ({ type, resource_id, relayerIds }: Filter, { event }: PlacedEvent): boolean =>
   (type === undefined || event.type === type) &&
   (resource_id === undefined || event.resource_id === resource_id) &&
   (relayerIds === undefined || (event.type.startsWith("relayer.") && relayerIds.includes(event.resource_id)))
 
-export const make = ({ repo, held, filter, from, limit }: Options): Reader => {
+export const make = ({ repo, held, filter, from, limit }: Options): EventReader => {
   let at = from
 
   const read = Effect.suspend((): Effect.Effect<Batch> => {

@@ -9,7 +9,7 @@ import { Draining } from "../lifecycle/Draining.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { EventFeed } from "./EventFeed.ts"
 import { frame } from "./Frame.ts"
-import type { Batch, Reader } from "./EventReader.ts"
+import type { Batch, EventReader } from "./EventReader.ts"
 import * as SlowReaders from "./SlowReaders.ts"
 
 /** Of this process. */
@@ -48,7 +48,7 @@ export class EventStreams extends Context.Service<
           return Metric.update(Metrics.eventStreams, count)
         })
 
-      const next = (reader: Reader): Effect.Effect<Batch> =>
+      const next = (reader: EventReader): Effect.Effect<Batch> =>
         Effect.catchDefect(reader.next, (defect) =>
           Effect.logDebug("events are not read", defect).pipe(
             Effect.andThen(Effect.sleep(pause)),
@@ -57,7 +57,7 @@ export class EventStreams extends Context.Service<
         )
 
       const frames = Effect.fnUntraced(function* (
-        reader: Effect.Effect<Reader, never, Scope.Scope>,
+        reader: Effect.Effect<EventReader, never, Scope.Scope>,
         isAllowed: Effect.Effect<boolean>
       ) {
         yield* Effect.acquireRelease(counted(1), () => counted(-1))

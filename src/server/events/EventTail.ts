@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 import * as Listen from "../../sql/Listen.ts"
 import { channel } from "./Events.ts"
 import { EventsRepo } from "./EventsRepo.ts"
-import type { Placed } from "./EventsRepo.ts"
-import * as Held from "./EventBuffer.ts"
+import type { PlacedEvent } from "./EventsRepo.ts"
+import * as EventBuffer from "./EventBuffer.ts"
 import { start } from "./Position.ts"
 
 /** Events that are read at once. */
@@ -27,15 +27,15 @@ const lingers = "30 seconds"
 /** The database is away. */
 const pause = "1 second"
 
-export class Tail extends Context.Service<
-  Tail,
+export class EventTail extends Context.Service<
+  EventTail,
   {
     /** Grows for as long as somebody has it. */
-    readonly open: Effect.Effect<Held.Held, never, Scope.Scope>
+    readonly open: Effect.Effect<EventBuffer.EventBuffer, never, Scope.Scope>
   }
 >()("effect-relayer/server/events/EventTail") {
   static readonly layer = Layer.effect(
-    Tail,
+    EventTail,
     Effect.gen(function* () {
       const repo = yield* EventsRepo
       const sql = yield* SqlClient.SqlClient
@@ -46,10 +46,10 @@ export class Tail extends Context.Service<
         Option.getOrElse(() => start)
       )
 
-      const readOn = Effect.fnUntraced(function* (held: Held.Held) {
+      const readOn = Effect.fnUntraced(function* (held: EventBuffer.EventBuffer) {
         let head = held.head() ?? (yield* begin)
         if (held.head() === undefined) yield* held.begin(head)
-        let found: ReadonlyArray<Placed>
+        let found: ReadonlyArray<PlacedEvent>
         do {
           found = yield* repo.page({ after: head, limit: batch })
           yield* held.add(found)
@@ -59,7 +59,7 @@ export class Tail extends Context.Service<
       })
 
       const follow = Effect.gen(function* () {
-        const held = Held.make()
+        const held = EventBuffer.make()
         const told = yield* Latch.make(false)
         yield* Effect.forkScoped(Listen.listen(sql, channel, Effect.asVoid(told.open)))
         yield* told.close.pipe(
@@ -75,7 +75,7 @@ export class Tail extends Context.Service<
       })
 
       const shared = yield* RcRef.make({ acquire: follow, idleTimeToLive: lingers })
-      return Tail.of({ open: RcRef.get(shared) })
+      return EventTail.of({ open: RcRef.get(shared) })
     })
   )
 }

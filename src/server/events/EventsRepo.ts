@@ -27,7 +27,7 @@ export interface Selection extends Filter {
   readonly limit: number
 }
 
-export interface Placed {
+export interface PlacedEvent {
   readonly position: Position
   readonly event: Event
 }
@@ -55,7 +55,7 @@ export class EventsRepo extends Context.Service<
     /** The last event that is shown. */
     readonly last: Effect.Effect<Option.Option<Position>>
     /** In order. */
-    page(selection: Selection): Effect.Effect<ReadonlyArray<Placed>>
+    page(selection: Selection): Effect.Effect<ReadonlyArray<PlacedEvent>>
     /** There are events that wait for older transactions. */
     readonly isHeldBack: Effect.Effect<boolean>
     /**
@@ -108,7 +108,7 @@ export class EventsRepo extends Context.Service<
           ORDER BY events.xid, events.id LIMIT ${limit}`.pipe(
           Effect.flatMap((rows) =>
             Effect.map(decodeRows(rows), (events) =>
-              Array.zipWith(rows, events, (row, event): Placed => ({ position: positionOf(row), event }))
+              Array.zipWith(rows, events, (row, event): PlacedEvent => ({ position: positionOf(row), event }))
             )
           ),
           query("EventsRepo.page")

@@ -3,11 +3,11 @@ import { Cause, Context, Duration, Effect, Layer, Metric, Option, Random } from 
 import * as Health from "../../domain/health/Health.ts"
 import { findingOf } from "../../domain/health/HealthFinding.ts"
 import type { Outcome } from "../../domain/health/HealthFinding.ts"
-import { carry, unanswered } from "../../domain/health/HealthReading.ts"
+import { carry, unanswered } from "../../domain/health/HealthSnapshot.ts"
 import { isSameReason } from "../../domain/health/HealthReason.ts"
 import { delay } from "../../domain/health/HealthSchedule.ts"
 import type { NetworkType } from "../../domain/network/Network.ts"
-import type { Reading } from "../../domain/chain/ChainSnapshot.ts"
+import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import type { Relayer, RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import * as Transaction from "../../sql/Transaction.ts"
@@ -40,7 +40,7 @@ export class HealthChecks extends Context.Service<
      * relayer meanwhile. Returns what it has seen. In the transaction of an `Idempotency-Key`, a connection is held while it
      * looks, at most 20 seconds, and no row.
      */
-    now(id: RelayerId): Effect.Effect<Reading, RelayerNotFound>
+    now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound>
   }
 >()("effect-relayer/server/health/HealthChecks") {
   static readonly layerNoDeps = (options: Options) =>
@@ -63,7 +63,7 @@ export class HealthChecks extends Context.Service<
         /** The relayer is held before its check, as everywhere. */
         const settle = Effect.fn("HealthChecks.settle")(function* (
           id: RelayerId,
-          reading: Reading,
+          reading: ChainSnapshot,
           isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
         ): Effect.fn.Return<Outcome | Superseded, RelayerNotFound> {
           const held = yield* relayers.hold(id)
@@ -92,7 +92,7 @@ export class HealthChecks extends Context.Service<
         const check = (
           target: RelayerTarget,
           isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
-        ): Effect.Effect<Reading, RelayerNotFound> =>
+        ): Effect.Effect<ChainSnapshot, RelayerNotFound> =>
           Effect.gen(function* () {
             const { relayer } = target
             const labels = { network_type: relayer.network_type }

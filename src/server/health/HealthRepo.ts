@@ -6,7 +6,7 @@ import { SqlSchema } from "effect/sql"
 import { parse } from "../../domain/request/ExactJson.ts"
 import { Health } from "../../domain/health/Health.ts"
 import { Instant } from "../../domain/request/Instant.ts"
-import { Reading } from "../../domain/chain/ChainSnapshot.ts"
+import { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, query } from "../../sql/Query.ts"
 import { withoutNulls } from "../../sql/Row.ts"
@@ -18,7 +18,7 @@ const Row = withoutNulls(
     state: Health,
     /** Absent: it has never been checked. */
     since: Schema.optionalKey(Instant),
-    reading: Schema.optionalKey(Reading),
+    reading: Schema.optionalKey(ChainSnapshot),
     /** Absent: its balance was never read. */
     read_at: Schema.optionalKey(Instant),
     checked_at: Schema.optionalKey(Instant),
@@ -30,7 +30,7 @@ const Row = withoutNulls(
 export type Check = (typeof Row)["Type"]
 
 const encodeHealth = Schema.encodeEffect(Health)
-const encodeReading = Schema.encodeEffect(Reading)
+const encodeReading = Schema.encodeEffect(ChainSnapshot)
 
 /** A relayer that is being checked. */
 export interface Claim {
@@ -51,7 +51,7 @@ export interface Claiming {
 /** What a check has found. */
 export interface Checked {
   readonly health: Health
-  readonly reading: Reading
+  readonly reading: ChainSnapshot
   /** Whether the balance in `reading` is of this check. */
   readonly isRead: boolean
   /** Milliseconds to the next check. */

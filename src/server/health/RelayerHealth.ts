@@ -3,8 +3,8 @@ import { Context, DateTime, Effect, Layer, Option } from "effect"
 import type { Duration } from "effect"
 import { explain } from "../../domain/health/HealthExplanation.ts"
 import type { RelayerExplanation } from "../../domain/health/HealthExplanation.ts"
-import { balanceOf, carry, hasAnswered } from "../../domain/health/HealthReading.ts"
-import type { Reading } from "../../domain/chain/ChainSnapshot.ts"
+import { balanceOf, carry, hasAnswered } from "../../domain/health/HealthSnapshot.ts"
+import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
@@ -49,7 +49,7 @@ export class RelayerHealth extends Context.Service<
       const look = (id: RelayerId) =>
         Effect.flatMap(relayers.target(id), (target) => Effect.timeoutOption(chains.inspect(target), patience))
 
-      const show = Effect.fnUntraced(function* (relayer: Relayer, check: Check, seen: Reading | undefined) {
+      const show = Effect.fnUntraced(function* (relayer: Relayer, check: Check, seen: ChainSnapshot | undefined) {
         const reading = seen === undefined ? check.reading : carry(check.reading, seen)
         const { failures: _, providers = [], ...amounts } = reading ?? { network_type: relayer.network_type }
         const read_at = seen?.balance === undefined ? check.read_at : yield* DateTime.now

@@ -6,7 +6,7 @@ import { CurrentCaller } from "../../domain/access/Caller.ts"
 import { IdempotencyKey } from "../../domain/request/Idempotency.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { CurrentResponseHeaders } from "../responses/ResponseHeaders.ts"
-import { KeptAnswers } from "./IdempotencyStore.ts"
+import { IdempotencyStore } from "./IdempotencyStore.ts"
 import type { Answer } from "./IdempotencyStore.ts"
 
 const isKey = Schema.is(IdempotencyKey)
@@ -33,7 +33,7 @@ const replay = ({ status, headers, body }: Answer) =>
 export const IdempotencyHttp = Layer.effect(
   Idempotency,
   Effect.gen(function* () {
-    const answers = yield* KeptAnswers
+    const answers = yield* IdempotencyStore
     return Idempotency.of(
       Effect.fnUntraced(function* (httpEffect) {
         const request = yield* HttpServerRequest.HttpServerRequest

@@ -35,8 +35,8 @@ const sha256 = (...parts: ReadonlyArray<string>) => {
 
 const place = (id: string) => ({ table: "idempotency_keys", id, column: "body" })
 
-export class KeptAnswers extends Context.Service<
-  KeptAnswers,
+export class IdempotencyStore extends Context.Service<
+  IdempotencyStore,
   {
     /**
      * Runs `self` unless the request has been answered within 24 hours: then, that answer. `answerOf` makes of a result
@@ -54,7 +54,7 @@ export class KeptAnswers extends Context.Service<
   }
 >()("effect-relayer/server/idempotency/IdempotencyStore") {
   static readonly layerNoDeps = Layer.effect(
-    KeptAnswers,
+    IdempotencyStore,
     Effect.gen(function* () {
       const repo = yield* IdempotencyRepo
       const secrets = yield* Secrets
@@ -76,7 +76,7 @@ export class KeptAnswers extends Context.Service<
         yield* repo.forget(DateTime.subtractDuration(now, keptFor), forgetAtOnce)
       })
 
-      const once: KeptAnswers["Service"]["once"] = ({ callerId, key, method, url, body }, self, answerOf) => {
+      const once: IdempotencyStore["Service"]["once"] = ({ callerId, key, method, url, body }, self, answerOf) => {
         const id = sha256(callerId, key).toString("hex")
         const requestHash = sha256(method, url, body)
         return Effect.gen(function* () {
@@ -90,7 +90,7 @@ export class KeptAnswers extends Context.Service<
         }).pipe(transaction)
       }
 
-      return KeptAnswers.of({ once })
+      return IdempotencyStore.of({ once })
     })
   )
 

@@ -37,7 +37,7 @@ export class Workers extends Context.Service<
     /** `off`: not run by this process. A worker is as well as the worst of its loops. */
     readonly statuses: Effect.Effect<Statuses>
   }
->()("effect-relayer/server/lifecycle/Jobs") {
+>()("effect-relayer/server/lifecycle/Jobs/Workers") {
   static readonly layer = Layer.sync(Workers, () => {
     const loops = new Set<Loop>()
 

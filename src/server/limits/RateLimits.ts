@@ -4,7 +4,7 @@ import { CircuitBreaker, RateLimiter } from "effect/persistence"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import { rateLimitStoreFailuresTotal, rateLimitedRequestsTotal } from "../observability/Metrics.ts"
 import { steadilyAround } from "../lifecycle/MonotonicClock.ts"
-import * as OwnStore from "./MemoryRateLimiterStore.ts"
+import * as MemoryRateLimiterStore from "./MemoryRateLimiterStore.ts"
 
 export interface Options {
   readonly requestsPerSecond: number
@@ -98,7 +98,8 @@ export class RateLimits extends Context.Service<
     )
 
   /** This process counts for itself. */
-  static readonly layerMemory = (options: Options) => this.layerStore(options).pipe(Layer.provide(OwnStore.layer))
+  static readonly layerMemory = (options: Options) =>
+    this.layerStore(options).pipe(Layer.provide(MemoryRateLimiterStore.layer))
 
   /**
    * Instances count together in the given store. Where it fails or is slow, each counts for itself until it is back:
@@ -109,7 +110,7 @@ export class RateLimits extends Context.Service<
       RateLimits,
       Effect.gen(function* () {
         const shared = yield* RateLimiter.make
-        const own = yield* Effect.provide(RateLimiter.make, OwnStore.layer)
+        const own = yield* Effect.provide(RateLimiter.make, MemoryRateLimiterStore.layer)
         return make(options, yield* guard(takeFrom(shared, options), takeFrom(own, options)))
       })
     )

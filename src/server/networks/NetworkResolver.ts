@@ -92,4 +92,4 @@ export const make = (rows: ReadonlyArray<StoredNetwork>) => {
   return { own, get, resolve, rpcSource }
 }
 
-export type Registry = ReturnType<typeof make>
+export type NetworkResolver = ReturnType<typeof make>

@@ -24,7 +24,7 @@ import { Secrets } from "../secrets/Secrets.ts"
 import { builtin } from "./builtin.ts"
 import { NetworksRepo } from "./NetworksRepo.ts"
 import * as NetworkUrls from "./NetworkUrls.ts"
-import * as Registry from "./NetworkResolver.ts"
+import * as NetworkResolver from "./NetworkResolver.ts"
 
 const orBadRequest = (violations: ReadonlyArray<Violation>) =>
   violations.length === 0 ? Effect.void : Effect.fail(BadRequest.of(violations))
@@ -57,7 +57,7 @@ export class Networks extends Context.Service<
       const transaction = yield* Transaction.make
 
       const read = (id: NetworkId, from?: NetworkName | null) =>
-        Effect.map(repo.find(from ? [id, siblingId(id, from)] : [id]), Registry.make)
+        Effect.map(repo.find(from ? [id, siblingId(id, from)] : [id]), NetworkResolver.make)
 
       const orNotFound = <A>(found: A | undefined) =>
         found === undefined ? Effect.fail(new NetworkNotFound({})) : Effect.succeed(found)
@@ -70,7 +70,7 @@ export class Networks extends Context.Service<
           offset: Math.max(0, request.offset - builtin.length),
           overrides: shown
         })
-        const registry = Registry.make(own.rows)
+        const registry = NetworkResolver.make(own.rows)
         const items = [...shown, ...own.ids].flatMap((id) => registry.get(id) ?? [])
         return { items, total: builtin.length + own.total, request }
       })
@@ -81,7 +81,7 @@ export class Networks extends Context.Service<
 
       const locate = Effect.fn("Networks.locate")(function* (type: NetworkType, name: NetworkName) {
         const id = networkId(type, name)
-        if (Registry.isBuiltin(id)) return "builtin" as const
+        if (NetworkResolver.isBuiltin(id)) return "builtin" as const
         return (yield* repo.exists(id)) ? ("own" as const) : undefined
       })
 
@@ -90,7 +90,7 @@ export class Networks extends Context.Service<
         return sealed === undefined ? urls : yield* NetworkUrls.open(secrets, giver, sealed)
       })
 
-      const resolve = (registry: Registry.Registry, id: NetworkId, definition: NetworkDefinition) =>
+      const resolve = (registry: NetworkResolver.NetworkResolver, id: NetworkId, definition: NetworkDefinition) =>
         Effect.mapError(Effect.fromResult(registry.resolve(id, definition)), BadRequest.of)
 
       const create = Effect.fn("Networks.create")(function* (request: CreateNetwork) {
@@ -111,7 +111,7 @@ export class Networks extends Context.Service<
         yield* repo.lock
         const registry = yield* read(id, patch.from)
         const before = yield* orNotFound(registry.get(id))
-        if (Registry.isBuiltin(id) && "from" in patch) {
+        if (NetworkResolver.isBuiltin(id) && "from" in patch) {
           return yield* BadRequest.of([{ field: "from", message: "cannot be changed" }])
         }
         yield* NetworkUrls.check(outbound, patch)
@@ -132,7 +132,7 @@ export class Networks extends Context.Service<
           return yield* BadRequest.of([{ field: "network_id", message: "is built in and has nothing to reset" }])
         }
         yield* repo.delete(id)
-        const after = Registry.make([]).get(id)
+        const after = NetworkResolver.make([]).get(id)
         if (after === undefined) {
           yield* changes.record({ action: "network.deleted", id, schema: Network, before })
           yield* Effect.logInfo("network deleted", { network_id: id })

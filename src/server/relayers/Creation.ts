@@ -1,7 +1,7 @@
 // Relayers that are created at the same time share a statement, and nothing else.
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Together from "../../sql/batch/Batcher.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -23,7 +23,7 @@ export const make = Effect.gen(function* () {
 
   const made = Effect.andThen(changes.recorded, dueChecks.afterCommit)
 
-  const together = yield* Together.make<NewRelayer, Option.Option<StoredRelayer>>(sql, {
+  const together = yield* Batcher.make<NewRelayer, Option.Option<StoredRelayer>>(sql, {
     patience,
     all: (relayers) =>
       savepoint(repo.insertAll(relayers, changes.ofMadeRelayers)).pipe(

@@ -6,7 +6,7 @@ import type { NetworkId } from "../../domain/network/Network.ts"
 import { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
-import * as Given from "../../sql/batch/UnnestRows.ts"
+import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import { changeable, shownUrls } from "./RelayerRow.ts"
 import { StoredRelayer } from "./StoredRelayer.ts"
@@ -31,7 +31,7 @@ export interface NewRelayer {
   /** The network, where it is not built in. */
   readonly ownNetworkId: NetworkId | undefined
   /** What its records say besides: further columns of `made`, the same for all relayers of a statement. */
-  readonly making: Given.Row
+  readonly making: UnnestRows.Row
 }
 
 /**
@@ -42,7 +42,7 @@ export type Records = Readonly<Record<string, Statement.Fragment>>
 
 const givenOf = Effect.fnUntraced(function* ({ id, request, urls, ownNetworkId, making }: NewRelayer) {
   const { name, paused, notification_id, policies } = yield* changeable(request)
-  const row: Given.Row = {
+  const row: UnnestRows.Row = {
     id,
     name,
     network_type: request.network_type,
@@ -100,7 +100,7 @@ export class NewRelayersRepo extends Context.Service<
         const making = Object.keys(relayers[0]?.making ?? {}).map((name) => sql`, given.${sql(name)}`)
         const parts = Object.entries(records).map(([name, part]) => sql`, ${sql(name)} AS (${part})`)
         const rows = yield* sql<StoredRow>`
-          WITH given AS (SELECT * FROM ${Given.make(sql, given)}),
+          WITH given AS (SELECT * FROM ${UnnestRows.make(sql, given)}),
           signing AS (SELECT * FROM signers WHERE id IN (SELECT signer_id FROM given) ${lock}),
           notified AS (SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) ${lock}),
           inserted AS (

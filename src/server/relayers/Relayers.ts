@@ -19,7 +19,7 @@ import { maskRpc } from "../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
-import * as Together from "../../sql/batch/Batcher.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Cursors } from "../cursors/Cursors.ts"
@@ -153,7 +153,7 @@ export class Relayers extends Context.Service<
         return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
       })
 
-      const find = yield* Together.make<RelayerId, Option.Option<StoredRelayer>>(sql, { all: repo.findAll })
+      const find = yield* Batcher.make<RelayerId, Option.Option<StoredRelayer>>(sql, { all: repo.findAll })
 
       const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
 

@@ -12,7 +12,7 @@ import type { CursorQuery } from "../../domain/request/Page.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
-import * as Together from "../../sql/batch/Batcher.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import { Authentication } from "../access/Authentication.ts"
 import * as RateLimitHeaders from "../limits/RateLimitHeaders.ts"
 import { RateLimits } from "../limits/RateLimits.ts"
@@ -80,7 +80,7 @@ export const layer = Layer.effect(
     }
 
     /** Whoever asks for the same page while it is read gets the same answer. */
-    const listTogether = yield* Together.make<List, Exit.Exit<Response, BadRequest>>(sql, {
+    const listTogether = yield* Batcher.make<List, Exit.Exit<Response, BadRequest>>(sql, {
       group: ({ caller, url }) => `${caller.relayerIds?.join() ?? "*"} ${url}`,
       all: ([{ page, caller, url }, ...others]) =>
         relayers.list(page).pipe(

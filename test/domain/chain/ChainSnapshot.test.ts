@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as ExactJson from "../../../src/domain/request/ExactJson.ts"
-import { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 
-const encode = Schema.encodeSync(Reading)
-const decode = Schema.decodeUnknownSync(Reading)
+const encode = Schema.encodeSync(ChainSnapshot)
+const decode = Schema.decodeUnknownSync(ChainSnapshot)
 
 const found = {
   failures: [{ type: "BalanceCheckFailed", code: "too_low" }],
@@ -13,7 +13,7 @@ const found = {
 } as const
 
 describe("a reading", () => {
-  const readings: ReadonlyArray<Reading> = [
+  const readings: ReadonlyArray<ChainSnapshot> = [
     { network_type: "evm", balance: 2n ** 128n - 1n, nonce: 2n ** 64n - 1n, ...found },
     { network_type: "solana", balance: 2n ** 53n + 1n, ...found },
     { network_type: "stellar", balance: 0n, sequence_number: 2n ** 63n - 1n, ...found },

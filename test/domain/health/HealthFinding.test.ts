@@ -4,16 +4,16 @@ import { Arbitrary, DateTime, Schema } from "effect"
 import * as Health from "../../../src/domain/health/Health.ts"
 import { explain } from "../../../src/domain/health/HealthExplanation.ts"
 import { findingOf } from "../../../src/domain/health/HealthFinding.ts"
-import { balanceOf, carry, hasAnswered, unanswered } from "../../../src/domain/health/HealthReading.ts"
+import { balanceOf, carry, hasAnswered, unanswered } from "../../../src/domain/health/HealthSnapshot.ts"
 import { reasonOf } from "../../../src/domain/health/HealthReason.ts"
 import { delay } from "../../../src/domain/health/HealthSchedule.ts"
 import { CheckFailure } from "../../../src/domain/chain/ChainSnapshot.ts"
-import type { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { DisabledReason, EvmRelayer } from "../../../src/domain/relayer/Relayer.ts"
 
 const good = { url: "https://one.example", weight: 100, breaker: "closed", failed: false } as const
 
-const reading = (over: Partial<Extract<Reading, { network_type: "evm" }>> = {}): Reading => ({
+const reading = (over: Partial<Extract<ChainSnapshot, { network_type: "evm" }>> = {}): ChainSnapshot => ({
   network_type: "evm",
   failures: [],
   providers: [good],

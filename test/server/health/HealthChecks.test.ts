@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import type { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
 import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
@@ -11,25 +11,25 @@ import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { away, chains, checks, idOf, insertRelayers, well } from "./fixtures.ts"
 
 /** What the chain says, told by each test. */
-let inspect: (id: RelayerId) => Effect.Effect<Reading> = () => Effect.succeed(well)
+let inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> = () => Effect.succeed(well)
 
 const chain = chains((id) => inspect(id))
 
-const answers = (...readings: ReadonlyArray<Reading>) => {
+const answers = (...readings: ReadonlyArray<ChainSnapshot>) => {
   const left = [...readings]
   inspect = () => Effect.sync(() => left.shift() ?? well)
 }
 
-const poor: Reading = { ...well, balance: 0n, failures: [{ type: "BalanceCheckFailed", code: "too_low" }] }
-const wrong: Reading = { ...away, failures: [{ type: "ChainIdMismatch", code: "mismatch" }] }
-const partly: Reading = {
+const poor: ChainSnapshot = { ...well, balance: 0n, failures: [{ type: "BalanceCheckFailed", code: "too_low" }] }
+const wrong: ChainSnapshot = { ...away, failures: [{ type: "ChainIdMismatch", code: "mismatch" }] }
+const partly: ChainSnapshot = {
   ...well,
   providers: [{ url: "https://one.example", weight: 1, breaker: "open", failed: true, code: "unreachable" }]
 }
 
 const claiming = { token: "mine", limit: 1000, lease: 60_000, horizon: 120_000 }
 
-const fresh = Effect.fnUntraced(function* (...readings: ReadonlyArray<Reading>) {
+const fresh = Effect.fnUntraced(function* (...readings: ReadonlyArray<ChainSnapshot>) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`TRUNCATE relayers, signers, events CASCADE`
   yield* insertRelayers(1)
@@ -173,7 +173,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     Effect.gen(function* () {
       const { checks, relayers, repo, id } = yield* fresh()
       const looking = yield* Deferred.make<void>()
-      const answer = yield* Deferred.make<Reading>()
+      const answer = yield* Deferred.make<ChainSnapshot>()
       inspect = () => Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(answer))
       const [claim] = yield* repo.claim(claiming)
       if (claim === undefined) return assert.fail("not claimed")
@@ -221,7 +221,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     Effect.gen(function* () {
       const { checks, relayers, repo, id } = yield* fresh()
       const looking = yield* Deferred.make<void>()
-      const answer = yield* Deferred.make<Reading>()
+      const answer = yield* Deferred.make<ChainSnapshot>()
       inspect = () => Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(answer))
       const [claim] = yield* repo.claim(claiming)
       if (claim === undefined) return assert.fail("not claimed")

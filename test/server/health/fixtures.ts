@@ -4,12 +4,12 @@ import { Effect, Layer, Redacted } from "effect"
 import type { Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
-import type { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { DueChecks } from "../../../src/server/health/DueChecks.ts"
 import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
 import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
-import * as HealthWorker from "../../../src/server/health/HealthJob.ts"
+import * as HealthJob from "../../../src/server/health/HealthJob.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
 import * as Services from "../../../src/server/Services.ts"
 import { Workers } from "../../../src/server/lifecycle/Jobs.ts"
@@ -30,16 +30,16 @@ export const insertRelayers = Effect.fnUntraced(function* (count: number) {
     FROM generate_series(1, ${count}) i`
 })
 
-export const well: Reading = { network_type: "evm", balance: 5n, nonce: 1n, failures: [], providers: [] }
+export const well: ChainSnapshot = { network_type: "evm", balance: 5n, nonce: 1n, failures: [], providers: [] }
 
-export const away: Reading = {
+export const away: ChainSnapshot = {
   network_type: "evm",
   failures: [{ type: "RpcValidationFailed", code: "unreachable" }],
   providers: []
 }
 
 /** What `Chains.inspect` does for a relayer; `seen` has the ids in the order of the looks. */
-export const chains = (inspect: (id: RelayerId) => Effect.Effect<Reading> = () => Effect.succeed(well)) => {
+export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> = () => Effect.succeed(well)) => {
   const seen: Array<RelayerId> = []
   const layer = Layer.succeed(
     Chains,
@@ -69,7 +69,7 @@ export const checks = (chain: Chain, interval: Duration.Input = "1 minute") =>
 export const instance = (database: string, chain: Chain, interval: Duration.Input) =>
   Layer.build(
     Layer.fresh(
-      HealthWorker.layerNoDeps({ interval }).pipe(
+      HealthJob.layerNoDeps({ interval }).pipe(
         Layer.provideMerge(Layer.merge(DueChecks.layer, Workers.layer)),
         Layer.provideMerge(checks(chain, interval)),
         Layer.provideMerge(PgClient.layer(clientConfig(inject("postgres"), database)))

@@ -37,7 +37,7 @@ export interface Selection extends Deliveries {
   readonly after: number | undefined
 }
 
-export interface Placed {
+export interface PlacedDelivery {
   readonly delivery: Delivery
   readonly seq: number
 }
@@ -58,7 +58,7 @@ export class DeliveriesRepo extends Context.Service<
      */
     insertMade(event: string): Statement.Fragment
     /** The latest first. */
-    select(selection: Selection): Effect.Effect<ReadonlyArray<Placed>>
+    select(selection: Selection): Effect.Effect<ReadonlyArray<PlacedDelivery>>
     /** To be sent once more, now, unless that is being done. */
     retry(deliveries: Deliveries, id: DeliveryId): Effect.Effect<Option.Option<Delivery>>
     /** To be sent again, as if they were new: at most `limit`, the oldest first. Returns how many. */
@@ -106,7 +106,7 @@ export class DeliveriesRepo extends Context.Service<
           ORDER BY t.seq DESC LIMIT ${limit}`.pipe(
           Effect.flatMap(
             Effect.forEach(({ seq, ...row }) =>
-              Effect.map(decodeRow(row), (delivery): Placed => ({ delivery, seq: Number(seq) }))
+              Effect.map(decodeRow(row), (delivery): PlacedDelivery => ({ delivery, seq: Number(seq) }))
             )
           ),
           query("DeliveriesRepo.select")

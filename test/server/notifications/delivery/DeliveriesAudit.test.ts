@@ -2,12 +2,12 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import * as DeliveryWorker from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { allDone, call, log, post, setUp, until } from "./Notified.ts"
 import type { Shown } from "./Notified.ts"
 
-layer(Layer.provideMerge(DeliveryWorker.layer, TestApi.layer()))("the audit log", (it) => {
+layer(Layer.provideMerge(DeliveryJob.layer, TestApi.layer()))("the audit log", (it) => {
   it.effect("who has tested, retried and replayed is on record, with what; what is refused is not", () =>
     Effect.gen(function* () {
       const { id } = yield* setUp("recorded-1")

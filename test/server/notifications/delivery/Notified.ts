@@ -1,7 +1,7 @@
 // Notifications, and relayers that use them, over HTTP; and what their deliveries show.
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import * as DeliveryWorker from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
 import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
 import { evmRelayer, signer } from "../../../../testkit/fixtures.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
@@ -9,7 +9,7 @@ import * as TestApi from "../../../../testkit/TestApi.ts"
 import { signingKey } from "./World.ts"
 
 /** The API, and the worker that sends. */
-export const live = Layer.provideMerge(Layer.merge(DeliveryWorker.layer, WakeUp.layer), TestApi.layer())
+export const live = Layer.provideMerge(Layer.merge(DeliveryJob.layer, WakeUp.layer), TestApi.layer())
 
 export const call = (at: string, options?: TestApi.Call) =>
   Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1${at}`, options))

@@ -18,7 +18,7 @@ import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
 import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
 import { Draining } from "../../../../src/server/lifecycle/Draining.ts"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
-import * as DeliveryWorker from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
+import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
 import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
 import { evmRelayer } from "../../../../testkit/fixtures.ts"
 import { clientConfig } from "../../../../testkit/Postgres.ts"
@@ -32,7 +32,7 @@ export const instance = ({
   worker = true,
   resolve
 }: { readonly worker?: boolean; readonly resolve?: Options["resolve"] } = {}) =>
-  (worker ? DeliveryWorker.layer : Layer.empty).pipe(
+  (worker ? DeliveryJob.layer : Layer.empty).pipe(
     Layer.provideMerge(Deliveries.layer),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(Changes.layer),
