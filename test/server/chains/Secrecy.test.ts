@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Metric, References, Schema, Tracer } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { inspect } from "node:util"
-import { Reading } from "../../../src/domain/chain/ChainSnapshot.ts"
+import { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import * as RpcServer from "../../../testkit/RpcServer.ts"
 import type { Fault } from "../../../testkit/RpcServer.ts"
@@ -11,7 +11,7 @@ import { evm, make, urls } from "./fixtures.ts"
 
 const faults: ReadonlyArray<Fault> = ["html", "huge", "wrong id", { status: 500 }, { status: 403 }, { error: -32000 }]
 
-const encode = Schema.encodeSync(Reading)
+const encode = Schema.encodeSync(ChainSnapshot)
 
 describe("the URL of a provider, and what it writes", () => {
   it.effect("are in no log, span, metric, reading or error, but for scheme, host and port", () => {
