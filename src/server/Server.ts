@@ -13,7 +13,6 @@ import { RateLimitHttp } from "./limits/RateLimitHttp.ts"
 import { NetworksHttp } from "./networks/NetworksHttp.ts"
 import { NotificationsHttp } from "./notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./relayers/RelayersHttp.ts"
-import * as RelayersShortCut from "./relayers/RelayersShortCut.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import { DebugHttp } from "./responses/DebugHttp.ts"
@@ -54,8 +53,7 @@ export const routes = Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
 )
 
 /** The routes, and what surrounds every request of the router: ids, limits, metrics, envelopes for what fails. */
-export const layer = (options: Options = defaults) =>
-  Layer.merge(routes, Layer.provide(RequestPipeline.layer(options), RelayersShortCut.layer))
+export const layer = (options: Options = defaults) => Layer.merge(routes, RequestPipeline.layer(options))
 
 /**
  * Around what serves: when its scope closes, `Draining` begins, and only then the server waits for its requests to end.

@@ -6,7 +6,6 @@ import { HttpIncomingMessage, HttpRouter, HttpServerError, HttpServerRequest, Ht
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import { randomUUID } from "node:crypto"
 import * as Request from "../../domain/request/Request.ts"
-import { isTraced } from "../../sql/Traced.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Authentication } from "../access/Authentication.ts"
 import { constantHeaders } from "../responses/ConstantHeaders.ts"
@@ -16,7 +15,6 @@ import * as Metrics from "../observability/Metrics.ts"
 import { CurrentRequestId } from "../responses/RequestId.ts"
 import { CurrentResponseHeaders } from "../responses/ResponseHeaders.ts"
 import { allowedMethods } from "./Routes.ts"
-import { ShortCut } from "./ShortCut.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -79,7 +77,6 @@ const make = (options: Options) =>
   Effect.gen(function* () {
     const authentication = yield* Authentication
     const draining = yield* Draining
-    const shortCut = yield* ShortCut
     const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
 
     /** A stranger is not told which routes there are. */
@@ -130,23 +127,17 @@ const make = (options: Options) =>
         const headers = new Map<string, string>()
 
         let endpoint = "unmatched"
-        // Not even made for a request that takes the short cut.
-        const routed = Effect.suspend(() =>
-          Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint))).pipe(
-            Effect.catchCauseIf(routeNotFound, () => unmatched),
-            Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
-            Effect.provideService(CurrentRequestId, id),
-            Effect.provideService(CurrentResponseHeaders, headers),
-            Effect.annotateLogs("request_id", id)
-          )
+        const routed = Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint))).pipe(
+          Effect.catchCauseIf(routeNotFound, () => unmatched),
+          Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
+          Effect.provideService(CurrentRequestId, id),
+          Effect.provideService(CurrentResponseHeaders, headers),
+          Effect.annotateLogs("request_id", id)
         )
         const refusal = options.refusal?.(request)
-        const taken = refusal !== undefined || isTraced(fiber.context) ? undefined : shortCut.find(request)
-        if (taken !== undefined) endpoint = taken.endpoint
-        const answered = taken === undefined ? routed : taken.answer(routed, headers)
 
-        // The server runs requests uninterruptibly, and only the router lets go of that.
-        return (refusal === undefined ? Effect.interruptible(answered) : Effect.succeed(refusal)).pipe(
+        // The server runs requests uninterruptibly. Only the router makes them interruptible.
+        return (refusal === undefined ? Effect.interruptible(routed) : Effect.succeed(refusal)).pipe(
           Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause, id))),
           Effect.map((response) => finished(response, id, headers)),
           Effect.onExit((exit) =>

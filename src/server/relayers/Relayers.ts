@@ -34,6 +34,7 @@ import { NewRelayersRepo } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
 import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
+import type { FoundPage, RelayerSelection } from "./RelayerPagesRepo.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
 import type { RelayerCount } from "./RelayersRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
@@ -144,11 +145,18 @@ export class Relayers extends Context.Service<
         return relayer
       })
 
-      // No spans of their own: those of their queries tell the same, and a span costs as much as a read.
+      /** Requests for the same page share one query, which starts after all of them have arrived. */
+      const findPage = yield* Batcher.make<RelayerSelection, FoundPage>(sql, {
+        group: (selection) => JSON.stringify(selection),
+        all: ([selection, ...others]) =>
+          Effect.map(pages.find(selection), (found) => [found, ...others.map(() => found)])
+      })
+
+      // `list` and `get` have no spans of their own: the spans of their queries say the same, and a span costs as much as a read.
       const list = Effect.fnUntraced(function* (query: RelayerQuery) {
         const ids = (yield* Caller.current).relayerIds
         const selection = yield* RelayersCursor.read(cursors, query, ids)
-        const { page, last } = yield* pages.find(selection)
+        const { page, last } = yield* findPage(selection)
         if (last === undefined) return page
         return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
       })

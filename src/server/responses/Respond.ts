@@ -80,17 +80,14 @@ interface StoredPage extends Omit<Page<unknown>, "items"> {
   readonly json: string
 }
 
-const contentType = "application/json"
-
 const json = (text: string, headers: Record<string, string>, status = 200) =>
-  HttpServerResponse.text(text, { status, headers, contentType })
+  HttpServerResponse.text(text, { status, headers, contentType: "application/json" })
 
 /** With `ETag`. */
-export const storedNow = ({ json: data, version }: Stored, extra: Recorded = {}, status?: number) =>
-  json(Envelope.text(data, extra), { etag: entityTag(version) }, status)
-
 export const stored = <E, R>(self: Effect.Effect<Stored, E, R>, status?: number) =>
-  Effect.flatMap(self, (found) => Effect.map(metadata, (extra) => storedNow(found, extra, status)))
+  Effect.flatMap(self, ({ json: data, version }) =>
+    Effect.map(metadata, (extra) => json(Envelope.text(data, extra), { etag: entityTag(version) }, status))
+  )
 
 /** With `Location` and `ETag`. */
 export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: string }, E, R>) =>
@@ -102,19 +99,10 @@ export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: 
     Envelope.createdStatus
   )
 
-/** With `Link` to the next page, where there is one. As bytes: whoever asks at the same time gets the same ones. */
-export const storedPageNow = (page: StoredPage, originalUrl: string, extra: Recorded = {}) =>
-  HttpServerResponse.uint8Array(
-    Buffer.from(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra })),
-    {
-      headers: page.next === undefined ? {} : { link: nextLink(targetOf(originalUrl), page.next) },
-      contentType
-    }
-  )
-
+/** With `Link` to the next page, if there is one. */
 export const storedPage = <E, R>(self: Effect.Effect<StoredPage, E, R>) =>
-  Effect.flatMap(self, (page) =>
-    Effect.map(Effect.all([HttpServerRequest.HttpServerRequest, metadata]), ([{ originalUrl }, extra]) =>
-      storedPageNow(page, originalUrl, extra)
+  Effect.flatMap(linked(self), (page) =>
+    Effect.map(metadata, (extra) =>
+      json(Envelope.pageText(page.json, { pagination: Envelope.pagination(page), ...extra }), {})
     )
   )

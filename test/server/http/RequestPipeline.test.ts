@@ -96,7 +96,6 @@ layer(TestApi.layer())("the edge", (it) => {
       const calls: ReadonlyArray<readonly [table: string, path: string, key?: string]> = [
         ["notifications", "/api/v1/notifications"],
         ["relayers", "/api/v1/relayers?sort=name"],
-        // By the short cut.
         ["relayers", "/api/v1/relayers"],
         ["relayers", "/api/v1/relayers/a"],
         ["api_keys", "/api/v1/relayers", key],
