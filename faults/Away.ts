@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import * as Answers from "./Answers.ts"
 import type { Case } from "./Case.ts"
-import * as Cluster from "./Cluster.ts"
+import * as ExternalPostgres from "./ExternalPostgres.ts"
 import * as Prober from "./Prober.ts"
 import * as Whole from "./Whole.ts"
 import * as Writer from "./Writer.ts"
@@ -16,18 +16,18 @@ export const Away: Case = {
   run: (context) =>
     Effect.gen(function* () {
       const { random, tally } = context
-      const cluster = yield* Cluster.make
-      const service = yield* cluster.listen({ REQUEST_TIMEOUT_MS: String(timeout) })
+      const postgres = yield* ExternalPostgres.make
+      const service = yield* postgres.listen({ REQUEST_TIMEOUT_MS: String(timeout) })
       const ledger = new Writer.Ledger()
       const prober = yield* Prober.start(service.baseUrl)
       const writer = yield* Writer.start({ baseUrl: () => service.baseUrl, prefix: "a", lanes: 8, ledger })
       const outages: Array<Answers.Outage> = []
       for (let count = 0; count < times; count++) {
         yield* Effect.sleep(random.int(500, 1500))
-        yield* cluster.stop
+        yield* postgres.stop
         // A restart is a stop that lasts as long as the start takes.
         yield* Effect.sleep(random.pick([0, 1000, 4000]))
-        yield* cluster.start
+        yield* postgres.start
         outages.push({ backAt: performance.now() })
         yield* Effect.sleep(3000)
       }
@@ -37,6 +37,6 @@ export const Away: Case = {
       tally.set("acknowledged", ledger.acknowledged)
       Answers.check(context, prober, ledger, outages, timeout)
       yield* Whole.check(context, service, ledger)
-      yield* Whole.checkRows(context, cluster.database)
+      yield* Whole.checkRows(context, postgres.database)
     })
 }

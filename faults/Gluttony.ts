@@ -1,4 +1,4 @@
-// Loaded before the service: on SIGUSR2, a process takes memory until V8 finds no more, and ends it.
+// Loaded into a service before it starts: on SIGUSR2 it allocates memory until V8 ends the process.
 const taken: Array<ReadonlyArray<number>> = []
 
 process.on("SIGUSR2", () => {

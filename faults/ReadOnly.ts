@@ -1,7 +1,7 @@
 // The database turns read-only under load, as a primary does that was demoted, and turns back.
 import { Effect } from "effect"
 import type { Case } from "./Case.ts"
-import * as Cluster from "./Cluster.ts"
+import * as ExternalPostgres from "./ExternalPostgres.ts"
 import * as Requests from "./Requests.ts"
 import * as Sql from "./Sql.ts"
 import * as Whole from "./Whole.ts"
@@ -18,14 +18,14 @@ export const ReadOnly: Case = {
   run: (context) =>
     Effect.gen(function* () {
       const { tally } = context
-      const cluster = yield* Cluster.make
-      const service = yield* cluster.listen()
+      const postgres = yield* ExternalPostgres.make
+      const service = yield* postgres.listen()
       const ledger = new Writer.Ledger()
       const made = yield* service.call("/api/v1/api-keys", { body: { name: "reader", scopes: ["relayers:read"] } })
       const { key } = JSON.parse(made.text).data as { readonly key: string }
       const writer = yield* Writer.start({ baseUrl: () => service.baseUrl, prefix: "r", lanes: 4, ledger })
       yield* Effect.sleep(1000)
-      yield* Sql.run(cluster.database, ...readOnly("on"))
+      yield* Sql.run(postgres.database, ...readOnly("on"))
       yield* Effect.sleep(500)
       const from = ledger.outcomes.length
       const reads = yield* Effect.promise(async () => {
@@ -37,7 +37,7 @@ export const ReadOnly: Case = {
         return outcomes
       })
       const writes = ledger.outcomes.slice(from)
-      yield* Sql.run(cluster.database, "SET default_transaction_read_only = off", ...readOnly("off"))
+      yield* Sql.run(postgres.database, "SET default_transaction_read_only = off", ...readOnly("off"))
       const backAt = performance.now()
       yield* Effect.sleep(2000)
       yield* writer.stop
@@ -58,6 +58,6 @@ export const ReadOnly: Case = {
       tally.expect(first !== undefined && first.endedAt - backAt < 2000, "writes are back within 2 s")
       tally.set("acknowledged", ledger.acknowledged)
       yield* Whole.check(context, service, ledger)
-      yield* Whole.checkRows(context, cluster.database)
+      yield* Whole.checkRows(context, postgres.database)
     })
 }

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 // The process: reads the environment and the arguments, as the only file that does so, and loads what they ask for.
-import cluster from "node:cluster"
 import * as fs from "node:fs"
 import { enableCompileCache } from "node:module"
 import { fileURLToPath } from "node:url"
@@ -17,14 +16,10 @@ const dotEnv = (): Record<string, string | undefined> => {
 // Beside the code, which whoever can write there could change as well; where nobody can, there is none.
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/effect-relayer", import.meta.url)))
 
-const isTerminal = process.stdout.isTTY
-
-// A worker is told by the primary what there is to know.
-if (cluster.isWorker) (await import("./process/Worker.ts")).main(isTerminal)
-else
-  (await import("./cli/Main.ts")).main({
-    args: process.argv.slice(2),
-    variables: process.env,
-    dotEnv: dotEnv(),
-    isTerminal
-  })
+const { main } = await import("./cli/Main.ts")
+main({
+  args: process.argv.slice(2),
+  variables: process.env,
+  dotEnv: dotEnv(),
+  isTerminal: process.stdout.isTTY
+})

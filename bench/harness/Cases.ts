@@ -7,7 +7,6 @@ import type { Request } from "./Load.ts"
 import * as Measure from "./Measure.ts"
 import type { Target } from "./Measure.ts"
 import * as Pgbench from "./Pgbench.ts"
-import * as Workers from "./Workers.ts"
 import * as Writes from "./Writes.ts"
 
 type Errors =
@@ -71,11 +70,9 @@ const mixed = [readList, readOne, readList, readOne, create, readList, readOne, 
 /** Seconds until V8 has compiled what a list runs through. */
 const compiled = 12
 
-/** So that the first case is not the one in which everything is compiled; each of several processes compiles by itself. */
+/** So that the first case is not the one in which everything is compiled. */
 export const warm = (target: Target) =>
-  target.server.contender === Pgbench.contender
-    ? Effect.void
-    : reads(target, list, usualConnections, compiled * Workers.processesOf(target))
+  target.server.contender === Pgbench.contender ? Effect.void : reads(target, list, usualConnections, compiled)
 
 /** pgbench knows no HTTP. */
 const creates: Run = (target, connections, seconds) =>
@@ -137,13 +134,5 @@ export const cases: ReadonlyArray<Case> = [
     contenders: [...api, Pgbench.contender],
     connections: [usualConnections, 1, 512],
     run: creates
-  },
-  {
-    name: "workers",
-    about: "the list, from one process and from two",
-    sizes: "first",
-    contenders: Workers.contenders,
-    connections: [usualConnections],
-    run: (target, connections, seconds) => reads(target, list, connections, seconds)
   }
 ]

@@ -87,7 +87,6 @@ export const judged = ({ rows, starts, memory }: Results): ReadonlyArray<Goal> =
     ...["list", "get", "mix", "create"].flatMap((name) =>
       judge(`p99 of ${name} at ${usualConnections} connections, to its p50`, spread(name), "at most", 4)
     ),
-    ...judge("two processes, to one", rate("workers", "2 processes", "1 process"), "at least", 1.6),
     ...starts.flatMap(({ kind, ms }) =>
       judge(
         `start, ${kind}`,

@@ -24,7 +24,7 @@ const yes = (name: string, about: string, otherwise = false) =>
 export const flags = {
   quick: yes("quick", "Short rounds, 64 connections, 1,000 and 100,000 relayers: about 7 minutes"),
   smoke: yes("smoke", "One second each on 100 relayers: whether everybody answers right, not how fast"),
-  cases: words("cases", "Of list, cursor, deep, get, mix, create, workers, starts, memory (default all)"),
+  cases: words("cases", "Of list, cursor, deep, get, mix, create, starts, memory (default all)"),
   contenders: words("contenders", "Beside the service, of fastify, limit, pgbench (default all)"),
   sizes: numbers("sizes", "Numbers of relayers (default 1000,100000,1000000)"),
   connections: numbers("connections", "Numbers of connections (default 64, and of some cases 1 and 512)"),

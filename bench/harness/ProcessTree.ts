@@ -35,7 +35,7 @@ const readAll = () => {
 }
 
 /** `root` and all below it, but for the trees of `except`. */
-export const members = (root: number, except?: number): ReadonlyArray<number> => {
+const members = (root: number, except?: number): ReadonlyArray<number> => {
   const entries = readAll()
   const found = [root]
   for (const pid of found) {

@@ -16,10 +16,8 @@ export interface Scale extends Rounds {
   readonly minutes: number
 }
 
-const requests = cases.map(({ name }) => name).filter((name) => name !== "workers")
-
 const full: Scale = {
-  cases: [...requests, "workers", "starts", "memory"],
+  cases: [...cases.map(({ name }) => name), "starts", "memory"],
   sizes: [1000, 100_000, 1_000_000],
   connections: undefined,
   rounds: 5,
@@ -31,7 +29,7 @@ const full: Scale = {
 
 const quick: Scale = {
   ...full,
-  cases: requests,
+  cases: cases.map(({ name }) => name),
   sizes: [1000, 100_000],
   connections: [usualConnections],
   rounds: 3,

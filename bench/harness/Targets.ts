@@ -5,10 +5,8 @@ import * as Contenders from "./Contenders.ts"
 import * as Installation from "./Installation.ts"
 import type { Target } from "./Measure.ts"
 import * as Pgbench from "./Pgbench.ts"
-import * as Workers from "./Workers.ts"
 
 interface Options {
-  readonly cases: ReadonlyArray<string>
   readonly sizes: ReadonlyArray<number>
   /** Contenders that were chosen. */
   readonly given: Option.Option<ReadonlyArray<string>>
@@ -44,7 +42,7 @@ const takesPart = (given: Options["given"], contender: string) =>
   Option.match(given, { onNone: () => true, onSome: (names) => names.includes(contender) })
 
 /** Who takes part at the first size alone. */
-const others = Effect.fnUntraced(function* (installation: Installation.Installation, { given, cases }: Options) {
+const others = Effect.fnUntraced(function* (installation: Installation.Installation, { given }: Options) {
   const targets: Array<Target> = []
   const skipped: Array<string> = []
   if (takesPart(given, "limit")) targets.push({ server: yield* Contenders.limit(installation), installation })
@@ -52,11 +50,6 @@ const others = Effect.fnUntraced(function* (installation: Installation.Installat
     const pgbench = Pgbench.target(installation)
     if (pgbench === undefined) skipped.push("pgbench, which is not installed")
     else targets.push(pgbench)
-  }
-  if (cases.includes("workers")) {
-    const workers = yield* Workers.targets(installation)
-    if (workers.length === 0) skipped.push("two processes: this version of the service knows no WORKERS")
-    targets.push(...workers)
   }
   return { targets, skipped }
 })

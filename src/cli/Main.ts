@@ -1,4 +1,4 @@
-// The command: serves, in one process or as the primary of several, or runs another command.
+// The command: serves, or runs another command.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, Option } from "effect"
@@ -33,14 +33,9 @@ const start =
     Effect.gen(function* () {
       stopAtHangUp()
       if (variables.npm_lifecycle_event !== undefined) yield* Effect.forkChild(Npm.stopWithParent)
-      const sources = Settings.merge(ServeFlags.source(given), variables, dotEnv)
-      const settings = yield* Settings.decode(sources)
-      if (settings.WORKERS === 1) {
-        const { serve } = yield* Effect.promise(() => import("../process/Serve.ts"))
-        return yield* serve(settings, isTerminal)
-      }
-      const { serve } = yield* Effect.promise(() => import("../process/Primary.ts"))
-      return yield* serve(settings, sources, isTerminal)
+      const settings = yield* Settings.decode(ServeFlags.source(given), variables, dotEnv)
+      const { serve } = yield* Effect.promise(() => import("../process/Serve.ts"))
+      return yield* serve(settings, isTerminal)
     })
 
 /** Alone, so that nothing of the other commands is loaded where the service starts. */

@@ -87,7 +87,7 @@ export const storageEncryptionKey = (dataDir: string) =>
   )
 
 /** As a line of the file. */
-export const masterKeyText = (key: Redacted.Redacted<Uint8Array>): string =>
+const masterKeyText = (key: Redacted.Redacted<Uint8Array>): string =>
   Buffer.from(Redacted.value(key)).toString("base64")
 
 /** Keeps master keys in the file that they came from. */

@@ -1,8 +1,7 @@
-// The service as a Layer: what a process that serves alone and a worker of several have in common.
+// The service as a Layer, with the HTTP server around it.
 import { Effect, Layer } from "effect"
 import type { Option, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
-import type { RateLimiter } from "effect/persistence"
 import * as HttpServerNode from "./HttpServer.ts"
 import * as ProcessGauges from "./ProcessGauges.ts"
 import * as Settings from "./Settings.ts"
@@ -21,24 +20,18 @@ export interface Parts {
   readonly masterKey: Redacted.Redacted
   readonly earlierMasterKeys: ReadonlyArray<Redacted.Redacted>
   readonly masterKeyStore: Option.Option<Store>
-  /** Where requests are counted when there is no Redis; absent: in this process. */
-  readonly limits?: Layer.Layer<RateLimiter.RateLimiterStore>
   /** Called when the port is open. */
   readonly listening: (address: string) => Effect.Effect<void>
 }
 
-const rateLimits = (settings: Settings.Settings, limits: Parts["limits"]) => {
+const rateLimits = (settings: Settings.Settings) => {
   const options = {
     requestsPerSecond: settings.RATE_LIMIT_REQUESTS_PER_SECOND,
     burst: settings.RATE_LIMIT_BURST_SIZE
   }
   const url = settings.REDIS_URL
-  if (url === undefined) {
-    return limits === undefined
-      ? RateLimits.layerMemory(options)
-      : RateLimits.layerStore(options).pipe(Layer.provide(limits))
-  }
-  // Loaded only where there is a Redis: its client takes a tenth of a second.
+  if (url === undefined) return RateLimits.layerMemory(options)
+  // The Redis client takes a tenth of a second to load.
   const store = Effect.map(
     Effect.promise(() => import("./RedisRateLimiterStore.ts")),
     ({ layer }) => layer(url)
@@ -74,7 +67,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
       HttpRouter.serve(routes, { routerConfig: Server.routerConfig, disableLogger: true, disableListenLog: true })
     ),
     Layer.provide(server),
-    Layer.provide(rateLimits(settings, parts.limits)),
+    Layer.provide(rateLimits(settings)),
     Layer.provideMerge(services)
   )
 }

@@ -133,12 +133,6 @@ const variables = {
     example: "60000",
     help: "Milliseconds between two checks of a relayer that is well"
   },
-  WORKERS: {
-    schema: integer(1, 64),
-    default: "1",
-    example: "4",
-    help: "Processes that serve requests and share the port; 1: this one alone"
-  },
   LOG_LEVEL: {
     schema: Schema.Literals(["trace", "debug", "info", "warn", "error", "fatal", "none"]),
     default: "info",
@@ -205,7 +199,7 @@ const defaults = Object.fromEntries(
 type Source = Readonly<Record<string, string | undefined>>
 
 /** Earlier sources win; an empty value counts as not set. */
-export const merge = (...sources: ReadonlyArray<Source>): Readonly<Record<string, string>> => {
+const merge = (...sources: ReadonlyArray<Source>): Readonly<Record<string, string>> => {
   const merged: Record<string, string> = { ...defaults }
   for (const source of sources.toReversed()) {
     for (const { name } of described) {

@@ -132,17 +132,6 @@ const listens = (service: Service): Effect.Effect<string> =>
     Effect.sync(() => /^effect-relayer listens on (http:\S+)/m.exec(service.stdout())?.[1])
   )
 
-/** In the order in which they began to listen; with `LOG_LEVEL=debug`. */
-const listened = ({ stdout }: Service): ReadonlyArray<number> =>
-  [...stdout().matchAll(/"a worker listens".*?"pid":(\d+)/g)].map(([, pid]) => Number(pid))
-
-/** The ids of its workers, as soon as so many have listened, those included that have ended. */
-export const workers = (service: Service, count: number) =>
-  until(
-    `${count} workers that listen`,
-    Effect.sync(() => (listened(service).length >= count ? listened(service) : undefined))
-  )
-
 /** Runs to its end, which comes by itself, before it ever listens. */
 export const run = Effect.fnUntraced(function* (options: Options) {
   const service = yield* start(options)

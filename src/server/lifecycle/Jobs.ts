@@ -16,12 +16,6 @@ export type Statuses = Readonly<Record<WorkerName, WorkerStatus>>
 export const worstStatus = (statuses: ReadonlyArray<WorkerStatus>): WorkerStatus =>
   (["unhealthy", "healthy"] as const).find((status) => statuses.includes(status)) ?? "off"
 
-/** Of several processes. */
-export const worstOf = (all: ReadonlyArray<Statuses>): Statuses => ({
-  health_checks: worstStatus(all.map(({ health_checks }) => health_checks)),
-  deliveries: worstStatus(all.map(({ deliveries }) => deliveries))
-})
-
 interface Loop {
   readonly worker: WorkerName
   /** When its last good round ended: of a clock that nobody sets. */

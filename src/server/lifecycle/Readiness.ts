@@ -5,7 +5,6 @@ import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
 import * as Health from "../../sql/Health.ts"
 import { Draining } from "./Draining.ts"
-import { Peers } from "../observability/Peers.ts"
 import { Workers, worstStatus } from "./Jobs.ts"
 
 /** A probe is worth no more than this. */
@@ -21,7 +20,6 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
     Effect.gen(function* () {
       const draining = yield* Draining
       const sql = yield* SqlClient.SqlClient
-      const peers = yield* Peers
       const { statuses } = yield* Workers
 
       /** Nobody waits for a question to be given up: of a database that is frozen, that takes longer than asking. */
@@ -40,7 +38,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
         const answers = yield* database
         const accepting = !draining.isDraining()
         const ready = answers && accepting
-        const each = yield* Effect.flatMap(statuses, peers.statuses)
+        const each = yield* statuses
         const workers = { status: worstStatus(Object.values(each)), ...each }
         // A balancer that took this instance out would help no webhook, and where all are alike, end the API.
         const degraded = workers.status === "unhealthy" ? { status: "degraded" as const } : status(true)

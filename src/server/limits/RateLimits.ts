@@ -90,16 +90,12 @@ export class RateLimits extends Context.Service<
     consume(caller: string): Effect.Effect<Allowance, TooManyRequests>
   }
 >()("effect-relayer/server/limits/RateLimits") {
-  /** Counted in a store that is always there. */
-  static readonly layerStore = (options: Options) =>
+  /** Each instance counts for itself. */
+  static readonly layerMemory = (options: Options) =>
     Layer.effect(
       RateLimits,
       Effect.map(RateLimiter.make, (limiter) => make(options, takeFrom(limiter, options)))
-    )
-
-  /** This process counts for itself. */
-  static readonly layerMemory = (options: Options) =>
-    this.layerStore(options).pipe(Layer.provide(MemoryRateLimiterStore.layer))
+    ).pipe(Layer.provide(MemoryRateLimiterStore.layer))
 
   /**
    * Instances count together in the given store. Where it fails or is slow, each counts for itself until it is back:

@@ -5,8 +5,6 @@ import type { Array, Effect, Redacted } from "effect"
 export interface Store {
   /** Keeps these, and no others: whole and durably, or what was kept before. The first is the current one of the next start. */
   keep(keys: Array.NonEmptyReadonlyArray<Redacted.Redacted<Uint8Array>>): Effect.Effect<void>
-  /** The first is sealed with from now on, by every process that has its keys from here. Absent: there is one only. */
-  readonly use?: (keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>) => Effect.Effect<void>
 }
 
 /** Of the only service that uses the database: others would not learn of a new key. */

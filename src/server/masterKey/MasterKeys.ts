@@ -116,7 +116,6 @@ export class MasterKeys extends Context.Service<
         const keyring = yield* Option.match(store, { onNone: () => active.get, onSome: renew })
         yield* admit(keyring)
         yield* active.use(keyring)
-        if (Option.isSome(store)) yield* store.value.use?.([...keyring.keys.values()]) ?? Effect.void
         const rewrapped = yield* rewrapAll(keyring)
         const [current] = keyring.keys.values()
         if (Option.isSome(store) && current !== undefined) yield* store.value.keep([current])

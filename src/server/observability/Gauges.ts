@@ -19,14 +19,9 @@ const freshFor = "10 seconds"
 
 const timeout = "2 seconds"
 
-export class Gauges extends Context.Service<
-  Gauges,
-  {
-    readonly refresh: Effect.Effect<void>
-    /** Without those that are the same for all processes on the database. */
-    readonly refreshOwn: Effect.Effect<void>
-  }
->()("effect-relayer/server/observability/Gauges") {
+export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.Effect<void> }>()(
+  "effect-relayer/server/observability/Gauges"
+) {
   static readonly layer = Layer.effect(
     Gauges,
     Effect.gen(function* () {
@@ -63,8 +58,7 @@ export class Gauges extends Context.Service<
       })
 
       const cached = yield* Effect.cachedWithTTL(database, freshFor)
-      const own = Effect.andThen(process, workers)
-      return Gauges.of({ refresh: Effect.andThen(own, cached), refreshOwn: own })
+      return Gauges.of({ refresh: Effect.all([process, workers, cached], { discard: true }) })
     })
   ).pipe(Layer.provide(Workers.layer))
 }

@@ -8,7 +8,6 @@ import { prometheusContentType } from "../../api/MetricsApi.ts"
 import { NotFound } from "../../domain/request/Request.ts"
 import { Gauges } from "./Gauges.ts"
 import * as Metrics from "./Metrics.ts"
-import { Peers } from "./Peers.ts"
 
 /** Whoever names a text format before JSON is a scraper; one that takes anything is not. */
 const wantsText = (accept: string | undefined): boolean => {
@@ -38,9 +37,8 @@ export const MetricsHttp = HttpApiBuilder.group(
   "metrics",
   Effect.fnUntraced(function* (handlers) {
     const gauges = yield* Gauges
-    const peers = yield* Peers
     yield* Metrics.register
-    const exposition = gauges.refresh.pipe(Effect.andThen(PrometheusMetrics.format()), Effect.flatMap(peers.metrics))
+    const exposition = Effect.andThen(gauges.refresh, PrometheusMetrics.format())
 
     return handlers.handleAll({
       names: Effect.fnUntraced(function* () {

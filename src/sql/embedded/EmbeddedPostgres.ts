@@ -24,8 +24,6 @@ export interface Options {
   readonly bin?: string | undefined
   /** Absent: a Unix socket, except on Windows. */
   readonly transport?: "unix" | "tcp" | undefined
-  /** Connections at once, of all processes together. Absent: 40, enough for one. */
-  readonly maxConnections?: number | undefined
 }
 
 type Connection = Pick<PgClient.PgClientConfig, "path" | "host" | "port" | "database" | "username" | "password">
@@ -136,7 +134,7 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
   if (socket !== undefined) yield* Owner.refuseUnseen(folder, socket)
 
   const begin = Owner.clear(folder).pipe(
-    Effect.andThen(Postmaster.start(binaries, folder, user, { ...listen, maxConnections: options.maxConnections })),
+    Effect.andThen(Postmaster.start(binaries, folder, user, listen)),
     // A service that was killed has begun a server that came first. One that does not start leaves no lock file.
     Effect.retry({ while: () => Pid.isClaimed(folder), schedule: Schedule.spaced("200 millis"), times: 50 })
   )

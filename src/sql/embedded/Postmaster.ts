@@ -15,12 +15,11 @@ export interface Listen {
   readonly port: number
 }
 
-export interface Options extends Listen {
-  readonly maxConnections?: number | undefined
-}
+/** An instance uses up to 13 connections: a pool of 10, LISTEN, and a migration or check. This is room for seven instances. */
+const maxConnections = 100
 
 /** Small memory, full durability, nothing on the network but what `listen` says. */
-const settings = (binaries: Binaries, listen: Options): Record<string, string> => ({
+const settings = (binaries: Binaries, listen: Listen): Record<string, string> => ({
   listen_addresses: listen.socketFolder === undefined ? "127.0.0.1" : "",
   port: String(listen.port),
   unix_socket_directories: listen.socketFolder ?? "",
@@ -28,7 +27,7 @@ const settings = (binaries: Binaries, listen: Options): Record<string, string> =
   synchronous_commit: "on",
   full_page_writes: "on",
   shared_buffers: "16MB",
-  max_connections: String(listen.maxConnections ?? 40),
+  max_connections: String(maxConnections),
   max_wal_size: "256MB",
   wal_level: "minimal",
   max_wal_senders: "0",
@@ -103,7 +102,7 @@ export const start = (
   binaries: Binaries,
   folder: string,
   user: SystemUser | undefined,
-  listen: Options
+  listen: Listen
 ): Effect.Effect<Run, DatabaseError, Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Effect.context<never>()
