@@ -170,11 +170,27 @@ export const NetworkInUseError = explained(Network.NetworkInUse, 409, "Network i
 export const NotificationInUseError = explained(Notification.NotificationInUse, 409, "Notification is in use")
 export const SignerInUseError = explained(Signer.SignerInUse, 409, "Signer is in use")
 
-export const IdempotencyKeyBusyError = failure(
-  Idempotency.IdempotencyKeyBusy,
-  409,
-  "Request with this idempotency key is still running"
+const stillRunning = "Request with this idempotency key is still running"
+
+/** Seconds after which a caller may repeat a request whose first copy is still running. */
+export const retryAfterBusy = 1
+
+export const IdempotencyKeyBusyError = Idempotency.IdempotencyKeyBusy.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct(body(stillRunning)).pipe(HttpApiSchema.status(409)),
+      headers: { "retry-after": Schema.FiniteFromString }
+    },
+    {
+      decode: () => new Idempotency.IdempotencyKeyBusy({}),
+      encode: () => ({
+        body: told(stillRunning),
+        headers: { "retry-after": retryAfterBusy }
+      })
+    }
+  )
 )
+
 export const IdempotencyKeyReusedError = failure(
   Idempotency.IdempotencyKeyReused,
   422,

@@ -79,7 +79,8 @@ export class IdempotencyStore extends Context.Service<
       const once: IdempotencyStore["Service"]["once"] = ({ callerId, key, method, url, body }, self, answerOf) => {
         const id = sha256(callerId, key).toString("hex")
         const requestHash = sha256(method, url, body)
-        return Effect.gen(function* () {
+        /** Again under the lock: another request may have finished since the look-up without it. */
+        const locked = Effect.gen(function* () {
           if (!(yield* repo.lock(id))) return yield* new IdempotencyKeyBusy({})
           const kept = yield* find(id, requestHash)
           if (kept !== undefined) return { _tag: "Kept" as const, answer: kept }
@@ -88,6 +89,10 @@ export class IdempotencyStore extends Context.Service<
           if (answer !== undefined) yield* keep(id, requestHash, answer)
           return { _tag: "Fresh" as const, result }
         }).pipe(transaction)
+        return Effect.gen(function* () {
+          const kept = yield* find(id, requestHash)
+          return kept === undefined ? yield* locked : { _tag: "Kept" as const, answer: kept }
+        })
       }
 
       return IdempotencyStore.of({ once })

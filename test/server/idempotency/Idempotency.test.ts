@@ -95,6 +95,19 @@ layer(TestApi.layer())("idempotency", (it) => {
     })
   )
 
+  it.effect("concurrent replays of a finished request all get its response", () =>
+    Effect.gen(function* () {
+      const first = yield* post("finished", plain)
+      const replays = yield* Effect.forEach(Array.from({ length: 30 }), () => post("finished", plain), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(
+        [...new Set(replays.map(({ status, text }) => `${status} ${text}`))],
+        [`201 ${first.text}`]
+      )
+    })
+  )
+
   it.effect("of the same request sent at once, one takes effect; the others replay it or are told to wait", () =>
     Effect.gen(function* () {
       const [signers = 0] = yield* counted
@@ -139,6 +152,7 @@ layer(TestApi.layer())("idempotency", (it) => {
       yield* Effect.repeat(waiting, { until: ([row]) => row?.n === 1n })
       const second = yield* post("running", body)
       assert.strictEqual(second.status, 409)
+      assert.strictEqual(second.headers.get("retry-after"), "1")
       yield* Deferred.succeed(release, undefined)
       yield* Fiber.await(holder)
       const answer = yield* Fiber.join(first)
