@@ -60,7 +60,7 @@ const measure = Effect.fnUntraced(function* (url: string, receivers: number) {
   const committed = new Map<string, Array<number>>()
   const start = performance.now()
   const happen = Effect.fnUntraced(function* (id: RelayerId) {
-    yield* transaction(Effect.flatMap(service.hold(id), ({ value }) => changes.tell("relayer.paused", value)))
+    yield* transaction(Effect.flatMap(service.hold(id), ({ value }) => changes.publish("relayer.paused", value)))
     committed.set(id, [...(committed.get(id) ?? []), performance.now()])
   })
   const ids = Array.from({ length: relayers * eventsOfEach }, (_, n) => RelayerId.make(`r${(n % relayers) + 1}`))

@@ -44,11 +44,5 @@ export const relayerBody = (told: Told & { readonly type: EventType; readonly re
     ...details(told.type, told.relayer)
   })
 
-/** The same of a relayer that is created, before and after the relayer's JSON. */
-export const createdBody = ({ id, at }: Told): readonly [string, string] => [
-  `{"id":"${id}","event":"relayer_update","payload":{"payload_type":"relayer_created","relayer":`,
-  `},"timestamp":"${DateTime.formatIso(at)}"}`
-]
-
 export const testBody = (told: Told & { readonly notificationId: string }): string =>
   text(told, "test", { payload_type: "test", notification_id: told.notificationId })

@@ -2,21 +2,19 @@
 // instances are chained afterwards, in commit order, within about a second (ADR 0004).
 import { Context, Effect, Latch, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Statement } from "effect/sql"
 import { Hex } from "effect/encoding"
-import * as Caller from "../../domain/access/Caller.ts"
 import type { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
 import { resourceOf } from "../../domain/audit/Change.ts"
-import type { Action, Change } from "../../domain/audit/Change.ts"
+import type { Change } from "../../domain/audit/Change.ts"
 import { maxPerPage } from "../../domain/request/Page.ts"
 import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { jsonText } from "../../sql/Row.ts"
 import { Cursors } from "../cursors/Cursors.ts"
-import { CurrentRequestId } from "../responses/RequestId.ts"
+import * as Origin from "../responses/Origin.ts"
 import { AuditRepo } from "./AuditRepo.ts"
 import { chain, firstBroken } from "./Chain.ts"
 import type { Link } from "./Chain.ts"
+import * as EncodedChange from "./EncodedChange.ts"
 
 /** Records that are chained, or verified, at once. */
 const batch = 1000
@@ -32,15 +30,10 @@ const decodePosition = Schema.decodeUnknownEffect(Schema.Int)
 export class Audit extends Context.Service<
   Audit,
   {
-    /** Part of the running transaction: without it, there is no change, and no record. */
+    /** Part of the running transaction: the change and its record are committed together. */
     record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
-    /**
-     * The records of what a statement's `made` (`id`, `json`, `key_id`, `request_id`) creates, as part of that statement.
-     * `recorded` comes after it.
-     */
-    recordMade(action: Action): Statement.Fragment
-    /** There is something to chain, when the running transaction has been committed. */
-    readonly recorded: Effect.Effect<void>
+    /** The same for a batch, with one statement. Records are linked in the order of `changes`. */
+    recordMany(changes: ReadonlyArray<EncodedChange.EncodedChange>): Effect.Effect<void>
     /** Of what has been committed when it is called, everything. `BadRequest` where the cursor is none of this list. */
     list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>
     /** Reads the whole log; with `anchor`, a head that was kept, also whether the log still leads there. */
@@ -70,28 +63,23 @@ export class Audit extends Context.Service<
 
       const recorded = sql.afterCommit(Effect.asVoid(changed.open))
 
-      const record = Effect.fn("Audit.record")(function* <S extends Schema.ConstraintEncoder<unknown>>({
-        action,
-        id,
-        schema,
-        before,
-        after
-      }: Change<S>) {
-        const encode = (value: S["Type"] | undefined) =>
-          value === undefined ? undefined : Schema.encodeSync(schema)(value)
-        yield* repo.append({
-          key_id: (yield* Caller.current).id,
-          action,
-          resource: resourceOf(action),
-          resource_id: id,
-          request_id: (yield* CurrentRequestId) ?? null,
-          before: jsonText(encode(before)),
-          after: jsonText(encode(after))
-        })
+      const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange.EncodedChange>) {
+        yield* repo.append(
+          changes.map(({ action, id, before, after, origin }) => ({
+            key_id: origin.keyId,
+            action,
+            resource: resourceOf(action),
+            resource_id: id,
+            request_id: origin.requestId,
+            before: before ?? null,
+            after: after ?? null
+          }))
+        )
         yield* recorded
       })
 
-      const recordMade = (action: Action) => repo.appendMade(action, resourceOf(action))
+      const record = <S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>) =>
+        Effect.flatMap(Origin.current, (origin) => recordMany([EncodedChange.encode(change, origin)]))
 
       const list = Effect.fn("Audit.list")(function* ({ limit, order = "newest", cursor, ...filter }: AuditQuery) {
         const list = JSON.stringify(["audit", order, Object.entries(filter).sort()])
@@ -133,7 +121,7 @@ export class Audit extends Context.Service<
           : { valid: false, checked, ...end, broken_at: Math.min(anchor.position ?? 0, checked + 1) }
       })
 
-      return Audit.of({ record, recordMade, recorded, list, verify })
+      return Audit.of({ record, recordMany, list, verify })
     })
   )
 

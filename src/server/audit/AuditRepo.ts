@@ -1,10 +1,10 @@
 // The table `audit`.
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { Hex } from "effect/encoding"
-import type { Statement } from "effect/sql"
 import { AuditRecord } from "../../domain/audit/Audit.ts"
 import type { AuditFilter } from "../../domain/audit/Audit.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
+import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import { withoutNulls } from "../../sql/Row.ts"
 import type { ChainedRow, Link } from "./Chain.ts"
@@ -33,9 +33,8 @@ const linking = 7_226_801_141n
 export class AuditRepo extends Context.Service<
   AuditRepo,
   {
-    append(record: NewRecord): Effect.Effect<void>
-    /** The same as part of a statement, of what its `made` creates: `id`, `json`, `key_id` and `request_id`. */
-    appendMade(action: string, resource: string): Statement.Fragment
+    /** Appends the records in their order. */
+    append(records: ReadonlyArray<NewRecord>): Effect.Effect<void>
     /**
      * Gives at most `limit` committed rows their place in the chain: `chain` hashes them, after the head. Waits for others
      * who link. Returns how many it has linked.
@@ -54,15 +53,11 @@ export class AuditRepo extends Context.Service<
       const hashed = sql`id::text AS id, ${micros}, key_id, action, resource, resource_id, request_id,
         before::text AS before, after::text AS after`
 
-      const append = (record: NewRecord) =>
+      const append = (records: ReadonlyArray<NewRecord>) =>
         sql`
           INSERT INTO audit (key_id, action, resource, resource_id, request_id, before, after)
-          VALUES (${record.key_id}, ${record.action}, ${record.resource}, ${record.resource_id}, ${record.request_id},
-            ${record.before}::text::json, ${record.after}::text::json)`.pipe(Effect.asVoid, query("AuditRepo.append"))
-
-      const appendMade = (action: string, resource: string) => sql`
-        INSERT INTO audit (key_id, action, resource, resource_id, request_id, after)
-        SELECT made.key_id, ${action}, ${resource}, made.id, made.request_id, made.json::json FROM made`
+          SELECT key_id, action, resource, resource_id, request_id, before::json, after::json
+          FROM ${UnnestRows.make(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
 
       const linkRows = Effect.fnUntraced(function* (limit: number, chain: Chaining) {
         yield* sql`SELECT pg_advisory_xact_lock(${linking})`
@@ -114,7 +109,7 @@ export class AuditRepo extends Context.Service<
         )
       }
 
-      return AuditRepo.of({ append, appendMade, link, rows, select })
+      return AuditRepo.of({ append, link, rows, select })
     })
   )
 }

@@ -1,49 +1,73 @@
-// Changes of resources: on record, and told of, in the transaction that makes them.
-import { Context, Effect, Layer } from "effect"
-import type { Schema } from "effect"
-import type { Statement } from "effect/sql"
-import * as Caller from "../../domain/access/Caller.ts"
-import type { Change } from "../../domain/audit/Change.ts"
+// Changes of resources: each is recorded in the audit log and published as an event, in the transaction that makes it.
+import { Array, Context, Effect, Layer, Schema } from "effect"
+import type { Action, Change } from "../../domain/audit/Change.ts"
 import type { EventType } from "../../domain/event/Event.ts"
 import { Relayer } from "../../domain/relayer/Relayer.ts"
 import { Audit } from "../audit/Audit.ts"
+import * as EncodedChange from "../audit/EncodedChange.ts"
 import { Events } from "../events/Events.ts"
-import { CurrentRequestId } from "../responses/RequestId.ts"
+import type { EncodedEvent } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
-import type { MadeDelivery } from "../outbox/Outbox.ts"
+import * as Origin from "../responses/Origin.ts"
 
-/** Not all that is on record is told. */
-type EventfulChange<S extends Schema.Constraint> = Change<S> & { readonly action: EventType }
+/** Some actions are recorded without an event. */
+type EventfulAction = Action & EventType
+type EventfulChange<S extends Schema.Constraint> = Change<S> & { readonly action: EventfulAction }
 
-export interface RelayerChange {
-  readonly action: "relayer.updated" | "relayer.deleted"
-  readonly before: Relayer
-  readonly after?: Relayer
+export type RelayerChange =
+  | { readonly action: "relayer.created"; readonly after: Relayer }
+  | { readonly action: "relayer.updated"; readonly before: Relayer; readonly after: Relayer }
+  | { readonly action: "relayer.deleted"; readonly before: Relayer }
+
+/** The changes of a batch may come from different requests. */
+export type AttributedChange = RelayerChange & { readonly origin: Origin.Origin }
+
+interface RelayerEvent {
+  readonly event: EncodedEvent
+  readonly relayer: Relayer
 }
 
-/** Whose doing it is that a relayer is created, and the delivery of that. */
-export type Making = MadeDelivery & {
-  readonly key_id: string
-  readonly request_id: string | null
+const eventOf = (change: EncodedChange.EncodedChange<EventfulAction>): EncodedEvent => ({
+  type: change.action,
+  id: change.id,
+  data: EncodedChange.resourceText(change),
+  requestId: change.origin.requestId
+})
+
+/** Pausing and resuming a relayer have events of their own, after that of the update. */
+const eventsOf = (
+  change: RelayerChange,
+  encoded: EncodedChange.EncodedChange<RelayerChange["action"]>
+): ReadonlyArray<RelayerEvent> => {
+  const event = eventOf(encoded)
+  if (change.action === "relayer.deleted") return [{ event, relayer: change.before }]
+  const relayer = change.after
+  if (change.action === "relayer.created" || change.before.paused === relayer.paused) return [{ event, relayer }]
+  const type = relayer.paused ? "relayer.paused" : "relayer.resumed"
+  return [
+    { event, relayer },
+    { event: { ...event, type }, relayer }
+  ]
+}
+
+const encodeRelayer = Schema.encodeSync(Relayer)
+
+const encode = ({ origin, ...change }: AttributedChange) => {
+  const { id } = change.action === "relayer.deleted" ? change.before : change.after
+  return EncodedChange.encode({ ...change, id, schema: Relayer }, origin)
 }
 
 export class Changes extends Context.Service<
   Changes,
   {
-    /** What a caller has changed: a record of the audit log, and an event of the same name. */
+    /** Records what a caller changed, and publishes an event of the same name. */
     record<S extends Schema.ConstraintEncoder<unknown>>(change: EventfulChange<S>): Effect.Effect<void>
-    /** The same of a relayer, whose notification is told as well; also that it was paused or resumed. */
+    /** The same for a relayer, whose notification gets a delivery of each event. */
     recordRelayer(change: RelayerChange): Effect.Effect<void>
-    /**
-     * The same of relayers that a statement creates in its `made` (`id`, `json`, `notification_id`, and what `making` says of
-     * each), as further parts of that statement by their names there. `recorded` comes after it.
-     */
-    readonly ofMadeRelayers: Readonly<Record<"audited" | "told" | "queued", Statement.Fragment>>
-    readonly making: Effect.Effect<Making>
-    /** There is something to chain, to read and to send, when the running transaction has been committed. */
-    readonly recorded: Effect.Effect<void>
-    /** What has happened to a relayer by itself: an event, and a delivery to its notification. */
-    tell(type: EventType, relayer: Relayer): Effect.Effect<void>
+    /** The same for a batch, with one statement per table. */
+    recordRelayers(changes: ReadonlyArray<AttributedChange>): Effect.Effect<void>
+    /** Publishes what the service found out about a relayer: an event, and a delivery to its notification. */
+    publish(type: EventType, relayer: Relayer): Effect.Effect<void>
   }
 >()("effect-relayer/server/changes/Changes") {
   static readonly layerNoDeps = Layer.effect(
@@ -53,44 +77,37 @@ export class Changes extends Context.Service<
       const events = yield* Events
       const outbox = yield* Outbox
 
-      const tell = Effect.fn("Changes.tell")(function* (type: EventType, relayer: Relayer) {
-        const eventId = yield* events.emit({ type, id: relayer.id, schema: Relayer, data: relayer })
-        yield* outbox.put({ eventId, type, relayer })
+      const publishMany = Effect.fnUntraced(function* (published: ReadonlyArray<RelayerEvent>) {
+        const ids = yield* events.emitMany(published.map(({ event }) => event))
+        yield* outbox.putMany(
+          Array.zipWith(published, ids, ({ event, relayer }, eventId) => ({ eventId, type: event.type, relayer }))
+        )
+      })
+
+      const publish = Effect.fn("Changes.publish")(function* (type: EventType, relayer: Relayer) {
+        const { requestId } = yield* Origin.current
+        const data = JSON.stringify(encodeRelayer(relayer))
+        yield* publishMany([{ event: { type, id: relayer.id, data, requestId }, relayer }])
       })
 
       const record = Effect.fn("Changes.record")(function* <S extends Schema.ConstraintEncoder<unknown>>(
         change: EventfulChange<S>
       ) {
-        yield* audit.record(change)
-        const { action, id, schema, before, after } = change
-        yield* events.emit({ type: action, id, schema, data: after ?? before })
+        const encoded = EncodedChange.encode(change, yield* Origin.current)
+        yield* audit.recordMany([encoded])
+        yield* events.emitMany([eventOf(encoded)])
       })
 
-      const recordRelayer = Effect.fn("Changes.recordRelayer")(function* ({ action, before, after }: RelayerChange) {
-        yield* audit.record({
-          action,
-          id: before.id,
-          schema: Relayer,
-          before,
-          ...(after === undefined ? {} : { after })
-        })
-        yield* tell(action, after ?? before)
-        if (after !== undefined && before.paused !== after.paused) {
-          yield* tell(after.paused ? "relayer.paused" : "relayer.resumed", after)
-        }
+      const recordRelayers = Effect.fn("Changes.recordRelayers")(function* (changes: ReadonlyArray<AttributedChange>) {
+        const encoded = changes.map(encode)
+        yield* audit.recordMany(encoded)
+        yield* publishMany(Array.zipWith(changes, encoded, eventsOf).flat())
       })
 
-      const ofMadeRelayers = {
-        audited: audit.recordMade("relayer.created"),
-        told: events.emitMade("relayer.created"),
-        queued: outbox.putMade
-      }
-      const making = Effect.all([Caller.current, CurrentRequestId, outbox.making]).pipe(
-        Effect.map(([{ id: key_id }, request_id = null, delivery]): Making => ({ key_id, request_id, ...delivery }))
-      )
-      const recorded = Effect.all([audit.recorded, events.emitted, outbox.filled], { discard: true })
+      const recordRelayer = (change: RelayerChange) =>
+        Effect.flatMap(Origin.current, (origin) => recordRelayers([{ ...change, origin }]))
 
-      return Changes.of({ record, recordRelayer, ofMadeRelayers, making, recorded, tell })
+      return Changes.of({ record, recordRelayer, recordRelayers, publish })
     })
   )
 

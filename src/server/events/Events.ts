@@ -1,7 +1,6 @@
 // Events: written in the transaction of what they tell of, so that there is neither without the other.
 import { Context, Effect, Latch, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Statement } from "effect/sql"
 import type { EventType, NewEvent } from "../../domain/event/Event.ts"
 import * as Listen from "../../sql/Listen.ts"
 import { CurrentRequestId } from "../responses/RequestId.ts"
@@ -13,21 +12,28 @@ export const channel = "effect_relayer_events"
 /** Events of one moment are told of once. */
 const gather = "50 millis"
 
-const jsonText = <S extends Schema.ConstraintEncoder<unknown>>(schema: S, data: S["Type"]) =>
-  JSON.stringify(Schema.encodeSync(schema)(data))
+/** An event whose resource is JSON text. */
+export interface EncodedEvent {
+  readonly type: EventType
+  readonly id: string
+  /** JSON text. */
+  readonly data: string
+  /** Null outside of requests. */
+  readonly requestId: string | null
+}
+
+const encode = <S extends Schema.ConstraintEncoder<unknown>>(
+  { type, id, schema, data }: NewEvent<S>,
+  requestId: string | null
+): EncodedEvent => ({ type, id, data: JSON.stringify(Schema.encodeSync(schema)(data)), requestId })
 
 export class Events extends Context.Service<
   Events,
   {
     /** Part of the running transaction. Returns the event's id. */
     emit<S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>): Effect.Effect<number>
-    /**
-     * The events of what a statement's `made` (`id`, `json`, `request_id`) creates, as part of that statement: `id` and
-     * `resource_id`. `emitted` comes after it.
-     */
-    emitMade(type: EventType): Statement.Fragment
-    /** There is something to read, when the running transaction has been committed. */
-    readonly emitted: Effect.Effect<void>
+    /** The same for a batch, with one statement. Returns the ids in the order of the events. */
+    emitMany(events: ReadonlyArray<EncodedEvent>): Effect.Effect<ReadonlyArray<number>>
   }
 >()("effect-relayer/server/events/Events") {
   static readonly layerNoDeps = Layer.effect(
@@ -52,19 +58,20 @@ export class Events extends Context.Service<
 
       const emitted = sql.afterCommit(Effect.asVoid(written.open))
 
-      const emit = Effect.fn("Events.emit")(function* <S extends Schema.ConstraintEncoder<unknown>>({
-        type,
-        id,
-        schema,
-        data
-      }: NewEvent<S>) {
-        const request_id = (yield* CurrentRequestId) ?? null
-        const eventId = yield* repo.append({ type, resource_id: id, request_id, data: jsonText(schema, data) })
+      const emitMany = Effect.fn("Events.emitMany")(function* (events: ReadonlyArray<EncodedEvent>) {
+        const ids = yield* repo.append(
+          events.map(({ type, id, data, requestId }) => ({ type, resource_id: id, request_id: requestId, data }))
+        )
         yield* emitted
-        return eventId
+        return ids
       })
 
-      return Events.of({ emit, emitMade: repo.appendMade, emitted })
+      const emit = Effect.fnUntraced(function* <S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>) {
+        const [id] = yield* emitMany([encode(event, (yield* CurrentRequestId) ?? null)])
+        return Number(id)
+      })
+
+      return Events.of({ emit, emitMany })
     })
   )
 

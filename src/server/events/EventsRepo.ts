@@ -1,15 +1,15 @@
 // The table `events`. Shown is what transactions have written that are older than every running one: in the order of `xid`
 // and `id`, nothing comes in before it any more.
 import { Array, Context, Effect, Layer, Option, Schema } from "effect"
-import type { Statement } from "effect/sql"
 import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
+import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import { withoutNulls } from "../../sql/Row.ts"
 import type { Position } from "./Position.ts"
 
-export interface NewRow {
+export type NewRow = {
   readonly type: string
   readonly resource_id: string
   readonly request_id: string | null
@@ -46,10 +46,8 @@ const positionOf = ({ xid, id }: PositionRow): Position => ({ xid: BigInt(xid), 
 export class EventsRepo extends Context.Service<
   EventsRepo,
   {
-    /** Its id. */
-    append(event: NewRow): Effect.Effect<number>
-    /** The same as part of a statement, of what its `made` creates: `id`, `json` and `request_id`. */
-    appendMade(type: string): Statement.Fragment
+    /** Appends the events in their order. Returns their ids in the same order. */
+    append(events: ReadonlyArray<NewRow>): Effect.Effect<ReadonlyArray<number>>
     /** Where the event is; none where it is not shown yet. */
     find(id: number): Effect.Effect<Option.Option<Position>>
     /** The last event that is shown. */
@@ -72,17 +70,15 @@ export class EventsRepo extends Context.Service<
       const shown = sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
       const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, data::text AS data`
 
-      const append = ({ type, resource_id, request_id, data }: NewRow) =>
+      // Ids are generated in the order of the rows, but RETURNING does not promise an order.
+      const append = (events: ReadonlyArray<NewRow>) =>
         sql<{ id: bigint }>`
           INSERT INTO events (type, resource_id, request_id, data)
-          VALUES (${type}, ${resource_id}, ${request_id}, ${data}::text::json) RETURNING id`.pipe(
-          Effect.map(([row]) => Number(row?.id)),
+          SELECT type, resource_id, request_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
+          RETURNING id`.pipe(
+          Effect.map((rows) => rows.map(({ id }) => Number(id)).sort((one, other) => one - other)),
           query("EventsRepo.append")
         )
-
-      const appendMade = (type: string) => sql`
-        INSERT INTO events (type, resource_id, request_id, data)
-        SELECT ${type}, made.id, made.request_id, made.json::json FROM made RETURNING id, resource_id`
 
       const find = (id: number) =>
         sql<PositionRow>`SELECT xid::text AS xid, id FROM events WHERE id = ${id} AND ${shown}`.pipe(
@@ -128,7 +124,7 @@ export class EventsRepo extends Context.Service<
         query("EventsRepo.adopt")
       )
 
-      return EventsRepo.of({ append, appendMade, find, last, page, isHeldBack, adopt })
+      return EventsRepo.of({ append, find, last, page, isHeldBack, adopt })
     })
   )
 }

@@ -82,7 +82,7 @@ export class HealthChecks extends Context.Service<
             isRead: reading.balance !== undefined,
             delay: delay(health, interval, yield* Random.next)
           })
-          for (const event of events) yield* changes.tell(event, relayer)
+          for (const event of events) yield* changes.publish(event, relayer)
           return finding.outcome
         }, transaction)
 

@@ -1,45 +1,85 @@
-// Relayers that are created at the same time share a statement, and nothing else.
-import { Effect, Option } from "effect"
+// Creates relayers in batches: relayers that arrive while a batch is written form the next one (ADR 0010).
+import { Array, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import type { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Changes } from "../changes/Changes.ts"
 import { DueChecks } from "../health/DueChecks.ts"
+import type { Origin } from "../responses/Origin.ts"
 import { NewRelayersRepo } from "./NewRelayersRepo.ts"
-import type { NewRelayer } from "./NewRelayersRepo.ts"
+import type { NewRelayer, ReferenceMissing, SignerTaken } from "./NewRelayersRepo.ts"
 import type { StoredRelayer } from "./StoredRelayer.ts"
 
-/** For others that wait for a lock. */
+export interface Creation extends NewRelayer {
+  readonly origin: Origin
+}
+
+interface Created {
+  readonly relayer: StoredRelayer
+  readonly origin: Origin
+}
+
+/** A batch that waits for a lock longer than this does not hold up the next one. */
 const patience = "100 millis"
 
-/** Creates a relayer, on record and told of. */
+/** Creates a relayer and records it in one transaction. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* NewRelayersRepo
   const changes = yield* Changes
   const dueChecks = yield* DueChecks
-  const savepoint = yield* Transaction.savepoint
+  const transaction = yield* Transaction.make
 
-  const made = Effect.andThen(changes.recorded, dueChecks.afterCommit)
+  const record = Effect.fnUntraced(function* (created: ReadonlyArray<Created>) {
+    if (created.length === 0) return
+    yield* changes.recordRelayers(
+      created.map(({ relayer, origin }) => ({ action: "relayer.created", after: relayer.value, origin }))
+    )
+    yield* dueChecks.afterCommit
+  })
 
-  const together = yield* Batcher.make<NewRelayer, Option.Option<StoredRelayer>>(sql, {
+  const createAll = Effect.fnUntraced(function* (creations: ReadonlyArray<Creation>) {
+    const inserted = yield* repo.insertAll(creations)
+    const created = Array.zipWith(inserted, creations, (relayer, { origin }) =>
+      Option.map(relayer, (relayer): Created => ({ relayer, origin }))
+    )
+    yield* record(Array.getSomes(created))
+    return inserted
+  }, transaction)
+
+  let isFailing = false
+
+  /** The batch failed as a whole, for example by a deadlock. Each relayer is then created alone and reports its own error. */
+  const separate = (creations: ReadonlyArray<Creation>, defect: unknown) => {
+    const warning = isFailing
+      ? Effect.void
+      : Effect.logWarning("relayers are created one by one, because batches of them fail", defect)
+    isFailing = true
+    return Effect.as(warning, creations.map(Option.none<StoredRelayer>))
+  }
+
+  const createBatch = yield* Batcher.make<Creation, Option.Option<StoredRelayer>>(sql, {
     patience,
-    all: (relayers) =>
-      savepoint(repo.insertAll(relayers, changes.ofMadeRelayers)).pipe(
-        Effect.tap(made),
-        // The fault of one of them: each hears alone of its own.
+    all: (creations) =>
+      createAll(creations).pipe(
+        Effect.tap(Effect.sync(() => (isFailing = false))),
         Effect.catchDefect((defect) =>
-          isUnavailable(defect) ? Effect.die(defect) : Effect.succeed(relayers.map(Option.none<StoredRelayer>))
+          isUnavailable(defect) ? Effect.die(defect) : Effect.suspend(() => separate(creations, defect))
         )
       )
   })
 
-  const alone = (relayer: NewRelayer) => savepoint(repo.insert(relayer, changes.ofMadeRelayers)).pipe(Effect.tap(made))
+  const createAlone = Effect.fnUntraced(function* (creation: Creation) {
+    const relayer = yield* repo.insert(creation)
+    yield* record([{ relayer, origin: creation.origin }])
+    return relayer
+  }, transaction)
 
-  return (relayer: NewRelayer) =>
+  return (creation: Creation): Effect.Effect<StoredRelayer, RelayerIdTaken | SignerTaken | ReferenceMissing> =>
     Effect.flatMap(
-      together(relayer),
-      Option.match({ onNone: () => alone(relayer), onSome: (stored) => Effect.succeed(stored) })
+      createBatch(creation),
+      Option.match({ onNone: () => createAlone(creation), onSome: (stored) => Effect.succeed(stored) })
     )
 })

@@ -27,6 +27,7 @@ import { DueChecks } from "../health/DueChecks.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Notifications } from "../notifications/Notifications.ts"
 import * as RpcUrls from "../chains/RpcUrls.ts"
+import * as Origin from "../responses/Origin.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import { Signers } from "../signers/Signers.ts"
 import * as Creation from "./Creation.ts"
@@ -133,8 +134,7 @@ export class Relayers extends Context.Service<
         if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
         const urls = yield* store(id, request.custom_rpc_urls)
         const ownNetworkId = located === "own" ? networkId(request.network_type, request.network) : undefined
-        const making = yield* changes.making
-        const relayer = yield* insert({ id, request, urls, ownNetworkId, making }).pipe(
+        const relayer = yield* insert({ id, request, urls, ownNetworkId, origin: yield* Origin.current }).pipe(
           Effect.catchTags({
             ReferenceMissing: () => missing(request),
             SignerTaken: () => signerTaken(id, request)

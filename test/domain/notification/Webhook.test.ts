@@ -33,14 +33,6 @@ describe("the body of a webhook", () => {
     assert.include(expected, `"min_balance":340282366920938463463374607431768211455`)
   })
 
-  it("of a relayer that is created is the same in two parts around the relayer", () => {
-    const [before, after] = Webhook.createdBody({ id: "id-1", at })
-    assert.strictEqual(
-      `${before}${JSON.stringify(Schema.encodeSync(Relayer)(relayer))}${after}`,
-      bodyOf("relayer.created")
-    )
-  })
-
   const events: ReadonlyArray<readonly [EventType, string, string]> = [
     ["relayer.created", "relayer_update", "relayer_created"],
     ["relayer.updated", "relayer_update", "relayer_updated"],

@@ -1,6 +1,6 @@
 // Relayers that are created at once share a statement, and nothing else: each is told of its own fault.
 import { assert, layer } from "@effect/vitest"
-import { Array, Effect, Fiber } from "effect"
+import { Array, Effect, Fiber, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { until } from "../../../testkit/process/Folder.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
@@ -149,6 +149,50 @@ layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once"
       })
       const waits = yield* sql.withTransaction(taking)
       assert.strictEqual((yield* Fiber.join(waits)).status, 201)
+    })
+  )
+})
+
+const warnings: Array<string> = []
+const logger = Logger.make(({ logLevel, message }) => {
+  if (logLevel === "Warn") warnings.push(String(Array.ensure(message)[0]))
+})
+
+const failingBatches = Layer.effectDiscard(
+  Effect.gen(function* () {
+    yield* setUp(30)
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`
+    yield* sql`
+      CREATE TRIGGER refuse BEFORE INSERT ON relayers
+      FOR EACH ROW WHEN (NEW.name = 'refused') EXECUTE FUNCTION refuse()`
+  })
+).pipe(Layer.provideMerge(TestApi.layer()), Layer.provide(Logger.layer([logger])))
+
+layer(failingBatches, { excludeTestServices: true })("batches of relayers that fail", (it) => {
+  it.effect("only the faulty relayers of a batch fail", () =>
+    Effect.gen(function* () {
+      const bodies = Array.makeBy(20, (n) => relayer(n, n % 5 === 0 ? { name: "refused" } : {}))
+      const answers = yield* atOnce(bodies)
+      assert.deepStrictEqual(
+        answers.map(([status]) => status),
+        Array.makeBy(20, (n) => (n % 5 === 0 ? 500 : 201))
+      )
+    })
+  )
+
+  it.effect("one warning is logged until a batch succeeds again", () =>
+    Effect.gen(function* () {
+      const sound = (n: number) => create(relayer(n))
+      const faulty = create(relayer(29, { name: "refused" }))
+      yield* sound(20)
+      warnings.length = 0
+      yield* Effect.repeat(faulty, { times: 2 })
+      assert.deepStrictEqual(warnings, ["relayers are created one by one, because batches of them fail"])
+      yield* sound(21)
+      yield* faulty
+      assert.lengthOf(warnings, 2)
     })
   )
 })

@@ -43,10 +43,7 @@ export const insert = (request: CreateRelayer) =>
     const urls = request.custom_rpc_urls
     const masked = urls === undefined || urls.length === 0 ? undefined : urls.map(maskRpc)
     const id = request.id ?? RelayerId.make("never")
-    return yield* repo.insert(
-      { id, request, urls: { masked, sealed: undefined }, ownNetworkId: undefined, making: {} },
-      {}
-    )
+    return yield* repo.insert({ id, request, urls: { masked, sealed: undefined }, ownNetworkId: undefined })
   })
 
 export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>

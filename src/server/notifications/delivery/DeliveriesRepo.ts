@@ -8,9 +8,9 @@ import type {
   ReplayDeliveries,
   TestDelivery
 } from "../../../domain/notification/Delivery.ts"
-import type { Statement } from "effect/sql"
 import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
+import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, onForeignKey, query } from "../../../sql/Query.ts"
 import { withoutNulls } from "../../../sql/Row.ts"
 
@@ -51,12 +51,8 @@ const decodeRow = Schema.decodeUnknownEffect(Row)
 export class DeliveriesRepo extends Context.Service<
   DeliveriesRepo,
   {
-    insert(delivery: NewDelivery): Effect.Effect<void>
-    /**
-     * The same as part of a statement, for the relayers that its `made` creates (`id`, `json`, `notification_id`, `delivery_id`,
-     * `body_before`, `body_after`) and the events that its `told` tells of them.
-     */
-    insertMade(event: string): Statement.Fragment
+    /** Inserts the deliveries in their order. */
+    insert(deliveries: ReadonlyArray<NewDelivery>): Effect.Effect<void>
     /** The latest first. */
     select(selection: Selection): Effect.Effect<ReadonlyArray<PlacedDelivery>>
     /** To be sent once more, now, unless that is being done. */
@@ -86,14 +82,13 @@ export class DeliveriesRepo extends Context.Service<
         ${at("created_at")}, ${at("delivered_at")}, ${attempts},
         CASE WHEN t.state = 'pending' THEN to_json(t.next_attempt_at) #>> '{}' END AS next_attempt_at`
 
-      const insert = (delivery: NewDelivery) =>
-        sql`INSERT INTO deliveries ${sql.insert({ ...delivery })}`.pipe(Effect.asVoid, query("DeliveriesRepo.insert"))
-
-      const insertMade = (event: string) => sql`
-        INSERT INTO deliveries (id, notification_id, event_id, lane, event, body)
-        SELECT made.delivery_id, made.notification_id, told.id, made.id, ${event},
-          made.body_before || made.json || made.body_after
-        FROM made JOIN told ON told.resource_id = made.id WHERE made.notification_id IS NOT NULL`
+      const insert = (deliveries: ReadonlyArray<NewDelivery>) => {
+        const rows = deliveries.map((delivery) => ({ ...delivery, event_id: String(delivery.event_id) }))
+        return sql`
+          INSERT INTO deliveries (id, notification_id, event_id, lane, event, body)
+          SELECT id, notification_id, event_id::bigint, lane, event, body
+          FROM ${UnnestRows.make(sql, rows)} ORDER BY n`.pipe(Effect.asVoid, query("DeliveriesRepo.insert"))
+      }
 
       const ofCaller = ({ notification, relayers }: Deliveries) =>
         sql`notification_id = ${notification} ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
@@ -155,7 +150,7 @@ export class DeliveriesRepo extends Context.Service<
           query("DeliveriesRepo.insertTest")
         )
 
-      return DeliveriesRepo.of({ insert, insertMade, select, retry, replay, insertTest })
+      return DeliveriesRepo.of({ insert, select, retry, replay, insertTest })
     })
   )
 }

@@ -71,7 +71,7 @@ export const relayer = (notification_id: NotificationId, id = "relayer-1", chang
 export const tell = Effect.fnUntraced(function* (type: EventType, relayer: Relayer) {
   const changes = yield* Changes
   const sql = yield* SqlClient.SqlClient
-  yield* sql.withTransaction(changes.tell(type, relayer))
+  yield* sql.withTransaction(changes.publish(type, relayer))
 })
 
 /** The latest first. */
