@@ -1,3 +1,3 @@
 import { defineConfig } from "vitest/config"
 
-export default defineConfig({ test: { include: ["test/browser/**/*.test.ts"], testTimeout: 60_000 } })
+export default defineConfig({ test: { name: "browser", include: ["test/browser/**/*.test.ts"], testTimeout: 60_000 } })

@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config"
 
 export default defineConfig({
-  test: { include: ["test/redis/**/*.test.ts"], globalSetup: ["testkit/Redis.ts"], testTimeout: 30_000 }
+  test: { name: "redis", include: ["test/redis/**/*.test.ts"], globalSetup: ["testkit/Redis.ts"], testTimeout: 30_000 }
 })

@@ -1,13 +1,18 @@
-// Sums up vitest's reports in the one line that says how it ended.
+// Sums up the files of `.ci/reporter.mjs`: a line for each project, and one that says how the whole run ended.
 import { readFileSync } from "node:fs"
+import { basename } from "node:path"
 
-const reports = process.argv.slice(2).map((file) => JSON.parse(readFileSync(file, "utf8")))
-const sum = (key) => reports.reduce((total, report) => total + report[key], 0)
-const passed = sum("numPassedTests")
-const failed = sum("numFailedTests")
-const skipped = sum("numPendingTests")
-for (const [index, file] of process.argv.slice(2).entries()) {
-  process.stdout.write(`${file.replace(/^.*results-|\.json$/g, "")}: ${reports[index].numPassedTests} tests\n`)
+const total = { passed: 0, failed: 0, skipped: 0 }
+for (const file of process.argv.slice(2)) {
+  const { projects, errors } = JSON.parse(readFileSync(file, "utf8"))
+  total.failed += errors
+  for (const [project, counts] of Object.entries(projects)) {
+    const run = basename(file).replace(/^results-|\.json$/g, "")
+    const seconds = Math.round(counts.milliseconds / 1000)
+    process.stdout.write(`${run}, ${project}: ${counts.passed} tests in ${seconds} s\n`)
+    for (const key of Object.keys(total)) total[key] += counts[key]
+  }
 }
-process.stdout.write(`${passed} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}\n`)
-process.exitCode = failed === 0 && passed > 0 ? 0 : 1
+const skipped = total.skipped === 0 ? "" : `, ${total.skipped} skipped`
+process.stdout.write(`${total.passed} passed, ${total.failed} failed${skipped}\n`)
+process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1

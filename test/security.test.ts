@@ -174,16 +174,3 @@ describe("who sees the processes of the machine", () => {
       })
   )
 })
-
-describe("SECURITY.md", () => {
-  it("names tests that there are", () => {
-    const root = path.resolve(import.meta.dirname, "..")
-    const text = fs.readFileSync(path.join(root, "SECURITY.md"), "utf8")
-    const named = [...text.matchAll(/`(test\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
-    assert.isAbove(named.length, 20)
-    for (const [, file = "", name = ""] of named) {
-      const source = fs.readFileSync(path.join(root, file), "utf8")
-      assert.isTrue(source.includes(name), `${file} has no test "${name}"`)
-    }
-  })
-})

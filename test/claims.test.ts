@@ -1,0 +1,19 @@
+// Every test that SECURITY.md names for a claim exists, under the name that is given there.
+import { assert, it } from "@effect/vitest"
+import * as fs from "node:fs"
+import * as path from "node:path"
+
+const root = path.resolve(import.meta.dirname, "..")
+const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
+
+const claims = [...read("SECURITY.md").matchAll(/`(test\/[\w/]+\.test\.ts)`: "([^"]+)"/g)]
+
+it("SECURITY.md names a test for each of more than twenty claims", () => {
+  assert.isAbove(claims.length, 20)
+})
+
+for (const [, file = "", name = ""] of claims) {
+  it(`${file} contains the test "${name}"`, () => {
+    assert.include(read(file), name)
+  })
+}
