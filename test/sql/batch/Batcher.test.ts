@@ -1,0 +1,55 @@
+// Batches end with the layer that made them, and give each request an answer of its own.
+import { assert, layer } from "@effect/vitest"
+import { Cause, Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Batcher from "../../../src/sql/batch/Batcher.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+
+const makeIn = <A>(scope: Scope.Scope, options: Batcher.Options<number, A>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => Scope.provide(Batcher.make(sql, options), scope))
+
+const isInterrupted = <A>(exit: Exit.Exit<A>) => Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)
+
+layer(TestDatabase.layer)("a batcher", (it) => {
+  it.effect("answers concurrent requests in one batch, each with its own answer", () =>
+    Effect.gen(function* () {
+      const batches: Array<ReadonlyArray<number>> = []
+      const all = (keys: ReadonlyArray<number>) =>
+        Effect.sync(() => {
+          batches.push(keys)
+          return keys.map((key) => key * 10)
+        })
+      const request = yield* makeIn(yield* Effect.scope, { all })
+      const answers = yield* Effect.forEach([1, 2, 3], request, { concurrency: "unbounded" })
+      assert.deepStrictEqual(answers, [10, 20, 30])
+      assert.deepStrictEqual(batches, [[1, 2, 3]])
+    })
+  )
+
+  it.effect("interrupts running and queued requests when its scope closes, and every request after that", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const started = yield* Deferred.make<void>()
+      const request = yield* makeIn(scope, {
+        all: () => Effect.andThen(Deferred.succeed(started, undefined), Effect.never)
+      })
+      const running = yield* Effect.forkChild(request(1))
+      yield* Deferred.await(started)
+      const queued = yield* Effect.forkChild(request(2), { startImmediately: true })
+      yield* Scope.close(scope, Exit.void)
+      assert.isTrue(isInterrupted(yield* Fiber.await(running)))
+      assert.isTrue(isInterrupted(yield* Fiber.await(queued)))
+      assert.isTrue(isInterrupted(yield* Effect.exit(request(3))))
+    })
+  )
+
+  it.effect("fails every request of a batch that has too few answers", () =>
+    Effect.gen(function* () {
+      const request = yield* makeIn(yield* Effect.scope, { all: (keys) => Effect.succeed(keys.slice(1)) })
+      const exits = yield* Effect.forEach([1, 2], (key) => Effect.exit(request(key)), { concurrency: "unbounded" })
+      for (const exit of exits) {
+        assert.isTrue(Exit.isFailure(exit) && Cause.pretty(exit.cause).includes("a batch of 2 requests has 1 answers"))
+      }
+    })
+  )
+})
