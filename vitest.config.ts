@@ -6,6 +6,7 @@ const unit = [
   "test/claims.test.ts",
   "test/client/Webhook.test.ts",
   "test/process/{IdleConnections,Keys}.test.ts",
+  "test/server/access/KeyAuthentication.test.ts",
   "test/server/chains/**/*.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",

@@ -7,7 +7,8 @@ import { Effect, Exit, Layer, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { ApiKeys } from "../src/server/access/ApiKeys.ts"
 import { makeKey } from "../src/server/access/Key.ts"
-import { Authentication } from "../src/server/access/Authentication.ts"
+import * as KeyAuthentication from "../src/server/access/KeyAuthentication.ts"
+import { Authentication } from "../src/server/authentication/Authentication.ts"
 
 const samples = 200_000
 const batch = 10
@@ -78,5 +79,8 @@ const program = Effect.gen(function* () {
 })
 
 Effect.runSync(
-  Effect.provide(program, Layer.provide(Authentication.layer({ administrator: Redacted.make(administrator) }), nobody))
+  Effect.provide(
+    program,
+    Layer.provide(KeyAuthentication.layer({ administrator: Redacted.make(administrator) }), nobody)
+  )
 )

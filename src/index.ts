@@ -1,9 +1,10 @@
 // What another Effect program imports.
 export { Api } from "./api/Api.ts"
 export { ApiClient } from "./client/ApiClient.ts"
+export { AdministratorKeyTooShort } from "./domain/access/AdministratorKey.ts"
 export { ApiKeys } from "./server/access/ApiKeys.ts"
 export { Audit } from "./server/audit/Audit.ts"
-export { Authentication } from "./server/access/Authentication.ts"
+export { Authentication } from "./server/authentication/Authentication.ts"
 export { EventFeed } from "./server/events/EventFeed.ts"
 export { RelayerHealth } from "./server/health/RelayerHealth.ts"
 export { RateLimits } from "./server/limits/RateLimits.ts"

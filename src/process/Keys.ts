@@ -5,6 +5,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import type { Store } from "../server/masterKey/MasterKeyStore.ts"
 import * as Durable from "../sql/embedded/Durable.ts"
+import { isAdministratorKey } from "../domain/access/AdministratorKey.ts"
 import * as Settings from "./Settings.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {
@@ -73,7 +74,7 @@ export const apiKey = (dataDir: string) =>
   keep(
     dataDir,
     "api-key",
-    (lines) => lines.length === 1 && lines.every(Settings.isApiKey),
+    (lines) => lines.length === 1 && lines.every(isAdministratorKey),
     () => `er_${randomBytes(32).toString("base64url")}`
   )
 

@@ -1,5 +1,6 @@
 // The configuration of the process: text from outside, decoded once, with every mistake told at once.
 import { Effect, Record, Redacted, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { isAdministratorKey, minAdministratorKeyLength } from "../domain/access/AdministratorKey.ts"
 import * as AllowList from "../outbound/AllowList.ts"
 
 const integer = (minimum: number, maximum: number) =>
@@ -25,10 +26,6 @@ const url = (protocols: ReadonlyArray<string>) => {
   )
 }
 
-const minApiKeyLength = 32
-
-export const isApiKey = (text: string): boolean => text.length >= minApiKeyLength
-
 /** 32 bytes as base64. */
 export const isMasterKey = (text: string): boolean =>
   /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32
@@ -49,7 +46,9 @@ const variables = {
   API_KEY: {
     schema: Schema.optionalKey(
       Schema.RedactedFromValue(
-        Schema.String.check(Schema.makeFilter(isApiKey, { expected: `at least ${minApiKeyLength} characters` }))
+        Schema.String.check(
+          Schema.makeFilter(isAdministratorKey, { expected: `at least ${minAdministratorKeyLength} characters` })
+        )
       )
     ),
     example: "the output of: openssl rand -hex 32",

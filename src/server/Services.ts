@@ -5,7 +5,7 @@ import * as AllowList from "../outbound/AllowList.ts"
 import { Outbound } from "../outbound/Outbound.ts"
 import { ApiKeys } from "./access/ApiKeys.ts"
 import { Audit } from "./audit/Audit.ts"
-import { Authentication } from "./access/Authentication.ts"
+import * as KeyAuthentication from "./access/KeyAuthentication.ts"
 import { Changes } from "./changes/Changes.ts"
 import { Cursors } from "./cursors/Cursors.ts"
 import { EventStreams } from "./events/EventStreams.ts"
@@ -68,7 +68,10 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
 const workers = ({ workers = true, healthCheckInterval = "1 minute" }: Options) =>
   workers ? Layer.mergeAll(DeliveryJob.layer, HealthJob.layer({ interval: healthCheckInterval })) : Layer.empty
 
-/** Who may call is left open: a host brings its own `Authentication`, or serves no HTTP. Fails where the database was written with another master key. */
+/**
+ * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `WrongMasterKey` if the database
+ * was written with another master key.
+ */
 export const layerNoAuthentication = (options: Options) =>
   Layer.mergeAll(Gauges.layer, Readiness.layer, EventStreams.layer, Cursors.layerPrepare, workers(options)).pipe(
     Layer.provideMerge(health(options)),
@@ -82,6 +85,9 @@ export const layerNoAuthentication = (options: Options) =>
     )
   )
 
-/** With the administrator's key, of at least 32 characters, that may do everything, and the keys made with it. */
+/**
+ * Authenticates callers by API keys. The administrator's key may do everything and creates the others; it has at least 32
+ * characters, or the layer fails with `AdministratorKeyTooShort`.
+ */
 export const layer = ({ administratorKey, ...options }: Options & { readonly administratorKey: Redacted.Redacted }) =>
-  Layer.provideMerge(Authentication.layer({ administrator: administratorKey }), layerNoAuthentication(options))
+  Layer.provideMerge(KeyAuthentication.layer({ administrator: administratorKey }), layerNoAuthentication(options))

@@ -5,7 +5,7 @@ import { Authorization } from "../../api/Middleware.ts"
 import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller } from "../../domain/access/Caller.ts"
 import { unauthorizedRequestsTotal } from "../observability/Metrics.ts"
-import { Authentication } from "./Authentication.ts"
+import { Authentication } from "../authentication/Authentication.ts"
 
 export const AuthorizationHttp = Layer.effect(
   Authorization,

@@ -1,8 +1,8 @@
-// Whether the key that a long request was sent with is still good for it.
+// Checks whether the API key of a long request is still valid for it.
 import { Effect, Option } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
-import type { Authentication, Use } from "../access/Authentication.ts"
+import type { Authentication, Use } from "../authentication/Authentication.ts"
 
 const token = Effect.provideService(
   HttpApiBuilder.securityDecode(HttpApiSecurity.bearer),
@@ -10,7 +10,7 @@ const token = Effect.provideService(
   {}
 )
 
-/** Of the request that is being answered. Yes where nobody can say: the database is away. */
+/** The check for the current request. True while the database is unavailable, so that an outage closes no stream. */
 export const of = (authentication: Authentication["Service"], use: Omit<Use, "relayerId" | "from">) =>
   Effect.map(Effect.all([HttpServerRequest.HttpServerRequest, token]), ([{ remoteAddress }, token]) =>
     authentication

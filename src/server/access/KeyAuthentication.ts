@@ -1,0 +1,40 @@
+// Implements `Authentication` with the administrator's key and the API keys in the database.
+import { Effect, Layer, Option, Redacted } from "effect"
+import { timingSafeEqual } from "node:crypto"
+import { AdministratorKeyTooShort, isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
+import { Forbidden, Unauthorized, mayUseRelayer } from "../../domain/access/Caller.ts"
+import type { Caller } from "../../domain/access/Caller.ts"
+import { allows } from "../../domain/access/Scope.ts"
+import { Authentication } from "../authentication/Authentication.ts"
+import type { Use } from "../authentication/Authentication.ts"
+import { ApiKeys } from "./ApiKeys.ts"
+import { hashKey } from "./Key.ts"
+
+const isAllowed = (caller: Caller, { scope, relayerId }: Use): boolean =>
+  (caller.scopes === undefined || allows(caller.scopes, scope ?? "*")) &&
+  (relayerId === undefined || mayUseRelayer(caller, relayerId))
+
+/** The administrator may do everything; an API key may do what its scopes allow. */
+export const layer = (options: { readonly administrator: Redacted.Redacted }) =>
+  Layer.effect(
+    Authentication,
+    Effect.gen(function* () {
+      if (!isAdministratorKey(Redacted.value(options.administrator))) return yield* new AdministratorKeyTooShort()
+      const keys = yield* ApiKeys
+      const administrator: Caller = { id: "administrator" }
+      const expected = hashKey(options.administrator)
+
+      const byApiKey = Effect.fnUntraced(function* (token: Redacted.Redacted, use: Use | undefined) {
+        const found = yield* keys.find(token, use?.from)
+        if (Option.isNone(found)) return yield* new Unauthorized({})
+        const caller = found.value
+        if (use !== undefined && !isAllowed(caller, use)) return yield* new Forbidden({})
+        return caller
+      })
+
+      return Authentication.of({
+        authenticate: (token, use) =>
+          timingSafeEqual(hashKey(token), expected) ? Effect.succeed(administrator) : byApiKey(token, use)
+      })
+    })
+  )

@@ -1,0 +1,27 @@
+// Decides which caller a bearer token belongs to, and whether that caller may use an endpoint. `access/KeyAuthentication.ts`
+// implements it with API keys. A host program may provide its own.
+import { Context } from "effect"
+import type { Effect, Redacted } from "effect"
+import type { Caller, Forbidden, Unauthorized } from "../../domain/access/Caller.ts"
+import type { Scope } from "../../domain/access/Scope.ts"
+
+/** What a token is used for. */
+export interface Use {
+  /** The endpoint as the contract names it: group and endpoint, such as `relayers` and `create`. */
+  readonly group: string
+  readonly endpoint: string
+  /** The scope that the endpoint requires. `undefined`: only a caller without limits may use it. */
+  readonly scope: Scope | undefined
+  /** The relayer in the path, if the path has one. */
+  readonly relayerId: string | undefined
+  /** Network address of the caller. */
+  readonly from: string | undefined
+}
+
+export class Authentication extends Context.Service<
+  Authentication,
+  {
+    /** `use` is absent if no endpoint matches the request: only an authenticated caller is told that a route is unknown. */
+    authenticate(token: Redacted.Redacted, use: Use | undefined): Effect.Effect<Caller, Unauthorized | Forbidden>
+  }
+>()("effect-relayer/server/authentication/Authentication") {}
