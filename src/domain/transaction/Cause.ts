@@ -1,0 +1,38 @@
+// Why a transaction is in its state: a code, and the figures that its sentence shows.
+import { Schema } from "effect"
+import { Code } from "./Code.ts"
+import { shown } from "./Field.ts"
+import { MomentFromText } from "./Moment.ts"
+
+const Wei = Schema.BigIntFromString
+
+/** Each is absent if it does not belong to the code, or is not known. */
+export const Figures = Schema.Struct({
+  base_fee: shown(Wei, "Wei per gas that the next block takes at least.", "42000000000"),
+  cap: shown(Wei, "Wei per gas that the transaction may cost at most.", "40000000000"),
+  price: shown(Wei, "Wei per gas that the newest attempt offers at most.", "39000000000"),
+  required: shown(Wei, "Wei that the account needs for this transaction.", "1050000000000000"),
+  available: shown(Wei, "Wei on the account that no transaction in flight reserves.", "900000000000000"),
+  reserved: shown(Wei, "Wei that the transactions in flight may cost.", "100000000000000"),
+  minimum: shown(Wei, "Wei that must stay on the account.", "1000000000000000"),
+  blocks: shown(Schema.Int, "Blocks on top of the transaction's block.", 3),
+  required_blocks: shown(Schema.Int, "Blocks on top of a block that make it final.", 12),
+  block: shown(Schema.Int, "Height of the transaction's block.", 19_000_000),
+  nonce: shown(Schema.Int, "Nonce of the transaction.", 7),
+  next_nonce: shown(Schema.Int, "Nonce that the lane assigns next.", 7),
+  required_nonce: shown(Schema.Int, "Nonce that the request demands.", 9),
+  count: shown(Schema.Int, "Transactions that the chain counts for the account.", 12),
+  window: shown(Schema.Int, "Transactions of the lane that may be in flight at once.", 64),
+  in_flight: shown(Schema.Int, "Transactions of the lane that are in flight.", 64),
+  position: shown(Schema.Int, "Transactions ahead in the lane.", 2),
+  hash: shown(Schema.String, "Hash of the no-op, or of the transaction that used the nonce.", `0x${"5c".repeat(32)}`),
+  sends: shown(Schema.Int, "How often the newest attempt was sent.", 2),
+  until: shown(MomentFromText, "When the wait ends at the latest.", "2026-11-22T18:00:00.000Z"),
+  revert_reason: shown(Schema.String, "Decoded reason of the revert.", "transfer amount exceeds balance")
+}).annotate({ identifier: "TransactionFigures" })
+export type Figures = typeof Figures.Type
+
+export const Cause = Schema.Struct({ code: Code, figures: Figures })
+export type Cause = typeof Cause.Type
+
+export const cause = (code: Code, figures: Figures = {}): Cause => ({ code, figures })

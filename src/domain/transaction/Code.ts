@@ -1,0 +1,66 @@
+// Codes: what a transaction waits for, or why it is final. `Explanation.ts` has the sentence of each.
+import { Schema } from "effect"
+
+/** Codes of transactions without a nonce that wait. */
+const pending = [
+  "queued",
+  "relayer_paused",
+  "relayer_disabled",
+  "lane_window_full",
+  "waits_for_predecessors",
+  "not_before",
+  "nonce_taken"
+] as const
+
+/** Codes that a transaction can have before and after it gets a nonce. */
+const open = [
+  "gas_price_above_cap",
+  "insufficient_funds",
+  "signer_unavailable",
+  "providers_unavailable",
+  "rate_limited",
+  "chain_changed",
+  "nonce_out_of_range",
+  "nonce_ahead",
+  "deep_reorg",
+  "nonce_taken_unproven",
+  "restored_unproven"
+] as const
+
+/** Codes of transactions with a nonce. */
+const inFlight = [
+  "sending",
+  "in_pool",
+  "not_in_pool_rebroadcast",
+  "underpriced_bumping",
+  "at_cap",
+  "canceling",
+  "expiring",
+  "mined_waiting",
+  "reverted_unconfirmed",
+  "reorged"
+] as const
+
+/**
+ * Codes of final transactions. `insufficient_funds`, `chain_changed` and `restored_unproven` can be final as well.
+ * `gap_filled` belongs to no-ops that the service makes for a nonce that nothing uses.
+ */
+const final = [
+  "confirmed",
+  "executed_late",
+  "canceled",
+  "deadline_passed",
+  "would_revert",
+  "reverted",
+  "out_of_gas",
+  "refused_by_all",
+  "nonce_taken_too_often",
+  "nonce_unavailable",
+  "policy_changed",
+  "gap_filled"
+] as const
+
+export const Code = Schema.Literals([...pending, ...open, ...inFlight, ...final]).annotate({
+  identifier: "TransactionCode"
+})
+export type Code = typeof Code.Type

@@ -1,0 +1,25 @@
+// Moments as the state machine of transactions reckons with them.
+import { DateTime, Schema, SchemaTransformation } from "effect"
+import { Instant } from "../request/Instant.ts"
+
+/** Milliseconds since 1970-01-01T00:00:00Z. */
+export type Moment = number
+
+/** The years that RFC 3339 can write: 0001 to 9999. */
+const minimum = Date.parse("0001-01-01T00:00:00.000Z")
+const maximum = Date.parse("9999-12-31T23:59:59.999Z")
+
+/** A moment as the API writes it. */
+export const MomentFromText = Instant.pipe(
+  Schema.decodeTo(
+    Schema.Int.check(Schema.isBetween({ minimum, maximum })),
+    SchemaTransformation.transform({
+      decode: (instant: DateTime.Utc) => DateTime.toEpochMillis(instant),
+      encode: (moment: Moment) => DateTime.makeUnsafe(moment)
+    })
+  )
+)
+
+/** The earliest of the moments that are known. */
+export const earliest = (first: Moment, ...others: ReadonlyArray<Moment | undefined>): Moment =>
+  Math.min(first, ...others.filter((moment) => moment !== undefined))

@@ -1,0 +1,86 @@
+// The numbers that a network decides about its transactions: its own fields, its features, and overrides of the operator.
+import { Schema } from "effect"
+import type { EvmNetwork } from "../network/Network.ts"
+import { eip7825GasCap, look, window, windowWithoutMempool } from "./Numbers.ts"
+import type { Moment } from "./Moment.ts"
+
+/** What makes a block final: this many blocks on top of it, or the chain's own tag. */
+export type Finality = number | "safe" | "finalized"
+
+export interface NetworkNumbers {
+  readonly chainId: number
+  /** Milliseconds. */
+  readonly blockTime: number
+  readonly finality: Finality
+  /** Transactions in flight per lane at most. */
+  readonly window: number
+  /** Wei per gas that the network's nodes demand as a tip. */
+  readonly minimumTip: bigint
+  /** Gas of one transaction at most (EIP-7825). Absent: not active. */
+  readonly transactionGasCap?: bigint
+  /** Whether nodes keep transactions whose predecessors they do not have. */
+  readonly hasMempool: boolean
+  /** Whether transactions are priced by EIP-1559. */
+  readonly isEip1559: boolean
+  readonly isTestnet: boolean
+}
+
+/** What an operator can set on an evm network beside its own fields. */
+export const NetworkOverrides = Schema.Struct({
+  transaction_window: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 })).annotate({
+      description: "Transactions of one account that may be in flight at once.",
+      examples: [64]
+    })
+  ),
+  finality_tag: Schema.optionalKey(
+    Schema.Literals(["safe", "finalized"]).annotate({
+      description: "Block tag that makes a transaction final, instead of `required_confirmations`.",
+      examples: ["finalized"]
+    })
+  ),
+  minimum_priority_fee: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })).annotate({
+      description: "Wei per gas that the network demands as a priority fee.",
+      examples: [25_000_000_000]
+    })
+  )
+}).annotate({ identifier: "EvmTransactionSettings" })
+export type NetworkOverrides = typeof NetworkOverrides.Type
+
+/** Chains on which nodes refuse lower tips, by chain id: Polygon and Amoy. Wei per gas. */
+const minimumTips: ReadonlyMap<number, bigint> = new Map([
+  [137, 30_000_000_000n],
+  [80_002, 25_000_000_000n]
+])
+
+type Evm = typeof EvmNetwork.Type
+
+/** A mark of the network, whether it stands among its features or its tags. */
+const isMarked = ({ features = [], tags = [] }: Evm, mark: string): boolean =>
+  features.includes(mark) || tags.includes(mark)
+
+export const networkNumbers = (network: Evm, overrides: NetworkOverrides = {}): NetworkNumbers => {
+  const hasMempool = !isMarked(network, "no-mempool")
+  const { minimum_priority_fee } = overrides
+  const minimumTip = minimum_priority_fee === undefined ? minimumTips.get(network.chain_id) : minimum_priority_fee
+  return {
+    chainId: network.chain_id,
+    blockTime: network.average_blocktime_ms,
+    finality: overrides.finality_tag ?? network.required_confirmations,
+    window: overrides.transaction_window ?? (hasMempool ? window : windowWithoutMempool),
+    minimumTip: BigInt(minimumTip ?? 0n),
+    ...(isMarked(network, "eip7825") ? { transactionGasCap: eip7825GasCap } : {}),
+    hasMempool,
+    isEip1559: isMarked(network, "eip1559"),
+    isTestnet: network.is_testnet
+  }
+}
+
+/** Milliseconds between two looks at a lane with open transactions. */
+export const lookInterval = ({ blockTime }: Pick<NetworkNumbers, "blockTime">): number =>
+  Math.min(Math.max(blockTime, look.minimum), look.maximum)
+
+/** When the next block is expected to have come. */
+export const nextBlock = (numbers: Pick<NetworkNumbers, "blockTime">, now: Moment): Moment =>
+  now + lookInterval(numbers)
