@@ -1,6 +1,6 @@
-// Keys that nobody has set: made on the first start, and kept beside the data.
+// Keys that the operator has not set: the first start makes them and keeps them in the data directory.
 import { Effect, Redacted, Schema } from "effect"
-import { randomBytes } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import type { Store } from "../server/masterKey/MasterKeyStore.ts"
@@ -15,21 +15,44 @@ export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileErr
 
 export interface Kept {
   readonly key: Redacted.Redacted
-  /** Of the lines after the first. */
+  /** Keys that stored secrets or backups may still need. */
   readonly earlier: ReadonlyArray<Redacted.Redacted>
   readonly file: string
-  /** Whether this very start made it. */
+  /** Whether this start made it. */
   readonly made: boolean
 }
 
-const read = (file: string) =>
-  fs.readFile(file, "utf8").then(
-    (text) => text.trim().split(/\s*\n\s*/),
-    (cause: NodeJS.ErrnoException) => (cause.code === "ENOENT" ? undefined : Promise.reject(cause))
-  )
+const linesOf = (text: string) => text.trim().split(/\s*\n\s*/)
 
-/** What a kill leaves unfinished is gone with the next call: no key of before stays behind. */
+const read = (file: string) =>
+  fs
+    .readFile(file, "utf8")
+    .then(linesOf, (cause: NodeJS.ErrnoException) => (cause.code === "ENOENT" ? undefined : Promise.reject(cause)))
+
+/** The id that sealed secrets and backups name a master key by: the first 4 bytes of its SHA-256, in hex. */
+export const masterKeyId = (line: string): string =>
+  createHash("sha256").update(Buffer.from(line, "base64")).digest("hex").slice(0, 8)
+
+/** A key that is no longer the current one: `storage-encryption-key.1a2b3c4d`. Backups from its time need it. */
+const retiredFile = (file: string, line: string) => `${file}.${masterKeyId(line)}`
+
+/** Keys of completed rotations, each in a file of its own. */
+const retired = async (file: string): Promise<ReadonlyArray<string>> => {
+  const prefix = `${path.basename(file)}.`
+  const names = (await fs.readdir(path.dirname(file)).catch(() => [])).filter(
+    (name) => name.startsWith(prefix) && /^[0-9a-f]{8}$/.test(name.slice(prefix.length))
+  )
+  const lines = await Promise.all(names.toSorted().map((name) => read(path.join(path.dirname(file), name))))
+  return lines.flatMap((found) => found ?? []).filter(Settings.isMasterKey)
+}
+
+/**
+ * Puts `lines` in the place of what the file contains. A key that leaves the file goes into a file of its own first, and an
+ * unfinished file of an earlier attempt is removed.
+ */
 const replace = async (file: string, lines: ReadonlyArray<string>): Promise<void> => {
+  const leaving = ((await read(file)) ?? []).filter((line) => Settings.isMasterKey(line) && !lines.includes(line))
+  for (const line of leaving) await Durable.add(retiredFile(file, line), line)
   const unfinished = `${file}.next`
   await fs.rm(unfinished, { force: true })
   await Durable.write(unfinished, lines.join("\n"))
@@ -78,14 +101,30 @@ export const apiKey = (dataDir: string) =>
     () => `er_${randomBytes(32).toString("base64url")}`
   )
 
-/** 32 bytes as base64; further lines are keys of before, while a rotation is not finished. */
-export const storageEncryptionKey = (dataDir: string) =>
-  keep(
+const masterKeyFile = (dataDir: string) => path.join(path.resolve(dataDir), "storage-encryption-key")
+
+/**
+ * 32 bytes as base64. Further lines are keys that an unfinished rotation still needs; keys of completed rotations are in
+ * files beside it, named by their ids.
+ */
+export const storageEncryptionKey = Effect.fnUntraced(function* (dataDir: string) {
+  const kept = yield* keep(
     dataDir,
     "storage-encryption-key",
     (lines) => lines.length > 0 && lines.every(Settings.isMasterKey),
     () => randomBytes(32).toString("base64")
   )
+  const inFile = new Set([kept.key, ...kept.earlier].map(Redacted.value))
+  const others = yield* attempt(kept.file, () => retired(kept.file))
+  const further = others.filter((line) => !inFile.has(line)).map((line) => Redacted.make(line))
+  return { ...kept, earlier: [...kept.earlier, ...further] }
+})
+
+/** Ids of the master keys in a data directory, if there are any. Makes nothing. */
+export const storedMasterKeyIds = (dataDir: string): Effect.Effect<ReadonlyArray<string>, KeyFileError> => {
+  const file = masterKeyFile(dataDir)
+  return attempt(file, async () => [...((await read(file)) ?? []), ...(await retired(file))].map(masterKeyId))
+}
 
 /** As a line of the file. */
 const masterKeyText = (key: Redacted.Redacted<Uint8Array>): string =>

@@ -58,28 +58,50 @@ describe("kept keys", () => {
 
 const bytes = (byte: number) => Redacted.make(new Uint8Array(32).fill(byte))
 
+const readKeys = (dataDir: string) =>
+  Effect.map(Keys.storageEncryptionKey(dataDir), (kept) => ({
+    kept,
+    bytes: [kept.key, ...kept.earlier].map((key) => Redacted.value(Settings.masterKeyBytes(key)))
+  }))
+
+const modes = async (dataDir: string) => {
+  const names = await fs.readdir(dataDir)
+  const stats = await Promise.all(names.map((name) => fs.stat(path.join(dataDir, name))))
+  return new Set(stats.map(({ mode }) => mode & 0o777))
+}
+
 describe("the store of master keys", () => {
-  it.effect("keeps what it is given, the current one first, for the file's owner only", () =>
+  it.effect("keeps the current key first, and every retired key in a file that is named by its id", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
-      const store = Keys.store(yield* Keys.storageEncryptionKey(dataDir))
-      // What a kill left of an earlier attempt.
+      const { kept } = yield* readKeys(dataDir)
+      const [first] = yield* Keys.storedMasterKeyIds(dataDir)
+      const store = Keys.store(kept)
+      // An earlier attempt was killed.
       yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "storage-encryption-key.next"), "AAAA".repeat(99)))
-      for (const given of [[bytes(3), bytes(2), bytes(1)], [bytes(3)]] as const) {
-        yield* store.keep(given)
-        const kept = yield* Keys.storageEncryptionKey(dataDir)
-        const read = [kept.key, ...kept.earlier].map((key) => Redacted.value(Settings.masterKeyBytes(key)))
-        assert.deepStrictEqual(read, given.map(Redacted.value))
-        const { mode } = yield* Effect.promise(() => fs.stat(kept.file))
-        assert.strictEqual(mode & 0o777, 0o600)
-        assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["storage-encryption-key"])
-      }
+
+      yield* store.keep([bytes(2), Settings.masterKeyBytes(kept.key)])
+      assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(dataDir)), ["storage-encryption-key"])
+      yield* store.keep([bytes(2)])
+      yield* store.keep([bytes(3)])
+
+      const [current, ...earlier] = (yield* readKeys(dataDir)).bytes
+      assert.deepStrictEqual(current, Redacted.value(bytes(3)))
+      assert.sameDeepMembers(earlier, [bytes(2), Settings.masterKeyBytes(kept.key)].map(Redacted.value))
+      const ids = yield* Keys.storedMasterKeyIds(dataDir)
+      assert.include(ids, first)
+      const files = yield* Effect.promise(() => fs.readdir(dataDir))
+      assert.deepStrictEqual(
+        files.toSorted(),
+        ["storage-encryption-key", ...ids.slice(1).map((id) => `storage-encryption-key.${id}`)].toSorted()
+      )
+      assert.deepStrictEqual(yield* Effect.promise(() => modes(dataDir)), new Set([0o600]))
     })
   )
 
-  it.effect("puts a whole file in the place of a whole file: whoever reads it meanwhile sees one of them", () =>
+  it.effect("replaces a whole file by a whole file: a concurrent reader sees one of them", () =>
     Effect.gen(function* () {
-      const kept = yield* Keys.storageEncryptionKey(yield* folder)
+      const { kept } = yield* readKeys(yield* folder)
       const reader = yield* Effect.acquireRelease(
         Effect.promise(() => fs.open(kept.file)),
         (handle) => Effect.promise(() => handle.close())
@@ -89,10 +111,10 @@ describe("the store of master keys", () => {
     })
   )
 
-  it.effect("leaves the file as it was where it cannot write", () =>
+  it.effect("leaves the keys as they were if it cannot write", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
-      const kept = yield* Keys.storageEncryptionKey(dataDir)
+      const { kept } = yield* readKeys(dataDir)
       yield* Effect.promise(() => fs.mkdir(`${kept.file}.next`))
       const exit = yield* Effect.exit(Keys.store(kept).keep([bytes(1)]))
       assert.isTrue(Exit.isFailure(exit))
