@@ -36,8 +36,10 @@ export const makeEmpty = Effect.tap(make, (name) =>
   )
 )
 
-export const layer = Layer.unwrap(
-  Effect.map(make, (name) =>
-    PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })
+/** The sessions have this name on the server; `effect-relayer` is the name of the service. */
+export const layerNamed = (applicationName: string) =>
+  Layer.unwrap(
+    Effect.map(make, (name) => PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName }))
   )
-)
+
+export const layer = layerNamed("effect-relayer")

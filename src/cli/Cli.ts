@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import { AuditCommand } from "./commands/AuditCommand.ts"
 import { exitCodes } from "./kit/CommandFailed.ts"
+import { BackupCommand } from "./commands/BackupCommand.ts"
 import { ConfigCommand } from "./commands/ConfigCommand.ts"
 import { EventsCommand } from "./commands/EventsCommand.ts"
 import { KeysCommand } from "./commands/KeysCommand.ts"
@@ -11,6 +12,7 @@ import { NetworksCommand } from "./commands/NetworksCommand.ts"
 import { NotificationsCommand } from "./commands/NotificationsCommand.ts"
 import { OpenApiCommand } from "./commands/OpenApiCommand.ts"
 import { RelayersCommand } from "./commands/RelayersCommand.ts"
+import { RestoreCommand } from "./commands/RestoreCommand.ts"
 import { RotateKeyCommand } from "./commands/RotateKeyCommand.ts"
 import * as BrokenPipe from "./kit/BrokenPipe.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
@@ -19,7 +21,7 @@ import * as Usage from "./kit/Usage.ts"
 import * as Verb from "./kit/Verb.ts"
 
 const description = `Manages blockchain relayers. Without a command it serves: every flag is then also an environment variable, or a line in
-  .env. The other commands call a service that runs, but for migrate, config and openapi.
+  .env. The other commands call a service that runs, except migrate, backup, restore, config and openapi.
 
   The address of the service is --url or RELAYER_URL; the API key is the text of --key-file, API_KEY, the text of
   API_KEY_FILE, or DATA_DIR/api-key.
@@ -49,6 +51,8 @@ const root = (start: Start) =>
             Verb.about("Serve the relayer API.", "serve", "serve --port 9090 --data-dir /var/lib/relayer")
           ),
           MigrateCommand,
+          BackupCommand,
+          RestoreCommand,
           ConfigCommand,
           OpenApiCommand
         ]

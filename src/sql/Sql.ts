@@ -24,6 +24,9 @@ export interface PoolOptions {
 
 const minimumVersion = 15
 
+/** How a backup or a restore appears among the sessions of the server. */
+const maintenanceName = "effect-relayer maintenance"
+
 const runMigrations = Migrator.make({})
 
 const longestStatement = (options: PoolOptions = {}) => Duration.toMillis(options.statementTimeout ?? "10 seconds")
@@ -115,11 +118,15 @@ interface Database {
 const clientOf = (place: string, config: PgClient.PgPoolConfig) =>
   PgClient.make(config).pipe(Effect.mapError(explain(place)))
 
+/** One connection without limits of time for a statement. */
+const patient = (options: PoolOptions | undefined): PgClient.PgPoolConfig => ({
+  ...pool({ ...options, maxConnections: 1 }),
+  startupParameters: { TimeZone: "UTC" }
+})
+
 /** On a connection of its own: a migration may take longer than a request's statement. */
-const migrated = ({ place, url }: Database, options: PoolOptions | undefined) => {
-  const { startupParameters: _, ...patient } = pool({ ...options, maxConnections: 1 })
-  return Effect.provide(migrate(place), PgClient.layerFrom(clientOf(place, { ...patient, url })))
-}
+const migrated = ({ place, url }: Database, options: PoolOptions | undefined) =>
+  Effect.provide(migrate(place), PgClient.layerFrom(clientOf(place, { ...patient(options), url })))
 
 /** The embedded one runs as long as the scope is open. */
 const open = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Database, DatabaseError, Scope.Scope> {
@@ -134,6 +141,22 @@ const open = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Da
 /** The database with its schema, for other processes to connect to for as long as the scope is open. */
 export const serve = (options: Options): Effect.Effect<Redacted.Redacted, DatabaseError, Scope.Scope> =>
   Effect.map(open(options), ({ url }) => url)
+
+/**
+ * One connection whose statements may take as long as they need, for maintenance such as a backup. It does not migrate. Of
+ * the embedded database, it uses the server of a running service, or starts one.
+ */
+export const maintenance = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const place = options._tag === "Url" ? where(options.url) : options.dataDir
+      const url =
+        options._tag === "Url"
+          ? options.url
+          : ((yield* EmbeddedPostgres.find(options.dataDir)) ?? (yield* EmbeddedPostgres.start(options))).url
+      return PgClient.layerFrom(clientOf(place, { ...patient(options.pool), applicationName: maintenanceName, url }))
+    })
+  )
 
 /** The client and its schema; nothing of a feature. */
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>

@@ -1,27 +1,10 @@
 // `migrate`: brings the database up to date, and ends.
 import { Console, Effect, Layer, Logger, Predicate } from "effect"
 import { Command } from "effect/cli"
-import * as Settings from "../../process/Settings.ts"
-import { CommandFailed } from "../kit/CommandFailed.ts"
 import * as Database from "../../process/Database.ts"
-import { Environment } from "../kit/Environment.ts"
+import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"
 import * as Verb from "../kit/Verb.ts"
-
-const names = ["DATABASE_URL", "DATA_DIR", "POSTGRES_BIN"] as const
-
-/** It reads no secret, so it asks for no key; whatever does not matter to it may be wrong. */
-const unused = { STORAGE_ENCRYPTION_KEY: Buffer.alloc(32).toString("base64") }
-
-const settings = Effect.fnUntraced(function* (given: ServeFlags.Given) {
-  const { variables, dotEnv } = yield* Environment
-  const [fromEnvironment, fromFile] = [variables, dotEnv].map((source) =>
-    Object.fromEntries(names.map((name) => [name, source[name]]))
-  )
-  return yield* Settings.decode(ServeFlags.source(given), fromEnvironment ?? {}, fromFile ?? {}, unused).pipe(
-    Effect.mapError(({ message }) => CommandFailed.usage(message))
-  )
-})
 
 /** The name in a line that says what was applied. */
 const migration = (message: unknown): string | undefined => {
@@ -35,7 +18,7 @@ const migrate = Effect.fnUntraced(function* (given: ServeFlags.Given) {
     const name = migration(message)
     if (name !== undefined) applied.push(name)
   })
-  const options = Database.options(yield* settings(given))
+  const options = Database.options(yield* DatabaseSettings.withoutKeys(given))
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
   yield* Effect.scoped(Layer.build(Sql.layer(options))).pipe(Effect.provide(Logger.layer([logger])))
   for (const name of applied) yield* Console.log(`applied ${name}`)

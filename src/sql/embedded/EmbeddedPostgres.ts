@@ -72,13 +72,17 @@ const freePort = Effect.callback<number, DatabaseError>((resume) => {
   })
 })
 
+const passwordFile = (dataDir: string) => path.join(dataDir, "postgres.password")
+
+const passwordOf = async (dataDir: string) => Redacted.make((await fs.readFile(passwordFile(dataDir), "utf8")).trim())
+
 /** The password of the TCP transport, made once and kept beside the data. */
 const password = (dataDir: string, user: SystemUser | undefined) =>
   Effect.tryPromise(async () => {
-    const file = path.join(dataDir, "postgres.password")
+    const file = passwordFile(dataDir)
     if (!existsSync(file)) await Durable.add(file, randomBytes(32).toString("base64url"))
     if (user !== undefined) await fs.chown(file, user.uid, user.gid)
-    return { file, value: Redacted.make((await fs.readFile(file, "utf8")).trim()) }
+    return { file, value: await passwordOf(dataDir) }
   }).pipe(Effect.mapError(fail(`cannot keep a database password in ${dataDir}`)))
 
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")])
@@ -146,4 +150,22 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
     ...(secret === undefined ? {} : { password: secret.value })
   }
   return { connection, url: urlOf(connection) }
+})
+
+/** The server that a service keeps running on `dataDir` right now. It ends with that service. */
+export const find = Effect.fn("EmbeddedPostgres.find")(function* (dataDir: string) {
+  const folder = path.join(path.resolve(dataDir), "postgres")
+  return yield* Effect.tryPromise(async (): Promise<Server | undefined> => {
+    const target = await fs.realpath(folder).catch(() => undefined)
+    if (target === undefined || Pid.running(target) === undefined) return undefined
+    // Lines of `postmaster.pid`: process id, data folder, start time, port, socket folder, first address.
+    const lines = (await fs.readFile(path.join(target, "postmaster.pid"), "utf8")).split("\n")
+    const [, , , port = "", socketFolder = ""] = lines.map((line) => line.trim())
+    const user = { database: "postgres", username: DataDirectory.superuser }
+    const connection: Connection =
+      socketFolder === ""
+        ? { ...user, host: "127.0.0.1", port: Number(port), password: await passwordOf(path.resolve(dataDir)) }
+        : { ...user, path: socketFile(socketFolder, Number(port)) }
+    return { connection, url: urlOf(connection) }
+  }).pipe(Effect.mapError(fail(`cannot find the PostgreSQL of ${dataDir}`)))
 })

@@ -1,0 +1,167 @@
+// Puts the content of a validated backup in the place of what a database contains, in one transaction.
+import { Effect, Stream } from "effect"
+import { Migrator } from "effect/sql"
+import * as UnnestRows from "../batch/UnnestRows.ts"
+import { migrations, migrationsTable } from "../migrations/index.ts"
+import { functions, tables } from "../migrations/objects.ts"
+import { client } from "../Query.ts"
+import { BackupError } from "./BackupError.ts"
+import type * as Format from "./Format.ts"
+import * as Tables from "./Tables.ts"
+import { decodeBatch } from "./Validation.ts"
+
+const runMigrations = Migrator.make({})
+
+const migrateTo = (schema: number) => {
+  const upTo = Object.entries(migrations).filter(([name]) => Number.parseInt(name, 10) <= schema)
+  return runMigrations({ loader: Migrator.fromRecord(Object.fromEntries(upTo)), table: migrationsTable })
+}
+
+/** Whether the database contains anything that a restore would replace. */
+export const isEmpty = Effect.gen(function* () {
+  const sql = yield* client
+  const existing = new Set((yield* Tables.existing).map(({ name }) => name))
+  for (const table of ["signers", "relayers", "notifications", "networks", "api_keys", "audit"]) {
+    if (existing.has(table) && (yield* sql`SELECT 1 FROM ${sql(table)} LIMIT 1`).length > 0) return false
+  }
+  return true
+})
+
+/** Sessions of the service on this database, apart from this one. */
+const refuseOthers = Effect.gen(function* () {
+  const sql = yield* client
+  const [row] = yield* sql<{ count: number }>`
+    SELECT count(*)::int AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'effect-relayer' AND pid <> pg_backend_pid()`
+  const count = row?.count ?? 0
+  if (count > 0) {
+    return yield* new BackupError({
+      message: `the service is connected to this database (${count} connections): stop every instance first`
+    })
+  }
+})
+
+const dropAll = Effect.gen(function* () {
+  const sql = yield* client
+  for (const table of [...tables, migrationsTable]) yield* sql`DROP TABLE IF EXISTS ${sql(table)} CASCADE`
+  for (const name of functions) yield* sql`DROP FUNCTION IF EXISTS ${sql(name)} CASCADE`
+})
+
+interface Constraint {
+  readonly table: string
+  readonly name: string
+}
+
+const foreignKeys = Effect.gen(function* () {
+  const sql = yield* client
+  return yield* sql<Constraint>`
+    SELECT c.relname AS table, f.conname AS name FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid
+    WHERE f.contype = 'f' AND c.oid IN (SELECT to_regclass(quote_ident(name)) FROM unnest(${tables}::text[]) name)`
+})
+
+/**
+ * While `load` runs, triggers do nothing and foreign keys wait: rows arrive in any order, and as they were. The owner of the
+ * tables may do both; only a superuser could turn foreign keys off.
+ */
+const withoutChecks = Effect.fnUntraced(function* <E, R>(
+  found: ReadonlyArray<Tables.Table>,
+  load: Effect.Effect<void, E, R>
+) {
+  const sql = yield* client
+  const references = yield* foreignKeys
+  const alter = ({ table, name }: Constraint, mode: "DEFERRABLE" | "NOT DEFERRABLE") =>
+    sql`ALTER TABLE ${sql(table)} ALTER CONSTRAINT ${sql(name)} ${sql.literal(mode)}`
+  for (const reference of references) yield* alter(reference, "DEFERRABLE")
+  for (const { name } of found) yield* sql`ALTER TABLE ${sql(name)} DISABLE TRIGGER USER`
+  yield* sql`SET CONSTRAINTS ALL DEFERRED`
+  yield* load
+  yield* sql`SET CONSTRAINTS ALL IMMEDIATE`
+  for (const { name } of found) yield* sql`ALTER TABLE ${sql(name)} ENABLE TRIGGER USER`
+  for (const reference of references) yield* alter(reference, "NOT DEFERRABLE")
+})
+
+const insert = Effect.fnUntraced(function* (
+  table: Tables.Table,
+  names: ReadonlyArray<string>,
+  rows: Format.Batch["rows"]
+) {
+  const sql = yield* client
+  const list = sql.join(", ", false)
+  const types = new Map(table.columns.map(({ name, type }) => [name, type]))
+  const given = rows.map((row): UnnestRows.Row =>
+    Object.fromEntries(names.map((name, index) => [name, row[index] ?? null]))
+  )
+  const values = names.map((name) => sql`given.${sql(name)}::${sql.literal(types.get(name) ?? "text")}`)
+  yield* sql`
+    INSERT INTO ${sql(table.name)} (${list(names.map((name) => sql`${sql(name)}`))}) OVERRIDING SYSTEM VALUE
+    SELECT ${list(values)} FROM ${UnnestRows.make(sql, given)}`
+})
+
+/** Identity columns go on after the highest value. */
+const advanceSequences = Effect.fnUntraced(function* (found: ReadonlyArray<Tables.Table>) {
+  const sql = yield* client
+  for (const { name, columns } of found) {
+    for (const column of columns) {
+      if (column.sequence === null) continue
+      yield* sql`
+        SELECT setval(${column.sequence}::regclass, max(${sql(column.name)})) FROM ${sql(name)}
+        HAVING max(${sql(column.name)}) IS NOT NULL`
+    }
+  }
+})
+
+/** The tables that the backup declares, as this database has them now. */
+const declared = (header: Format.Header, found: ReadonlyArray<Tables.Table>) => {
+  const byName = new Map(found.map((table) => [table.name, table]))
+  return Effect.forEach(header.tables, ({ name, columns }) => {
+    const table = byName.get(name)
+    const known = new Set(table?.columns.map((column) => column.name))
+    return table !== undefined && columns.every((column) => known.has(column))
+      ? Effect.succeed([name, { table, columns }] as const)
+      : Effect.fail(new BackupError({ message: `table ${name} of the backup does not fit schema ${header.schema}` }))
+  })
+}
+
+export interface Options<E> {
+  readonly header: Format.Header
+  /** All lines of the file, the header first. */
+  readonly lines: Stream.Stream<string, E>
+  readonly progress: (table: string, rows: number) => Effect.Effect<void>
+}
+
+/**
+ * Replaces everything that the service has in this database. If anything fails, the database stays as it was. An older
+ * schema is migrated to the one of this version afterwards, in the same transaction.
+ */
+export const restore = Effect.fn("Restore.restore")(function* <E>({ header, lines, progress }: Options<E>) {
+  const sql = yield* client
+  const decode = decodeBatch(header)
+  yield* Effect.gen(function* () {
+    yield* refuseOthers
+    yield* dropAll
+    yield* migrateTo(header.schema)
+    const found = yield* Tables.existing
+    const targets = new Map(yield* declared(header, found))
+    const counts = new Map<string, number>()
+
+    const load = Stream.runForEach(
+      Stream.drop(lines, 1),
+      Effect.fnUntraced(function* (line) {
+        if (line.startsWith('{"rows":')) return
+        const { table: name, rows } = yield* decode(line)
+        const target = targets.get(name)
+        if (target === undefined) return
+        yield* insert(target.table, target.columns, rows)
+        const count = (counts.get(name) ?? 0) + rows.length
+        counts.set(name, count)
+        yield* progress(name, count)
+      })
+    )
+    yield* withoutChecks(
+      found,
+      Effect.andThen(sql`TRUNCATE ${sql.join(", ", false)(found.map(({ name }) => sql`${sql(name)}`))}`, load)
+    )
+    yield* advanceSequences(found)
+    yield* migrateTo(Number.POSITIVE_INFINITY)
+  }).pipe(sql.withTransaction)
+})

@@ -1,0 +1,28 @@
+// What the migrations create, by name: a backup contains these tables, and a restore replaces them.
+
+/** Every table except that of the migrations themselves. A host may keep tables of its own beside them. */
+export const tables: ReadonlyArray<string> = [
+  "api_keys",
+  "audit",
+  "deliveries",
+  "delivery_attempts",
+  "events",
+  "idempotency_keys",
+  "master_key",
+  "networks",
+  "notifications",
+  "relayer_blocks",
+  "relayer_checks",
+  "relayer_counts",
+  "relayers",
+  "service_secrets",
+  "signers"
+]
+
+export const functions: ReadonlyArray<string> = [
+  "audit_is_append_only",
+  "json_string",
+  "relayer_checks_insert",
+  "relayer_checks_update",
+  "relayer_counts_update"
+]

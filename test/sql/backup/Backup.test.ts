@@ -1,0 +1,246 @@
+import { assert, describe, it } from "@effect/vitest"
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer, Stream } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+import { createHash } from "node:crypto"
+import { inject } from "vitest"
+import * as Restore from "../../../src/sql/backup/Restore.ts"
+import * as Snapshot from "../../../src/sql/backup/Snapshot.ts"
+import { validate } from "../../../src/sql/backup/Validation.ts"
+import { latestMigration, migrations, migrationsTable } from "../../../src/sql/migrations/index.ts"
+import { functions, tables } from "../../../src/sql/migrations/objects.ts"
+import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
+import { clientConfig } from "../../../testkit/Postgres.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+
+const connection = (name: string, applicationName = "backup-test") =>
+  PgClient.layer({
+    ...clientConfig(inject("postgres"), name),
+    applicationName,
+    maxConnections: 1,
+    startupParameters: { TimeZone: "UTC" }
+  })
+
+/** One connection to a database without a schema. */
+const empty = Layer.unwrap(Effect.map(TestDatabase.makeEmpty, (name) => connection(name)))
+
+/** The lines of a backup of the database around it. */
+const snapshot = Effect.gen(function* () {
+  const lines: Array<string> = []
+  const hash = createHash("sha256")
+  yield* Snapshot.take({
+    write: (line) =>
+      Effect.sync(() => {
+        lines.push(line)
+        hash.update(`${line}\n`)
+      }),
+    end: (footer) => Effect.sync(() => void lines.push(footer(hash.digest("hex")))),
+    progress: () => Effect.void
+  })
+  return lines
+})
+
+const restore = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
+  const stream = Stream.fromIterable(lines)
+  const { header } = yield* validate(stream)
+  yield* Restore.restore({ header, lines: stream, progress: () => Effect.void })
+})
+
+/** Every row of every table as text, generated columns included. */
+const content = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const found: Record<string, ReadonlyArray<unknown>> = {}
+  for (const table of tables) {
+    found[table] = yield* sql`SELECT t::text AS row FROM ${sql(table)} t ORDER BY 1`
+  }
+  return found
+})
+
+/** Foreign keys that may wait, and triggers that do nothing: a restore must leave neither. */
+const loosened = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql`
+    SELECT conname AS name FROM pg_constraint WHERE condeferrable
+    UNION SELECT tgname FROM pg_trigger WHERE tgenabled = 'D'`
+})
+
+const filled = Effect.gen(function* () {
+  const { call } = yield* TestApi.TestApi
+  for (const [path, body] of [
+    ["signers", signer],
+    ["notifications", notification],
+    ["networks", { name: "own", network_type: "evm", from: "sepolia", chain_id: 7 }],
+    ["relayers", { ...evmRelayer, name: 'quotes " \\ and \u2028 and ünï' }],
+    ["api-keys", { name: "reader", scopes: ["relayers:read"] }]
+  ] as const) {
+    const headers = { "idempotency-key": `create-${path}` }
+    const { status, text } = yield* call(`/api/v1/${path}`, { body, headers })
+    assert.strictEqual(status, 201, text)
+  }
+  // Links the audit log.
+  yield* call("/api/v1/audit")
+})
+
+/** A database with a row in nearly every table, and its backup. */
+const backedUp = Effect.gen(function* () {
+  yield* filled
+  return { lines: yield* snapshot, before: yield* content }
+}).pipe(Effect.provide(TestApi.layer(), { local: true }))
+
+const on = <A, E, E2>(database: Layer.Layer<SqlClient.SqlClient, E2>, self: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  Effect.provide(self, database, { local: true })
+
+describe("backup and restore", () => {
+  it.effect("name every table and function that the migrations create", () =>
+    on(
+      TestDatabase.layer,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const names = (rows: ReadonlyArray<{ readonly name: string }>) => rows.map(({ name }) => name)
+        const existing = yield* sql<{ name: string }>`
+          SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> ${migrationsTable} ORDER BY 1`
+        assert.deepStrictEqual(names(existing), [...tables].sort())
+        const defined = yield* sql<{ name: string }>`
+          SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1`
+        assert.deepStrictEqual(names(defined), [...functions].sort())
+      })
+    )
+  )
+
+  it.effect("reproduce every row of every table in an empty database", () =>
+    Effect.gen(function* () {
+      const { lines, before } = yield* backedUp
+      yield* on(
+        empty,
+        Effect.gen(function* () {
+          yield* restore(lines)
+          assert.deepStrictEqual(yield* content, before)
+          assert.isEmpty(yield* loosened)
+          const sql = yield* SqlClient.SqlClient
+          const [row] = yield* sql<{ next: string }>`
+            INSERT INTO signers (id, type) VALUES ('later', 'plain') RETURNING seq::text AS next`
+          assert.strictEqual(row?.next, "2")
+        })
+      )
+    })
+  )
+
+  it.effect("replace what a database contains", () =>
+    Effect.gen(function* () {
+      const { lines, before } = yield* backedUp
+      yield* on(
+        TestDatabase.layerNamed("backup-test"),
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          assert.isTrue(yield* Restore.isEmpty)
+          yield* sql`INSERT INTO signers (id, type) VALUES ('other', 'plain')`
+          assert.isFalse(yield* Restore.isEmpty)
+          yield* restore(lines)
+          assert.deepStrictEqual(yield* content, before)
+        })
+      )
+    })
+  )
+
+  it.effect("migrate a backup of an older schema to the current one", () =>
+    Effect.gen(function* () {
+      const older = Object.fromEntries(Object.entries(migrations).slice(0, 4))
+      const lines = yield* on(
+        empty,
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* Migrator.make({})({ loader: Migrator.fromRecord(older), table: migrationsTable })
+          yield* sql`INSERT INTO signers (id, type, config) VALUES ('old', 'vault', '{"address": "https://vault"}')`
+          return yield* snapshot
+        })
+      )
+      yield* on(
+        empty,
+        Effect.gen(function* () {
+          yield* restore(lines)
+          const sql = yield* SqlClient.SqlClient
+          assert.lengthOf(yield* sql`SELECT 1 FROM signers WHERE id = 'old'`, 1)
+          const [row] = yield* sql<{ latest: number }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
+          assert.strictEqual(row?.latest, latestMigration)
+        })
+      )
+    })
+  )
+
+  it.effect("are of one moment: rows that are written during the backup are not in it", () =>
+    Effect.gen(function* () {
+      const name = yield* TestDatabase.make
+      yield* on(
+        connection(name),
+        Effect.gen(function* () {
+          const rows: Array<string> = []
+          let written = false
+          const meanwhile = on(
+            connection(name),
+            Effect.flatMap(SqlClient.SqlClient, (sql) => sql`INSERT INTO signers (id, type) VALUES ('new', 'plain')`)
+          )
+          yield* Snapshot.take({
+            write: Effect.fnUntraced(function* (line) {
+              rows.push(line)
+              if (written) return
+              written = true
+              yield* meanwhile
+            }),
+            end: (footer) => Effect.sync(() => void rows.push(footer(""))),
+            progress: () => Effect.void
+          })
+          assert.notInclude(rows.join("\n"), '"new"')
+        })
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("are refused while an instance is connected", () =>
+    Effect.gen(function* () {
+      const { lines } = yield* backedUp
+      const name = yield* TestDatabase.make
+      yield* on(
+        connection(name, "effect-relayer"),
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`SELECT 1`
+          const error = yield* Effect.flip(on(connection(name), restore(lines)))
+          assert.include(String(error.message), "stop every instance first")
+        })
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  const replaceLine = (lines: ReadonlyArray<string>, index: number, change: (line: string) => string) =>
+    lines.map((line, at) => (at === index ? change(line) : line))
+
+  it.effect("are refused if the file is damaged, and then change nothing", () =>
+    Effect.gen(function* () {
+      const { lines } = yield* backedUp
+      const damaged: Record<string, ReadonlyArray<string>> = {
+        "is empty": [],
+        "no backup of effect-relayer": ['{"format":"something else"}'],
+        incomplete: lines.slice(0, -1),
+        "lines after its end": [...lines, lines[1] ?? ""],
+        "checksum does not match": replaceLine(lines, 2, (line) => line.replace('"1"', '"9"')),
+        "a line is damaged": replaceLine(lines, 2, (line) => line.slice(0, -5)),
+        "use a newer version": replaceLine(lines, 0, (line) =>
+          line.replace(/"schema":\d+/, `"schema":${latestMigration + 1}`)
+        ),
+        "unknown table other": replaceLine(lines, 0, (line) => line.replace('"name":"signers"', '"name":"other"'))
+      }
+      yield* on(
+        TestDatabase.layerNamed("backup-test"),
+        Effect.gen(function* () {
+          const before = yield* content
+          for (const [message, file] of Object.entries(damaged)) {
+            const error = yield* Effect.flip(restore(file))
+            assert.include(String(error.message), message)
+          }
+          assert.deepStrictEqual(yield* content, before)
+        })
+      )
+    })
+  )
+})
