@@ -1,4 +1,4 @@
-// Loads that create relayers: each needs a signer that serves none yet, and what was answered has to be in the table.
+// Loads that create relayers, each with a signer of its own, as is usual. Every relayer that was answered with 201 has to be in the table.
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Client from "./Client.ts"

@@ -36,7 +36,6 @@ const grants = [
   { scopes: ["*"], expires_at: "2030-01-01T00:00:00Z" }
 ]
 
-/** A signer serves one relayer on a network. */
 const relayer = (id: string, signer_id: string) => ({
   id,
   name: `Relayer ${id}`,

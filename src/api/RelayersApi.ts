@@ -25,7 +25,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "Create a relayer",
           description:
-            "Signer, network and notification must exist, the signer must be able to serve the network type, and serves one relayer per network. The address is the signer's on that network type."
+            "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. An id that exists is 409, whatever else is wrong."
         })
       ),
     HttpApiEndpoint.get("list", "/", {

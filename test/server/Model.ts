@@ -52,16 +52,12 @@ export const requestOf = ({
 })
 
 export const createOutcome = (model: Model, request: CreateRelayer): string => {
-  const known =
+  if (model.relayers.has(request.id ?? "")) return "RelayerIdTaken"
+  const isKnown =
     request.network !== "nowhere" &&
     model.signers.has(request.signer_id) &&
     (request.notification_id === undefined || model.notifications.has(request.notification_id))
-  if (!known && (request.network === "nowhere" || !model.signers.has(request.signer_id))) return "BadRequest"
-  if (model.relayers.has(request.id ?? "")) return "RelayerIdTaken"
-  const taken = [...model.relayers.values()].some(
-    ({ value }) => value.signer_id === request.signer_id && value.network === request.network
-  )
-  return known && !taken ? "ok" : "BadRequest"
+  return isKnown ? "ok" : "BadRequest"
 }
 
 export const patchOf = ({ name, paused, notification_id, cap }: typeof Patch.Type): UpdateRelayer => ({

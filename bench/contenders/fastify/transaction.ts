@@ -4,8 +4,7 @@ import type { Pool, PoolClient } from "pg"
 import { Failure } from "./failures.ts"
 
 const conflicts: Record<string, Failure> = {
-  relayers_pkey: new Failure(409, "Relayer with this ID already exists"),
-  relayers_signer_network_key: new Failure(400, "Bad Request", "signer_id: already serves a relayer on this network")
+  relayers_pkey: new Failure(409, "Relayer with this ID already exists")
 }
 
 export const transaction = async <A>(pool: Pool, run: (client: PoolClient) => Promise<A>): Promise<A> => {

@@ -9,7 +9,7 @@ import { Changes } from "../changes/Changes.ts"
 import { DueChecks } from "../health/DueChecks.ts"
 import type { Origin } from "../responses/Origin.ts"
 import { NewRelayersRepo } from "./NewRelayersRepo.ts"
-import type { NewRelayer, ReferenceMissing, SignerTaken } from "./NewRelayersRepo.ts"
+import type { NewRelayer, ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { StoredRelayer } from "./StoredRelayer.ts"
 
 export interface Creation extends NewRelayer {
@@ -77,7 +77,7 @@ export const make = Effect.gen(function* () {
     return relayer
   }, transaction)
 
-  return (creation: Creation): Effect.Effect<StoredRelayer, RelayerIdTaken | SignerTaken | ReferenceMissing> =>
+  return (creation: Creation): Effect.Effect<StoredRelayer, RelayerIdTaken | ReferenceMissing> =>
     Effect.flatMap(
       createBatch(creation),
       Option.match({ onNone: () => createAlone(creation), onSome: (stored) => Effect.succeed(stored) })

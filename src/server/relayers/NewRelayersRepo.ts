@@ -11,9 +11,6 @@ import { changeable, shownUrls } from "./RelayerRow.ts"
 import { StoredRelayer } from "./StoredRelayer.ts"
 import type { StoredRow } from "./StoredRelayer.ts"
 
-/** The signer already serves a relayer on that network. */
-export class SignerTaken extends Schema.TaggedError<SignerTaken>()("SignerTaken", {}) {}
-
 /** The signer, its address on that network type, the notification or the network does not exist. */
 export class ReferenceMissing extends Schema.TaggedError<ReferenceMissing>()("ReferenceMissing", {}) {}
 
@@ -53,7 +50,7 @@ export class NewRelayersRepo extends Context.Service<
   NewRelayersRepo,
   {
     /** Waits for transactions that lock the relayer's id, signer or notification. */
-    insert(relayer: NewRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | SignerTaken | ReferenceMissing>
+    insert(relayer: NewRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | ReferenceMissing>
     /**
      * Inserts many with one statement, in their order. Returns none for a relayer that would have to wait or that violates a
      * constraint: `insert` reports why.
@@ -110,7 +107,6 @@ export class NewRelayersRepo extends Context.Service<
             return stored === undefined ? Effect.fail(new ReferenceMissing({})) : Effect.succeed(stored)
           }),
           onConflict("relayers_pkey", () => new RelayerIdTaken({})),
-          onConflict("relayers_signer_network_key", () => new SignerTaken({})),
           onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
           onForeignKey("relayers_own_network_id_fkey", () => new ReferenceMissing({})),
           onForeignKey("relayers_signer_id_fkey", () => new ReferenceMissing({})),

@@ -64,9 +64,9 @@ export class Relayers extends Context.Service<
   Relayers,
   {
     /**
-     * `BadRequest` where signer, network or notification do not exist, the signer cannot serve that network type, or
-     * already serves a relayer on that network; `RelayerIdTaken` for all but one of any number of concurrent creates with
-     * one id; `Forbidden` where the caller may use certain relayers only, and this is none of them.
+     * Fails with `RelayerIdTaken` if the id exists, whatever else is wrong; of concurrent creates with one id, one succeeds.
+     * Fails with `BadRequest` if the signer, network or notification does not exist, or if the signer cannot serve the
+     * network type; with `Forbidden` if the caller is limited to other relayers.
      */
     create(request: CreateRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | BadRequest | Caller.Forbidden>
     /** `BadRequest` where the cursor is none of this list. */
@@ -108,17 +108,6 @@ export class Relayers extends Context.Service<
       const missing = (request: CreateRelayer) =>
         Effect.flatMap(RelayerReferences.missing({ networks, signers, notifications }, request), Effect.fail)
 
-      /** The id is taken, too, when a request is sent twice; that is what its sender wants to hear. */
-      const signerTaken = Effect.fn("Relayers.signerTaken")(function* (id: RelayerId, request: CreateRelayer) {
-        if (Option.isSome(yield* repo.find(id))) return yield* new RelayerIdTaken({})
-        const other = yield* repo.findBySigner(request.signer_id, request.network_type, request.network)
-        const by = Option.match(other, {
-          onNone: () => "another relayer",
-          onSome: ({ value }) => `relayer ${value.id}`
-        })
-        return yield* BadRequest.of([{ field: "signer_id", message: `already serves ${by} on this network` }])
-      })
-
       const store = Effect.fnUntraced(function* (id: RelayerId, urls: CreateRelayer["custom_rpc_urls"]) {
         if (urls === undefined || urls.length === 0) return noUrls
         const refused = RpcUrls.refuseAll(outbound, "custom_rpc_urls", urls)
@@ -127,19 +116,25 @@ export class Relayers extends Context.Service<
         return { masked: urls.map(maskRpc), sealed }
       })
 
-      const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
+      /** A request that is sent twice is answered with the conflict, also if what it refers to is gone by now. */
+      const takenFirst = (id: RelayerId) => (refused: BadRequest) =>
+        Effect.flatMap(repo.find(id), (found) => Effect.fail(Option.isSome(found) ? new RelayerIdTaken({}) : refused))
+
+      const insertChecked = Effect.fnUntraced(function* (id: RelayerId, request: CreateRelayer) {
         const located = yield* networks.locate(request.network_type, request.network)
         if (located === undefined) return yield* missing(request)
-        const id = request.id ?? RelayerId.make(yield* random.uuidV4())
-        if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
         const urls = yield* store(id, request.custom_rpc_urls)
         const ownNetworkId = located === "own" ? networkId(request.network_type, request.network) : undefined
-        const relayer = yield* insert({ id, request, urls, ownNetworkId, origin: yield* Origin.current }).pipe(
-          Effect.catchTags({
-            ReferenceMissing: () => missing(request),
-            SignerTaken: () => signerTaken(id, request)
-          })
+        const origin = yield* Origin.current
+        return yield* Effect.catchTag(insert({ id, request, urls, ownNetworkId, origin }), "ReferenceMissing", () =>
+          missing(request)
         )
+      })
+
+      const create = Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
+        const id = request.id ?? RelayerId.make(yield* random.uuidV4())
+        if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
+        const relayer = yield* Effect.catchTag(insertChecked(id, request), "BadRequest", takenFirst(id))
         const { network_type, network } = request
         yield* Effect.logInfo("relayer created", { relayer_id: id, network_type, network })
         return relayer

@@ -1,8 +1,7 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
 import { Context, Effect, Layer, Option } from "effect"
-import type { NetworkName, NetworkType } from "../../domain/network/Network.ts"
+import type { NetworkType } from "../../domain/network/Network.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { SignerId } from "../../domain/signer/Signer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import { jsonText } from "../../sql/Row.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
@@ -41,8 +40,6 @@ export class RelayersRepo extends Context.Service<
     /** By the service. Undefined: it is not, any more. */
     setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<StoredRelayer>
     delete(id: RelayerId): Effect.Effect<void>
-    /** The relayer that a signer serves on a network. */
-    findBySigner(signer: SignerId, type: NetworkType, network: NetworkName): Effect.Effect<Option.Option<StoredRelayer>>
     /** Reads every relayer. */
     readonly count: Effect.Effect<ReadonlyArray<RelayerCount>>
   }
@@ -111,14 +108,6 @@ export class RelayersRepo extends Context.Service<
       const deleteRow = (id: RelayerId) =>
         sql`DELETE FROM relayers WHERE id = ${id}`.pipe(Effect.asVoid, query("RelayersRepo.delete"))
 
-      const findBySigner = (signer: SignerId, type: NetworkType, network: NetworkName) =>
-        sql<StoredRow>`
-          SELECT ${columns} FROM relayers t
-          WHERE t.signer_id = ${signer} AND t.network_type = ${type} AND t.network = ${network}`.pipe(
-          Effect.map(first(StoredRelayer)),
-          query("RelayersRepo.findBySigner")
-        )
-
       const count = sql<{ network_type: NetworkType; state: RelayerCount["state"]; count: bigint }>`
         SELECT network_type,
           CASE WHEN system_disabled THEN 'disabled' WHEN paused THEN 'paused' ELSE 'active' END AS state,
@@ -136,7 +125,6 @@ export class RelayersRepo extends Context.Service<
         update,
         setDisabled,
         delete: deleteRow,
-        findBySigner,
         count
       })
     })

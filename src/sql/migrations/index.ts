@@ -6,6 +6,7 @@ import access from "./0004_access.ts"
 import knownKeys from "./0005_known_keys.ts"
 import watch from "./0006_watch.ts"
 import reading from "./0007_reading.ts"
+import sharedSigners from "./0008_shared_signers.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -14,7 +15,8 @@ export const migrations = {
   "0004_access": access,
   "0005_known_keys": knownKeys,
   "0006_watch": watch,
-  "0007_reading": reading
+  "0007_reading": reading,
+  "0008_shared_signers": sharedSigners
 }
 
 /** Our own, so that a host may keep its migrations in the same database. */

@@ -69,7 +69,6 @@ layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once"
       const faults = [
         [relayer(20, { id: "relayer-0", network: "sepolia" }), 409, "Relayer with this ID already exists"],
         [relayer(24, { id: "relayer-0", notification_id: "nowhere" }), 409, "Relayer with this ID already exists"],
-        [relayer(21, { signer_id: "signer-1" }), 400, "signer_id: already serves relayer relayer-1 on this network"],
         [relayer(22, { signer_id: "nobody" }), 400, "signer_id: no signer with this id"],
         [relayer(23, { notification_id: "nowhere" }), 400, "notification_id: no notification with this id"]
       ] as const

@@ -108,15 +108,17 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
     })
   )
 
-  it.effect("a signer serves one relayer on a network, and many networks", () =>
+  it.effect("several relayers may use one signer on one network", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
-      const second = { ...evmRelayer, id: "relayer-4" }
-      const refused = yield* api.call("/api/v1/relayers", { body: second })
-      assert.strictEqual(refused.status, 400)
-      assert.strictEqual(refused.json.error, "signer_id: already serves relayer relayer-1 on this network")
-      const elsewhere = yield* api.call("/api/v1/relayers", { body: { ...second, network: "mainnet" } })
-      assert.strictEqual(elsewhere.status, 201)
+      const second = yield* api.call("/api/v1/relayers", { body: { ...evmRelayer, id: "relayer-4" } })
+      assert.strictEqual(second.status, 201, second.text)
+      assert.deepInclude(second.json.data, { signer_id: evmRelayer.signer_id, address: addresses.evm })
+      const found = yield* api.call("/api/v1/relayers?signer_id=signer-1&network=sepolia")
+      assert.deepStrictEqual(
+        (found.json.data as ReadonlyArray<{ id: string }>).map(({ id }) => id),
+        ["relayer-1", "relayer-4"]
+      )
     })
   )
 
@@ -139,12 +141,24 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
     })
   )
 
-  it.effect("a taken id is 409, also for a request that is sent twice, and also under a race", () =>
+  it.effect("an id that exists is 409, also if a reference is wrong, and also under a race", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
-      const again = yield* api.call("/api/v1/relayers", { body: evmRelayer })
-      assert.strictEqual(again.status, 409)
-      assert.strictEqual(again.json.message, "Relayer with this ID already exists")
+      const faults = [
+        {},
+        { network: "nowhere" },
+        { signer_id: "nobody" },
+        { notification_id: "nothing" },
+        { custom_rpc_urls: [{ url: "http://169.254.169.254/latest" }] }
+      ]
+      for (const fault of faults) {
+        const again = yield* api.call("/api/v1/relayers", { body: { ...evmRelayer, ...fault } })
+        assert.deepStrictEqual(
+          [again.status, again.json.message],
+          [409, "Relayer with this ID already exists"],
+          JSON.stringify(fault)
+        )
+      }
 
       const ids = yield* Effect.forEach(Array.from({ length: 12 }), (_, n) =>
         api.call("/api/v1/signers", { body: { id: `racer-${n}`, type: "plain" } }).pipe(Effect.as(`racer-${n}`))
