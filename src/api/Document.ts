@@ -31,10 +31,6 @@ const unwrapText =
     return isNode(target) && target.contentMediaType === "application/json" ? target.contentSchema : node
   }
 
-/** Amounts are `bigint` inside, which JSON Schema does not know; their format tells them. */
-const amounts = (node: Node): Node =>
-  node.format === "uint64" || node.format === "uint128" ? { type: "integer", minimum: 0, ...node } : node
-
 /** `X_1` where it equals `X`: the generator numbers a schema that it meets in two bodies. */
 const duplicates = (components: Node) => {
   const same = new Map<string, string>()
@@ -232,6 +228,6 @@ const withLowerCaseSchemes = (document: Node): Node => {
 
 /** `scopes`: what each operation needs. */
 export const transform = (document: Node, scopes: ReadonlyMap<string, string>): Node => {
-  const described = map(withoutDuplicates(withoutTexts(document)), (node) => withoutNever(amounts(node))) as Node
+  const described = map(withoutDuplicates(withoutTexts(document)), withoutNever) as Node
   return withLowerCaseSchemes(withMiddleware(withExamples(described), scopes))
 }

@@ -2,7 +2,21 @@
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { Page } from "../domain/request/Page.ts"
+import { Value } from "../domain/request/ExactJson.ts"
 import * as Json from "./Json.ts"
+
+/** A span of the request, as OpenTelemetry names its parts. */
+const Span = Schema.Struct({
+  name: Schema.String,
+  trace_id: Schema.String,
+  span_id: Schema.String,
+  parent_span_id: Schema.optionalKey(Schema.String),
+  started_at: Schema.String,
+  /** Absent while the span is running. */
+  duration_ms: Schema.optionalKey(Schema.Finite),
+  status: Schema.Literals(["running", "ok", "error"]),
+  attributes: Schema.Record(Schema.String, Value)
+}).annotate({ identifier: "Span" })
 
 export const Metadata = Schema.Struct({
   logs: Schema.Array(
@@ -11,8 +25,8 @@ export const Metadata = Schema.Struct({
       message: Schema.String
     })
   ),
-  /** Spans of the request, oldest first. */
-  traces: Schema.Array(Schema.Unknown)
+  /** Oldest first. */
+  traces: Schema.Array(Span)
 }).annotate({
   identifier: "Metadata",
   description: "Log lines and spans of this very request; present where it was sent with `X-Relayer-Debug: true`."

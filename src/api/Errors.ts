@@ -138,7 +138,7 @@ export const MethodNotAllowedError = Request.MethodNotAllowed.pipe(
       headers: { allow: Schema.String }
     },
     {
-      decode: ({ headers }) => new Request.MethodNotAllowed({ allow: headers.allow.split(", ") }),
+      decode: ({ headers }) => new Request.MethodNotAllowed({ allow: headers.allow.match(/[A-Z]+/g) ?? [] }),
       encode: ({ allow }) => ({
         body: told("Method Not Allowed"),
         headers: { allow: allow.join(", ") }

@@ -78,11 +78,11 @@ describe("openapi.json", () => {
     }
   })
 
-  it("shows bodies as JSON, amounts as integers, and bounds", () => {
+  it("shows bodies as JSON, amounts as integers or decimal strings, and bounds", () => {
     assert.notInclude(text, "contentMediaType")
     assert.notInclude(text, "contentSchema")
     const policy = JSON.stringify(document.components.schemas["EvmPolicy"])
-    assert.include(policy, `"min_balance":{"anyOf":[{"type":"integer","minimum":0,"format":"uint128"`)
+    assert.include(policy, `"anyOf":[{"type":"integer","format":"uint128","minimum":0},{"type":"string","pattern":`)
     assert.include(policy, `"maxItems":1000`)
     assert.include(text, `"maxLength":256`)
     assert.include(text, `"pattern":"^[A-Za-z0-9_-]{1,36}$"`)

@@ -33,9 +33,6 @@ export const apply = (
   urls: ReadonlyArray<RpcConfig> | undefined,
   patch: UpdateRelayer
 ): Effect.Effect<Patched, BadRequest> => {
-  if (MergePatch.isTooDeep(patch)) {
-    return Effect.fail(BadRequest.of([{ field: "body", message: `nests deeper than ${MergePatch.maxDepth}` }]))
-  }
   const before = asBody(encodeRequest(requestOf(relayer, urls)))
   const change = asBody(encodePatch(patch))
   return decodeRequest(MergePatch.apply(before, change)).pipe(

@@ -1,43 +1,74 @@
-// JSON that keeps every digit of an integer, which `JSON.parse` alone does not above 2^53.
-import { Effect, Predicate, Schema, SchemaTransformation } from "effect"
+// JSON that keeps every digit of an integer; `JSON.parse` alone loses digits above 2^53.
+import { Predicate, Schema, SchemaTransformation } from "effect"
+
+/** A number that `JSON.stringify` writes as its text says. */
+export interface RawInteger {
+  readonly rawJSON: string
+}
 
 declare global {
   interface JSON {
-    /** Text that `JSON.stringify` writes as it stands (ECMAScript "JSON.parse source text access", in Node since 22). */
-    rawJSON(text: string): { readonly rawJSON: string }
+    /** ECMAScript proposal "JSON.parse source text access", in Node since 22. */
+    rawJSON(text: string): RawInteger
+    isRawJSON(value: unknown): value is RawInteger
   }
 }
 
 type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
 
-/** The same proposal: TypeScript's `JSON.parse` does not know it yet. */
+/** The same proposal: TypeScript's `JSON.parse` does not know its third argument yet. */
 const parseWithSource: (text: string, reviver?: Reviver) => unknown = JSON.parse
 
+const integer = /^-?\d+$/
+
 const exactIntegers: Reviver = (_, value, { source } = {}) =>
-  typeof value === "number" && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source)
+  typeof value === "number" && !Number.isSafeInteger(value) && source !== undefined && integer.test(source)
     ? BigInt(source)
     : value
 
-/** `JSON.parse`, but integers beyond ±(2^53−1) become `bigint`. Throws as `JSON.parse` does. */
+/** `JSON.parse`, except that integers beyond ±(2^53−1) become `bigint`. Throws as `JSON.parse` does. */
 export const parse = (text: string): unknown => parseWithSource(text, /\d{16}/.test(text) ? exactIntegers : undefined)
 
 /** What `JSON.stringify` writes with every digit. */
-export const rawInteger = (value: bigint): unknown => JSON.rawJSON(String(value))
+export const rawInteger = (value: bigint): RawInteger => JSON.rawJSON(String(value))
 
-const raw = (value: unknown): unknown => {
-  if (typeof value === "bigint") return rawInteger(value)
-  if (Array.isArray(value)) return value.map(raw)
-  if (!Predicate.isObject(value) || "rawJSON" in value) return value
-  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, raw(child)]))
+export const isRawInteger = (value: unknown): value is RawInteger =>
+  JSON.isRawJSON(value) && integer.test(value.rawJSON)
+
+const mapLeaves = (value: unknown, f: (leaf: unknown) => unknown): unknown => {
+  if (Array.isArray(value)) return value.map((item) => mapLeaves(item, f))
+  if (!Predicate.isObject(value) || JSON.isRawJSON(value)) return f(value)
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, mapLeaves(child, f)]))
 }
 
-/** Any JSON, with integers beyond ±(2^53−1) as `bigint`. */
-export const Value = Schema.Unknown.pipe(
+/** More levels of objects and lists than any resource has, and far fewer than recursion can bear. */
+const maxDepth = 32
+
+const isShallow = (value: unknown, depth = 0): boolean =>
+  !Predicate.isObjectKeyword(value) ||
+  (depth < maxDepth && Object.values(value).every((child) => isShallow(child, depth + 1)))
+
+/** False if a number has lost digits, or would become a `bigint` when its text is parsed. */
+const isExact = (value: unknown): boolean => {
+  if (typeof value === "number") return Number.isSafeInteger(value) || !integer.test(String(value))
+  return !Predicate.isObjectKeyword(value) || Object.values(value).every(isExact)
+}
+
+const Shallow = Schema.Unknown.check(
+  Schema.makeFilter((value: unknown) => isShallow(value), { message: `nests deeper than ${maxDepth}` })
+)
+
+const Exact = Schema.Unknown.check(
+  Schema.makeFilter(isExact, { message: "has an integer beyond 2^53-1 that is not a bigint" })
+)
+
+/** Any JSON of up to `maxDepth` levels, with integers beyond ±(2^53−1) as `bigint`. */
+export const Value = Shallow.pipe(
   Schema.decodeTo(
-    Schema.Unknown,
-    SchemaTransformation.transformEffect({
-      decode: (value: unknown) => Effect.succeed(value),
-      encode: (value: unknown) => Effect.succeed(raw(value))
+    Exact,
+    SchemaTransformation.transform<unknown, unknown>({
+      decode: (value) => mapLeaves(value, (leaf) => (isRawInteger(leaf) ? BigInt(leaf.rawJSON) : leaf)),
+      encode: (value) => mapLeaves(value, (leaf) => (typeof leaf === "bigint" ? rawInteger(leaf) : leaf))
     })
   )
 )

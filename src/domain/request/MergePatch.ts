@@ -16,13 +16,5 @@ export const apply = (target: unknown, patch: unknown): unknown => {
   return Object.fromEntries(merged)
 }
 
-/** Deepest nesting of a patch: more than any resource has, and far from what recursion can bear. */
-export const maxDepth = 32
-
-/** Whether `value` nests deeper than `maxDepth` objects and lists. */
-export const isTooDeep = (value: unknown, depth = 0): boolean =>
-  (isObject(value) || Array.isArray(value)) &&
-  (depth >= maxDepth || Object.values(value).some((child) => isTooDeep(child, depth + 1)))
-
 /** A field that a patch may name, and may not change. */
 export const immutable = Schema.optionalKey(Schema.Never.annotate({ message: "cannot be changed" }))

@@ -62,7 +62,7 @@ export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {}) {}
 
 /** The route exists for other methods. */
 export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("MethodNotAllowed", {
-  allow: Schema.Array(Schema.String)
+  allow: Schema.Array(Schema.String.check(Schema.isPattern(/^[A-Z]+$/u)))
 }) {}
 
 export class InternalServerError extends Schema.TaggedError<InternalServerError>()("InternalServerError", {}) {}

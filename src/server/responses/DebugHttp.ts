@@ -32,19 +32,23 @@ const toText = (message: unknown): string =>
 /** Statements stay inside; their names and times are what helps. */
 const hidden = new Set(["db.query.text"])
 
-const describe = (span: Tracer.Span) => ({
+const isShown = (entry: [string, unknown]): entry is [string, string | number | boolean] =>
+  !hidden.has(entry[0]) && ["string", "number", "boolean"].includes(typeof entry[1])
+
+const statusOf = ({ status }: Tracer.Span) => {
+  if (status._tag === "Started") return "running"
+  return status.exit._tag === "Success" ? "ok" : "error"
+}
+
+const describe = (span: Tracer.Span): Metadata["traces"][number] => ({
   name: span.name,
   trace_id: span.traceId,
   span_id: span.spanId,
-  parent_span_id: span.parent._tag === "Some" ? span.parent.value.spanId : undefined,
+  ...(span.parent._tag === "Some" ? { parent_span_id: span.parent.value.spanId } : {}),
   started_at: DateTime.formatIso(DateTime.makeUnsafe(Number(span.status.startTime / 1_000_000n))),
-  duration_ms: span.status._tag === "Ended" ? Number(span.status.endTime - span.status.startTime) / 1e6 : undefined,
-  status: span.status._tag === "Started" ? "running" : span.status.exit._tag === "Success" ? "ok" : "error",
-  attributes: Object.fromEntries(
-    [...span.attributes].filter(
-      ([name, value]) => !hidden.has(name) && ["string", "number", "boolean"].includes(typeof value)
-    )
-  )
+  ...(span.status._tag === "Ended" ? { duration_ms: Number(span.status.endTime - span.status.startTime) / 1e6 } : {}),
+  status: statusOf(span),
+  attributes: Object.fromEntries([...span.attributes].filter(isShown))
 })
 
 const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Effect<A, E, R> =>

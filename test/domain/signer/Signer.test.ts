@@ -3,13 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Equal, Redacted, Result, Schema } from "effect"
 import * as Json from "../../../src/api/Json.ts"
 import { BadRequest } from "../../../src/domain/request/Request.ts"
-import {
-  CreateSigner,
-  Signer,
-  Verification,
-  networkTypesOf,
-  signerTypesFor
-} from "../../../src/domain/signer/Signer.ts"
+import { CreateSigner, Signer, networkTypesOf, signerTypesFor } from "../../../src/domain/signer/Signer.ts"
 
 const decode = Schema.decodeUnknownResult(CreateSigner, { errors: "all", onExcessProperty: "error" })
 
@@ -120,11 +114,6 @@ describe("signers", () => {
     const missing: Record<string, unknown> = { ...signer.addresses }
     delete missing["stellar"]
     assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(Signer)({ ...signer, addresses: missing })))
-  })
-
-  it.prop("a verification round-trips", [Verification], ([verification]) => {
-    const text = Schema.encodeSync(Json.fromText(Verification))(verification)
-    assert.deepStrictEqual(Schema.decodeSync(Json.fromText(Verification))(text), verification)
   })
 
   it("the types that can serve a network type are known", () => {

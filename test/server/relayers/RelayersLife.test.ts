@@ -167,8 +167,8 @@ layer(TestApi.layer())("a relayer's life", (it) => {
           { policies: { min_balance: -1 } },
           "policies.min_balance: Expected an integer from 0 to 340282366920938463463374607431768211455, as a number or a decimal string"
         ],
-        [deep(100), "body: nests deeper than 32"],
-        [deep(100_000), "body: nests deeper than 32"],
+        [deep(100), "policies.a: nests deeper than 32"],
+        [deep(100_000), "policies.a: nests deeper than 32"],
         [{ notification_id: "nobody" }, "notification_id: no notification with this id"],
         [
           { custom_rpc_urls: [{ url: "https://a.example" }, { url: "http://169.254.169.254/latest" }] },
