@@ -87,7 +87,7 @@ layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the publish
         })
       )
       // `paused` is ours.
-      const shown = { id: "sdk-hook", type: "webhook", url, has_signing_key: true, paused: false }
+      const shown = { id: "sdk-hook", type: "webhook", url, has_signing_key: true }
       assert.deepStrictEqual<unknown>(created.data.data, shown)
       const changed = yield* answer(({ notifications }) =>
         notifications.updateNotification("sdk-hook", { signing_key: "", url: `${url}/2` })

@@ -66,7 +66,7 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "a cron of five fields": [relayers, solanaPolicy({ swap_config: { cron_schedule: "* * * * *" } }), "policies.swap_config.cron_schedule: Expected a cron schedule"],
   "options of another strategy": [relayers, solanaPolicy({ swap_config: { strategy: "noop", jupiter_swap_options: {} } }), "policies.swap_config.jupiter_swap_options: is only valid"],
   "a priority without its fee": [relayers, solanaPolicy({ swap_config: { strategy: "jupiter-swap", jupiter_swap_options: { priority_level: "high" } } }), "policies.swap_config.jupiter_swap_options.priority_level: must be given together"],
-  "a stellar policy without its strategy": [relayers, { ...stellarRelayer, policies: {} }, "policies.fee_payment_strategy: is required"],
+  "a stellar swap without a strategy of payment": [relayers, { ...stellarRelayer, policies: { swap_config: { strategies: ["soroswap"] } } }, "policies.swap_config: is only supported where"],
   "a slippage over 100": [relayers, stellarPolicy({ slippage_percentage: 101 }), "policies.slippage_percentage: "],
   "an asset that is none": [relayers, stellarPolicy({ allowed_tokens: [{ asset: "USDC:X" }] }), "policies.allowed_tokens.0.asset: Expected native, XLM"],
   "a swap without strategies": [relayers, stellarPolicy({ fee_payment_strategy: "user", swap_config: { strategies: [] } }), "policies.swap_config.strategies: "],

@@ -1,6 +1,7 @@
 // Notifications: where the service tells of a relayer's events.
 import { Effect, Schema } from "effect"
 import { HttpUrl } from "../chain/Rpc.ts"
+import { omittedDefault } from "../request/OmittedDefault.ts"
 import { maybe, resourceId, text } from "../request/Text.ts"
 
 export const NotificationId = resourceId.pipe(Schema.brand("NotificationId"))
@@ -61,8 +62,8 @@ export const Notification = Schema.Struct({
   type: Type,
   url: Schema.String,
   has_signing_key: Schema.Boolean,
-  /** Nothing is sent: what happens meanwhile waits for 24 hours. */
-  paused: Schema.Boolean
+  /** While it is true, nothing is sent; deliveries wait for at most 24 hours. Left out while it is false. */
+  paused: omittedDefault(Schema.Boolean, false)
 }).annotate({ identifier: "Notification" })
 export type Notification = typeof Notification.Type
 

@@ -137,8 +137,8 @@ const StellarSwap = Schema.Struct({
 })
 
 export const StellarPolicy = Schema.Struct({
-  /** Required. */
-  fee_payment_strategy: FeePaymentStrategy,
+  /** Unset: `relayer`. */
+  fee_payment_strategy: maybe(FeePaymentStrategy),
   /** Stroops that must stay on the account. Unset: 1,000,000. */
   min_balance: maybe(Uint64),
   /** Stroops. */

@@ -27,13 +27,7 @@ layer(TestApi.layer())("notifications", (it) => {
     Effect.gen(function* () {
       const created = yield* call("/api/v1/notifications", { body: notification })
       assert.strictEqual(created.status, 201)
-      const shown = {
-        id: "notification-1",
-        type: "webhook",
-        url: notification.url,
-        has_signing_key: true,
-        paused: false
-      }
+      const shown = { id: "notification-1", type: "webhook", url: notification.url, has_signing_key: true }
 
       const moved = yield* patch({ url: "https://hooks.example.com/moved" })
       assert.deepStrictEqual(
@@ -55,6 +49,22 @@ layer(TestApi.layer())("notifications", (it) => {
       assert.deepInclude(removed.json.data, { has_signing_key: false })
       assert.deepStrictEqual(yield* storedKey, Option.none())
       assert.strictEqual((yield* call(path)).text, removed.text)
+    })
+  )
+
+  it.effect("a notification has the four fields of the specification, and `paused` only while it is true", () =>
+    Effect.gen(function* () {
+      const body = { id: "four", url: notification.url }
+      const created = yield* call("/api/v1/notifications", { body })
+      const shown = { id: "four", type: "webhook", url: notification.url, has_signing_key: false }
+      assert.deepStrictEqual(created.json.data, shown)
+      const at = "/api/v1/notifications/four"
+      const pause = (paused: boolean) => call(at, { method: "PATCH", body: { paused } })
+      assert.deepStrictEqual((yield* pause(true)).json.data, { ...shown, paused: true })
+      assert.deepStrictEqual((yield* call(at)).json.data, { ...shown, paused: true })
+      assert.deepStrictEqual((yield* pause(false)).json.data, shown)
+      const listed = yield* call("/api/v1/notifications")
+      assert.deepInclude(listed.json.data, shown)
     })
   )
 

@@ -28,7 +28,7 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
       const { signing_key, ...shown } = notification
       const answer = yield* api.call("/api/v1/notifications", { body: notification })
       assert.strictEqual(answer.status, 201)
-      assert.deepStrictEqual(answer.json.data, { ...shown, has_signing_key: true, paused: false })
+      assert.deepStrictEqual(answer.json.data, { ...shown, has_signing_key: true })
       const read = yield* api.call("/api/v1/notifications/notification-1")
       assert.strictEqual(read.text, answer.text)
       assert.notInclude(read.text, signing_key)
@@ -119,6 +119,18 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
         (found.json.data as ReadonlyArray<{ id: string }>).map(({ id }) => id),
         ["relayer-1", "relayer-4"]
       )
+    })
+  )
+
+  it.effect("policies may be empty for every network type", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      for (const relayer of relayers) {
+        const body = { ...relayer, id: `empty-${relayer.network_type}`, policies: {} }
+        const created = yield* api.call("/api/v1/relayers", { body })
+        assert.strictEqual(created.status, 201, created.text)
+        assert.deepInclude(created.json.data, { policies: {} })
+      }
     })
   )
 

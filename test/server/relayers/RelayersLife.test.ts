@@ -204,8 +204,18 @@ layer(TestApi.layer())("a relayer's life", (it) => {
         both.json.error,
         "policies.disallowed_accounts: cannot be given together with allowed_accounts"
       )
-      const required = yield* patch({ policies: { fee_payment_strategy: null } }, {}, "/api/v1/relayers/relayer-3")
-      assert.strictEqual(required.json.error, "policies.fee_payment_strategy: is required")
+      const unset = yield* patch({ policies: { fee_payment_strategy: null } }, {}, "/api/v1/relayers/relayer-3")
+      assert.strictEqual(unset.status, 200, unset.text)
+      assert.notInclude(unset.text, "fee_payment_strategy")
+      const swap = yield* patch(
+        { policies: { swap_config: { strategies: ["soroswap"] } } },
+        {},
+        "/api/v1/relayers/relayer-3"
+      )
+      assert.strictEqual(
+        swap.json.error,
+        "policies.swap_config: is only supported where the fee payment strategy is user"
+      )
       const none = yield* patch({ policies: null }, {}, "/api/v1/relayers/relayer-3")
       assert.strictEqual(none.status, 200, none.text)
     })
