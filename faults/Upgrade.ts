@@ -1,6 +1,7 @@
 // Databases of every earlier schema are opened by this version; and a migration fails in the middle.
 import { Effect } from "effect"
 import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
+import type { Server } from "../src/sql/embedded/Transport.ts"
 import * as Service from "../testkit/process/Service.ts"
 import type { Case } from "./Case.ts"
 import * as Schema from "./Schema.ts"
@@ -51,7 +52,7 @@ export const Upgrade: Case = {
       for (const last of Schema.earlier) {
         const old = yield* World.make
         /** Its own PostgreSQL, without a service. */
-        const inside = <A>(use: (database: EmbeddedPostgres.Server["connection"]) => Effect.Effect<A>) =>
+        const inside = <A>(use: (database: Server["connection"]) => Effect.Effect<A>) =>
           Effect.scoped(
             Effect.flatMap(EmbeddedPostgres.start({ dataDir: old.dataDir }), ({ connection }) => use(connection))
           ).pipe(Effect.orDie)

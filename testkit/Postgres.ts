@@ -7,7 +7,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import type { TestProject } from "vitest/node"
 import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
-import * as Sql from "../src/sql/Sql.ts"
+import * as Migrate from "../src/sql/Migrate.ts"
 
 /** How a test file reaches the server: by URL, or by a Unix socket. */
 export type Server = { readonly url: string } | { readonly path: string; readonly username: string }
@@ -42,7 +42,7 @@ const makeTemplate = (server: Server) =>
     const sql = yield* SqlClient.SqlClient
     yield* sql`DROP DATABASE IF EXISTS ${sql(template)}`
     yield* sql`CREATE DATABASE ${sql(template)}`
-    yield* Sql.migrate(template).pipe(
+    yield* Migrate.migrate(template).pipe(
       Effect.provide(PgClient.layer({ ...clientConfig(server, template), maxConnections: 1 }))
     )
   }).pipe(Effect.provide(PgClient.layer({ ...clientConfig(server, "postgres"), maxConnections: 1 })), Effect.scoped)

@@ -1,12 +1,12 @@
-// Which database the settings name.
+// Turns the settings into the options of the database.
 import type * as Settings from "./Settings.ts"
 import type * as Sql from "../sql/Sql.ts"
 
-/** Milliseconds of one statement: a management API has none that is so slow, but there may be locks. */
+/** Milliseconds. No statement of the API is this slow, but it may wait for a lock. */
 const longestStatement = 10_000
 
-/** So that a request whose statement finds nobody is answered within its time. */
-const pool = (settings: Settings.Settings): Sql.PoolOptions => ({
+/** A statement ends in half of the request's time, so that the request gets a response in time. */
+export const pool = (settings: Settings.Settings): Sql.PoolOptions => ({
   statementTimeout: Math.min(longestStatement, Math.ceil(settings.REQUEST_TIMEOUT_MS / 2))
 })
 

@@ -1,7 +1,6 @@
 // The Node server under the routes.
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
-import type { HttpServerError } from "effect/http"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
 import { Draining } from "../server/lifecycle/Draining.ts"
@@ -34,15 +33,6 @@ const make = (settings: Settings): Server => {
   // Node would answer the requests that are pipelined beyond it with an empty 503.
   server.maxRequestsPerSocket = 0
   return IdleConnections.keep(Unreadable.refuse(server))
-}
-
-/** A line for the operator; the port may also be one that only root may take. */
-export const explain = (settings: Settings, error: HttpServerError.ServeError): string => {
-  const code = (error.cause as NodeJS.ErrnoException).code
-  const place = `${settings.HOST}:${settings.PORT}`
-  if (code === "EADDRINUSE") return `${place} is taken: choose another PORT`
-  if (code === "EACCES") return `${place} needs more rights: choose a PORT above 1023`
-  return `cannot listen on ${place}: ${String(error.cause)}`
 }
 
 /** Connections that are still open half a second after the requests' grace has passed are cut. */

@@ -1,24 +1,30 @@
-// The service in this process alone, until a signal comes.
+// Runs the service in this process until a signal stops it.
 import { Console, Effect, Layer } from "effect"
-import * as HttpServer from "./HttpServer.ts"
-import * as Logging from "./Logging.ts"
-import type { Settings } from "./Settings.ts"
-import * as StartupBanner from "./StartupBanner.ts"
+import * as Sql from "../sql/Sql.ts"
 import * as Database from "./Database.ts"
+import * as Logging from "./Logging.ts"
 import * as Service from "./Service.ts"
+import type { Settings } from "./Settings.ts"
+import * as StartFailed from "./StartFailed.ts"
 import { startKeys } from "./StartKeys.ts"
+import * as StartupBanner from "./StartupBanner.ts"
 
 const application = Effect.fn("application")(function* (settings: Settings) {
   const { keptApiKey, ...keys } = yield* startKeys(settings)
+  const database = yield* Sql.open(Database.options(settings))
   return Service.layer(settings, {
     ...keys,
-    database: Database.options(settings),
-    listening: (address) => Console.log(StartupBanner.text(address, keptApiKey))
+    database: Sql.layerOpen(database, Database.pool(settings)),
+    listening: (baseUrl) => Console.log(StartupBanner.text({ baseUrl, keptApiKey, socketUrl: database.socketUrl }))
   })
 })
 
 export const serve = (settings: Settings, isTerminal: boolean) =>
   Layer.launch(Layer.unwrap(application(settings))).pipe(
-    Effect.catchTag("ServeError", (error) => Effect.fail({ message: HttpServer.explain(settings, error) })),
+    Effect.catchTags({
+      ServeError: (error) => Effect.fail(StartFailed.fromServer(settings)(error)),
+      DatabaseError: (error) => Effect.fail(StartFailed.fromDatabase(error)),
+      WrongMasterKey: (error) => Effect.fail(StartFailed.fromMasterKey(error))
+    }),
     Effect.provide(Logging.layer(settings, isTerminal))
   )

@@ -12,10 +12,10 @@ import type { Store } from "../server/masterKey/MasterKeyStore.ts"
 import * as Server from "../server/Server.ts"
 import * as Services from "../server/Services.ts"
 import { Readiness } from "../server/lifecycle/Readiness.ts"
-import * as Sql from "../sql/Sql.ts"
+import type * as Sql from "../sql/Sql.ts"
 
 export interface Parts {
-  readonly database: Sql.Options
+  readonly database: ReturnType<typeof Sql.layerOpen>
   readonly apiKey: Redacted.Redacted
   readonly masterKey: Redacted.Redacted
   readonly earlierMasterKeys: ReadonlyArray<Redacted.Redacted>
@@ -50,7 +50,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS
   }).pipe(
     Layer.provide([ProcessGauges.layer, Layer.succeed(MasterKeyStore, parts.masterKeyStore)]),
-    Layer.provideMerge(Sql.layer(parts.database))
+    Layer.provideMerge(parts.database)
   )
 
   const { listen, drain } = HttpServerNode.layer(settings)

@@ -1,15 +1,13 @@
-// The database: a PostgreSQL that is given, or the embedded one, with its schema up to date.
+// Opens the database, a given PostgreSQL or the embedded one, and brings its schema up to date.
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Layer, Redacted } from "effect"
-import { Migrator } from "effect/sql"
 import type { Scope } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import type { SqlClient } from "effect/sql"
 import * as path from "node:path"
 import * as Address from "./Address.ts"
-import { DatabaseError } from "./DatabaseError.ts"
+import type { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
-import { latestMigration, migrations, migrationsTable } from "./migrations/index.ts"
-import { client } from "./Query.ts"
+import * as Migrate from "./Migrate.ts"
 import * as StallTimeout from "./StallTimeout.ts"
 
 export type Options =
@@ -18,37 +16,44 @@ export type Options =
 
 export interface PoolOptions {
   readonly maxConnections?: number
-  /** Longest run of one statement. Absent: ten seconds. A connection that is silent for a quarter longer is broken off. */
+  /** The longest time that one statement may run. Absent: ten seconds. A connection that is silent for 1.25 times as long is closed. */
   readonly statementTimeout?: Duration.Input
 }
 
-const minimumVersion = 15
+/** A database that is open and has the current schema. */
+export interface Database {
+  /** Names the database in messages: host, port and name, or the data directory. Never a user name or a password. */
+  readonly place: string
+  readonly url: Redacted.Redacted
+  /** The URL of the embedded server's Unix socket, which contains no secret. Absent: a given database, or a server on TCP. */
+  readonly socketUrl: string | undefined
+  /** The migrations that were applied when it was opened, such as `0001_resources`. */
+  readonly applied: ReadonlyArray<string>
+}
 
-/** How a backup or a restore appears among the sessions of the server. */
+/** The name of a backup or a restore among the sessions of the server. */
 const maintenanceName = "effect-relayer maintenance"
 
-const runMigrations = Migrator.make({})
+const statementTimeout = (options: PoolOptions = {}) => Duration.toMillis(options.statementTimeout ?? "10 seconds")
 
-const longestStatement = (options: PoolOptions = {}) => Duration.toMillis(options.statementTimeout ?? "10 seconds")
-
-/** Milliseconds: the server has ended a statement by then, and said so. */
-const longestSilence = (options: PoolOptions | undefined) => Math.ceil(longestStatement(options) * 1.25)
+/** Milliseconds. By then the server has ended the statement and said so. */
+const longestSilence = (options: PoolOptions | undefined) => Math.ceil(statementTimeout(options) * 1.25)
 
 const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
   applicationName: "effect-relayer",
-  connectTimeout: Math.min(longestStatement(options), 5000),
+  connectTimeout: Math.min(statementTimeout(options), 5000),
   idleTimeout: "5 minutes",
   maxConnections: options.maxConnections ?? 10,
   startupParameters: {
-    // Or moments at the end of time are in a year of five digits, which nobody reads.
+    // In a zone east of UTC, the latest timestamps fall into a year of five digits, which JavaScript does not parse.
     TimeZone: "UTC",
-    statement_timeout: String(longestStatement(options)),
+    statement_timeout: String(statementTimeout(options)),
     idle_in_transaction_session_timeout: "60000"
   }
 })
 
-/** Host, port and database; of a socket URL (`?host=/folder`) the folder. Never user or password. */
-const where = (url: Redacted.Redacted): string => {
+/** Host, port and database; for a socket its folder and the database. */
+const placeOf = (url: Redacted.Redacted): string => {
   const parsed = URL.parse(Redacted.value(url))
   if (parsed === null) return "the given URL"
   const address = Address.of({ url })
@@ -56,114 +61,57 @@ const where = (url: Redacted.Redacted): string => {
   return `${host}${parsed.pathname}`
 }
 
-const explain = (place: string) => (error: SqlError.SqlError) => {
-  const { _tag, cause } = error.reason
-  const text = cause instanceof Error ? cause.message : String(cause)
-  return new DatabaseError({
-    message:
-      _tag === "AuthenticationError"
-        ? `the database at ${place} refuses the user name or password`
-        : `cannot use the database at ${place}: ${text.split("\n")[0]}`,
-    cause: error
-  })
-}
+const makeClient = (place: string, config: PgClient.PgPoolConfig) =>
+  PgClient.make(config).pipe(Effect.mapError(Migrate.explain(place)))
 
-const checkVersion = (place: string) =>
-  Effect.gen(function* () {
-    const sql = yield* client
-    const [row] = yield* sql<{ version: string }>`SELECT current_setting('server_version_num') AS version`
-    const version = Math.floor(Number(row?.version) / 10_000)
-    if (version < minimumVersion) {
-      return yield* new DatabaseError({
-        message: `the database at ${place} is PostgreSQL ${version}; ${minimumVersion} or later is needed`
-      })
-    }
-  })
-
-const checkNotNewer = (place: string) =>
-  Effect.gen(function* () {
-    const sql = yield* client
-    const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
-    if (table === undefined) return
-    const [row] = yield* sql<{ latest: number | null }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
-    const latest = row?.latest ?? 0
-    if (latest > latestMigration) {
-      return yield* new DatabaseError({
-        message: `the database at ${place} has schema ${latest}, newer than this version knows (${latestMigration}): start a newer version`
-      })
-    }
-  })
-
-/** Brings the schema up to date; `place` names the database in errors. */
-export const migrate = (place: string) =>
-  Effect.gen(function* () {
-    yield* checkVersion(place)
-    yield* checkNotNewer(place)
-    const done = yield* runMigrations({ loader: Migrator.fromRecord(migrations), table: migrationsTable })
-    for (const [id, name] of done) yield* Effect.logInfo("migration applied", { migration: `${id}_${name}` })
-  }).pipe(
-    Effect.catchTags({
-      SqlError: (error) => Effect.fail(explain(place)(error)),
-      MigrationError: (error) =>
-        Effect.fail(new DatabaseError({ message: `migration failed on ${place}: ${error.message}`, cause: error }))
-    })
-  )
-
-interface Database {
-  /** Names it in errors. */
-  readonly place: string
-  readonly url: Redacted.Redacted
-}
-
-const clientOf = (place: string, config: PgClient.PgPoolConfig) =>
-  PgClient.make(config).pipe(Effect.mapError(explain(place)))
-
-/** One connection without limits of time for a statement. */
+/** One connection without a statement timeout. */
 const patient = (options: PoolOptions | undefined): PgClient.PgPoolConfig => ({
   ...pool({ ...options, maxConnections: 1 }),
   startupParameters: { TimeZone: "UTC" }
 })
 
-/** On a connection of its own: a migration may take longer than a request's statement. */
-const migrated = ({ place, url }: Database, options: PoolOptions | undefined) =>
-  Effect.provide(migrate(place), PgClient.layerFrom(clientOf(place, { ...patient(options), url })))
+/** A migration may take longer than the statement of a request. */
+const migrate = (place: string, url: Redacted.Redacted, options: PoolOptions | undefined) =>
+  Effect.provide(Migrate.migrate(place), PgClient.layerFrom(makeClient(place, { ...patient(options), url })))
 
-/** The embedded one runs as long as the scope is open. */
-const open = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Database, DatabaseError, Scope.Scope> {
-  const database =
+/** The embedded server runs until the scope closes. */
+export const open = Effect.fn("Sql.open")(function* (
+  options: Options
+): Effect.fn.Return<Database, DatabaseError, Scope.Scope> {
+  const { place, url, socketUrl } =
     options._tag === "Url"
-      ? { place: where(options.url), url: options.url }
-      : { place: options.dataDir, url: (yield* EmbeddedPostgres.start(options)).url }
-  yield* migrated(database, options.pool)
-  return database
+      ? { place: placeOf(options.url), url: options.url, socketUrl: undefined }
+      : { place: options.dataDir, ...(yield* EmbeddedPostgres.start(options)) }
+  const applied = yield* migrate(place, url, options.pool)
+  return { place, url, socketUrl, applied }
 })
 
-/** The database with its schema, for other processes to connect to for as long as the scope is open. */
-export const serve = (options: Options): Effect.Effect<Redacted.Redacted, DatabaseError, Scope.Scope> =>
-  Effect.map(open(options), ({ url }) => url)
+/** Connections to a database that is open. */
+export const layerOpen = (
+  { place, url }: Pick<Database, "place" | "url">,
+  options?: PoolOptions
+): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> => {
+  const config = { ...pool(options), url }
+  const connector = StallTimeout.connector(Address.of(config), longestSilence(options))
+  return PgClient.layerFrom(Effect.flatMap(connector, (stream) => makeClient(place, { ...config, stream })))
+}
+
+/** Opens the database and connects to it. No table of a feature is read. */
+export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
+  Layer.unwrap(Effect.map(open(options), (database) => layerOpen(database, options.pool)))
 
 /**
- * One connection whose statements may take as long as they need, for maintenance such as a backup. It does not migrate. Of
- * the embedded database, it uses the server of a running service, or starts one.
+ * One connection without a statement timeout, for maintenance such as a backup. It does not migrate. For the embedded
+ * database, it uses the server of a running service, or starts one.
  */
 export const maintenance = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const place = options._tag === "Url" ? where(options.url) : options.dataDir
+      const place = options._tag === "Url" ? placeOf(options.url) : options.dataDir
       const url =
         options._tag === "Url"
           ? options.url
           : ((yield* EmbeddedPostgres.find(options.dataDir)) ?? (yield* EmbeddedPostgres.start(options))).url
-      return PgClient.layerFrom(clientOf(place, { ...patient(options.pool), applicationName: maintenanceName, url }))
-    })
-  )
-
-/** The client and its schema; nothing of a feature. */
-export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, DatabaseError> =>
-  Layer.unwrap(
-    Effect.map(open(options), ({ place, url }) => {
-      const config = { ...pool(options.pool), url }
-      const connector = StallTimeout.connector(Address.of(config), longestSilence(options.pool))
-      return PgClient.layerFrom(Effect.flatMap(connector, (stream) => clientOf(place, { ...config, stream })))
+      return PgClient.layerFrom(makeClient(place, { ...patient(options.pool), applicationName: maintenanceName, url }))
     })
   )

@@ -31,7 +31,7 @@ describe.concurrent("a start is refused", () => {
       const port = yield* takenPort
       const env = Service.onServer(server, yield* TestDatabase.make)
       const line = yield* refusal({ folder: home, env: { ...env, PORT: String(port) } })
-      assert.strictEqual(line, `effect-relayer: 127.0.0.1:${port} is taken: choose another PORT`)
+      assert.strictEqual(line, `effect-relayer: 127.0.0.1:${port} is in use: choose another PORT`)
     })
   )
 
@@ -75,7 +75,7 @@ describe.concurrent("a start is refused", () => {
       const other = Buffer.alloc(32, 8).toString("base64")
       const env = { API_KEY: Service.apiKey, STORAGE_ENCRYPTION_KEY: other }
       const line = yield* refusal({ folder: home, env })
-      assert.include(line, "the database was written with another STORAGE_ENCRYPTION_KEY")
+      assert.include(line, "the database was written with another master key (key id ")
       assert.notInclude(line, other)
       assert.isUndefined(yield* postgresPid(data))
 

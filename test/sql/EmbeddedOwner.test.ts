@@ -68,10 +68,10 @@ describe.concurrent("a data directory", () => {
       yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
       yield* Effect.gen(function* () {
         yield* Owner.claim(files)
-        assert.include(yield* refusal({ dataDir }), `${files} is in use by ${here}: stop it first`)
+        assert.include(yield* refusal({ dataDir }), `${files} is in use by ${here}`)
         assert.deepStrictEqual(yield* names(dataDir), ["postgres.lock", "postgres.owner"])
         yield* Effect.promise(() => fs.rm(`${files}.owner`))
-        assert.include(yield* refusal({ dataDir }), `${files} is in use by another effect-relayer: stop it first`)
+        assert.include(yield* refusal({ dataDir }), `${files} is in use by another effect-relayer`)
       }).pipe(Effect.scoped)
       // As a kill leaves it.
       yield* Effect.promise(() => fs.writeFile(`${files}.owner`, "effect-relayer process 1"))
@@ -96,10 +96,10 @@ describe.concurrent("a data directory", () => {
         "the owner",
         Effect.map(names(dataDir), (all) => all.includes("postgres.owner") || undefined)
       )
-      assert.include(yield* refusal({ dataDir: copy }), `${files} is in use by ${here}: stop it first`)
+      assert.include(yield* refusal({ dataDir: copy }), `${files} is in use by ${here}`)
       const { connection } = yield* Fiber.join(first)
       assert.deepStrictEqual(yield* value(connection), kept)
-      assert.include(yield* refusal({ dataDir: copy }), `${files} is in use by ${here}: stop it first`)
+      assert.include(yield* refusal({ dataDir: copy }), `${files} is in use by ${here}`)
     }).pipe(Effect.scoped)
   )
 
@@ -157,7 +157,7 @@ describe.concurrent("a data directory", () => {
       yield* Effect.promise(() => fs.writeFile(lockFile, text))
       yield* Effect.gen(function* () {
         yield* listening(path.join(files, ".s.PGSQL.5432"))
-        assert.include(yield* refusal({ dataDir }), `${files} is in use by a PostgreSQL of another container: `)
+        assert.include(yield* refusal({ dataDir }), `${files} is in use by a PostgreSQL of another container`)
         assert.strictEqual(yield* Effect.promise(() => fs.readFile(lockFile, "utf8")), text)
       }).pipe(Effect.scoped)
       assert.deepStrictEqual(yield* serves(dataDir), kept)
@@ -178,7 +178,7 @@ describe.concurrent("a data directory", () => {
         const gone = yield* refusal({ dataDir })
         assert.include(
           gone,
-          `${dataDir}/postgres is a link to ${elsewhere}/postgres, which is gone: bring that folder back`
+          `${dataDir}/postgres is a link to ${elsewhere}/postgres, which does not exist: restore that folder`
         )
         assert.deepStrictEqual(yield* names(dataDir), ["postgres"])
         yield* Effect.promise(() => fs.mkdir(elsewhere, { mode: 0o711 }))

@@ -8,6 +8,7 @@ import { DatabaseError } from "../../src/sql/DatabaseError.ts"
 import * as EmbeddedPostgres from "../../src/sql/embedded/EmbeddedPostgres.ts"
 import * as Health from "../../src/sql/Health.ts"
 import { latestMigration, migrationsTable } from "../../src/sql/migrations/index.ts"
+import * as Migrate from "../../src/sql/Migrate.ts"
 import * as Sql from "../../src/sql/Sql.ts"
 import { folder } from "../../testkit/process/Folder.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
@@ -46,7 +47,7 @@ describe.concurrent("Sql.layer", () => {
       const refused = yield* failure(url.href)
       assert.strictEqual(
         refused,
-        `the database at 127.0.0.1:${connection.port}/postgres refuses the user name or password`
+        `the database at 127.0.0.1:${connection.port}/postgres refuses the user name or the password`
       )
 
       url.pathname = "/missing"
@@ -73,7 +74,7 @@ describe.concurrent("Sql.layer", () => {
         yield* sql`DROP SCHEMA public CASCADE`
         yield* sql`CREATE SCHEMA public`
       }).pipe(Effect.provide(client), Effect.scoped)
-      const migrateAndLook = Effect.andThen(Sql.migrate(database), Health.isCurrent).pipe(
+      const migrateAndLook = Effect.andThen(Migrate.migrate(database), Health.isCurrent).pipe(
         Effect.provide(Layer.fresh(client)),
         Effect.scoped
       )

@@ -2,6 +2,7 @@
 import { Console, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import * as Database from "../../process/Database.ts"
+import * as StartFailed from "../../process/StartFailed.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
 import * as Progress from "../kit/Progress.ts"
@@ -24,6 +25,7 @@ const backup = Effect.fnUntraced(function* ({ file, database }: Given) {
     Effect.flatMap(Snapshot.take),
     Effect.scoped,
     Effect.provide(Sql.maintenance(options)),
+    Effect.catchTag("DatabaseError", (error) => Effect.fail(StartFailed.fromDatabase(error))),
     Effect.mapError(({ message }) => new CommandFailed({ message, exitCode: exitCodes.refused }))
   )
   yield* Progress.end

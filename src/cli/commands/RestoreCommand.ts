@@ -3,6 +3,7 @@ import { Console, Effect, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Database from "../../process/Database.ts"
 import * as Keys from "../../process/Keys.ts"
+import * as StartFailed from "../../process/StartFailed.ts"
 import * as Settings from "../../process/Settings.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
@@ -58,6 +59,7 @@ const restore = Effect.fnUntraced(function* ({ file, replace, database }: Given)
     yield* Progress.end
   }).pipe(
     Effect.provide(Sql.maintenance(Database.options(settings))),
+    Effect.catchTag("DatabaseError", (error) => Effect.fail(StartFailed.fromDatabase(error))),
     Effect.mapError((error) => (error._tag === "CommandFailed" ? error : refused(error.message)))
   )
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0)

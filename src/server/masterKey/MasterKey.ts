@@ -1,31 +1,35 @@
-// The check, at the start, that every master key that may have sealed something is known.
+// Checks at the start that the service knows every master key that may have sealed a secret in the database.
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"
 import type { Keyring } from "../secrets/Keyring.ts"
 import { MasterKeyRepo } from "./MasterKeyRepo.ts"
 import type { Mark } from "./MasterKeyRepo.ts"
 
-/** The database holds secrets under a master key that is not known. */
+/** The database contains secrets under master keys that the service was not given. */
 export class WrongMasterKey extends Schema.TaggedError<WrongMasterKey>()("WrongMasterKey", {
-  message: Schema.String
-}) {}
+  /** The ids of those keys: four bytes in hex. */
+  unknown: Schema.Array(Schema.String),
+  /** Whether the service was given another key that the database knows. */
+  isPartial: Schema.Boolean
+}) {
+  override readonly message = `the database contains secrets under unknown master keys: ${this.unknown.join(", ")}`
+}
 
-/** Of every mark, as it was when there was one mark only. */
+/** The place that each mark is bound to. The id dates from when there was one mark. */
 const place = { table: "master_key", id: "true", column: "sealed" }
-
-const explain = (marks: ReadonlyArray<Mark>, unknown: ReadonlyArray<Mark>): string =>
-  unknown.length === marks.length
-    ? "the database was written with another STORAGE_ENCRYPTION_KEY: its secrets cannot be read with this one; set that one, or add it to STORAGE_DECRYPTION_KEYS"
-    : `the database still holds secrets under a master key that is not given (key id ${unknown.map(({ key_id }) => key_id).join(", ")}): add it to STORAGE_DECRYPTION_KEYS, or run rotate-key first, with both keys given`
 
 const check = Effect.fnUntraced(function* (keyring: Keyring, marks: ReadonlyArray<Mark>) {
   const unknown = yield* Effect.filter(marks, ({ sealed }) =>
     Effect.map(Effect.isSuccess(keyring.open(sealed, place)), (known) => !known)
   )
-  if (unknown.length > 0) return yield* new WrongMasterKey({ message: explain(marks, unknown) })
+  if (unknown.length === 0) return
+  return yield* new WrongMasterKey({
+    unknown: unknown.map(({ key_id }) => key_id),
+    isPartial: unknown.length < marks.length
+  })
 })
 
-/** Marks the current key: before that, the database takes nothing that is sealed with it. */
+/** Adds a mark for the current key. Without a mark, the database refuses what the key seals. */
 export const admit = Effect.fn("MasterKey.admit")(function* (keyring: Keyring) {
   const repo = yield* MasterKeyRepo
   const sealed = yield* keyring.seal(Redacted.make("effect-relayer"), place)

@@ -1,4 +1,4 @@
-// The files of the embedded PostgreSQL: made whole or not at all, owned by the user that PostgreSQL runs as.
+// Creates the files of the embedded PostgreSQL completely or not at all, for the user that PostgreSQL runs as.
 import { Cause, Effect } from "effect"
 import { execFile } from "node:child_process"
 import * as fs from "node:fs/promises"
@@ -13,15 +13,17 @@ export const superuser = "relayer"
 
 const run = promisify(execFile)
 
-/** With what the system, or `initdb`, says of it. */
+/** Adds what `initdb` writes to its standard error, or else what the operating system reports. */
 const fail = (message: string) => (error: unknown) => {
-  const cause = error instanceof Cause.UnknownError ? error.cause : error
-  const reason =
-    (cause as { readonly stderr?: string }).stderr?.trim() || (cause instanceof Error ? cause.message : String(cause))
-  return new DatabaseError({ message: `${message}: ${reason.split("\n")[0]}`, cause })
+  const cause = Cause.isUnknownError(error) ? error.cause : error
+  const stderr = (cause as { readonly stderr?: string }).stderr?.trim()
+  return DatabaseError.system(message)(stderr ? new Error(stderr, { cause }) : cause)
 }
 
-/** Where `folder` is, or where that link points to: who made it may have been killed before there were files. */
+/**
+ * The folder, or the target of the link in its place. The target may be missing: a start that was killed leaves a link before it
+ * creates files.
+ */
 const follow = async (folder: string): Promise<string | undefined> => {
   const found = await fs.realpath(folder).catch(() => undefined)
   if (found !== undefined) return found
@@ -29,14 +31,14 @@ const follow = async (folder: string): Promise<string | undefined> => {
   if (link === undefined) return undefined
   const target = path.resolve(path.dirname(folder), link)
   await fs.stat(path.dirname(target)).catch((cause: unknown) => {
-    const remedy = "bring that folder back, or remove the link to begin with an empty database"
-    throw new Error(`${folder} is a link to ${target}, which is gone: ${remedy}`, { cause })
+    const remedy = "restore that folder, or remove the link to start with an empty database"
+    throw new Error(`${folder} is a link to ${target}, which does not exist: ${remedy}`, { cause })
   })
   return target
 }
 
-/** A new folder under `shared`, with a link to it: `undefined` where another start has made the link by now. */
-const elsewhere = async (shared: string, folder: string): Promise<string | undefined> => {
+/** Makes a folder in `shared` and a link to it. Returns `undefined` if another start has made the link. */
+const placeElsewhere = async (shared: string, folder: string): Promise<string | undefined> => {
   const parent = await fs.mkdtemp(path.join(shared, "data-"))
   await fs.chmod(parent, 0o755)
   const target = path.join(parent, "postgres")
@@ -52,27 +54,29 @@ const elsewhere = async (shared: string, folder: string): Promise<string | undef
   return target
 }
 
-/** `DATA_DIR/postgres`, or where that link points to: somewhere `user` can reach when `DATA_DIR` is not. */
+/** The folder `postgres` in the data directory, or the target of a link there if `user` cannot reach the data directory. */
 export const place = Effect.fn("DataDirectory.place")(
   function* (dataDir: string, user: SystemUser | undefined) {
     const folder = path.join(dataDir, "postgres")
-    const look = Effect.tryPromise(() => follow(folder))
-    const found = yield* look
+    const lookUp = Effect.tryPromise(() => follow(folder))
+    const found = yield* lookUp
     if (found !== undefined) return found
     if (user === undefined || (yield* canReach(user, folder))) return folder
     const shared = yield* sharedFolder
-    const made = yield* Effect.tryPromise(() => elsewhere(shared, folder))
-    if (made === undefined) return (yield* look) ?? folder
-    yield* Effect.logInfo("database files are where an unprivileged user can reach them", { folder: made })
+    const made = yield* Effect.tryPromise(() => placeElsewhere(shared, folder))
+    if (made === undefined) return (yield* lookUp) ?? folder
+    yield* Effect.logInfo("database files placed where an unprivileged user can reach them").pipe(
+      Effect.annotateLogs({ folder: made })
+    )
     return made
   },
   (self, dataDir) => Effect.mapError(self, fail(`cannot place the database files of ${dataDir}`))
 )
 
-/** An `initdb` whose service was killed may still be writing into it: a folder that is not empty yet is tried again. */
+/** Retries because an `initdb` whose service was killed may still write into the folder. */
 const remove = (folder: string) => fs.rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
 
-/** A start that was killed inside `initdb` leaves its unfinished folder. */
+/** A start that was killed during `initdb` leaves an unfinished folder. */
 const removeUnfinished = async (prefix: string): Promise<void> => {
   const parent = path.dirname(prefix)
   for (const name of await fs.readdir(parent)) {
@@ -81,12 +85,12 @@ const removeUnfinished = async (prefix: string): Promise<void> => {
 }
 
 export interface Credentials {
-  /** File with the superuser's password; absent where the socket's folder protects the server. */
+  /** The file with the superuser's password. Absent: the folder of the socket protects the server. */
   readonly passwordFile: string | undefined
 }
 
-/** A thousand files on disk by one call instead of one each; what returns is as durable. Linux has it, `initdb` from 17 on. */
-const syncAtOnce = (binaries: Binaries): ReadonlyArray<string> =>
+/** One call syncs a thousand files, with the same durability. Linux and `initdb` from version 17 on support it. */
+const syncMethod = (binaries: Binaries): ReadonlyArray<string> =>
   process.platform === "linux" && binaries.major >= 17 ? ["--sync-method=syncfs"] : []
 
 const initialise = (binaries: Binaries, folder: string, user: SystemUser | undefined, { passwordFile }: Credentials) =>
@@ -98,17 +102,17 @@ const initialise = (binaries: Binaries, folder: string, user: SystemUser | undef
     const authentication =
       passwordFile === undefined ? ["-A", "trust"] : ["-A", "scram-sha-256", `--pwfile=${passwordFile}`]
     const options = ["-D", unfinished, "-U", superuser, "-E", "UTF8", "--no-locale", "--no-instructions"]
-    await run(binaries.initdb, [...options, ...authentication, ...syncAtOnce(binaries)], {
+    await run(binaries.initdb, [...options, ...authentication, ...syncMethod(binaries)], {
       ...user,
       cwd: unfinished,
       env: { LC_ALL: "C", PATH: path.dirname(binaries.initdb) }
     })
-    // Fails where there are files in it by now: those are never replaced.
+    // Fails if the folder contains files: existing data are never replaced.
     await fs.rename(unfinished, folder)
     await Durable.syncFolder(path.dirname(folder))
-  }).pipe(Effect.mapError(fail(`cannot make a database in ${folder}`)))
+  }).pipe(Effect.mapError(fail(`cannot create a database in ${folder}`)))
 
-/** Makes the files of `folder` where there are none. Whoever calls it holds the folder. */
+/** Creates the files if there are none. The caller holds the folder (`Owner.claim`). */
 export const prepare = Effect.fn("DataDirectory.prepare")(function* (
   binaries: Binaries,
   folder: string,
@@ -118,13 +122,12 @@ export const prepare = Effect.fn("DataDirectory.prepare")(function* (
   const readVersion = Effect.promise(() => fs.readFile(path.join(folder, "PG_VERSION"), "utf8").catch(() => undefined))
   let version = yield* readVersion
   if (version === undefined) {
-    // Given up in its middle, it would go on when somebody else holds the folder.
+    // An interrupted initdb would go on after another service claims the folder.
     yield* Effect.uninterruptible(initialise(binaries, folder, user, credentials))
     version = yield* readVersion
   }
   if (Number(version) !== binaries.major) {
-    return yield* new DatabaseError({
-      message: `the data in ${folder} were made by PostgreSQL ${version?.trim()}, these binaries are ${binaries.major}: set POSTGRES_BIN to binaries of PostgreSQL ${version?.trim()}`
-    })
+    const message = `the data in ${folder} were created by PostgreSQL ${version?.trim()}, and the binaries are PostgreSQL ${binaries.major}`
+    return yield* DatabaseError.of("DataVersionMismatch", message)
   }
 })

@@ -1,9 +1,9 @@
-// Files beside the data that are on disk, whole, when a call returns.
+// Writes small files beside the data so that they are complete and on disk when a call returns.
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
 
-/** For its owner only. Fails where the file is there. */
+/** Writes a new file that only its owner can read. Fails if the file exists. */
 export const write = async (file: string, text: string): Promise<void> => {
   const handle = await fs.open(file, "wx", 0o600)
   try {
@@ -14,7 +14,7 @@ export const write = async (file: string, text: string): Promise<void> => {
   }
 }
 
-/** What has been renamed or linked in it is on disk when this returns; Windows cannot open folders. */
+/** Makes renames and links in a folder durable. Windows cannot open folders, so nothing happens there. */
 export const syncFolder = async (folder: string): Promise<void> => {
   if (process.platform === "win32") return
   const handle = await fs.open(folder, "r")
@@ -25,7 +25,7 @@ export const syncFolder = async (folder: string): Promise<void> => {
   }
 }
 
-/** Never half there, and never in place of another one: then `false`. */
+/** Adds a complete file, or returns `false` if the file exists, which stays as it is. */
 export const add = async (file: string, text: string): Promise<boolean> => {
   const unfinished = `${file}.${randomBytes(6).toString("hex")}`
   await write(unfinished, text)

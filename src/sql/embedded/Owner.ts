@@ -1,4 +1,4 @@
-// Who has a data directory: one service, from before there is a server until after it has ended.
+// Makes sure that one service at a time uses a data directory, from before its server starts until after it has ended.
 import { Clock, Effect } from "effect"
 import type { Scope } from "effect"
 import * as fs from "node:fs/promises"
@@ -8,22 +8,20 @@ import { DatabaseError } from "../DatabaseError.ts"
 import * as Pid from "./Pid.ts"
 import * as Postmaster from "./Postmaster.ts"
 
-const inUse = (folder: string, owner: string) =>
-  new DatabaseError({ message: `${folder} is in use by ${owner}: stop it first, or choose another DATA_DIR` })
+const inUse = (folder: string, owner: string) => DatabaseError.of("DirectoryInUse", `${folder} is in use by ${owner}`)
 
-/** SQLite's code for a lock that somebody else holds. */
+/** SQLite's code for a lock that another process holds. */
 const busy = 5
 
 /**
- * A lock of the system's, which it takes back the moment this process dies, and which every container on a volume sees.
- * Node offers none; that of SQLite is one on all systems. Nothing else in this process may open `file`: closing it again
- * would give the lock back.
+ * A file lock of the operating system. It ends with the process, and every container on the same volume sees it. Node has no file locks; SQLite
+ * uses them on every system. Nothing else in this process may open `file`: closing it would release the lock.
  */
 const lock = async (file: string) => {
   const { DatabaseSync } = await import("node:sqlite")
   const database = new DatabaseSync(file)
   try {
-    // A journal on disk would stay behind a kill. The write, never committed, fails where the file may only be read: that locks nothing.
+    // A journal in memory leaves no file after a kill. The write is never committed; it fails for a read-only file, on which BEGIN locks nothing.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE; PRAGMA user_version = 0")
     return database
   } catch (cause) {
@@ -35,58 +33,58 @@ const lock = async (file: string) => {
 
 const name = `effect-relayer process ${process.pid} on ${os.hostname()}`
 
+/** Waits up to a second: a process that has just taken the lock is about to write its name. */
+const readName = (file: string) =>
+  Effect.promise(() => fs.readFile(file, "utf8").catch(() => "")).pipe(
+    Effect.delay("100 millis"),
+    Effect.repeat({ until: (owner) => owner !== "", times: 9 })
+  )
+
 /**
- * Holds `folder`, which need not be there yet, for this process until the scope closes: beside it, where only who may make
- * it may write. Fails where another service does, and names it.
+ * Claims `folder`, which may not exist yet, for this process until the scope closes. The lock is beside the folder, in a
+ * place that only the users that may create the folder can write to. Fails with the name of the other process if there is one.
  */
 export const claim = Effect.fnUntraced(function* (folder: string): Effect.fn.Return<void, DatabaseError, Scope.Scope> {
   const nameFile = `${folder}.owner`
   const held = yield* Effect.acquireRelease(
     Effect.tryPromise({
       try: () => lock(`${folder}.lock`),
-      catch: (cause) => new DatabaseError({ message: `cannot lock ${folder}: ${String(cause)}`, cause })
+      catch: DatabaseError.system(`cannot lock ${folder}`)
     }),
     (held) => Effect.sync(() => held?.close())
   )
-  if (held === undefined) {
-    const owner = yield* Effect.promise(() => fs.readFile(nameFile, "utf8").catch(() => "")).pipe(
-      // Whoever has only just taken it is about to write over the name of the one before.
-      Effect.delay("100 millis"),
-      Effect.repeat({ until: (owner) => owner !== "", times: 9 })
-    )
-    return yield* inUse(folder, owner || "another effect-relayer")
-  }
-  // For messages only: a disk that is full keeps nobody off.
+  if (held === undefined) return yield* inUse(folder, (yield* readName(nameFile)) || "another effect-relayer")
+  // Only messages use the name, so a full disk is no reason to fail.
   yield* Effect.acquireRelease(
     Effect.promise(() => fs.writeFile(nameFile, name).catch(() => undefined)),
     () => Effect.promise(() => fs.rm(nameFile, { force: true }).catch(() => undefined))
   )
 })
 
-/** Fails where a server listens whose process cannot be seen from here: one that outlived its service in another container. */
+/** Fails if a server listens on `socket` whose process is not visible here: it outlived its service in another container. */
 export const refuseUnseen = (folder: string, socket: string) =>
   Effect.callback<void, DatabaseError>((resume) => {
     const connection = net.connect(socket)
-    const tell = (answers: boolean) => {
+    const finish = (listens: boolean) => {
       connection.destroy()
-      const isUnseen = answers && Pid.running(folder) === undefined
+      const isUnseen = listens && Pid.running(folder) === undefined
       resume(isUnseen ? Effect.fail(inUse(folder, "a PostgreSQL of another container")) : Effect.void)
     }
-    connection.once("connect", () => tell(true))
-    // Its queue is full: it listens, and is frozen.
-    connection.once("error", (error: NodeJS.ErrnoException) => tell(error.code === "EAGAIN"))
+    connection.once("connect", () => finish(true))
+    // EAGAIN: the queue of the socket is full, so a server listens but is frozen.
+    connection.once("error", (error: NodeJS.ErrnoException) => finish(error.code === "EAGAIN"))
   })
 
-/** Stops the server that an earlier service left behind; one that was killed left lock files, which go. */
+/** Stops the server of an earlier service, or removes the lock files of a server that was killed. */
 export const clear = Effect.fnUntraced(function* (folder: string) {
   const pid = Pid.running(folder)
   if (pid !== undefined) {
-    yield* Effect.logInfo("stopping the PostgreSQL that an earlier service left behind", { pid })
+    yield* Effect.annotateLogs(Effect.logInfo("stopping the postgresql of an earlier service"), { pid })
     return yield* Postmaster.stop(pid)
   }
   const now = yield* Clock.currentTimeMillis
   return yield* Effect.try({
     try: () => Pid.removeStale(folder, now),
-    catch: (cause) => new DatabaseError({ message: "cannot remove the lock file of a server that is gone", cause })
+    catch: DatabaseError.system("cannot remove the lock file of a server that has ended")
   })
 })

@@ -1,8 +1,8 @@
-// Process ids, and the one that PostgreSQL leaves in its data folder.
+// Finds out whether a process, and the PostgreSQL server of a data folder, is running.
 import * as fs from "node:fs"
 import * as path from "node:path"
 
-/** A process that has ended but whose parent has not asked for it yet still has an id. */
+/** A zombie has ended but keeps its id until its parent collects it. */
 const isZombie = (pid: number): boolean => {
   try {
     return / Z /.test(fs.readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\)/, ""))
@@ -20,7 +20,7 @@ export const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Process ids are used again, in containers soon: where the system tells, the name counts too. */
+/** Process ids are reused, in containers soon. On Linux the name of the process is checked too. */
 const isPostgres = (pid: number): boolean => {
   try {
     return fs.readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("postgres")
@@ -29,7 +29,7 @@ const isPostgres = (pid: number): boolean => {
   }
 }
 
-/** A PostgreSQL works in its data folder; not every root may look where another user's process does. */
+/** The working directory of a PostgreSQL is its data folder. False if the system does not show it, also to some roots. */
 const isElsewhere = (pid: number, folder: string): boolean => {
   try {
     return fs.readlinkSync(`/proc/${pid}/cwd`) !== fs.realpathSync(folder)
@@ -38,7 +38,7 @@ const isElsewhere = (pid: number, folder: string): boolean => {
   }
 }
 
-/** The living server of `folder` that the first line of a lock file names. */
+/** The id in the first line of a lock file, if that process is the server of `folder` and runs. */
 const living = (folder: string, line: string | undefined): number | undefined => {
   const pid = Number(line)
   if (!Number.isInteger(pid) || pid <= 0 || !isAlive(pid)) return undefined
@@ -47,7 +47,7 @@ const living = (folder: string, line: string | undefined): number | undefined =>
 
 const lockFile = (folder: string) => path.join(folder, "postmaster.pid")
 
-/** Whether a server is there, begins to be, or was killed. */
+/** Whether a server runs, starts, or was killed here. */
 export const isClaimed = (folder: string): boolean => fs.existsSync(lockFile(folder))
 
 const read = (file: string): string | undefined => {
@@ -58,10 +58,10 @@ const read = (file: string): string | undefined => {
   }
 }
 
-/** The process id of the server that runs on these files, if one does. */
+/** The process id of the server that runs on these files. */
 export const running = (folder: string): number | undefined => living(folder, read(lockFile(folder))?.split("\n")[0])
 
-/** An empty lock file is one that a server is about to fill, unless it is that old, in milliseconds. */
+/** Milliseconds. A younger lock file that is empty belongs to a server that is about to fill it. */
 const filledWithin = 5000
 
 const isStale = (folder: string, file: string, now: number): boolean => {
@@ -70,7 +70,7 @@ const isStale = (folder: string, file: string, now: number): boolean => {
   return text !== undefined && living(folder, text.split("\n")[0]) === undefined
 }
 
-/** Removes the lock files of a server that is gone; PostgreSQL would take any process with that id for it. */
+/** Removes the lock files of a server that has ended: PostgreSQL would mistake any process with the same id for that server. */
 export const removeStale = (folder: string, now: number): void => {
   for (const file of [lockFile(folder), path.join(folder, ".s.PGSQL.5432.lock")]) {
     if (isStale(folder, file, now)) fs.rmSync(file, { force: true })

@@ -1,5 +1,5 @@
-// One run of the PostgreSQL server process.
-import { Deferred, Effect, Exit } from "effect"
+// Runs the PostgreSQL server process once, from its start to its end.
+import { Deferred, Effect, Exit, FiberSet } from "effect"
 import type { Scope } from "effect"
 import { spawn, type ChildProcess } from "node:child_process"
 import * as path from "node:path"
@@ -10,7 +10,7 @@ import { isAlive } from "./Pid.ts"
 import type { SystemUser } from "./SystemUser.ts"
 
 export interface Listen {
-  /** Folder of the Unix socket; absent: loopback TCP on `port`. */
+  /** The folder of the Unix socket. Absent: TCP on loopback. */
   readonly socketFolder: string | undefined
   readonly port: number
 }
@@ -18,7 +18,7 @@ export interface Listen {
 /** An instance uses up to 13 connections: a pool of 10, LISTEN, and a migration or check. This is room for seven instances. */
 const maxConnections = 100
 
-/** Small memory, full durability, nothing on the network but what `listen` says. */
+/** Little memory, full durability, and no network but loopback. */
 const settings = (binaries: Binaries, listen: Listen): Record<string, string> => ({
   listen_addresses: listen.socketFolder === undefined ? "127.0.0.1" : "",
   port: String(listen.port),
@@ -40,7 +40,7 @@ const settings = (binaries: Binaries, listen: Listen): Record<string, string> =>
   logging_collector: "off",
   log_line_prefix: "",
   log_min_messages: "log",
-  // A failed statement's text holds nothing that belongs into a log.
+  // Statements may contain values that must not be logged.
   log_min_error_statement: "panic",
   ...(binaries.major >= 18 ? { io_method: "sync" } : {})
 })
@@ -53,36 +53,47 @@ export interface Run {
 
 const readyLine = "database system is ready to accept connections"
 
-/** A session that is cut, or comes too early, says FATAL, too: that is no news of the server. */
-const ofOneSession = /^(terminating connection due to|the database system is )/
+/** FATAL lines about one session, which is cut or comes too early. They say nothing about the server. */
+const aboutOneSession = /^(terminating connection due to|the database system is )/
 
-/** Of a process of the server that has crashed: all sessions are cut, and the server recovers by itself. */
-const ofACrash = /was terminated by (?:signal|exception)/
+/** A process of the server crashed. All sessions are cut, and the server recovers by itself. */
+const aboutACrash = /was terminated by (?:signal|exception)/
 
-/** `LOG:  text` to our levels. */
-const relay = (line: string) => {
-  const [, severity = "LOG", text = line] = /^([A-Z]+):\s+(.*)$/.exec(line) ?? []
-  const message = `postgres: ${text}`
-  if (ofOneSession.test(text)) return Effect.logDebug(message)
-  if (severity === "FATAL" || severity === "PANIC" || ofACrash.test(text)) return Effect.logError(message)
-  return severity === "WARNING" ? Effect.logWarning(message) : Effect.logDebug(message)
+type Level = "Debug" | "Warn" | "Error"
+
+const levelOf = (severity: string, text: string): Level => {
+  if (aboutOneSession.test(text)) return "Debug"
+  if (severity === "FATAL" || severity === "PANIC" || aboutACrash.test(text)) return "Error"
+  return severity === "WARNING" ? "Warn" : "Debug"
 }
 
+/** Logs a line of the server, which has the form `LOG:  text`. */
+const relay = (line: string) => {
+  const [, severity = "LOG", text = line] = /^([A-Z]+):\s+(.*)$/.exec(line) ?? []
+  return Effect.annotateLogs(Effect.logWithLevel(levelOf(severity, text))("postgresql log line"), { text })
+}
+
+/** Milliseconds until an immediate shutdown follows. */
 const stopGrace = 20_000
 
-/** Fast shutdown: sessions are cut, everything acknowledged is on disk. One that is frozen goes on, and ends. */
+const pollInterval = 20
+
+/**
+ * A fast shutdown: sessions are cut, and everything acknowledged is on disk. SIGCONT wakes a server that is frozen, so that it
+ * handles the signal.
+ */
 export const stop = (pid: number): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* Effect.sync(() => {
       signal(pid, "SIGINT")
       signal(pid, "SIGCONT")
     })
-    for (let waited = 0; isAlive(pid); waited += 20) {
+    for (let waited = 0; isAlive(pid); waited += pollInterval) {
       if (waited === stopGrace) {
-        yield* Effect.logWarning("postgres does not stop, ending it at once", { pid })
+        yield* Effect.annotateLogs(Effect.logWarning("postgresql does not stop and is ended at once"), { pid })
         yield* Effect.sync(() => signal(pid, "SIGQUIT"))
       }
-      yield* Effect.sleep(20)
+      yield* Effect.sleep(pollInterval)
     }
   })
 
@@ -90,13 +101,33 @@ const signal = (pid: number, name: NodeJS.Signals): void => {
   try {
     process.kill(pid, name)
   } catch {
-    // It ended by itself, or the system has no such signal.
+    // The process has ended, or the system does not have the signal.
   }
 }
 
+/** The number of lines of the server that are kept for the error of a start that fails. */
+const keptLines = 50
+
+const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
+
+const launch = (binaries: Binaries, folder: string, user: SystemUser | undefined, listen: Listen) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const options = Object.entries(settings(binaries, listen)).flatMap(([name, value]) => ["-c", `${name}=${value}`])
+      return spawn(binaries.postgres, ["-D", folder, ...options], {
+        ...user,
+        cwd: folder,
+        detached: true,
+        stdio: ["ignore", "ignore", "pipe"],
+        env: { LC_ALL: "C", PATH: path.dirname(binaries.postgres) }
+      })
+    }),
+    (child) => (child.pid === undefined || hasEnded(child) ? Effect.void : stop(child.pid))
+  )
+
 /**
- * Starts the server and waits until it takes connections; stopping it belongs to the scope. It runs in a process group of
- * its own, so that a Ctrl-C in a terminal reaches this process alone, which then drains before it stops the server.
+ * Starts the server and waits until it accepts connections. Closing the scope stops the server. The server has its own process group,
+ * so that Ctrl-C in a terminal reaches only this process, which drains before it stops the server.
  */
 export const start = (
   binaries: Binaries,
@@ -105,40 +136,23 @@ export const start = (
   listen: Listen
 ): Effect.Effect<Run, DatabaseError, Scope.Scope> =>
   Effect.gen(function* () {
-    const context = yield* Effect.context<never>()
-    const fork = Effect.runForkWith(context)
+    const fork = yield* FiberSet.makeRuntime<never>()
     const started = yield* Deferred.make<void, DatabaseError>()
     const ended = yield* Deferred.make<string>()
     const lines: Array<string> = []
 
-    const child = yield* Effect.acquireRelease(
-      Effect.sync(() => {
-        const options = Object.entries(settings(binaries, listen)).flatMap(([name, value]) => [
-          "-c",
-          `${name}=${value}`
-        ])
-        return spawn(binaries.postgres, ["-D", folder, ...options], {
-          ...user,
-          cwd: folder,
-          detached: true,
-          stdio: ["ignore", "ignore", "pipe"],
-          env: { LC_ALL: "C", PATH: path.dirname(binaries.postgres) }
-        })
-      }),
-      (child) => (child.pid === undefined || hasEnded(child) ? Effect.void : stop(child.pid))
-    )
-
+    const child = yield* launch(binaries, folder, user, listen)
     child.once("error", (cause) =>
-      Deferred.doneUnsafe(started, Exit.fail(new DatabaseError({ message: "cannot start PostgreSQL", cause })))
+      Deferred.doneUnsafe(started, Exit.fail(DatabaseError.system("cannot start PostgreSQL")(cause)))
     )
     child.once("exit", (code, signal) => {
       const how = signal ?? `exit code ${code}`
       const reason = lines.findLast((line) => line.startsWith("FATAL:"))?.replace(/^FATAL:\s+/, "") ?? how
-      Deferred.doneUnsafe(started, Exit.fail(new DatabaseError({ message: `PostgreSQL does not start: ${reason}` })))
+      Deferred.doneUnsafe(started, Exit.fail(DatabaseError.of("SystemFailure", `PostgreSQL does not start: ${reason}`)))
       Deferred.doneUnsafe(ended, Exit.succeed(how))
     })
     createInterface({ input: child.stderr }).on("line", (line) => {
-      if (lines.push(line) > 50) lines.shift()
+      if (lines.push(line) > keptLines) lines.shift()
       fork(relay(line))
       if (line.includes(readyLine)) Deferred.doneUnsafe(started, Exit.void)
     })
@@ -146,5 +160,3 @@ export const start = (
     yield* Deferred.await(started)
     return { pid: child.pid ?? 0, ended: Deferred.await(ended) }
   })
-
-const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null

@@ -1,18 +1,18 @@
-// PostgreSQL refuses to run as root. Started by root, it runs as a user without rights instead.
+// PostgreSQL refuses to run as root. If root starts the service, PostgreSQL runs as a user without rights.
 import { Effect } from "effect"
-import { DatabaseError } from "../DatabaseError.ts"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import { DatabaseError } from "../DatabaseError.ts"
 
 export interface SystemUser {
   readonly uid: number
   readonly gid: number
 }
 
-/** `nobody` on most systems; only a number is needed. */
+/** The ids of `nobody` on most systems. The user does not have to exist. */
 const unprivileged: SystemUser = { uid: 65534, gid: 65534 }
 
-/** The user to run PostgreSQL as: absent where this process may do so itself. */
+/** The user that PostgreSQL runs as. Absent: the user of this process. */
 export const serverUser = (): SystemUser | undefined => (process.getuid?.() === 0 ? unprivileged : undefined)
 
 const allows = (mode: number, owner: { uid: number; gid: number }, user: SystemUser, bits: number): boolean => {
@@ -23,7 +23,7 @@ const allows = (mode: number, owner: { uid: number; gid: number }, user: SystemU
 const execute = 1
 const readAndExecute = 5
 
-/** Whether `user` can enter every folder above `target`, and read `target` itself where it exists. */
+/** Whether `user` can enter every folder above `target`, and read `target` if it exists. */
 export const canReach = (user: SystemUser, target: string): Effect.Effect<boolean> =>
   Effect.promise(async () => {
     const absolute = path.resolve(target)
@@ -37,8 +37,8 @@ export const canReach = (user: SystemUser, target: string): Effect.Effect<boolea
   })
 
 /**
- * A folder of root's that everybody can enter and nobody else can write, for what the server user cannot reach where it
- * is. Fails where somebody else made it first.
+ * A folder of root that every user can enter and only root can write, for files that the server's user cannot reach at their usual
+ * place. A folder that another user made first is refused.
  */
 export const sharedFolder: Effect.Effect<string, DatabaseError> = Effect.tryPromise({
   try: async () => {
@@ -49,12 +49,12 @@ export const sharedFolder: Effect.Effect<string, DatabaseError> = Effect.tryProm
         await fs.mkdir(folder, { mode: 0o755, recursive: true })
         const stat = await fs.lstat(folder)
         if (stat.isDirectory() && stat.uid === 0 && (stat.mode & 0o022) === 0) return folder
-        failures.push(`${folder} is not root's alone`)
+        failures.push(`${folder} can be written by other users than root`)
       } catch (cause) {
         failures.push(String(cause))
       }
     }
-    throw new Error(`no folder for the embedded PostgreSQL: ${failures.join("; ")}`)
+    throw new Error(failures.join("; "))
   },
-  catch: (cause) => new DatabaseError({ message: String(cause), cause })
+  catch: DatabaseError.system("there is no folder for the embedded PostgreSQL")
 })

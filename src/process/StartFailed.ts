@@ -1,0 +1,48 @@
+// Words the failure of a start for the operator: what happened, and which setting to change.
+import { Schema } from "effect"
+import type { HttpServerError } from "effect/http"
+import type { WrongMasterKey } from "../server/masterKey/MasterKey.ts"
+import type { DatabaseError } from "../sql/DatabaseError.ts"
+import type { Settings } from "./Settings.ts"
+
+/** The message is one line. */
+export class StartFailed extends Schema.TaggedError<StartFailed>()("StartFailed", {
+  message: Schema.String,
+  cause: Schema.Defect()
+}) {}
+
+const ownBinaries =
+  "set POSTGRES_BIN to the folder of initdb and postgres, or DATABASE_URL to the URL of a PostgreSQL server"
+
+const remedies: Partial<Record<DatabaseError["reason"], string>> = {
+  AuthenticationFailed: "correct them in DATABASE_URL",
+  BinariesMissing: ownBinaries,
+  BinariesUnusable: ownBinaries,
+  DataVersionMismatch: "set POSTGRES_BIN to the binaries of the version that created the data",
+  DirectoryInUse: "stop it first, or choose another DATA_DIR"
+}
+
+export const fromDatabase = (cause: DatabaseError): StartFailed => {
+  const remedy = remedies[cause.reason]
+  return new StartFailed({ message: remedy === undefined ? cause.message : `${cause.message}: ${remedy}`, cause })
+}
+
+export const fromMasterKey = (cause: WrongMasterKey): StartFailed => {
+  const ids = cause.unknown.join(", ")
+  const message = cause.isPartial
+    ? `the database still contains secrets under another master key (key id ${ids}): add that key to STORAGE_DECRYPTION_KEYS, or run rotate-key with both keys first`
+    : `the database was written with another master key (key id ${ids}): set STORAGE_ENCRYPTION_KEY to that key, or add it to STORAGE_DECRYPTION_KEYS`
+  return new StartFailed({ message, cause })
+}
+
+const serveMessage = ({ HOST, PORT }: Settings, cause: unknown): string => {
+  const code = (cause as NodeJS.ErrnoException).code
+  if (code === "EADDRINUSE") return `${HOST}:${PORT} is in use: choose another PORT`
+  if (code === "EACCES") return `${HOST}:${PORT} requires more rights: choose a PORT above 1023`
+  return `cannot listen on ${HOST}:${PORT}: ${String(cause)}`
+}
+
+export const fromServer =
+  (settings: Settings) =>
+  (error: HttpServerError.ServeError): StartFailed =>
+    new StartFailed({ message: serveMessage(settings, error.cause), cause: error })
