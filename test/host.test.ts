@@ -132,7 +132,7 @@ const prefixed = Layer.effect(
 const bare = HttpRouter.serve(
   Layer.mergeAll(
     HttpRouter.add("GET", "/hello", HttpServerResponse.text("hello")),
-    Layer.provide(Server.routes, prefixed)
+    Layer.provide(Server.routes(), prefixed)
   ),
   { disableLogger: true, disableListenLog: true }
 ).pipe(

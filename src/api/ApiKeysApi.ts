@@ -6,7 +6,7 @@ import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ key_id: ApiKeyId })
@@ -18,6 +18,7 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
       success: Envelope.created(NewApiKey),
       error: [Errors.ForbiddenError, ...Errors.withBody]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "api-keys:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -46,6 +47,7 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
       success: Envelope.of(NewApiKey),
       error: [Errors.ApiKeyNotFoundError, Errors.ForbiddenError, ...Errors.withBody]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "api-keys:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -62,10 +64,7 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
       .annotate(RequiredScope, "api-keys:write")
       .annotateMerge(OpenApi.annotations({ summary: "Revoke an API key", description: "It ends at once." }))
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(Idempotency)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/api-keys")
   .annotateMerge(

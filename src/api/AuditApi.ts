@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../domain/audit/Audit.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
-import { Authorization, Debug, DecodeErrors, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 export class AuditApi extends HttpApiGroup.make("audit")
@@ -34,9 +34,7 @@ export class AuditApi extends HttpApiGroup.make("audit")
         })
       )
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/audit")
   .annotateMerge(OpenApi.annotations({ title: "Audit", description: "Who changed what, and when." })) {}

@@ -5,7 +5,7 @@ import { Event, EventQuery } from "../domain/event/Event.ts"
 import { Count } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
-import { Authorization, Debug, DecodeErrors, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const resumption = Schema.Struct({
@@ -31,9 +31,7 @@ export class EventsApi extends HttpApiGroup.make("events")
         })
       )
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/events")
   .annotateMerge(

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { MasterKeyRotation } from "../domain/masterKey/MasterKey.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
-import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 export class MasterKeyApi extends HttpApiGroup.make("masterKey")
@@ -12,6 +12,7 @@ export class MasterKeyApi extends HttpApiGroup.make("masterKey")
       success: Envelope.of(MasterKeyRotation),
       error: [Errors.RotationRunningError, ...Errors.any]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "master-key:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -21,10 +22,7 @@ export class MasterKeyApi extends HttpApiGroup.make("masterKey")
         })
       )
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(Idempotency)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/master-key")
   .annotateMerge(

@@ -6,7 +6,7 @@ import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ network_id: NetworkId })
@@ -18,6 +18,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       success: Envelope.created(Network),
       error: [Errors.NetworkIdTakenError, ...Errors.withBody]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "networks:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -78,10 +79,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         })
       )
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(Idempotency)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/networks")
   .annotateMerge(

@@ -19,7 +19,7 @@ import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ notification_id: NotificationId })
@@ -32,6 +32,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       success: Envelope.created(Notification),
       error: [Errors.NotificationIdTakenError, ...Errors.withBody]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -85,6 +86,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       success: Envelope.of(TestDelivery),
       error: [Errors.NotificationNotFoundError, ...Errors.any]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -112,6 +114,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       success: Envelope.of(Delivery),
       error: [Errors.NotificationNotFoundError, Errors.DeliveryNotFoundError, ...Errors.any]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -126,6 +129,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       success: Envelope.of(ReplayedDeliveries),
       error: [Errors.NotificationNotFoundError, ...Errors.withBody]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -135,10 +139,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         })
       )
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(Idempotency)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/notifications")
   .annotateMerge(

@@ -6,7 +6,7 @@ import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { RelayerBalance, RelayerStatus } from "../domain/relayer/RelayerStatus.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
-import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
@@ -32,6 +32,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
         })
       ),
     HttpApiEndpoint.post("check", "/:relayer_id/check", { params, success: Envelope.of(RelayerStatus), error })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "relayers:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -49,10 +50,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
         })
       )
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(Idempotency)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/relayers")
   .annotateMerge(OpenApi.annotations({ title: "Relayer health", description: "How relayers are doing, and why." })) {}

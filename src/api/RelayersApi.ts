@@ -5,7 +5,7 @@ import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
@@ -20,6 +20,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       success: Envelope.created(Relayer),
       error: [Errors.RelayerIdTakenError, Errors.ForbiddenError, ...Errors.withBody]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "relayers:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -72,10 +73,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       .annotate(RequiredScope, "relayers:write")
       .annotateMerge(OpenApi.annotations({ summary: "Delete a relayer" }))
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(Idempotency)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/relayers")
   .annotateMerge(

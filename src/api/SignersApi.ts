@@ -6,7 +6,7 @@ import { CreateSigner, Signer, SignerId, Verification } from "../domain/signer/S
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, Debug, DecodeErrors, Idempotency, RateLimit } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ signer_id: SignerId })
@@ -18,6 +18,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
       success: Envelope.created(Signer),
       error: [Errors.SignerIdTakenError, ...Errors.withBody]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "signers:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -57,6 +58,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
       success: Envelope.of(Verification),
       error: [Errors.SignerNotFoundError, ...Errors.any]
     })
+      .middleware(Idempotency)
       .annotate(RequiredScope, "signers:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -66,10 +68,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
         })
       )
   )
-  .middleware(Debug)
   .middleware(DecodeErrors)
-  .middleware(Idempotency)
-  .middleware(RateLimit)
   .middleware(Authorization)
   .prefix("/api/v1/signers")
   .annotateMerge(

@@ -1,21 +1,19 @@
 // Every route, still asking for its services.
-import { Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { ByteSize, Effect, Layer } from "effect"
+import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { ApiKeysHttp } from "./access/ApiKeysHttp.ts"
 import { AuditHttp } from "./audit/AuditHttp.ts"
-import { AuthorizationHttp } from "./access/AuthorizationHttp.ts"
 import { RelayerHealthHttp } from "./health/RelayerHealthHttp.ts"
 import { EventsHttp } from "./events/EventsHttp.ts"
 import { IdempotencyHttp } from "./idempotency/IdempotencyHttp.ts"
-import { RateLimitHttp } from "./limits/RateLimitHttp.ts"
 import { NetworksHttp } from "./networks/NetworksHttp.ts"
 import { NotificationsHttp } from "./notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
-import { DebugHttp } from "./responses/DebugHttp.ts"
+import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./http/DocsHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
@@ -41,19 +39,21 @@ const handlers = Layer.mergeAll(
   MetricsHttp
 )
 
-const middleware = Layer.mergeAll(AuthorizationHttp, RateLimitHttp, IdempotencyHttp, DecodeErrorsHttp, DebugHttp)
+const middleware = Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, IdempotencyHttp)
 
 /** What `HttpRouter.serve` needs to know: a trailing slash is the same route, and a long id is a bad one, not a missing route. */
 export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 } as const
 
 /** The routes of the API with its documents. */
-export const routes = Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
-  Layer.provide(handlers),
-  Layer.provide(middleware)
-)
+export const routes = ({ maxBodyBytes }: Pick<Options, "maxBodyBytes"> = defaults) =>
+  Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
+    Layer.provide(handlers),
+    Layer.provide(middleware),
+    Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(maxBodyBytes)))
+  )
 
-/** The routes, and what surrounds every request of the router: ids, limits, metrics, envelopes for what fails. */
-export const layer = (options: Options = defaults) => Layer.merge(routes, RequestPipeline.layer(options))
+/** The routes, and what every request of the router passes: ids, limits, metrics, envelopes for everything that fails. */
+export const layer = (options: Options = defaults) => Layer.merge(routes(options), RequestPipeline.layer(options))
 
 /**
  * Around what serves: when its scope closes, `Draining` begins, and only then the server waits for its requests to end.

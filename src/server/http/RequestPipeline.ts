@@ -1,65 +1,34 @@
-// What surrounds every request, known route or not: its id, its limits, its numbers, and an envelope for whatever goes
-// wrong outside of the endpoints.
-import { ByteSize, Context, Effect, LogLevel, Metric, References } from "effect"
-import type { Cause, Fiber, Types } from "effect"
-import { HttpIncomingMessage, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
+// What every request passes, whether or not a route matches: its id, its time limit, its metrics, and responses to
+// everything that fails outside of the endpoints.
+import { Context, Effect, LogLevel, References } from "effect"
+import type { Fiber, Types } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { randomUUID } from "node:crypto"
 import * as Request from "../../domain/request/Request.ts"
-import { isUnavailable } from "../../sql/Unavailable.ts"
-import { Authentication } from "../authentication/Authentication.ts"
-import { constantHeaders } from "../responses/ConstantHeaders.ts"
 import { Draining } from "../lifecycle/Draining.ts"
-import * as Failures from "../responses/Failures.ts"
 import * as Metrics from "../observability/Metrics.ts"
+import { constantHeaders } from "../responses/ConstantHeaders.ts"
+import * as Failures from "../responses/Failures.ts"
 import { CurrentRequestId } from "../responses/RequestId.ts"
-import { CurrentResponseHeaders } from "../responses/ResponseHeaders.ts"
-import { allowedMethods } from "./Routes.ts"
+import * as ResponseHeaders from "../responses/ResponseHeaders.ts"
+import * as FailedRequests from "./FailedRequests.ts"
+import * as UnmatchedRequests from "./UnmatchedRequests.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
 export interface Options {
-  /** Milliseconds after which a request is given up with 503. */
+  /** Milliseconds after which a request is interrupted and answered with 503. */
   readonly requestTimeoutMs: number
-  /** Bytes of a request body. */
+  /** Largest request body, in bytes. */
   readonly maxBodyBytes: number
-  /** The answer to what the server under the routes knows to be no request. Absent: all are. */
+  /** The response to a request that the server below the routes knows to be malformed. Absent: there is none. */
   readonly refusal?: (request: HttpServerRequest.HttpServerRequest) => Response | undefined
 }
 
 const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
 
-const requestId = (given: string | undefined) =>
+const requestIdOf = (given: string | undefined) =>
   given !== undefined && saneRequestId.test(given) ? given : randomUUID()
-
-const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
-
-const routeNotFound = (cause: Cause.Cause<unknown>) =>
-  cause.reasons.some(
-    (reason) =>
-      reason._tag === "Fail" &&
-      HttpServerError.isHttpServerError(reason.error) &&
-      reason.error.reason._tag === "RouteNotFound"
-  )
-
-const isClientAbort = (cause: Cause.Cause<unknown>) =>
-  cause.reasons.some((reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key))
-
-/** The answer to what no endpoint has answered; undefined where it has to be told to the operator. */
-const expected = (cause: Cause.Cause<unknown>): Response | undefined => {
-  for (const reason of cause.reasons) {
-    if (reason._tag === "Interrupt") return Failures.serviceUnavailable(new Request.ServiceUnavailable({}))
-    const error = reason._tag === "Die" ? reason.defect : reason.error
-    if (HttpServerResponse.isHttpServerResponse(error)) return error
-    if (isUnavailable(error)) return Failures.serviceUnavailable(new Request.ServiceUnavailable({}))
-    if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
-      return error.reason.reason === "BodyTooLarge"
-        ? Failures.payloadTooLarge(new Request.PayloadTooLarge({}))
-        : Failures.badRequest(Request.BadRequest.of([{ field: "body", message: "cannot be read" }]))
-    }
-  }
-  return undefined
-}
 
 /** `HttpApiBuilder` answers a content type that it does not know with a text of its own. */
 const enveloped = (response: Response): Response =>
@@ -69,98 +38,104 @@ const enveloped = (response: Response): Response =>
 
 const unsupportedMediaType = Failures.unsupportedMediaType(new Request.UnsupportedMediaType({}))
 
-// As pairs, which go into an answer with one copy less than a record.
+// Pairs, because a response takes them with one copy less than a record.
 const always = Object.entries(constantHeaders)
-const lastAnswer = [["connection", "close"]] as const
+const lastOfConnection = [["connection", "close"]] as const
+
+/** One request on its way through the pipeline. */
+interface Passage {
+  readonly id: string
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly headers: ResponseHeaders.ResponseHeaders
+  /** From a monotonic clock, in milliseconds. */
+  readonly started: number
+  /** Pattern of the route that matched. */
+  endpoint: string
+}
+
+const enter = (context: Context.Context<never>): Passage => {
+  const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+  return {
+    id: requestIdOf(request.headers["x-request-id"]),
+    request,
+    headers: ResponseHeaders.make(),
+    started: performance.now(),
+    endpoint: "unmatched"
+  }
+}
+
+/** In one step: each step on its own would copy the context of the server. */
+const provide = (
+  context: Context.Context<HttpServerRequest.HttpServerRequest>,
+  { id, headers }: Passage
+): Context.Context<HttpServerRequest.HttpServerRequest> =>
+  context.pipe(
+    Context.add(CurrentRequestId, id),
+    Context.add(ResponseHeaders.CurrentResponseHeaders, headers),
+    Context.add(References.CurrentLogAnnotations, {
+      ...Context.get(context, References.CurrentLogAnnotations),
+      request_id: id
+    })
+  )
+
+const record = ({ id, request, started, endpoint }: Passage, status: string, fiber: Fiber.Fiber<unknown, unknown>) => {
+  const labels = { endpoint, method: request.method, status }
+  Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
+  Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
+  return LogLevel.isGreaterThanOrEqualTo("Debug", fiber.getRef(References.MinimumLogLevel))
+    ? Effect.annotateLogs(Effect.logDebug("request", labels), "request_id", id)
+    : Effect.void
+}
+
+/** The pattern of the route that the router has found. The router leaves it in the context of the fiber. */
+const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>
+  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path
 
 const make = (options: Options) =>
   Effect.gen(function* () {
-    const authentication = yield* Authentication
     const draining = yield* Draining
-    const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
+    const unmatched = yield* UnmatchedRequests.make
 
-    /** A stranger is not told which routes there are. */
-    const unmatched = Effect.gen(function* () {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      if (isResource(request.url)) {
-        const token = yield* HttpApiBuilder.securityDecode(HttpApiSecurity.bearer)
-        yield* authentication.authenticate(token, undefined)
-      }
-      const allow = allowedMethods(request.url)
-      return allow.length === 0
-        ? Failures.notFound(new Request.NotFound({}))
-        : Failures.methodNotAllowed(new Request.MethodNotAllowed({ allow }))
-    }).pipe(
-      Effect.provideService(HttpServerRequest.ParsedSearchParams, {}),
-      Effect.catchTags({
-        Unauthorized: (error) =>
-          Effect.as(Metric.update(Metrics.unauthorizedRequestsTotal, 1), Failures.unauthorized(error)),
-        Forbidden: (error) => Effect.succeed(Failures.forbidden(error))
-      })
-    )
-
-    const failed = (cause: Cause.Cause<unknown>, id: string) => {
-      const response = expected(cause)
-      if (response !== undefined) return Effect.succeed(response)
-      return Effect.logError("request failed", cause).pipe(
-        Effect.annotateLogs("request_id", id),
-        Effect.as(Failures.internalServerError(new Request.InternalServerError({})))
-      )
-    }
-
-    const finished = (response: Response, id: string, headers: ReadonlyMap<string, string>) =>
+    const finish = (response: Response, { id, headers }: Passage) =>
       HttpServerResponse.setHeaders(enveloped(response), [
         ...always,
-        ...headers,
+        ...headers.endpoint,
+        ...headers.request,
         ["x-request-id", id],
-        ...(draining.isDraining() ? lastAnswer : [])
+        ...(draining.isDraining() ? lastOfConnection : [])
       ])
 
-    return (httpEffect: Effect.Effect<Response, Types.unhandled>) =>
-      Effect.withFiber<Response, Types.unhandled, HttpServerRequest.HttpServerRequest>((fiber) => {
-        const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        const id = requestId(request.headers["x-request-id"])
-        const started = performance.now()
+    return (httpEffect: Effect.Effect<Response, Types.unhandled>) => {
+      // The server runs requests uninterruptibly. The router makes only its routes interruptible.
+      const handled = Effect.catchCauseIf(httpEffect, FailedRequests.isRouteNotFound, () =>
+        Effect.interruptible(unmatched.respond)
+      )
+      return Effect.withFiber<Response, Types.unhandled, HttpServerRequest.HttpServerRequest>((fiber) => {
+        const passage = enter(fiber.context)
         const timer = setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
         Metrics.inFlightRequests.modifyUnsafe(1, fiber.context)
 
-        const headers = new Map<string, string>()
+        const refusal = options.refusal?.(passage.request)
+        const answered =
+          refusal === undefined
+            ? Effect.onExit(handled, () => {
+                passage.endpoint = routeOf(fiber) ?? passage.endpoint
+                return Effect.void
+              })
+            : Effect.succeed(refusal)
 
-        let endpoint = "unmatched"
-        const routed = Effect.onExit(httpEffect, () => Effect.sync(() => (endpoint = routeOf(fiber) ?? endpoint))).pipe(
-          Effect.catchCauseIf(routeNotFound, () => unmatched),
-          Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBodySize),
-          Effect.provideService(CurrentRequestId, id),
-          Effect.provideService(CurrentResponseHeaders, headers),
-          Effect.annotateLogs("request_id", id)
-        )
-        const refusal = options.refusal?.(request)
-
-        // The server runs requests uninterruptibly. Only the router makes them interruptible.
-        return (refusal === undefined ? Effect.interruptible(routed) : Effect.succeed(refusal)).pipe(
-          Effect.catchCause((cause) => (isClientAbort(cause) ? Effect.interrupt : failed(cause, id))),
-          Effect.map((response) => finished(response, id, headers)),
-          Effect.onExit((exit) =>
-            Effect.suspend(() => {
-              clearTimeout(timer)
-              const status = exit._tag === "Success" ? String(exit.value.status) : "aborted"
-              const labels = { endpoint, method: request.method, status }
-              Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
-              Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
-              return isHeard(fiber, "Debug")
-                ? Effect.annotateLogs(Effect.logDebug("request", labels), "request_id", id)
-                : Effect.void
-            })
-          )
+        return Effect.updateContext(answered, (context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
+          provide(context, passage)
+        ).pipe(
+          Effect.catchCause((cause) => FailedRequests.respond(cause, passage.id)),
+          Effect.map((response) => finish(response, passage)),
+          Effect.onExit((exit) => {
+            clearTimeout(timer)
+            return record(passage, exit._tag === "Success" ? String(exit.value.status) : "aborted", fiber)
+          })
         )
       })
+    }
   })
-
-const isHeard = (fiber: Fiber.Fiber<unknown, unknown>, level: LogLevel.LogLevel): boolean =>
-  LogLevel.isGreaterThanOrEqualTo(level, fiber.getRef(References.MinimumLogLevel))
-
-/** The pattern of the route that the router has found; it leaves it in the request's context. */
-const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>
-  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path
 
 export const layer = (options: Options) => HttpRouter.middleware(make(options), { global: true })

@@ -17,16 +17,16 @@ const bodyOf = ({ body }: HttpServerResponse.HttpServerResponse): string =>
   body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
 
 const answerOf = (response: HttpServerResponse.HttpServerResponse) =>
-  Effect.map(CurrentResponseHeaders, (headers): Answer | undefined =>
+  Effect.map(CurrentResponseHeaders, ({ endpoint }): Answer | undefined =>
     response.status >= 200 && response.status < 300
-      ? { status: response.status, headers: Object.fromEntries(headers), body: bodyOf(response) }
+      ? { status: response.status, headers: Object.fromEntries(endpoint), body: bodyOf(response) }
       : undefined
   )
 
 const replay = ({ status, headers, body }: Answer) =>
-  Effect.map(CurrentResponseHeaders, (current) => {
-    for (const [name, value] of Object.entries(headers)) current.set(name, value)
-    current.set("idempotency-replayed", "true")
+  Effect.map(CurrentResponseHeaders, ({ endpoint, request }) => {
+    for (const [name, value] of Object.entries(headers)) endpoint.set(name, value)
+    request.set("idempotency-replayed", "true")
     return HttpServerResponse.text(body, { status, contentType: "application/json" })
   })
 
@@ -38,7 +38,7 @@ export const IdempotencyHttp = Layer.effect(
       Effect.fnUntraced(function* (httpEffect) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const key = request.headers["idempotency-key"]
-        if (key === undefined || request.method !== "POST") return yield* httpEffect
+        if (key === undefined) return yield* httpEffect
         if (!isKey(key)) return yield* malformed
         const { id: callerId } = yield* CurrentCaller
         const body = yield* Effect.orDie(request.text)

@@ -4,7 +4,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
 import { entityTag } from "../../domain/request/Version.ts"
-import { CurrentRecording } from "./DebugHttp.ts"
+import { CurrentRecording } from "./Recording.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 interface Recorded {

@@ -1,11 +1,21 @@
-// Header fields that an endpoint adds to its answer beside what the contract encodes.
+// Header fields of a response beside those that the contract encodes.
 import { Context, Effect } from "effect"
 
-/** Of the request that is being answered: set on the answer when it goes out, if it is a success. */
-export const CurrentResponseHeaders = Context.Reference<Map<string, string>>(
+export interface ResponseHeaders {
+  /** Set by the endpoint. A response that is stored for its `Idempotency-Key` keeps them. */
+  readonly endpoint: Map<string, string>
+  /** True of this request only, such as the state of its rate limit. */
+  readonly request: Map<string, string>
+}
+
+export const make = (): ResponseHeaders => ({ endpoint: new Map(), request: new Map() })
+
+/** Those of the request that is being answered. Both maps are set on the response, whatever its status. */
+export const CurrentResponseHeaders = Context.Reference<ResponseHeaders>(
   "effect-relayer/server/responses/ResponseHeaders/CurrentResponseHeaders",
-  { defaultValue: () => new Map() }
+  { defaultValue: make }
 )
 
+/** Sets a header field of the endpoint. */
 export const set = (name: string, value: string) =>
-  Effect.map(CurrentResponseHeaders, (headers) => void headers.set(name, value))
+  Effect.map(CurrentResponseHeaders, ({ endpoint }) => void endpoint.set(name, value))

@@ -1,12 +1,10 @@
-// The implementation of `Debug`: records the log lines and spans of a request sent with `X-Relayer-Debug: true`.
-import { Context, DateTime, Effect, Layer, Logger, LogLevel, References, Tracer } from "effect"
-import { HttpServerRequest } from "effect/http"
+// Records the log lines and spans of a request that is sent with `X-Relayer-Debug: true`.
+import { Context, DateTime, Effect, Logger, LogLevel, References, Tracer } from "effect"
 import type { Metadata } from "../../api/Envelope.ts"
-import { Debug } from "../../api/Middleware.ts"
 
-/** What the current request has recorded so far; undefined where nobody asked. */
+/** Returns what the current request has recorded so far. `undefined` if it is not recorded. */
 export const CurrentRecording = Context.Reference<(() => Metadata) | undefined>(
-  "effect-relayer/server/responses/DebugHttp/CurrentRecording",
+  "effect-relayer/server/responses/Recording/CurrentRecording",
   { defaultValue: () => undefined }
 )
 
@@ -29,7 +27,7 @@ const toText = (message: unknown): string =>
     .map((part) => (typeof part === "string" ? part : JSON.stringify(part)))
     .join(" ")
 
-/** Statements stay inside; their names and times are what helps. */
+/** Attributes that are not shown: SQL statements stay inside the service. */
 const hidden = new Set(["db.query.text"])
 
 const isShown = (entry: [string, unknown]): entry is [string, string | number | boolean] =>
@@ -51,7 +49,8 @@ const describe = (span: Tracer.Span): Metadata["traces"][number] => ({
   attributes: Object.fromEntries([...span.attributes].filter(isShown))
 })
 
-const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Effect<A, E, R> =>
+/** Records `self` in a span called `name`. */
+export const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
     const tracer = yield* Tracer.Tracer
     const loggers = yield* Logger.CurrentLoggers
@@ -62,7 +61,7 @@ const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Eff
     const recorder = Logger.make((line) => {
       if (logs.length < maxLogs) logs.push({ level: levels[line.logLevel] ?? "log", message: toText(line.message) })
     })
-    // The recorder hears everything, the others what they heard before.
+    // The recorder gets every line. The other loggers get the lines that they got before.
     const others = [...loggers].map((logger) =>
       Logger.make((line) => (LogLevel.isGreaterThanOrEqualTo(line.logLevel, minimum) ? logger.log(line) : undefined))
     )
@@ -84,11 +83,3 @@ const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Effect.Eff
       Effect.provideService(CurrentRecording, () => ({ logs: [...logs], traces: spans.map(describe) }))
     )
   })
-
-export const DebugHttp = Layer.succeed(Debug, (httpEffect, { endpoint, group }) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-    request.headers["x-relayer-debug"] === "true"
-      ? record(httpEffect, `${group.identifier}.${endpoint.identifier}`)
-      : httpEffect
-  )
-)

@@ -1,0 +1,57 @@
+// Implements `Authorization`: the steps of every request to a resource before it is decoded.
+import { Context, Effect, Layer, Metric, Option } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { Authorization } from "../../api/Middleware.ts"
+import { scopeOf } from "../../api/Scopes.ts"
+import { CurrentCaller } from "../../domain/access/Caller.ts"
+import { Authentication } from "../authentication/Authentication.ts"
+import * as RateLimitHeaders from "../limits/RateLimitHeaders.ts"
+import { RateLimits } from "../limits/RateLimits.ts"
+import { unauthorizedRequestsTotal } from "../observability/Metrics.ts"
+import * as Recording from "../responses/Recording.ts"
+import { CurrentResponseHeaders } from "../responses/ResponseHeaders.ts"
+import type { ResponseHeaders } from "../responses/ResponseHeaders.ts"
+
+export const AuthorizationHttp = Layer.effect(
+  Authorization,
+  Effect.gen(function* () {
+    const authentication = yield* Authentication
+    const limits = yield* RateLimits
+    const headersOf = RateLimitHeaders.make(limits.options)
+
+    /** Takes one token of the caller's bucket. The response says what is left, whatever its status. */
+    const consume = (callerId: string, { request }: ResponseHeaders) => {
+      const show = (allowance: Parameters<typeof headersOf>[0]) => {
+        for (const [name, value] of headersOf(allowance)) request.set(name, value)
+      }
+      return limits.consume(callerId).pipe(
+        Effect.tapError(({ retryAfter }) => Effect.sync(() => show({ remaining: 0, resetSeconds: retryAfter }))),
+        Effect.map(show)
+      )
+    }
+
+    return Authorization.of({
+      bearer: (httpEffect, { credential, endpoint, group }) =>
+        Effect.withFiber(({ context }) => {
+          const { headers, remoteAddress } = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+          const { params } = Context.getUnsafe(context, HttpRouter.RouteContext)
+          const responseHeaders = Context.get(context, CurrentResponseHeaders)
+          const name = `${group.identifier}.${endpoint.identifier}`
+          const handled = headers["x-relayer-debug"] === "true" ? Recording.record(httpEffect, name) : httpEffect
+          const use = {
+            group: group.identifier,
+            endpoint: endpoint.identifier,
+            scope: scopeOf(endpoint),
+            relayerId: params.relayer_id,
+            from: Option.getOrUndefined(remoteAddress)
+          }
+          return authentication.authenticate(credential, use).pipe(
+            Effect.tapErrorTag("Unauthorized", () => Metric.update(unauthorizedRequestsTotal, 1)),
+            Effect.flatMap((caller) =>
+              Effect.andThen(consume(caller.id, responseHeaders), Effect.provideService(handled, CurrentCaller, caller))
+            )
+          )
+        })
+    })
+  })
+)

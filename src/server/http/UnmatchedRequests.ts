@@ -1,0 +1,35 @@
+// Responses to requests that match no route.
+import { Effect, Metric } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
+import * as Request from "../../domain/request/Request.ts"
+import { Authentication } from "../authentication/Authentication.ts"
+import { unauthorizedRequestsTotal } from "../observability/Metrics.ts"
+import * as Failures from "../responses/Failures.ts"
+import { allowedMethods } from "./Routes.ts"
+
+const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
+
+/** 404 or 405. Below `/api`, a caller without a valid key gets 401 and does not learn which routes exist. */
+export const make = Effect.gen(function* () {
+  const authentication = yield* Authentication
+
+  const respond = Effect.gen(function* () {
+    const { url } = yield* HttpServerRequest.HttpServerRequest
+    if (isResource(url)) {
+      const token = yield* HttpApiBuilder.securityDecode(HttpApiSecurity.bearer)
+      yield* authentication.authenticate(token, undefined)
+    }
+    const allow = allowedMethods(url)
+    return allow.length === 0
+      ? Failures.notFound(new Request.NotFound({}))
+      : Failures.methodNotAllowed(new Request.MethodNotAllowed({ allow }))
+  }).pipe(
+    Effect.provideService(HttpServerRequest.ParsedSearchParams, {}),
+    Effect.catchTags({
+      Unauthorized: (error) => Effect.as(Metric.update(unauthorizedRequestsTotal, 1), Failures.unauthorized(error)),
+      Forbidden: (error) => Effect.succeed(Failures.forbidden(error))
+    })
+  )
+  return { respond }
+})
