@@ -13,7 +13,9 @@ const Span = Schema.Struct({
   parent_span_id: Schema.optionalKey(Schema.String),
   started_at: Schema.String,
   /** Absent while the span is running. */
-  duration_ms: Schema.optionalKey(Schema.Finite),
+  duration_ms: Schema.optionalKey(
+    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+  ),
   status: Schema.Literals(["running", "ok", "error"]),
   attributes: Schema.Record(Schema.String, Value)
 }).annotate({ identifier: "Span" })
