@@ -1,27 +1,44 @@
-// Bodies of JSON that keep every digit of an integer.
-import { Effect, Schema, SchemaGetter, SchemaIssue, SchemaTransformation } from "effect"
+// JSON bodies that keep every digit of an integer.
+import { Effect, Result, Schema, SchemaGetter, SchemaIssue, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { parse } from "../domain/request/ExactJson.ts"
+import * as Discriminator from "./Discriminator.ts"
 
 const stock = SchemaTransformation.fromJsonString()
 
-/** `JSON.stringify` writes the `JSON.rawJSON` values of `domain/Amount.ts` as they stand, so encoding stays stock. */
-const decodedBy = (read: (text: string) => unknown) =>
-  new SchemaTransformation.Transformation<unknown, string>(
+type Read = (text: string) => unknown
+
+const read: Read = (text) => parse(text)
+
+const readOrEmpty: Read = (text) => (text === "" ? {} : parse(text))
+
+/** `JSON.stringify` writes the `JSON.rawJSON` values of `domain/chain/Amount.ts` as they are, so the stock encoder works. */
+const decodedBy = (read: Read, { ast }: Schema.Constraint) => {
+  const discriminator = Discriminator.discriminatorOf(ast)
+  const missing = (value: unknown) =>
+    discriminator === undefined ? undefined : Discriminator.issueOf(discriminator, ast, value)
+  return new SchemaTransformation.Transformation<unknown, string>(
     SchemaGetter.transformEffect((text: string, options) =>
-      Effect.try({
-        try: () => read(text),
-        catch: () => new SchemaIssue.InvalidValue({ expected: "valid JSON" }, text, options)
-      })
+      Result.match(
+        Result.try(() => read(text)),
+        {
+          onFailure: () => Effect.fail(new SchemaIssue.InvalidValue({ expected: "valid JSON" }, text, options)),
+          onSuccess: (value) => {
+            const issue = missing(value)
+            return issue === undefined ? Effect.succeed(value) : Effect.fail(issue)
+          }
+        }
+      )
     ),
     stock.encode
   )
+}
 
-const transformation = decodedBy(parse)
+const textBy = <S extends Schema.Constraint>(schema: S, read: Read): Schema.fromJsonString<S> =>
+  Schema.String.pipe(Schema.decodeTo(schema, decodedBy(read, schema) as never)) as never
 
 /** The JSON text of `schema`. */
-export const fromText = <S extends Schema.Constraint>(schema: S): Schema.fromJsonString<S> =>
-  Schema.String.pipe(Schema.decodeTo(schema, transformation as never)) as never
+export const fromText = <S extends Schema.Constraint>(schema: S): Schema.fromJsonString<S> => textBy(schema, read)
 
 /** A body of content type `application/json`. */
 export const body = <S extends Schema.Constraint>(schema: S) =>
@@ -31,11 +48,6 @@ export const body = <S extends Schema.Constraint>(schema: S) =>
 export const mergePatch = <S extends Schema.Constraint>(schema: S) =>
   [body(schema), fromText(schema).pipe(HttpApiSchema.asText({ contentType: "application/merge-patch+json" }))] as const
 
-const transformationOrEmpty = decodedBy((text) => (text === "" ? {} : parse(text)))
-
-/** A body that may be left out, where every field may be. */
-export const optionalBody = <S extends Schema.Constraint>(schema: S): ReturnType<typeof body<S>> =>
-  Schema.String.pipe(
-    Schema.decodeTo(schema, transformationOrEmpty as never),
-    HttpApiSchema.asText({ contentType: "application/json" })
-  ) as never
+/** A body that may be left out because every field of it may be. */
+export const optionalBody = <S extends Schema.Constraint>(schema: S) =>
+  textBy(schema, readOrEmpty).pipe(HttpApiSchema.asText({ contentType: "application/json" }))

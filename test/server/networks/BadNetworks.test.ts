@@ -17,7 +17,7 @@ const urls = (...rpc_urls: ReadonlyArray<unknown>) => ({ ...evmNetwork, rpc_urls
 const creates: Record<string, readonly [body: unknown, error: string]> = {
   "no body": ["", "body: "],
   "a body that is no object": [5, "body: network_type must be evm, solana or stellar"],
-  "an unknown network type": [{ ...evmNetwork, network_type: "bitcoin" }, "body: network_type must be"],
+  "an unknown network type": [{ ...evmNetwork, network_type: "bitcoin" }, "network_type: Expected evm, solana or stellar"],
   "no name": [{ ...evmNetwork, name: undefined }, "name: is required"],
   "an empty name": [{ ...evmNetwork, name: "" }, "name: "],
   "a name of 65 characters": [{ ...evmNetwork, name: "n".repeat(65) }, "name: "],

@@ -1,0 +1,45 @@
+// A body that does not say which member of a union it is is answered with every field that it lacks.
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import * as Json from "../../src/api/Json.ts"
+import { CreateNetwork } from "../../src/domain/network/Network.ts"
+import { CreateRelayer } from "../../src/domain/relayer/Relayer.ts"
+import { BadRequest } from "../../src/domain/request/Request.ts"
+import { CreateSigner } from "../../src/domain/signer/Signer.ts"
+
+const errorOf = (schema: Schema.Codec<unknown, unknown>, body: unknown) =>
+  Result.match(Schema.decodeResult(Json.fromText(schema), { errors: "all" })(JSON.stringify(body)), {
+    onFailure: ({ issue }) => BadRequest.fromIssue(issue, "body").error,
+    onSuccess: () => undefined
+  })
+
+describe("a body without its discriminator", () => {
+  it("that is empty reports every missing field", () => {
+    assert.strictEqual(
+      errorOf(CreateRelayer, {}),
+      "network_type: is required; name: is required; network: is required; paused: is required; signer_id: is required"
+    )
+    assert.strictEqual(errorOf(CreateSigner, {}), "type: is required")
+    assert.strictEqual(errorOf(CreateNetwork, {}), "network_type: is required; name: is required")
+  })
+
+  it("reports the valid values of the discriminator and the other missing fields", () => {
+    assert.strictEqual(
+      errorOf(CreateRelayer, { network_type: "bitcoin", name: "a", paused: false }),
+      "network_type: Expected evm, solana or stellar; network: is required; signer_id: is required"
+    )
+  })
+
+  it("that is no object is refused as a whole", () => {
+    for (const body of [5, null, [], "text"]) {
+      assert.strictEqual(errorOf(CreateRelayer, body), "body: network_type must be evm, solana or stellar")
+    }
+  })
+
+  it("names what the member lacks if the discriminator is valid", () => {
+    assert.strictEqual(
+      errorOf(CreateRelayer, { network_type: "evm" }),
+      "name: is required; network: is required; paused: is required; signer_id: is required"
+    )
+  })
+})
