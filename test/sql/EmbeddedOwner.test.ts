@@ -103,6 +103,19 @@ describe.concurrent("a data directory", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("is locked by files that only the owner can open", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* folder
+      // An earlier version made it readable by everybody.
+      yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "postgres.lock"), "", { mode: 0o644 }))
+      yield* Owner.claim(path.join(dataDir, "postgres"))
+      for (const name of ["postgres.lock", "postgres.owner"]) {
+        const { mode } = yield* Effect.promise(() => fs.stat(path.join(dataDir, name)))
+        assert.strictEqual(mode & 0o777, 0o600, name)
+      }
+    }).pipe(Effect.scoped)
+  )
+
   it.live("cannot be had where its lock cannot be, and says so", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory

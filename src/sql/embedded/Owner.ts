@@ -13,12 +13,23 @@ const inUse = (folder: string, owner: string) => DatabaseError.of("DirectoryInUs
 /** SQLite's code for a lock that another process holds. */
 const busy = 5
 
+/** Another user who can open the file could lock it, and keep the service from starting. */
+const makePrivate = async (file: string): Promise<void> => {
+  await fs.open(file, "wx", 0o600).then(
+    (made) => made.close(),
+    (cause: NodeJS.ErrnoException) => (cause.code === "EEXIST" ? undefined : Promise.reject(cause))
+  )
+  // A file of an earlier version was readable by everybody. Only its owner can change that.
+  await fs.chmod(file, 0o600).catch(() => undefined)
+}
+
 /**
  * A file lock of the operating system. It ends with the process, and every container on the same volume sees it. Node has no file locks; SQLite
  * uses them on every system. Nothing else in this process may open `file`: closing it would release the lock.
  */
 const lock = async (file: string) => {
   const { DatabaseSync } = await import("node:sqlite")
+  await makePrivate(file)
   const database = new DatabaseSync(file)
   try {
     // A journal in memory leaves no file after a kill. The write is never committed; it fails for a read-only file, on which BEGIN locks nothing.
@@ -56,7 +67,7 @@ export const claim = Effect.fnUntraced(function* (folder: string): Effect.fn.Ret
   if (held === undefined) return yield* inUse(folder, (yield* readName(nameFile)) || "another effect-relayer")
   // Only messages use the name, so a full disk is no reason to fail.
   yield* Effect.acquireRelease(
-    Effect.promise(() => fs.writeFile(nameFile, name).catch(() => undefined)),
+    Effect.promise(() => fs.writeFile(nameFile, name, { mode: 0o600 }).catch(() => undefined)),
     () => Effect.promise(() => fs.rm(nameFile, { force: true }).catch(() => undefined))
   )
 })
