@@ -10,6 +10,7 @@ const unit = [
   "test/server/chains/**/*.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
+  "test/sql/Tls.test.ts",
   "test/server/signers/{Keystore,LocalKey,Vault,VaultTransit}.test.ts"
 ]
 

@@ -11,7 +11,8 @@ const Reason = Schema.Literals([
   "MigrationFailed",
   "SchemaTooNew",
   "ServerTooOld",
-  "SystemFailure"
+  "SystemFailure",
+  "UrlInvalid"
 ])
 type Reason = typeof Reason.Type
 

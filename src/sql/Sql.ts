@@ -9,6 +9,7 @@ import type { DatabaseError } from "./DatabaseError.ts"
 import * as EmbeddedPostgres from "./embedded/EmbeddedPostgres.ts"
 import * as Migrate from "./Migrate.ts"
 import * as StallTimeout from "./StallTimeout.ts"
+import * as Tls from "./Tls.ts"
 
 export type Options =
   | { readonly _tag: "Url"; readonly url: Redacted.Redacted; readonly pool?: PoolOptions }
@@ -61,8 +62,13 @@ const placeOf = (url: Redacted.Redacted): string => {
   return `${host}${parsed.pathname}`
 }
 
-const makeClient = (place: string, config: PgClient.PgPoolConfig) =>
-  PgClient.make(config).pipe(Effect.mapError(Migrate.explain(place)))
+const makeClient = Effect.fnUntraced(function* (
+  place: string,
+  { url, ...config }: PgClient.PgPoolConfig & { readonly url: Redacted.Redacted }
+) {
+  const ssl = yield* Tls.of(url)
+  return yield* PgClient.make({ ...config, url, ssl }).pipe(Effect.mapError(Migrate.explain(place)))
+})
 
 /** One connection without a statement timeout. */
 const patient = (options: PoolOptions | undefined): PgClient.PgPoolConfig => ({
