@@ -62,7 +62,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         OpenApi.annotations({
           summary: "Change a network",
           description:
-            "A merge patch (RFC 7396) over what the network itself says: what is absent stays, null takes it away, so that the inherited value counts again. A built-in network is overridden: there, every value replaces the built-in one, and null brings that one back."
+            "A merge patch (RFC 7396) over what the network itself says: what is absent stays, null takes it away, so that the inherited value counts again. A built-in network is overridden: there, every value replaces the built-in one, and null brings that one back. In `rpc_urls`, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask."
         })
       ),
     HttpApiEndpoint.delete("delete", "/:network_id", {

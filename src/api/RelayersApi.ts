@@ -61,7 +61,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "Change a relayer",
           description:
-            "A merge patch (RFC 7396): what is absent stays, null removes. The result is checked as a whole. Of two changes at once the second is made to what the first has left; with `If-Match`, it is refused instead."
+            "A merge patch (RFC 7396): absent fields stay, null removes a field. The result is checked as a whole. `custom_rpc_urls` is replaced whole; in it, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent patches apply one after the other; with `If-Match`, a patch of an older version is refused."
         })
       ),
     HttpApiEndpoint.delete("delete", "/:relayer_id", {

@@ -1,5 +1,6 @@
 // RPC endpoints. Providers put keys into paths and queries, so only masked URLs leave the service.
-import { Effect, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
+import type { Violation } from "../request/Request.ts"
 import { text } from "../request/Text.ts"
 
 export const maxUrlLength = 2048
@@ -57,3 +58,27 @@ export const maskUrl = (url: string): string => {
 export const isMasked = (url: string): boolean => url.endsWith("/***")
 
 export const maskRpc = (config: RpcConfig): MaskedRpcConfig => ({ url: maskUrl(config.url), weight: config.weight })
+
+/**
+ * The URLs of a change, in which a masked URL stands for a stored one: the n-th occurrence of a mask for the n-th stored
+ * URL with that mask. `field` names the list in violations.
+ */
+export const unmask = (
+  field: string,
+  given: ReadonlyArray<RpcConfig>,
+  stored: ReadonlyArray<RpcConfig>
+): Result.Result<ReadonlyArray<RpcConfig>, ReadonlyArray<Violation>> => {
+  const candidates = Map.groupBy(stored, ({ url }) => maskUrl(url))
+  const violations: Array<Violation> = []
+  const resolved = given.map(({ url, weight }, index) => {
+    if (!isMasked(url)) return { url, weight }
+    const found = candidates.get(url)?.shift()
+    if (found !== undefined) return { url: found.url, weight }
+    violations.push({
+      field: `${field}.${index}.url`,
+      message: "is masked and stands for no stored URL: send the URL itself"
+    })
+    return { url, weight }
+  })
+  return violations.length === 0 ? Result.succeed(resolved) : Result.fail(violations)
+}

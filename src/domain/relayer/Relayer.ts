@@ -55,7 +55,7 @@ export const UpdateRelayer = Schema.Struct({
   name: Schema.optionalKey(RelayerName),
   paused: Schema.optionalKey(Schema.Boolean),
   notification_id: Schema.optionalKey(Schema.NullOr(NotificationId)),
-  /** Replaced whole. */
+  /** Replaced whole. A masked URL stands for the stored one. */
   custom_rpc_urls: Schema.optionalKey(Schema.NullOr(list(RpcConfig))),
   /** Merged field by field, of the policy of the relayer's network type. */
   policies: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Value))),

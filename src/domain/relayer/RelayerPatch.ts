@@ -1,10 +1,12 @@
 // What a merge patch makes of a relayer: the whole of it has to be a relayer that could have been created so.
-import { Effect, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import * as ExactJson from "../request/ExactJson.ts"
 import * as MergePatch from "../request/MergePatch.ts"
 import { CreateRelayer, UpdateRelayer } from "./Relayer.ts"
 import type { Relayer } from "./Relayer.ts"
 import { BadRequest } from "../request/Request.ts"
+import type { Violation } from "../request/Request.ts"
+import { unmask } from "../chain/Rpc.ts"
 import type { RpcConfig } from "../chain/Rpc.ts"
 
 const parseOptions = { errors: "all", onExcessProperty: "error" } as const
@@ -27,19 +29,29 @@ export interface Patched {
   readonly isChanged: boolean
 }
 
-/** `BadRequest` where the result is no relayer, named field by field as in a create. */
-export const apply = (
+/** Puts the stored URLs in the place of masked ones. */
+const unmasked = (
+  patch: UpdateRelayer,
+  urls: ReadonlyArray<RpcConfig> = []
+): Result.Result<UpdateRelayer, ReadonlyArray<Violation>> => {
+  const { custom_rpc_urls: given } = patch
+  if (given === undefined || given === null) return Result.succeed(patch)
+  return Result.map(unmask("custom_rpc_urls", given, urls), (custom_rpc_urls) => ({ ...patch, custom_rpc_urls }))
+}
+
+/** Fails with `BadRequest` if the result is not a valid relayer. The fields are named as in a create. */
+export const apply = Effect.fnUntraced(function* (
   relayer: Relayer,
   urls: ReadonlyArray<RpcConfig> | undefined,
   patch: UpdateRelayer
-): Effect.Effect<Patched, BadRequest> => {
+): Effect.fn.Return<Patched, BadRequest> {
   const before = asBody(encodeRequest(requestOf(relayer, urls)))
-  const change = asBody(encodePatch(patch))
-  return decodeRequest(MergePatch.apply(before, change)).pipe(
-    Effect.mapError(({ issue }) => BadRequest.fromIssue(issue, "body")),
-    Effect.map((request) => ({ request, isChanged: !isEqual(before, asBody(encodeRequest(request))) }))
+  const changes = yield* Effect.mapError(Effect.fromResult(unmasked(patch, urls)), BadRequest.of)
+  const request = yield* decodeRequest(MergePatch.apply(before, asBody(encodePatch(changes)))).pipe(
+    Effect.mapError(({ issue }) => BadRequest.fromIssue(issue, "body"))
   )
-}
+  return { request, isChanged: !isEqual(before, asBody(encodeRequest(request))) }
+})
 
 /** By value: the order of an object's fields does not count. */
 const isEqual = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)

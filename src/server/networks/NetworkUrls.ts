@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import type { NetworkId } from "../../domain/network/Network.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { maskRpc } from "../../domain/chain/Rpc.ts"
+import * as Rpc from "../../domain/chain/Rpc.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { Outbound } from "../../outbound/Outbound.ts"
 import * as RpcUrls from "../chains/RpcUrls.ts"
@@ -22,8 +22,22 @@ export const check = (outbound: Outbound["Service"], { rpc_urls, horizon_url }: 
   return violations.length === 0 ? Effect.void : Effect.fail(BadRequest.of(violations))
 }
 
+/** Puts the stored RPC URLs in the place of masked ones. */
+export const unmask = <A extends Urls, E>(
+  request: A,
+  stored: Effect.Effect<ReadonlyArray<RpcConfig>, E>
+): Effect.Effect<A, E | BadRequest> => {
+  const { rpc_urls: given } = request
+  if (!given?.some(({ url }) => Rpc.isMasked(url))) return Effect.succeed(request)
+  return Effect.flatMap(stored, (urls) =>
+    Effect.fromResult(Rpc.unmask("rpc_urls", given, urls)).pipe(
+      Effect.mapBoth({ onFailure: BadRequest.of, onSuccess: (rpc_urls) => ({ ...request, rpc_urls }) })
+    )
+  )
+}
+
 export const masked = <A extends Urls>(request: A): A =>
-  request.rpc_urls ? { ...request, rpc_urls: request.rpc_urls.map(maskRpc) } : request
+  request.rpc_urls ? { ...request, rpc_urls: request.rpc_urls.map(Rpc.maskRpc) } : request
 
 const place = (id: NetworkId) => ({ table: "networks", id, column: "rpc_urls" })
 

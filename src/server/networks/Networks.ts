@@ -85,9 +85,13 @@ export class Networks extends Context.Service<
         return (yield* repo.exists(id)) ? ("own" as const) : undefined
       })
 
-      const rpcUrls = Effect.fn("Networks.rpcUrls")(function* (id: NetworkId) {
-        const { giver, urls, sealed } = yield* orNotFound((yield* read(id)).rpcSource(id))
+      const trueUrls = Effect.fnUntraced(function* (registry: NetworkResolver.NetworkResolver, id: NetworkId) {
+        const { giver, urls, sealed } = yield* orNotFound(registry.rpcSource(id))
         return sealed === undefined ? urls : yield* NetworkUrls.open(secrets, giver, sealed)
+      })
+
+      const rpcUrls = Effect.fn("Networks.rpcUrls")(function* (id: NetworkId) {
+        return yield* trueUrls(yield* read(id), id)
       })
 
       const resolve = (registry: NetworkResolver.NetworkResolver, id: NetworkId, definition: NetworkDefinition) =>
@@ -107,13 +111,14 @@ export class Networks extends Context.Service<
         return after
       }, transaction)
 
-      const update = Effect.fn("Networks.update")(function* (id: NetworkId, patch: UpdateNetwork) {
+      const update = Effect.fn("Networks.update")(function* (id: NetworkId, given: UpdateNetwork) {
         yield* repo.lock
-        const registry = yield* read(id, patch.from)
+        const registry = yield* read(id, given.from)
         const before = yield* orNotFound(registry.get(id))
-        if (NetworkResolver.isBuiltin(id) && "from" in patch) {
+        if (NetworkResolver.isBuiltin(id) && "from" in given) {
           return yield* BadRequest.of([{ field: "from", message: "cannot be changed" }])
         }
+        const patch = yield* NetworkUrls.unmask(given, trueUrls(registry, id))
         yield* NetworkUrls.check(outbound, patch)
         const definition = yield* NetworkPatch.apply(yield* orNotFound(registry.own(id)), NetworkUrls.masked(patch))
         const after = yield* resolve(registry, id, definition)

@@ -82,7 +82,7 @@ const patches: Record<string, readonly [body: unknown, error: string]> = {
   "the id": [{ id: "evm:bad" }, "id: cannot be changed"],
   "what cannot be changed": [{ name: "x", network_type: "solana", chain_id: 5, passphrase: null, source: "own" }, "name: cannot be changed; network_type: cannot be changed; source: cannot be changed; chain_id: cannot be changed; passphrase: cannot be changed"],
   "no RPC URLs": [{ rpc_urls: [] }, "rpc_urls: "],
-  "an RPC URL that is masked": [{ rpc_urls: [{ url: "https://rpc.example.com/***", weight: 50 }] }, "rpc_urls.0.url: is masked: send the URL itself"],
+  "an RPC URL that is masked": [{ rpc_urls: [{ url: "https://nowhere.example/***", weight: 50 }] }, "rpc_urls.0.url: is masked and stands for no stored URL: send the URL itself"],
   "an RPC URL to a private host": [{ rpc_urls: ["http://node.internal:8545"] }, "rpc_urls.0.url: points to a private host"],
   "a value out of range": [{ average_blocktime_ms: 0, tags: [1] }, "average_blocktime_ms: Expected a value between 1 and 3600000; tags.0: Expected string"],
   "an unknown parent": [{ from: "nowhere" }, "from: no evm network of this name"],

@@ -96,6 +96,22 @@ layer(TestApi.layer())("RPC URLs of networks", (it) => {
     })
   )
 
+  it.effect("in a patch, a masked URL stands for the stored URL with that mask", () =>
+    Effect.gen(function* () {
+      yield* patch("evm:mainnet", { rpc_urls: [url, { url: "https://rpc.example.com/second", weight: 5 }] })
+      const masked = "https://rpc.example.com/***"
+      yield* patch("evm:mainnet", {
+        rpc_urls: [{ url: masked, weight: 7 }, "https://other.example", { url: masked, weight: 8 }]
+      })
+      assert.deepStrictEqual(yield* rpcUrls("evm:mainnet"), [
+        { url, weight: 7 },
+        { url: "https://other.example", weight: 100 },
+        { url: "https://rpc.example.com/second", weight: 8 }
+      ])
+      yield* patch("evm:mainnet", { rpc_urls: null })
+    })
+  )
+
   it.effect("a network that is from an overridden one calls what that one calls, until it is reset", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi

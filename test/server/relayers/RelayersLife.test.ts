@@ -2,6 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { evmRelayer, notification, signer, solanaRelayer, stellarRelayer } from "../../../testkit/fixtures.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import { Relayers } from "../../../src/server/relayers/Relayers.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const path = "/api/v1/relayers/relayer-1"
@@ -175,8 +177,8 @@ layer(TestApi.layer())("a relayer's life", (it) => {
           "custom_rpc_urls.1.url: points to a cloud metadata address, which OUTBOUND_ALLOW does not name"
         ],
         [
-          { custom_rpc_urls: [{ url: "https://rpc.example.net/***", weight: 7 }] },
-          "custom_rpc_urls.0.url: is masked: send the URL itself"
+          { custom_rpc_urls: [{ url: "https://nowhere.example/***", weight: 7 }] },
+          "custom_rpc_urls.0.url: is masked and stands for no stored URL: send the URL itself"
         ],
         [[], "body: Expected an object"],
         ["null", "body: Expected an object"],
@@ -190,6 +192,51 @@ layer(TestApi.layer())("a relayer's life", (it) => {
       assert.strictEqual((yield* get()).text, before.text)
       const missing = yield* patch({ name: "x" }, {}, "/api/v1/relayers/nobody")
       assert.deepStrictEqual([missing.status, missing.json.message], [404, "Relayer not found"])
+    })
+  )
+
+  it.effect("a masked URL stands for the stored URL with that mask, the n-th occurrence for the n-th", () =>
+    Effect.gen(function* () {
+      const secrets = [
+        { url: "https://rpc.example.net/first-key", weight: 10 },
+        { url: "https://rpc.example.net/second-key", weight: 20 },
+        { url: "https://rpc.example.org/third-key", weight: 30 }
+      ]
+      const [net, org] = ["https://rpc.example.net/***", "https://rpc.example.org/***"]
+      const stored = Effect.gen(function* () {
+        const relayers = yield* Relayers
+        return (yield* relayers.target(RelayerId.make("relayer-1"))).urls
+      })
+      assert.strictEqual((yield* patch({ custom_rpc_urls: secrets })).status, 200)
+
+      const reordered = yield* patch({
+        custom_rpc_urls: [
+          { url: org, weight: 1 },
+          { url: net, weight: 2 },
+          { url: "https://new.example/key", weight: 3 },
+          { url: net, weight: 4 }
+        ]
+      })
+      assert.strictEqual(reordered.status, 200, reordered.text)
+      const expected = [
+        { url: "https://rpc.example.org/third-key", weight: 1 },
+        { url: "https://rpc.example.net/first-key", weight: 2 },
+        { url: "https://new.example/key", weight: 3 },
+        { url: "https://rpc.example.net/second-key", weight: 4 }
+      ]
+      assert.deepStrictEqual(yield* stored, expected)
+
+      const version = reordered.headers.get("etag")
+      const shown = (reordered.json.data as { custom_rpc_urls: unknown }).custom_rpc_urls
+      const same = yield* patch({ custom_rpc_urls: shown })
+      assert.deepStrictEqual([same.status, same.headers.get("etag")], [200, version])
+
+      const third = yield* patch({ custom_rpc_urls: [{ url: net }, { url: net }, { url: net }] })
+      assert.deepStrictEqual(
+        [third.status, third.json.error],
+        [400, "custom_rpc_urls.2.url: is masked and stands for no stored URL: send the URL itself"]
+      )
+      assert.deepStrictEqual(yield* stored, expected)
     })
   )
 
