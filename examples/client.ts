@@ -1,15 +1,13 @@
 // Calls a running service with the typed client: creates a relayer, tries the same again, and reads all pages.
-// Yours imports from "effect-relayer/client" what comes from "../src/client/ApiClient.ts" here, and from
-// "effect-relayer/domain/…" what comes from "../src/domain/….ts".
+// Your program imports from "effect-relayer/client" and "effect-relayer/domain" instead of "../src/...".
 //
 //   node examples/client.ts http://127.0.0.1:8080 "$API_KEY"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { ApiClient } from "../src/client/ApiClient.ts"
-import { NetworkName } from "../src/domain/network/Network.ts"
-import { RelayerId } from "../src/domain/relayer/Relayer.ts"
-import type { SignerId } from "../src/domain/signer/Signer.ts"
+import { NetworkName, RelayerId } from "../src/domain/index.ts"
+import type { SignerId } from "../src/domain/index.ts"
 
 const id = RelayerId.make("client-example")
 

@@ -1,7 +1,7 @@
-// Serves the API under /relay of a program that has routes of its own, on one database for both.
-// Yours imports from "effect-relayer" what comes from "../src/index.ts" here.
+// Serves the API under /relay of a host program that has other routes, on one database for both.
+// Your program imports from "effect-relayer" instead of "../src/index.ts".
 //
-//   node examples/mount.ts        (DATABASE_URL=postgres://… for a database of yours)
+//   node examples/mount.ts        (with DATABASE_URL=postgres://... on your own database)
 //   curl http://127.0.0.1:8081/
 //   curl -H "Authorization: Bearer only-for-this-example-0123456789" http://127.0.0.1:8081/relay/api/v1/relayers
 import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
@@ -10,7 +10,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { createServer } from "node:http"
 import { RateLimits, Relayers, Server, Services, Sql } from "../src/index.ts"
 
-/** A route of the host's that calls a service of ours. */
+/** A route of the host program that calls a service of the relayer. */
 const home = HttpRouter.use((host) =>
   Effect.gen(function* () {
     const relayers = yield* Relayers
@@ -21,7 +21,7 @@ const home = HttpRouter.use((host) =>
   })
 )
 
-/** Asks for a database. The port opens when all else is there: until it has handlers, a server lets requests wait. */
+/** Requires a database. The port opens last, because a server without handlers lets requests wait. */
 export const layer = (keys: Parameters<typeof Services.layer>[0], port: number) =>
   HttpRouter.serve(Layer.mergeAll(home, Server.mount("/relay")), { disableLogger: true }).pipe(
     Server.drainFirst,
@@ -29,7 +29,7 @@ export const layer = (keys: Parameters<typeof Services.layer>[0], port: number) 
     Layer.provide([Services.layer(keys), RateLimits.layerMemory({ requestsPerSecond: 100, burst: 300 })])
   )
 
-/** A host that has a `SqlClient` already provides that one, and runs `Sql.migrate` once. */
+/** A host program that already has a `SqlClient` provides that one and runs `Sql.migrate` once. */
 const database = Layer.unwrap(
   Effect.map(Config.option(Config.Redacted("DATABASE_URL")), (url) =>
     Sql.layer(
@@ -39,7 +39,7 @@ const database = Layer.unwrap(
 )
 
 if (import.meta.main) {
-  // A host takes its keys from where it keeps its secrets.
+  // A real host program reads these keys from its secret store.
   const keys = {
     administratorKey: Redacted.make("only-for-this-example-0123456789"),
     masterKey: Redacted.make(new Uint8Array(32).fill(1))

@@ -1,7 +1,6 @@
-// Replaces our API keys by the host's own: two teams, one of which may only read. Services compose by Layer: whatever asks
-// for `Authentication` gets the host's.
-// Yours imports from "effect-relayer" what comes from "../src/index.ts" here, and from "effect-relayer/domain/access/Caller"
-// what comes from "../src/domain/access/Caller.ts".
+// Replaces the service's API keys by those of the host program: two teams, one of which may only read.
+// Services compose as Layers, so every service that requires `Authentication` gets the one of the host program.
+// Your program imports from "effect-relayer" and "effect-relayer/domain" instead of "../src/...".
 //
 //   node examples/own-keys.ts
 //   curl -H "Authorization: Bearer payments-0123456789" http://127.0.0.1:8082/api/v1/relayers
@@ -10,18 +9,18 @@ import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter } from "effect/http"
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
-import { Forbidden, Unauthorized } from "../src/domain/access/Caller.ts"
+import { Forbidden, Unauthorized } from "../src/domain/index.ts"
 import { Authentication, RateLimits, Server, Services, Sql } from "../src/index.ts"
 
 interface Team {
-  /** Requests are counted per id. */
+  /** The rate limit counts requests per id. */
   readonly id: string
   readonly readOnly: boolean
 }
 
 const hash = (key: string) => createHash("sha256").update(key).digest("hex")
 
-/** By the hash of the team's key, as a table of the host's would have it. */
+/** The key of the map is the hash of the team's API key, as in a table of a real host program. */
 const teams = new Map<string, Team>([
   [hash("payments-0123456789"), { id: "payments", readOnly: false }],
   [hash("reporting-0123456789"), { id: "reporting", readOnly: true }]
@@ -41,7 +40,7 @@ const keys = Layer.succeed(
   })
 )
 
-/** Asks for a database. The port opens when all else is there: until it has handlers, a server lets requests wait. */
+/** Requires a database. The port opens last, because a server without handlers lets requests wait. */
 export const layer = (masterKey: Services.Options["masterKey"], port: number) =>
   HttpRouter.serve(Server.layer(), { routerConfig: Server.routerConfig, disableLogger: true }).pipe(
     Server.drainFirst,

@@ -1,11 +1,10 @@
-// Calls the services, with no HTTP between: makes a signer and a relayer, lists the relayers, and ends.
-// Yours imports from "effect-relayer" what comes from "../src/index.ts" here, and from "effect-relayer/domain/network/Network"
-// what comes from "../src/domain/network/Network.ts".
+// Calls the services without HTTP: creates a signer and a relayer, lists the relayers, and ends.
+// Your program imports from "effect-relayer" and "effect-relayer/domain" instead of "../src/...".
 //
 //   node examples/without-http.ts
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
-import { NetworkName } from "../src/domain/network/Network.ts"
+import { NetworkName } from "../src/domain/index.ts"
 import { Relayers, Services, Signers, Sql } from "../src/index.ts"
 
 export const program = Effect.gen(function* () {
@@ -29,7 +28,7 @@ export const program = Effect.gen(function* () {
 })
 
 if (import.meta.main) {
-  // It ends before there is anything to do in the background.
+  // This program ends before a background job would have anything to do.
   const services = Services.layerNoAuthentication({
     masterKey: Redacted.make(new Uint8Array(32).fill(1)),
     workers: false

@@ -17,7 +17,7 @@ export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(
 ) {}
 
 /** Whose call it is where a program calls the services itself. */
-export const program: Caller = { id: "program" }
+const program: Caller = { id: "program" }
 
 /** The caller of the request that is being answered; the program, outside of requests. */
 export const current = Effect.map(

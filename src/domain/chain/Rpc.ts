@@ -3,7 +3,7 @@ import { Effect, Result, Schema } from "effect"
 import type { Violation } from "../request/Request.ts"
 import { text } from "../request/Text.ts"
 
-export const maxUrlLength = 2048
+const maxUrlLength = 2048
 
 const isHttpUrl = Schema.makeFilter(
   (url: string) => {

@@ -39,7 +39,7 @@ export const transitions = {
   disabled: { ok: "healthy", partial: "degraded", failed: "disabled", fatal: "disabled" }
 } as const satisfies Record<HealthStatus, Record<Outcome, HealthStatus>>
 
-export type HealthEvent = Extract<
+type HealthEvent = Extract<
   EventType,
   "relayer.disabled" | "relayer.enabled" | "relayer.degraded" | "relayer.recovered" | "relayer.low_balance"
 >

@@ -2,7 +2,7 @@
 import * as Health from "./Health.ts"
 
 /** Seconds after the first, second, … failure in a row; the last of them from then on. */
-export const delaysAfterFailure = [10, 20, 30, 45, 60] as const
+const delaysAfterFailure = [10, 20, 30, 45, 60] as const
 
 /** Share of the interval by which a check may come earlier or later, so that checks spread. */
 const jitter = 0.2

@@ -9,7 +9,7 @@ export type NotificationId = typeof NotificationId.Type
 
 const isLoopback = (host: string) => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host)
 
-export const WebhookUrl = HttpUrl.check(
+const WebhookUrl = HttpUrl.check(
   Schema.makeFilter(
     (url: string) => {
       const parsed = URL.parse(url)

@@ -13,7 +13,7 @@ export const text = (min: number, max: number) => Schema.String.check(Schema.isB
 export const searchText = text(0, 256)
 
 /** At most this many entries in any list of a request. */
-export const maxListLength = 1000
+const maxListLength = 1000
 
 /** A list of at most `maxListLength` entries. */
 export const list = <S extends Schema.Constraint>(item: S) =>

@@ -1,0 +1,81 @@
+// What a host program or a client imports of the domain: schemas, identifiers, errors and types.
+export { ApiKey, ApiKeyId, ApiKeyNotFound, CreateApiKey, NewApiKey, RotateApiKey } from "./access/ApiKey.ts"
+export { CurrentCaller, Forbidden, TooManyRequests, Unauthorized } from "./access/Caller.ts"
+export type { Caller } from "./access/Caller.ts"
+export { Grant, Scope } from "./access/Scope.ts"
+export { AuditHead, AuditRecord, AuditVerification } from "./audit/Audit.ts"
+export { Action, AuditResource } from "./audit/Change.ts"
+export { PositiveUint64, Uint64, Uint128 } from "./chain/Amount.ts"
+export { MaskedRpcConfig, RpcConfig } from "./chain/Rpc.ts"
+export { Event, EventType } from "./event/Event.ts"
+export { HealthStatus } from "./health/Health.ts"
+export { HealthCode, RelayerExplanation } from "./health/HealthExplanation.ts"
+export { MasterKeyRotation, RotationRunning } from "./masterKey/MasterKey.ts"
+export {
+  CreateNetwork,
+  Network,
+  NetworkId,
+  NetworkIdTaken,
+  NetworkInUse,
+  NetworkName,
+  NetworkNotFound,
+  NetworkType,
+  UpdateNetwork
+} from "./network/Network.ts"
+export {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryId,
+  DeliveryNotFound,
+  DeliveryOutcome,
+  DeliveryState,
+  ReplayDeliveries,
+  ReplayedDeliveries,
+  TestDelivery
+} from "./notification/Delivery.ts"
+export {
+  CreateNotification,
+  Notification,
+  NotificationId,
+  NotificationIdTaken,
+  NotificationInUse,
+  NotificationNotFound,
+  UpdateNotification
+} from "./notification/Notification.ts"
+export { Webhook } from "./notification/Webhook.ts"
+export { EvmPolicy, SolanaPolicy, StellarPolicy } from "./relayer/Policy.ts"
+export {
+  CreateRelayer,
+  DisabledReason,
+  Relayer,
+  RelayerId,
+  RelayerIdTaken,
+  RelayerName,
+  RelayerNotFound,
+  UpdateRelayer
+} from "./relayer/Relayer.ts"
+export { RelayerBalance, RelayerStatus } from "./relayer/RelayerStatus.ts"
+export { IdempotencyKey, IdempotencyKeyBusy, IdempotencyKeyReused } from "./request/Idempotency.ts"
+export { Instant } from "./request/Instant.ts"
+export type { Items, Page } from "./request/Page.ts"
+export {
+  BadRequest,
+  InternalServerError,
+  MethodNotAllowed,
+  NotFound,
+  PayloadTooLarge,
+  ServiceUnavailable,
+  UnsupportedMediaType
+} from "./request/Request.ts"
+export { PreconditionFailed } from "./request/Version.ts"
+export type { Versioned } from "./request/Version.ts"
+export {
+  CreateSigner,
+  Signer,
+  SignerAddresses,
+  SignerId,
+  SignerIdTaken,
+  SignerInUse,
+  SignerNotFound,
+  Verification
+} from "./signer/Signer.ts"
