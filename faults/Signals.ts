@@ -41,7 +41,7 @@ export const Signals: Case = {
           const outcomes = ledger.outcomes.slice(from)
           // A line of the log for each that the service has taken, whatever became of it. Who was refused, or came as
           // the port closed, was not taken.
-          const taken = service.stdout().match(/"message":"request"|"request",/g)?.length ?? 0
+          const taken = service.stdout().match(/"message":"request"/g)?.length ?? 0
           const answered = outcomes.filter(({ status }) => status > 0).length
           tally.add("taken", taken)
           tally.add("answered", answered)

@@ -24,7 +24,9 @@ export const layer = (url: Redacted.Redacted) =>
       )
       yield* Layer.buildWithScope(redis, scope).pipe(
         Effect.tapError((error) =>
-          Effect.logWarning("Redis cannot be reached, counting requests alone", { error: String(error.cause) })
+          Effect.annotateLogs(Effect.logWarning("cannot reach Redis, so this instance counts requests by itself"), {
+            error: String(error.cause)
+          })
         ),
         Effect.retry(retry),
         Effect.flatMap((context) => Effect.provideContext(RateLimiter.RateLimiterStore, context)),

@@ -33,7 +33,9 @@ export const listen = (sql: SqlClient.SqlClient, channel: string, heard: Effect.
     })
   )
   return session.pipe(
-    Effect.catchCause((cause) => Effect.logDebug(`listening on ${channel} has broken off`, cause)),
+    Effect.catchCause((cause) =>
+      Effect.annotateLogs(Effect.logDebug("listening for notifications failed", cause), { channel })
+    ),
     Effect.andThen(
       Effect.suspend(() => {
         const pause = delay

@@ -59,7 +59,7 @@ describe.concurrent("a kill", () => {
         env: { API_KEY: Service.apiKey, RATE_LIMIT_BURST_SIZE: "100000" }
       })
       assert.isTrue(yield* isGone(orphan))
-      assert.match(second.stdout(), new RegExp(`left behind.*"pid":${orphan}`))
+      assert.match(second.stdout(), new RegExp(`stopping the PostgreSQL of an earlier service.*"pid":${orphan}`))
       assert.includeMembers(yield* ids(second), fromFirst)
 
       const successor = yield* postgres
@@ -73,7 +73,7 @@ describe.concurrent("a kill", () => {
 
       const third = yield* Service.listen({ folder: home })
       assert.includeMembers(yield* ids(third), [...fromFirst, ...fromSecond])
-      assert.notInclude(third.stdout(), "left behind")
+      assert.notInclude(third.stdout(), "earlier service")
       assert.strictEqual((yield* third.call("/api/v1/signers", { body: { type: "plain" } })).status, 201)
     })
   )
@@ -110,7 +110,7 @@ describe.concurrent("a kill", () => {
       const second = (yield* postgresPid(data)) ?? assert.fail("no PostgreSQL")
       assert.notStrictEqual(second, first)
       assert.deepStrictEqual(yield* ids(service), ["kept"])
-      assert.include(service.stdout(), "the embedded PostgreSQL ended, starting it again")
+      assert.include(service.stdout(), "the embedded PostgreSQL ended and is restarted")
 
       // Now without a hindrance: whoever asks meanwhile gets an answer or a 503, and nothing else.
       yield* kill(second)

@@ -68,7 +68,8 @@ describe.concurrent("observability", () => {
       }
       assert.include(traces, traceId)
       assert.include(traces, "effect-relayer")
-      assert.include(received.get("/v1/logs"), "signer created")
+      assert.include(received.get("/v1/logs"), '"body":{"stringValue":"signer created"}')
+      assert.notInclude(received.get("/v1/logs"), '"body":{"arrayValue"')
       assert.include(received.get("/v1/metrics"), "requests_total")
     })
   )

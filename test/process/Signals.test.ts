@@ -57,7 +57,7 @@ describe.concurrent("a signal", () => {
 
         const next = yield* Service.listen({ folder: home })
         assert.strictEqual((yield* next.call("/api/v1/signers/slow")).status, 200)
-        assert.notInclude(next.stdout(), "left behind")
+        assert.notInclude(next.stdout(), "earlier service")
       })
   )
 

@@ -72,7 +72,7 @@ export class ApiKeys extends Context.Service<
             changes.record({ action: "key.created", id: shown.id, schema: ApiKey, after: shown })
           )
         )
-        yield* Effect.logInfo("API key created", { key_id: shown.id })
+        yield* Effect.annotateLogs(Effect.logInfo("API key created"), { key_id: shown.id })
         return { ...shown, key }
       })
 
@@ -88,7 +88,7 @@ export class ApiKeys extends Context.Service<
         const before = yield* hold(id)
         yield* repo.delete(id)
         yield* changes.record({ action: "key.deleted", id, schema: ApiKey, before })
-        yield* Effect.logInfo("API key deleted", { key_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("API key deleted"), { key_id: id })
       }, transaction)
 
       const rotate = Effect.fn("ApiKeys.rotate")(function* (id: ApiKeyId, request: RotateApiKey) {
@@ -99,7 +99,7 @@ export class ApiKeys extends Context.Service<
         yield* repo.rotate(id, hashKey(key), previous_expires_at)
         const after: ApiKey = { ...before, previous_expires_at }
         yield* changes.record({ action: "key.rotated", id, schema: ApiKey, before, after })
-        yield* Effect.logInfo("API key rotated", { key_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("API key rotated"), { key_id: id })
         return { ...after, key }
       }, transaction)
 

@@ -56,7 +56,7 @@ export class Audit extends Context.Service<
         Effect.andThen(changed.close),
         Effect.andThen(link),
         // The database is away, or about to be closed: the next round does it.
-        Effect.catchCause((cause) => Effect.logDebug("audit records are not chained yet", cause)),
+        Effect.catchCause((cause) => Effect.logDebug("cannot link audit records yet", cause)),
         Effect.forever,
         Effect.forkScoped
       )

@@ -46,7 +46,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         counted = state
         const log =
           state === "open"
-            ? Effect.annotateLogs(Effect.logWarning("an RPC provider is left alone"), { code: failure?.code })
+            ? Effect.annotateLogs(Effect.logWarning("RPC provider suspended after failures"), { code: failure?.code })
             : Effect.void
         return Effect.all([tally.add(before, -1), tally.add(state, 1), log], { discard: true })
       })

@@ -50,7 +50,7 @@ export class EventStreams extends Context.Service<
 
       const next = (reader: EventReader): Effect.Effect<Batch> =>
         Effect.catchDefect(reader.next, (defect) =>
-          Effect.logDebug("events are not read", defect).pipe(
+          Effect.logDebug("cannot read events", Cause.die(defect)).pipe(
             Effect.andThen(Effect.sleep(pause)),
             Effect.andThen(Effect.suspend(() => next(reader)))
           )

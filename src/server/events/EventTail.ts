@@ -66,7 +66,7 @@ export class EventTail extends Context.Service<
           Effect.andThen(readOn(held)),
           Effect.flatMap((wait) => Effect.timeoutOption(told.await, wait)),
           Effect.catchCause((cause) =>
-            Effect.andThen(Effect.logDebug("events are not read", cause), Effect.sleep(pause))
+            Effect.andThen(Effect.logDebug("cannot read events", cause), Effect.sleep(pause))
           ),
           Effect.forever,
           Effect.forkScoped

@@ -1,5 +1,5 @@
 // Events: written in the transaction of what they tell of, so that there is neither without the other.
-import { Context, Effect, Latch, Layer, Schema } from "effect"
+import { Cause, Context, Effect, Latch, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { EventType, NewEvent } from "../../domain/event/Event.ts"
 import * as Listen from "../../sql/Listen.ts"
@@ -44,13 +44,13 @@ export class Events extends Context.Service<
       const written = yield* Latch.make(false)
 
       yield* Effect.catchDefect(repo.adopt, (defect) =>
-        Effect.logWarning("events that were restored from another server are not shown yet", defect)
+        Effect.logWarning("cannot adopt the events of a restored database yet", Cause.die(defect))
       )
       yield* written.await.pipe(
         Effect.andThen(written.close),
         Effect.andThen(Listen.notify(sql, channel)),
         // Readers look by themselves, too.
-        Effect.catchCause((cause) => Effect.logDebug("nobody is told of events", cause)),
+        Effect.catchCause((cause) => Effect.logDebug("cannot notify the readers of events", cause)),
         Effect.andThen(Effect.sleep(gather)),
         Effect.forever,
         Effect.forkScoped

@@ -13,7 +13,7 @@ export const cutOff =
           watch?.interruptUnsafe()
           return Effect.tap(pull, () =>
             Effect.sleep(patience).pipe(
-              Effect.andThen(Effect.logInfo("a reader of events is too slow: it is cut off")),
+              Effect.andThen(Effect.logInfo("event stream closed because its reader is too slow")),
               Effect.andThen(Effect.sync(() => reader.interruptUnsafe())),
               Effect.forkIn(scope),
               Effect.map((fiber) => (watch = fiber))

@@ -105,7 +105,9 @@ export class HealthChecks extends Context.Service<
 
         const failed = (claim: Claim, cause: Cause.Cause<unknown>) =>
           Effect.gen(function* () {
-            yield* Effect.logError("a health check has failed", { relayer_id: claim.id }, cause)
+            yield* Effect.annotateLogs(Effect.logError("health check failed unexpectedly", cause), {
+              relayer_id: claim.id
+            })
             yield* count("unknown", "defect")
             yield* repo.release(claim, interval)
           }).pipe(Effect.ignoreCause)

@@ -83,7 +83,7 @@ const record = ({ id, request, started, endpoint }: Passage, status: string, fib
   Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
   Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
   return LogLevel.isGreaterThanOrEqualTo("Debug", fiber.getRef(References.MinimumLogLevel))
-    ? Effect.annotateLogs(Effect.logDebug("request", labels), "request_id", id)
+    ? Effect.annotateLogs(Effect.logDebug("request"), { ...labels, request_id: id })
     : Effect.void
 }
 

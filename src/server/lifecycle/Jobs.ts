@@ -1,5 +1,5 @@
 // What runs in the background of this process, and whether it does its work.
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { type Cause, Clock, Context, Duration, Effect, Layer } from "effect"
 import type { Scope } from "effect"
 import type { WorkerStatus } from "../../api/SystemApi.ts"
 
@@ -46,12 +46,12 @@ export class Workers extends Context.Service<
         loop.last = yield* Clock.monotonicTimeNanos
         if (!loop.failing) return
         loop.failing = false
-        yield* Effect.logInfo("a worker does its work again", { worker })
+        yield* Effect.annotateLogs(Effect.logInfo("job recovered"), { job: worker })
       })
 
-      const failed = Effect.fnUntraced(function* (cause: unknown) {
-        const text = "a worker cannot do its work"
-        yield* loop.failing ? Effect.logDebug(text, { worker }, cause) : Effect.logWarning(text, { worker }, cause)
+      const failed = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+        const log = loop.failing ? Effect.logDebug("job failed", cause) : Effect.logWarning("job failed", cause)
+        yield* Effect.annotateLogs(log, { job: worker })
         loop.failing = true
         yield* Effect.sleep(pause)
       })

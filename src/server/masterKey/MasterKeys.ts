@@ -67,7 +67,9 @@ export class MasterKeys extends Context.Service<
         const rewrapped = yield* keyring
           .rewrap(value.sealed, { table, id: value.id, column })
           .pipe(
-            Effect.tapError(() => Effect.logError("a sealed value cannot be opened", { table, column, id: value.id }))
+            Effect.tapError(() =>
+              Effect.annotateLogs(Effect.logError("sealed value cannot be opened"), { table, column, id: value.id })
+            )
           )
         return Option.match(rewrapped, { onNone: () => [], onSome: (rewrapped) => [{ ...value, rewrapped }] })
       })
@@ -119,7 +121,7 @@ export class MasterKeys extends Context.Service<
         const rewrapped = yield* rewrapAll(keyring)
         const [current] = keyring.keys.values()
         if (Option.isSome(store) && current !== undefined) yield* store.value.keep([current])
-        yield* Effect.logInfo("master key rotated", { key_id: keyring.keyId, rewrapped })
+        yield* Effect.annotateLogs(Effect.logInfo("master key rotated"), { key_id: keyring.keyId, rewrapped })
         return { key_id: keyring.keyId, rewrapped }
       }).pipe(
         Effect.provideService(MasterKeyRepo, marks),

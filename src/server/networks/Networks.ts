@@ -107,7 +107,7 @@ export class Networks extends Context.Service<
         const after = yield* resolve(registry, id, definition)
         yield* repo.save(id, definition, { sealed: yield* NetworkUrls.seal(secrets, id, request) })
         yield* changes.record({ action: "network.created", id, schema: Network, after })
-        yield* Effect.logInfo("network created", { network_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("network created"), { network_id: id })
         return after
       }, transaction)
 
@@ -126,7 +126,7 @@ export class Networks extends Context.Service<
         const urls = patch.rpc_urls === undefined ? undefined : { sealed: yield* NetworkUrls.seal(secrets, id, patch) }
         yield* repo.save(id, definition, urls)
         yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
-        yield* Effect.logInfo("network updated", { network_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("network updated"), { network_id: id })
         return after
       }, transaction)
 
@@ -140,11 +140,11 @@ export class Networks extends Context.Service<
         const after = NetworkResolver.make([]).get(id)
         if (after === undefined) {
           yield* changes.record({ action: "network.deleted", id, schema: Network, before })
-          yield* Effect.logInfo("network deleted", { network_id: id })
+          yield* Effect.annotateLogs(Effect.logInfo("network deleted"), { network_id: id })
           return "deleted"
         }
         yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
-        yield* Effect.logInfo("network reset", { network_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("network reset"), { network_id: id })
         return "reset"
       }, transaction)
 

@@ -77,7 +77,7 @@ export class Notifications extends Context.Service<
             changes.record({ action: "notification.created", id, schema: Notification, after: notification })
           )
         )
-        yield* Effect.logInfo("notification created", { notification_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("notification created"), { notification_id: id })
         return notification
       })
 
@@ -107,7 +107,7 @@ export class Notifications extends Context.Service<
         yield* repo.update(after, yield* SigningKeys.replace(secrets, id, yield* repo.findKey(id), given))
         if (before.paused && !after.paused) yield* wakeUp.afterCommit
         yield* changes.record({ action: "notification.updated", id, schema: Notification, before, after })
-        yield* Effect.logInfo("notification updated", { notification_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("notification updated"), { notification_id: id })
         return after
       }, transaction)
 
@@ -115,7 +115,7 @@ export class Notifications extends Context.Service<
         const paused = yield* repo.pause(id)
         if (Option.isNone(paused)) return
         yield* events.emit({ type: "notification.paused", id, schema: Notification, data: paused.value })
-        yield* Effect.logWarning("notification paused", { notification_id: id })
+        yield* Effect.annotateLogs(Effect.logWarning("notification paused"), { notification_id: id })
       })
 
       /**
@@ -132,7 +132,7 @@ export class Notifications extends Context.Service<
         const before = yield* hold(id)
         yield* repo.delete(id)
         yield* changes.record({ action: "notification.deleted", id, schema: Notification, before })
-        yield* Effect.logInfo("notification deleted", { notification_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("notification deleted"), { notification_id: id })
       }, transaction)
 
       /** Once more where a relayer has come to use it in between: then it is named. */

@@ -47,7 +47,7 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
         Effect.provideService(SqlClient.SqlClient, sql),
         Effect.timeout(timeout),
         // A scrape tells what it can while the database is away.
-        Effect.catchCause((cause) => Effect.logDebug("database gauges are not refreshed", cause))
+        Effect.catchCause((cause) => Effect.logDebug("cannot refresh the gauges of the database", cause))
       )
 
       const workers = Effect.gen(function* () {

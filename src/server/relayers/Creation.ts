@@ -1,5 +1,5 @@
 // Creates relayers in batches: relayers that arrive while a batch is written form the next one (ADR 0010).
-import { Array, Effect, Option } from "effect"
+import { Array, Cause, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
@@ -55,7 +55,7 @@ export const make = Effect.gen(function* () {
   const separate = (creations: ReadonlyArray<Creation>, defect: unknown) => {
     const warning = isFailing
       ? Effect.void
-      : Effect.logWarning("relayers are created one by one, because batches of them fail", defect)
+      : Effect.logWarning("relayers are created one by one because their batch failed", Cause.die(defect))
     isFailing = true
     return Effect.as(warning, creations.map(Option.none<StoredRelayer>))
   }

@@ -136,7 +136,7 @@ export class Relayers extends Context.Service<
         if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
         const relayer = yield* Effect.catchTag(insertChecked(id, request), "BadRequest", takenFirst(id))
         const { network_type, network } = request
-        yield* Effect.logInfo("relayer created", { relayer_id: id, network_type, network })
+        yield* Effect.annotateLogs(Effect.logInfo("relayer created"), { relayer_id: id, network_type, network })
         return relayer
       })
 
@@ -181,7 +181,7 @@ export class Relayers extends Context.Service<
           const after = yield* repo.update(id, request, urls)
           yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
           yield* dueChecks.afterCommit
-          yield* Effect.logInfo("relayer updated", { relayer_id: id, version: after.version })
+          yield* Effect.annotateLogs(Effect.logInfo("relayer updated"), { relayer_id: id, version: after.version })
           return after
         },
         transaction,
@@ -192,7 +192,7 @@ export class Relayers extends Context.Service<
         const { value: before } = yield* holdMatching(id, ifMatch)
         yield* repo.delete(id)
         yield* changes.recordRelayer({ action: "relayer.deleted", before })
-        yield* Effect.logInfo("relayer deleted", { relayer_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("relayer deleted"), { relayer_id: id })
       }, transaction)
 
       const target = Effect.fn("Relayers.target")(function* (id: RelayerId) {
@@ -212,8 +212,14 @@ export class Relayers extends Context.Service<
         reason: DisabledReason | undefined
       ) {
         const { value, version } = yield* repo.setDisabled(id, reason)
-        const disabled_reason = reason?.type ?? "none"
-        yield* Effect.logInfo("relayer changed by a check", { relayer_id: id, version, disabled_reason })
+        yield* reason === undefined
+          ? Effect.annotateLogs(Effect.logInfo("relayer enabled"), { relayer_id: id, version })
+          : Effect.annotateLogs(Effect.logWarning("relayer disabled"), {
+              relayer_id: id,
+              version,
+              disabled_reason: reason.type,
+              details: reason.details
+            })
         return value
       })
 

@@ -22,10 +22,14 @@ const levels: Partial<Record<LogLevel.LogLevel, Level>> = {
   Trace: "debug"
 }
 
-const toText = (message: unknown): string =>
-  (Array.isArray(message) ? message : [message])
-    .map((part) => (typeof part === "string" ? part : JSON.stringify(part)))
-    .join(" ")
+const asText = (part: unknown): string => (typeof part === "string" ? part : JSON.stringify(part))
+
+/** The message and its annotations: `relayer created relayer_id=payouts`. The response has the request id in a header. */
+const toText = ({ message, fiber }: Logger.Options<unknown>): string => {
+  const { request_id: _, ...annotations } = fiber.getRef(References.CurrentLogAnnotations)
+  const fields = Object.entries(annotations).map(([name, value]) => `${name}=${asText(value)}`)
+  return [...(Array.isArray(message) ? message : [message]).map(asText), ...fields].join(" ")
+}
 
 /** Attributes that are not shown: SQL statements stay inside the service. */
 const hidden = new Set(["db.query.text"])
@@ -59,7 +63,7 @@ export const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Eff
     const spans: Array<Tracer.Span> = []
 
     const recorder = Logger.make((line) => {
-      if (logs.length < maxLogs) logs.push({ level: levels[line.logLevel] ?? "log", message: toText(line.message) })
+      if (logs.length < maxLogs) logs.push({ level: levels[line.logLevel] ?? "log", message: toText(line) })
     })
     // The recorder gets every line. The other loggers get the lines that they got before.
     const others = [...loggers].map((logger) =>
@@ -74,7 +78,7 @@ export const record = <A, E, R>(self: Effect.Effect<A, E, R>, name: string): Eff
       }
     })
 
-    return yield* Effect.andThen(Effect.logDebug(`recording ${name}`), self).pipe(
+    return yield* Effect.andThen(Effect.annotateLogs(Effect.logDebug("request recorded"), { name }), self).pipe(
       Effect.withSpan(name),
       Effect.provideService(References.TracerEnabled, true),
       Effect.provideService(Tracer.Tracer, recordingTracer),

@@ -67,7 +67,7 @@ export class Signers extends Context.Service<
             Effect.andThen(changes.record({ action: "signer.created", id, schema: Signer, after: signer })),
             transaction
           )
-        yield* Effect.logInfo("signer created", { signer_id: id, type })
+        yield* Effect.annotateLogs(Effect.logInfo("signer created"), { signer_id: id, type })
         return signer
       })
 
@@ -87,7 +87,7 @@ export class Signers extends Context.Service<
           const isReferenced = yield* Effect.as(deleteRow(id), false).pipe(
             Effect.catchTag("ReferencedByRelayer", () => Effect.succeed(true))
           )
-          if (!isReferenced) return yield* Effect.logInfo("signer deleted", { signer_id: id })
+          if (!isReferenced) return yield* Effect.annotateLogs(Effect.logInfo("signer deleted"), { signer_id: id })
           const ids = yield* repo.users(id, maxNamed + 1)
           // No relayer any more: the last one was deleted in between.
           return yield* ids.length === 0 ? remove(id) : new SignerInUse({ error: usedBy("relayers", ids) })
@@ -105,7 +105,7 @@ export class Signers extends Context.Service<
         const stored = yield* required(repo.findSealed(id))
         const steps = yield* Probe.run(stored.signer, yield* open(stored))
         const verified = steps.every(({ status }) => status === "ok")
-        yield* Effect.logInfo("signer verified", { signer_id: id, verified })
+        yield* Effect.annotateLogs(Effect.logInfo("signer verified"), { signer_id: id, verified })
         return { id, verified, steps }
       })
 

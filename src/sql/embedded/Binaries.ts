@@ -61,7 +61,7 @@ const readableCopy = (native: string, user: SystemUser) =>
     )
     const target = path.join(shared, `postgresql-${version}`)
     yield* Effect.tryPromise(() => copy(native, target))
-    yield* Effect.logInfo("postgresql binaries copied for an unprivileged user").pipe(
+    yield* Effect.logInfo("copied the PostgreSQL binaries for an unprivileged user").pipe(
       Effect.annotateLogs({ folder: target })
     )
     return target

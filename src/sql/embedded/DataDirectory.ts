@@ -65,7 +65,7 @@ export const place = Effect.fn("DataDirectory.place")(
     const shared = yield* sharedFolder
     const made = yield* Effect.tryPromise(() => placeElsewhere(shared, folder))
     if (made === undefined) return (yield* lookUp) ?? folder
-    yield* Effect.logInfo("database files placed where an unprivileged user can reach them").pipe(
+    yield* Effect.logInfo("placed the database files where an unprivileged user can reach them").pipe(
       Effect.annotateLogs({ folder: made })
     )
     return made

@@ -32,14 +32,14 @@ const supervise = (start: Effect.Effect<Postmaster.Run, DatabaseError, Scope.Sco
     ).pipe(
       Effect.tapError((error) =>
         Effect.flatMap(Deferred.fail(first, error), (isFirst) =>
-          isFirst ? Effect.void : Effect.logError("cannot restart the embedded postgresql", Cause.fail(error))
+          isFirst ? Effect.void : Effect.logError("cannot restart the embedded PostgreSQL", Cause.fail(error))
         )
       )
     )
     yield* run.pipe(
       Effect.retry(backOff),
       Effect.flatMap((how) =>
-        Effect.annotateLogs(Effect.logError("the embedded postgresql ended and is restarted"), { how })
+        Effect.annotateLogs(Effect.logError("the embedded PostgreSQL ended and is restarted"), { how })
       ),
       Effect.andThen(Effect.sleep("50 millis")),
       Effect.forever,

@@ -90,7 +90,7 @@ export const refuseUnseen = (folder: string, socket: string) =>
 export const clear = Effect.fnUntraced(function* (folder: string) {
   const pid = Pid.running(folder)
   if (pid !== undefined) {
-    yield* Effect.annotateLogs(Effect.logInfo("stopping the postgresql of an earlier service"), { pid })
+    yield* Effect.annotateLogs(Effect.logInfo("stopping the PostgreSQL of an earlier service"), { pid })
     return yield* Postmaster.stop(pid)
   }
   const now = yield* Clock.currentTimeMillis

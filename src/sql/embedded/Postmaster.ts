@@ -70,7 +70,7 @@ const levelOf = (severity: string, text: string): Level => {
 /** Logs a line of the server, which has the form `LOG:  text`. */
 const relay = (line: string) => {
   const [, severity = "LOG", text = line] = /^([A-Z]+):\s+(.*)$/.exec(line) ?? []
-  return Effect.annotateLogs(Effect.logWithLevel(levelOf(severity, text))("postgresql log line"), { text })
+  return Effect.annotateLogs(Effect.logWithLevel(levelOf(severity, text))("logged by PostgreSQL"), { text })
 }
 
 /** Milliseconds until an immediate shutdown follows. */
@@ -90,7 +90,9 @@ export const stop = (pid: number): Effect.Effect<void> =>
     })
     for (let waited = 0; isAlive(pid); waited += pollInterval) {
       if (waited === stopGrace) {
-        yield* Effect.annotateLogs(Effect.logWarning("postgresql does not stop and is ended at once"), { pid })
+        yield* Effect.annotateLogs(Effect.logWarning("the embedded PostgreSQL does not stop and is ended at once"), {
+          pid
+        })
         yield* Effect.sync(() => signal(pid, "SIGQUIT"))
       }
       yield* Effect.sleep(pollInterval)

@@ -42,7 +42,7 @@ describe("the URL of a provider, and what it writes", () => {
       // Whatever could hold it is there.
       const text = inspect(told, { depth: 20, maxArrayLength: null, maxStringLength: null })
       for (const expected of [
-        "an RPC provider is left alone",
+        "RPC provider suspended after failures",
         "127.0.0.1",
         "/***",
         "Tries.once",

@@ -25,7 +25,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       const api = yield* TestApi.TestApi
       const created = yield* api.call("/api/v1/signers", { body: signer, headers: debug })
       const { logs, traces } = created.json.metadata ?? { logs: [], traces: [] }
-      assert.deepInclude(logs, { level: "info", message: `signer created {"signer_id":"signer-1","type":"plain"}` })
+      assert.deepInclude(logs, { level: "info", message: "signer created signer_id=signer-1 type=plain" })
       const spans = traces as ReadonlyArray<Trace>
       assert.includeMembers(
         spans.map(({ name }) => name),

@@ -59,7 +59,7 @@ describe("a worker", () => {
       broken = false
       yield* TestClock.adjust("3 seconds")
       assert.strictEqual(yield* statusOf("health_checks"), "healthy")
-      assert.deepStrictEqual(lines, ["Warn a worker cannot do its work", "Info a worker does its work again"])
+      assert.deepStrictEqual(lines, ["Warn job failed", "Info job recovered"])
     }).pipe(Effect.provide(Layer.merge(Workers.layer, layer)))
   })
 

@@ -102,7 +102,10 @@ export class Deliveries extends Context.Service<
           after: { delivery_id: id }
         })
         yield* wakeUp.afterCommit
-        yield* Effect.logInfo("delivery retried", { notification_id: notification, delivery_id: id })
+        yield* Effect.annotateLogs(Effect.logInfo("delivery retried"), {
+          notification_id: notification,
+          delivery_id: id
+        })
         return delivery.value
       }, transaction)
 
@@ -115,7 +118,7 @@ export class Deliveries extends Context.Service<
         const after = { ...range, replayed }
         yield* audit.record({ action: "notification.deliveries_replayed", id: notification, schema: Replayed, after })
         yield* wakeUp.afterCommit
-        yield* Effect.logInfo("deliveries replayed", { notification_id: notification, replayed })
+        yield* Effect.annotateLogs(Effect.logInfo("deliveries replayed"), { notification_id: notification, replayed })
         return { replayed }
       }, transaction)
 

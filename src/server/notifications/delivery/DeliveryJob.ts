@@ -55,7 +55,8 @@ const make = Effect.gen(function* () {
 
   const told = (claimed: Claimed, attempt: Attempt, state: string | undefined) => {
     const { outcome, status, ms } = attempt
-    const text = state === "failed" ? Effect.logWarning("webhook given up") : Effect.logDebug("webhook sent")
+    const text =
+      state === "failed" ? Effect.logWarning("webhook delivery failed") : Effect.logDebug("webhook attempt recorded")
     return Effect.all([
       Metric.update(Metric.withAttributes(Metrics.webhookDeliveriesTotal, { outcome }), 1),
       Metric.update(Metrics.webhookDeliverySeconds, ms / 1000),
@@ -85,7 +86,7 @@ const make = Effect.gen(function* () {
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.void
-          : Effect.logError("webhook not delivered", { delivery_id: claimed.id }, cause)
+          : Effect.annotateLogs(Effect.logError("webhook attempt not recorded", cause), { delivery_id: claimed.id })
       )
     )
 

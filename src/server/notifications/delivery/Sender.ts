@@ -115,7 +115,7 @@ export class Sender extends Context.Service<
         Effect.timeout(timeout),
         Effect.catch((error) => Effect.succeed(noAnswer(error))),
         Effect.catchDefect((defect) =>
-          Effect.as(Effect.logError("webhook not sent", defect), { outcome: "error" as const })
+          Effect.as(Effect.logError("webhook not sent", Cause.die(defect)), { outcome: "error" as const })
         )
       )
 
