@@ -3,7 +3,7 @@ import { Cause, Context, Effect, Latch, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { EventType, NewEvent } from "../../domain/event/Event.ts"
 import * as Listen from "../../sql/Listen.ts"
-import { CurrentRequestId } from "../responses/RequestId.ts"
+import { currentRequestId } from "../responses/CurrentRequest.ts"
 import { EventsRepo } from "./EventsRepo.ts"
 
 /** Where it is told that there are events; those who read them listen. */
@@ -67,7 +67,7 @@ export class Events extends Context.Service<
       })
 
       const emit = Effect.fnUntraced(function* <S extends Schema.ConstraintEncoder<unknown>>(event: NewEvent<S>) {
-        const [id] = yield* emitMany([encode(event, (yield* CurrentRequestId) ?? null)])
+        const [id] = yield* emitMany([encode(event, (yield* currentRequestId) ?? null)])
         return Number(id)
       })
 

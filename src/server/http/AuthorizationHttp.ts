@@ -9,8 +9,8 @@ import * as RateLimitHeaders from "../limits/RateLimitHeaders.ts"
 import { RateLimits } from "../limits/RateLimits.ts"
 import { unauthorizedRequestsTotal } from "../observability/Metrics.ts"
 import * as Recording from "../responses/Recording.ts"
-import { CurrentResponseHeaders } from "../responses/ResponseHeaders.ts"
-import type { ResponseHeaders } from "../responses/ResponseHeaders.ts"
+import { CurrentRequest } from "../responses/CurrentRequest.ts"
+import type { RequestState } from "../responses/CurrentRequest.ts"
 
 export const AuthorizationHttp = Layer.effect(
   Authorization,
@@ -20,9 +20,9 @@ export const AuthorizationHttp = Layer.effect(
     const headersOf = RateLimitHeaders.make(limits.options)
 
     /** Takes one token of the caller's bucket. The response says what is left, whatever its status. */
-    const consume = (callerId: string, { request }: ResponseHeaders) => {
+    const consume = (callerId: string, current: RequestState | undefined) => {
       const show = (allowance: Parameters<typeof headersOf>[0]) => {
-        for (const [name, value] of headersOf(allowance)) request.set(name, value)
+        for (const [name, value] of headersOf(allowance)) current?.ownHeaders.set(name, value)
       }
       return limits.consume(callerId).pipe(
         Effect.tapError(({ retryAfter }) => Effect.sync(() => show({ remaining: 0, resetSeconds: retryAfter }))),
@@ -35,7 +35,7 @@ export const AuthorizationHttp = Layer.effect(
         Effect.withFiber(({ context }) => {
           const { headers, remoteAddress } = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
           const { params } = Context.getUnsafe(context, HttpRouter.RouteContext)
-          const responseHeaders = Context.get(context, CurrentResponseHeaders)
+          const current = Context.get(context, CurrentRequest)
           const name = `${group.identifier}.${endpoint.identifier}`
           const handled = headers["x-relayer-debug"] === "true" ? Recording.record(httpEffect, name) : httpEffect
           const use = {
@@ -48,7 +48,7 @@ export const AuthorizationHttp = Layer.effect(
           return authentication.authenticate(credential, use).pipe(
             Effect.tapErrorTag("Unauthorized", () => Metric.update(unauthorizedRequestsTotal, 1)),
             Effect.flatMap((caller) =>
-              Effect.andThen(consume(caller.id, responseHeaders), Effect.provideService(handled, CurrentCaller, caller))
+              Effect.andThen(consume(caller.id, current), Effect.provideService(handled, CurrentCaller, caller))
             )
           )
         })

@@ -9,8 +9,7 @@ import { Draining } from "../lifecycle/Draining.ts"
 import * as Metrics from "../observability/Metrics.ts"
 import { constantHeaders } from "../responses/ConstantHeaders.ts"
 import * as Failures from "../responses/Failures.ts"
-import { CurrentRequestId } from "../responses/RequestId.ts"
-import * as ResponseHeaders from "../responses/ResponseHeaders.ts"
+import * as CurrentRequest from "../responses/CurrentRequest.ts"
 import * as FailedRequests from "./FailedRequests.ts"
 import * as UnmatchedRequests from "./UnmatchedRequests.ts"
 
@@ -44,9 +43,8 @@ const lastOfConnection = [["connection", "close"]] as const
 
 /** One request on its way through the pipeline. */
 interface Passage {
-  readonly id: string
   readonly request: HttpServerRequest.HttpServerRequest
-  readonly headers: ResponseHeaders.ResponseHeaders
+  readonly current: CurrentRequest.RequestState
   /** From a monotonic clock, in milliseconds. */
   readonly started: number
   /** Pattern of the route that matched. */
@@ -56,9 +54,8 @@ interface Passage {
 const enter = (context: Context.Context<never>): Passage => {
   const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
   return {
-    id: requestIdOf(request.headers["x-request-id"]),
     request,
-    headers: ResponseHeaders.make(),
+    current: CurrentRequest.make(requestIdOf(request.headers["x-request-id"])),
     started: performance.now(),
     endpoint: "unmatched"
   }
@@ -67,23 +64,26 @@ const enter = (context: Context.Context<never>): Passage => {
 /** In one step: each step on its own would copy the context of the server. */
 const provide = (
   context: Context.Context<HttpServerRequest.HttpServerRequest>,
-  { id, headers }: Passage
+  { current }: Passage
 ): Context.Context<HttpServerRequest.HttpServerRequest> =>
   context.pipe(
-    Context.add(CurrentRequestId, id),
-    Context.add(ResponseHeaders.CurrentResponseHeaders, headers),
+    Context.add(CurrentRequest.CurrentRequest, current),
     Context.add(References.CurrentLogAnnotations, {
       ...Context.get(context, References.CurrentLogAnnotations),
-      request_id: id
+      request_id: current.id
     })
   )
 
-const record = ({ id, request, started, endpoint }: Passage, status: string, fiber: Fiber.Fiber<unknown, unknown>) => {
+const record = (
+  { current, request, started, endpoint }: Passage,
+  status: string,
+  fiber: Fiber.Fiber<unknown, unknown>
+) => {
   const labels = { endpoint, method: request.method, status }
   Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
   Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
   return LogLevel.isGreaterThanOrEqualTo("Debug", fiber.getRef(References.MinimumLogLevel))
-    ? Effect.annotateLogs(Effect.logDebug("request"), { ...labels, request_id: id })
+    ? Effect.annotateLogs(Effect.logDebug("request"), { ...labels, request_id: current.id })
     : Effect.void
 }
 
@@ -96,12 +96,12 @@ const make = (options: Options) =>
     const draining = yield* Draining
     const unmatched = yield* UnmatchedRequests.make
 
-    const finish = (response: Response, { id, headers }: Passage) =>
+    const finish = (response: Response, { current }: Passage) =>
       HttpServerResponse.setHeaders(enveloped(response), [
         ...always,
-        ...headers.endpoint,
-        ...headers.request,
-        ["x-request-id", id],
+        ...current.headers,
+        ...current.ownHeaders,
+        ["x-request-id", current.id],
         ...(draining.isDraining() ? lastOfConnection : [])
       ])
 
@@ -127,7 +127,7 @@ const make = (options: Options) =>
         return Effect.updateContext(answered, (context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
           provide(context, passage)
         ).pipe(
-          Effect.catchCause((cause) => FailedRequests.respond(cause, passage.id)),
+          Effect.catchCause((cause) => FailedRequests.respond(cause, passage.current.id)),
           Effect.map((response) => finish(response, passage)),
           Effect.onExit((exit) => {
             clearTimeout(timer)

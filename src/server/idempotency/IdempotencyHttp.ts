@@ -5,7 +5,7 @@ import { Idempotency } from "../../api/Middleware.ts"
 import { CurrentCaller } from "../../domain/access/Caller.ts"
 import { IdempotencyKey } from "../../domain/request/Idempotency.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { CurrentResponseHeaders } from "../responses/ResponseHeaders.ts"
+import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import { IdempotencyStore } from "./IdempotencyStore.ts"
 import type { Answer } from "./IdempotencyStore.ts"
 
@@ -17,16 +17,16 @@ const bodyOf = ({ body }: HttpServerResponse.HttpServerResponse): string =>
   body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
 
 const answerOf = (response: HttpServerResponse.HttpServerResponse) =>
-  Effect.map(CurrentResponseHeaders, ({ endpoint }): Answer | undefined =>
+  Effect.map(CurrentRequest, (current): Answer | undefined =>
     response.status >= 200 && response.status < 300
-      ? { status: response.status, headers: Object.fromEntries(endpoint), body: bodyOf(response) }
+      ? { status: response.status, headers: Object.fromEntries(current?.headers ?? []), body: bodyOf(response) }
       : undefined
   )
 
 const replay = ({ status, headers, body }: Answer) =>
-  Effect.map(CurrentResponseHeaders, ({ endpoint, request }) => {
-    for (const [name, value] of Object.entries(headers)) endpoint.set(name, value)
-    request.set("idempotency-replayed", "true")
+  Effect.map(CurrentRequest, (current) => {
+    for (const [name, value] of Object.entries(headers)) current?.headers.set(name, value)
+    current?.ownHeaders.set("idempotency-replayed", "true")
     return HttpServerResponse.text(body, { status, contentType: "application/json" })
   })
 

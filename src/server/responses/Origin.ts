@@ -1,7 +1,7 @@
 // Which caller and which request a change comes from.
 import { Effect } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
-import { CurrentRequestId } from "./RequestId.ts"
+import { currentRequestId } from "./CurrentRequest.ts"
 
 export interface Origin {
   /** The id of the caller's API key. */
@@ -11,6 +11,6 @@ export interface Origin {
 }
 
 export const current: Effect.Effect<Origin> = Effect.map(
-  Effect.all([Caller.current, CurrentRequestId]),
+  Effect.all([Caller.current, currentRequestId]),
   ([{ id }, requestId]) => ({ keyId: id, requestId: requestId ?? null })
 )

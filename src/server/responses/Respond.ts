@@ -5,7 +5,7 @@ import * as Envelope from "../../api/Envelope.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
 import { entityTag } from "../../domain/request/Version.ts"
 import { CurrentRecording } from "./Recording.ts"
-import * as ResponseHeaders from "./ResponseHeaders.ts"
+import { setHeader } from "./CurrentRequest.ts"
 
 interface Recorded {
   readonly metadata?: Envelope.Metadata
@@ -46,7 +46,7 @@ const linked = <A extends Pick<Items<unknown>, "next">, E, R>(self: Effect.Effec
   Effect.tap(self, ({ next }) =>
     next === undefined
       ? Effect.void
-      : Effect.flatMap(target, (place) => ResponseHeaders.set("link", nextLink(place, next, parameter)))
+      : Effect.flatMap(target, (place) => setHeader("link", nextLink(place, next, parameter)))
   )
 
 /** `parameter` of the query is where the cursor goes. */
@@ -64,7 +64,7 @@ export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
   )
 
 const setLocation = (id: string) =>
-  Effect.flatMap(target, ({ path }) => ResponseHeaders.set("location", `${path}/${encodeURIComponent(id)}`))
+  Effect.flatMap(target, ({ path }) => setHeader("location", `${path}/${encodeURIComponent(id)}`))
 
 /** With `Location`: the collection that was posted to, and the new id. */
 export const created = <A extends { readonly id: string }, E, R>(self: Effect.Effect<A, E, R>) =>
@@ -93,9 +93,7 @@ export const stored = <E, R>(self: Effect.Effect<Stored, E, R>, status?: number)
 export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: string }, E, R>) =>
   stored(
     // Also where an answer that is kept for its `Idempotency-Key` gets its header fields from.
-    Effect.tap(self, ({ id, version }) =>
-      Effect.andThen(setLocation(id), ResponseHeaders.set("etag", entityTag(version)))
-    ),
+    Effect.tap(self, ({ id, version }) => Effect.andThen(setLocation(id), setHeader("etag", entityTag(version)))),
     Envelope.createdStatus
   )
 

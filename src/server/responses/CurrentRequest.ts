@@ -1,0 +1,25 @@
+// The request that is being answered: its id, and the header fields of its response beside those of the contract.
+import { Context, Effect } from "effect"
+
+export interface RequestState {
+  readonly id: string
+  /** Set by the endpoint. A response that is stored for its `Idempotency-Key` keeps them. */
+  readonly headers: Map<string, string>
+  /** True of this response only, such as the state of the rate limit. They are never stored. */
+  readonly ownHeaders: Map<string, string>
+}
+
+export const make = (id: string): RequestState => ({ id, headers: new Map(), ownHeaders: new Map() })
+
+/** `undefined` outside of requests. */
+export const CurrentRequest = Context.Reference<RequestState | undefined>(
+  "effect-relayer/server/responses/CurrentRequest",
+  { defaultValue: () => undefined }
+)
+
+/** `undefined` outside of requests. */
+export const currentRequestId = Effect.map(CurrentRequest, (request) => request?.id)
+
+/** Sets a header field of the endpoint. */
+export const setHeader = (name: string, value: string) =>
+  Effect.map(CurrentRequest, (request) => void request?.headers.set(name, value))
