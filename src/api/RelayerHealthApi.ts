@@ -38,7 +38,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
         OpenApi.annotations({
           summary: "Check a relayer now",
           description:
-            "The same check that is made every minute, with the same consequences: two failures in a row disable, one good check enables."
+            "The same check that is made every minute, with the same consequences: two failed checks in a row disable the relayer (three until its chain has answered once, a wrong chain at once), and one good check enables it."
         })
       ),
     HttpApiEndpoint.get("explain", "/:relayer_id/explain", { params, success: Envelope.of(RelayerExplanation), error })

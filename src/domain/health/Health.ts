@@ -1,25 +1,35 @@
-// The health of a relayer: what the checks of its chain have made of it so far. A state machine without a clock.
-import { Schema } from "effect"
+// The health of a relayer, as a state machine without a clock: each check of its chain is a step.
+import { Effect, Schema } from "effect"
 import type { EventType } from "../event/Event.ts"
-import type { Finding, Outcome } from "./HealthFinding.ts"
+import type { FailedFinding, Finding } from "./HealthFinding.ts"
 import { isSameReason } from "./HealthReason.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
 
-/** What has been told as an event, and not yet that it is over. */
-const told = { told_degraded: Schema.Boolean, told_low: Schema.Boolean }
+/** Conditions that an event has announced and that no event has ended. */
+const alerted = { alerted_degraded: Schema.Boolean, alerted_low: Schema.Boolean }
 
-/** Checks in a row. */
-const failures = Schema.Int.check(Schema.isGreaterThan(0))
+/** The names under which they are stored. */
+const storedNames = { alerted_degraded: "told_degraded", alerted_low: "told_low" } as const
+
+/** Stored states of earlier versions lack `failures` of a failing relayer, and `answered`. */
+const failed = {
+  reason: DisabledReason,
+  /** Failed checks in a row. */
+  failures: Schema.Int.check(Schema.isGreaterThan(0)).pipe(Schema.withDecodingDefaultKey(Effect.succeed(1))),
+  /** Whether the chain has ever answered. */
+  answered: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(true))),
+  ...alerted
+}
 
 export const Health = Schema.Union([
   /** Not checked yet. */
-  Schema.Struct({ status: Schema.tag("unknown"), ...told }),
-  Schema.Struct({ status: Schema.tag("healthy"), ...told }),
-  /** It works, but not with all of its RPC URLs. */
-  Schema.Struct({ status: Schema.tag("degraded"), ...told }),
-  /** One check has failed: not enough to disable. */
-  Schema.Struct({ status: Schema.tag("failing"), reason: DisabledReason, ...told }),
-  Schema.Struct({ status: Schema.tag("disabled"), reason: DisabledReason, failures, ...told })
+  Schema.Struct({ status: Schema.tag("unknown"), ...alerted }).pipe(Schema.encodeKeys(storedNames)),
+  Schema.Struct({ status: Schema.tag("healthy"), ...alerted }).pipe(Schema.encodeKeys(storedNames)),
+  /** The relayer works, but not with all of its RPC URLs. */
+  Schema.Struct({ status: Schema.tag("degraded"), ...alerted }).pipe(Schema.encodeKeys(storedNames)),
+  /** Checks have failed, but too few to disable the relayer. */
+  Schema.Struct({ status: Schema.tag("failing"), ...failed }).pipe(Schema.encodeKeys(storedNames)),
+  Schema.Struct({ status: Schema.tag("disabled"), ...failed }).pipe(Schema.encodeKeys(storedNames))
 ])
 export type Health = typeof Health.Type
 
@@ -28,16 +38,13 @@ export const HealthStatus = Schema.Literals(["unknown", "healthy", "degraded", "
 })
 export type HealthStatus = Health["status"]
 
-export const unknown: Health = { status: "unknown", told_degraded: false, told_low: false }
+export const unknown: Health = { status: "unknown", alerted_degraded: false, alerted_low: false }
 
-/** Two failures in a row disable, a wrong chain at once; one good check ends it. There are no other transitions. */
-export const transitions = {
-  unknown: { ok: "healthy", partial: "degraded", failed: "failing", fatal: "disabled" },
-  healthy: { ok: "healthy", partial: "degraded", failed: "failing", fatal: "disabled" },
-  degraded: { ok: "healthy", partial: "degraded", failed: "failing", fatal: "disabled" },
-  failing: { ok: "healthy", partial: "degraded", failed: "disabled", fatal: "disabled" },
-  disabled: { ok: "healthy", partial: "degraded", failed: "disabled", fatal: "disabled" }
-} as const satisfies Record<HealthStatus, Record<Outcome, HealthStatus>>
+/** Failed checks in a row that disable a relayer; a wrong chain disables it at once, and one good check enables it. */
+const failuresThatDisable = 2
+
+/** The same until the relayer's chain has answered once: a new relayer's node may still be starting. */
+const failuresThatDisableAtFirst = 3
 
 type HealthEvent = Extract<
   EventType,
@@ -46,31 +53,51 @@ type HealthEvent = Extract<
 
 export interface Step {
   readonly health: Health
-  /** In the order in which they are told. A new reason of a disabled relayer is told as `relayer.disabled` again. */
+  /** In the order in which they are published. A new reason of a disabled relayer is `relayer.disabled` again. */
   readonly events: ReadonlyArray<HealthEvent>
 }
 
-/** Checks in a row that have failed. */
-export const failuresOf = (health: Health): number => {
-  if (health.status === "disabled") return health.failures
-  return health.status === "failing" ? 1 : 0
+/** Failed checks in a row. */
+export const failuresOf = (health: Health): number => ("failures" in health ? health.failures : 0)
+
+/** Failed checks that the relayer can still have before it is disabled. */
+export const failuresLeft = (health: Health): number => {
+  const limit = hasAnswered(health) ? failuresThatDisable : failuresThatDisableAtFirst
+  return health.status === "disabled" ? 0 : limit - failuresOf(health)
 }
 
-/** Why the relayer is disabled. Undefined: it is not. */
+/** Undefined: the relayer is not disabled. */
 export const disabledReasonOf = (health: Health): DisabledReason | undefined =>
   health.status === "disabled" ? health.reason : undefined
 
-const next = (before: Health, finding: Finding): Health => {
-  const status = transitions[before.status][finding.outcome]
-  const told_low = finding.isLow ?? before.told_low
-  if (!("reason" in finding)) {
-    const told_degraded = finding.outcome === "partial"
-    return { status: told_degraded ? "degraded" : "healthy", told_degraded, told_low }
+/** Whether the relayer's chain has ever answered. */
+const hasAnswered = (health: Health): boolean => ("answered" in health ? health.answered : health.status !== "unknown")
+
+/** The reason of a disabled relayer, which says how many failed checks disabled it. */
+const withRule = (reason: DisabledReason, answered: boolean): DisabledReason => ({
+  ...reason,
+  details: answered
+    ? `${failuresThatDisable} checks in a row failed: ${reason.details}`
+    : `${failuresThatDisableAtFirst} checks in a row failed, and the chain has never answered: ${reason.details}`
+})
+
+const fail = (before: Health, { outcome, reason, answered: answers, isLow }: FailedFinding): Health => {
+  const failures = failuresOf(before) + 1
+  const answered = answers || hasAnswered(before)
+  const alerted_low = isLow ?? before.alerted_low
+  const limit = answered ? failuresThatDisable : failuresThatDisableAtFirst
+  if (outcome === "failed" && before.status !== "disabled" && failures < limit) {
+    return { status: "failing", reason, failures, answered, alerted_degraded: before.alerted_degraded, alerted_low }
   }
-  const { reason } = finding
-  return status === "disabled"
-    ? { status, reason, failures: failuresOf(before) + 1, told_degraded: false, told_low }
-    : { status: "failing", reason, told_degraded: before.told_degraded, told_low }
+  const disabled = outcome === "fatal" ? reason : withRule(reason, answered)
+  return { status: "disabled", reason: disabled, failures, answered, alerted_degraded: false, alerted_low }
+}
+
+const next = (before: Health, finding: Finding): Health => {
+  if ("reason" in finding) return fail(before, finding)
+  const alerted_degraded = finding.outcome === "partial"
+  const status = alerted_degraded ? "degraded" : "healthy"
+  return { status, alerted_degraded, alerted_low: finding.isLow ?? before.alerted_low }
 }
 
 const eventsOf = (before: Health, after: Health): ReadonlyArray<HealthEvent> => {
@@ -78,14 +105,14 @@ const eventsOf = (before: Health, after: Health): ReadonlyArray<HealthEvent> => 
   const isDisabled = after.status === "disabled"
   if (isDisabled && !isSameReason(disabledReasonOf(before), after.reason)) events.push("relayer.disabled")
   if (!isDisabled && before.status === "disabled") events.push("relayer.enabled")
-  if (!isDisabled && before.told_degraded !== after.told_degraded) {
-    events.push(after.told_degraded ? "relayer.degraded" : "relayer.recovered")
+  if (!isDisabled && before.alerted_degraded !== after.alerted_degraded) {
+    events.push(after.alerted_degraded ? "relayer.degraded" : "relayer.recovered")
   }
-  if (after.told_low && !before.told_low) events.push("relayer.low_balance")
+  if (after.alerted_low && !before.alerted_low) events.push("relayer.low_balance")
   return events
 }
 
-/** What a check makes of a relayer's health, and what there is to tell. */
+/** The health after a check, and the events to publish. */
 export const step = (before: Health, finding: Finding): Step => {
   const health = next(before, finding)
   return { health, events: eventsOf(before, health) }

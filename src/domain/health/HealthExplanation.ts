@@ -1,7 +1,7 @@
 // Why a relayer is in its state, and what happens next: in words, and in a code for programs.
 import { Schema } from "effect"
 import type { DateTime } from "effect"
-import { HealthStatus } from "./Health.ts"
+import { HealthStatus, failuresLeft } from "./Health.ts"
 import type { Health } from "./Health.ts"
 import { Instant } from "../request/Instant.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
@@ -36,13 +36,20 @@ interface Words {
   readonly next: string
 }
 
+const sentence = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
+
+const nextOf = (left: number) =>
+  left === 1
+    ? "It is checked again, and disabled if that check fails too."
+    : `It is checked again, and disabled if the next ${left} checks fail.`
+
 const wordsOf = (health: Health): Words => {
   switch (health.status) {
     case "unknown":
       return {
         code: "not_checked",
-        reason: "Its chain has not been looked at yet.",
-        next: "The first check decides."
+        reason: "Its chain has not been checked yet.",
+        next: "It is checked for the first time, and disabled if the first three checks fail."
       }
     case "healthy":
       return {
@@ -59,14 +66,14 @@ const wordsOf = (health: Health): Words => {
     case "failing":
       return {
         code: health.reason.type,
-        reason: `One check has failed: ${health.reason.details}.`,
-        next: "It is checked again, and disabled should that fail as well."
+        reason: `Failed checks in a row: ${health.failures}. ${sentence(health.reason.details)}`,
+        next: nextOf(failuresLeft(health))
       }
     case "disabled":
       return {
         code: health.reason.type,
-        reason: `The service has disabled it: ${health.reason.details}. Checks that failed in a row: ${health.failures}.`,
-        next: "It is checked again, and enabled as soon as one check is good."
+        reason: `The service disabled it: ${health.reason.details}. Failed checks in a row: ${health.failures}.`,
+        next: "It is checked again, and enabled as soon as one check succeeds."
       }
   }
 }

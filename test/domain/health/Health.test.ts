@@ -10,18 +10,23 @@ import type { DisabledReason } from "../../../src/domain/relayer/Relayer.ts"
 const away: DisabledReason = { type: "RpcValidationFailed", details: "away" }
 const poor: DisabledReason = { type: "BalanceCheckFailed", details: "poor" }
 
-const findingOf = (outcome: Outcome, reason = away): Finding =>
-  outcome === "ok" || outcome === "partial" ? { outcome } : { outcome, reason }
+const findingOf = (outcome: Outcome, reason = away, answered = false): Finding =>
+  outcome === "ok" || outcome === "partial" ? { outcome } : { outcome, reason, answered }
 
-const told = { told_degraded: false, told_low: false }
+const quiet = { alerted_degraded: false, alerted_low: false }
 
-/** One of each status, with nothing told that is not over. */
+const disabledBy = (failures: 2 | 3, { type, details }: DisabledReason): DisabledReason => ({
+  type,
+  details: `${failures} checks in a row failed${failures === 3 ? ", and the chain has never answered" : ""}: ${details}`
+})
+
+/** One of each status, of a chain that has answered, without open alerts. */
 const states = {
   unknown: Health.unknown,
-  healthy: { status: "healthy", ...told },
-  degraded: { status: "degraded", ...told, told_degraded: true },
-  failing: { status: "failing", reason: away, ...told },
-  disabled: { status: "disabled", reason: away, failures: 2, ...told }
+  healthy: { status: "healthy", ...quiet },
+  degraded: { status: "degraded", ...quiet, alerted_degraded: true },
+  failing: { status: "failing", reason: away, failures: 1, answered: true, ...quiet },
+  disabled: { status: "disabled", reason: disabledBy(2, away), failures: 2, answered: true, ...quiet }
 } as const satisfies Record<HealthStatus, Health.Health>
 
 const statuses = Health.HealthStatus.literals
@@ -47,7 +52,7 @@ const table: ReadonlyArray<readonly [HealthStatus, Outcome, HealthStatus, Readon
   ["disabled", "ok", "healthy", ["relayer.enabled"]],
   ["disabled", "partial", "degraded", ["relayer.enabled", "relayer.degraded"]],
   ["disabled", "failed", "disabled", []],
-  ["disabled", "fatal", "disabled", []]
+  ["disabled", "fatal", "disabled", ["relayer.disabled"]]
 ]
 
 describe("a step", () => {
@@ -55,7 +60,6 @@ describe("a step", () => {
     const { health, events: happened } = Health.step(states[from], findingOf(outcome))
     assert.strictEqual(health.status, to)
     assert.deepStrictEqual(happened, events)
-    assert.strictEqual(Health.transitions[from][outcome], to)
   })
 
   it("there is one for every status and outcome", () => {
@@ -65,7 +69,7 @@ describe("a step", () => {
 
   it("one failure between good checks is told to nobody, and does not hide that URLs have failed", () => {
     const failing = Health.step(states.degraded, findingOf("failed")).health
-    assert.isTrue(failing.told_degraded)
+    assert.isTrue(failing.alerted_degraded)
     assert.deepStrictEqual(Health.step(failing, findingOf("partial")).events, [])
     assert.deepStrictEqual(Health.step(failing, findingOf("ok")).events, ["relayer.recovered"])
   })
@@ -73,7 +77,7 @@ describe("a step", () => {
   it("another reason of a disabled relayer is told; the same one again is not", () => {
     const other = Health.step(states.disabled, findingOf("failed", poor))
     assert.deepStrictEqual(other.events, ["relayer.disabled"])
-    assert.deepStrictEqual(Health.disabledReasonOf(other.health), poor)
+    assert.deepStrictEqual(Health.disabledReasonOf(other.health), disabledBy(2, poor))
     assert.deepStrictEqual(Health.step(other.health, findingOf("failed", { ...poor })).events, [])
   })
 
@@ -108,6 +112,7 @@ const Findings = Schema.Array(
         type: Schema.Literals(["RpcValidationFailed", "ChainIdMismatch", "Multiple"]),
         details: Schema.Literals(["one", "other"])
       }),
+      answered: Schema.Boolean,
       isLow: Schema.optionalKey(Schema.Boolean)
     })
   ])
@@ -127,27 +132,69 @@ const live = (findings: ReadonlyArray<Finding>): ReadonlyArray<Lived> => {
   })
 }
 
+/** The status after each of the findings, and the reason at the end. */
+const sequence = (...findings: ReadonlyArray<Finding>) => {
+  let health: Health.Health = Health.unknown
+  const statuses = findings.map((finding) => (health = Health.step(health, finding).health).status)
+  return { statuses, reason: Health.disabledReasonOf(health) }
+}
+
+describe("a relayer whose chain has never answered", () => {
+  const fails = findingOf("failed")
+
+  it("is disabled by three failed checks in a row, and the reason says so", () => {
+    assert.deepStrictEqual(sequence(fails, fails, fails), {
+      statuses: ["failing", "failing", "disabled"],
+      reason: disabledBy(3, away)
+    })
+  })
+
+  it("is disabled by two as soon as the chain has answered, also if the answer is a failure", () => {
+    const answers = findingOf("failed", poor, true)
+    const twice = { statuses: ["failing" as const, "disabled" as const], reason: disabledBy(2, poor) }
+    assert.deepStrictEqual(sequence(answers, answers), twice)
+    assert.deepStrictEqual(sequence(fails, answers), twice)
+    assert.deepStrictEqual(sequence(answers, fails).reason, disabledBy(2, away))
+    assert.deepStrictEqual(sequence(findingOf("ok"), fails, fails).statuses, ["healthy", "failing", "disabled"])
+  })
+
+  it("is disabled at once if the chain is another one, with that reason alone", () => {
+    assert.deepStrictEqual(sequence(findingOf("fatal", away, true)), { statuses: ["disabled"], reason: away })
+  })
+
+  it("is a relayer whose chain has answered if an earlier version stored it as failing", () => {
+    const stored = { status: "failing", reason: away, told_degraded: false, told_low: false }
+    assert.deepStrictEqual(Schema.decodeUnknownSync(Health.Health)(stored), states.failing)
+  })
+})
+
 describe("any sequence of checks", () => {
   const prop = (name: string, check: (lived: ReadonlyArray<Lived>) => void) =>
     it.prop(name, [Arbitrary.schema(Findings)], ([findings]) => check(live(findings)))
 
-  prop("makes no transition that the table does not allow, and no state that cannot be stored", (lived) => {
+  prop("makes states that can be stored", (lived) => {
     const isHealth = Schema.is(Health.Health)
-    for (const { before, finding, health } of lived) {
-      assert.strictEqual(health.status, Health.transitions[before.status][finding.outcome])
+    for (const { health } of lived) {
       assert.isTrue(isHealth(health))
       assert.deepStrictEqual(Schema.decodeSync(Health.Health)(Schema.encodeSync(Health.Health)(health)), health)
     }
   })
 
-  prop("disables on the second failure in a row or on a fatal one, and only then", (lived) => {
-    lived.forEach(({ health, finding }, index) => {
-      const failed = "reason" in finding
-      const again = lived[index - 1]?.finding
-      const twice = failed && again !== undefined && "reason" in again
-      assert.strictEqual(health.status === "disabled", finding.outcome === "fatal" || twice)
-    })
-  })
+  prop(
+    "disables after a fatal check, or after two failed ones, three until the chain answers, and only then",
+    (lived) => {
+      let failures = 0
+      let answered = false
+      let isDisabled = false
+      for (const { finding, health } of lived) {
+        const failed = "reason" in finding
+        failures = failed ? failures + 1 : 0
+        answered ||= !failed || finding.answered
+        isDisabled = failed && (isDisabled || finding.outcome === "fatal" || failures >= (answered ? 2 : 3))
+        assert.strictEqual(health.status === "disabled", isDisabled)
+      }
+    }
+  )
 
   const pairs = [
     ["relayer.disabled", "relayer.enabled"],

@@ -66,9 +66,10 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("that fails disables when the next one fails too, and a good one enables", () =>
+  it.effect("disables when two fail in a row, and a good one enables", () =>
     Effect.gen(function* () {
-      const { checks, relayers, id } = yield* fresh(away, away, away, well)
+      const { checks, relayers, id } = yield* fresh(well, away, away, away, well)
+      yield* checks.now(id)
       yield* checks.now(id)
       assert.isFalse((yield* relayers.get(id)).value.system_disabled)
       assert.strictEqual(yield* secondsAhead, 10)
@@ -77,7 +78,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
       assert.isTrue(disabled.value.system_disabled)
       assert.deepStrictEqual(disabled.value.disabled_reason, {
         type: "RpcValidationFailed",
-        details: "no RPC URL gave a usable answer"
+        details: "2 checks in a row failed: no RPC URL gave a usable answer"
       })
       assert.strictEqual(disabled.version, 2)
       assert.strictEqual(yield* secondsAhead, 20)
@@ -93,6 +94,21 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
         { type: "relayer.disabled", reason: "RpcValidationFailed" },
         { type: "relayer.enabled", reason: null }
       ])
+    })
+  )
+
+  it.effect("of a chain that has never answered disables when three fail in a row, and the reason says so", () =>
+    Effect.gen(function* () {
+      const { checks, relayers, id } = yield* fresh(away, away, away)
+      const isDisabled = Effect.gen(function* () {
+        yield* checks.now(id)
+        return (yield* relayers.get(id)).value.system_disabled
+      })
+      assert.deepStrictEqual([yield* isDisabled, yield* isDisabled, yield* isDisabled], [false, false, true])
+      assert.deepStrictEqual((yield* relayers.get(id)).value.disabled_reason, {
+        type: "RpcValidationFailed",
+        details: "3 checks in a row failed, and the chain has never answered: no RPC URL gave a usable answer"
+      })
     })
   )
 

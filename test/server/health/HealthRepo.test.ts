@@ -17,7 +17,7 @@ const pass = (seconds: number) =>
     (sql) => sql`UPDATE relayer_checks SET next_check_at = next_check_at - ${seconds}::int * interval '1 second'`
   )
 
-const healthy: Health.Health = { status: "healthy", told_degraded: false, told_low: false }
+const healthy: Health.Health = { status: "healthy", alerted_degraded: false, alerted_low: false }
 const found = { health: healthy, reading: well, isRead: true, delay: 60_000 }
 
 const fresh = (count: number) =>

@@ -78,11 +78,14 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
       yield* relayer.check()
       const failing = yield* explain
       assert.deepStrictEqual([failing.state, failing.code], ["failing", "BalanceCheckFailed"])
-      assert.include(String(failing.next), "disabled should that fail as well")
+      assert.include(String(failing.next), "disabled if that check fails too")
 
       const second = yield* relayer.check()
       const { health, system_disabled, disabled_reason } = second.json.data as Record<string, unknown>
-      const reason = { type: "BalanceCheckFailed", details: "the balance is below min_balance" }
+      const reason = {
+        type: "BalanceCheckFailed",
+        details: "2 checks in a row failed: the balance is below min_balance"
+      }
       assert.deepStrictEqual({ health, system_disabled, disabled_reason }, {
         health: "disabled",
         system_disabled: true,
@@ -151,6 +154,7 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
       const relayer = yield* relayerAt([rpc.url])
       const other = yield* relayerAt([(yield* EvmRpc.make()).url])
       const { balance, nonce } = rpc.account
+      yield* relayer.check()
       misbehave(rpc)
       yield* relayer.check()
       const disabled = (yield* relayer.check()).json.data as Record<string, unknown>
