@@ -1,5 +1,5 @@
-// The typed client against the real server: what goes in comes out, and errors are the classes that were failed with.
-import { assert, layer } from "@effect/vitest"
+// The typed client against the real server: values survive the wire, and failures are the classes of the contract.
+import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { ApiClient } from "../../src/client/ApiClient.ts"
@@ -15,18 +15,18 @@ import { CreateRelayer, RelayerId, RelayerIdTaken, RelayerNotFound } from "../..
 import { BadRequest } from "../../src/domain/request/Request.ts"
 import { CreateSigner, SignerId, SignerIdTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
 import { evmRelayer, notification, signer } from "../../testkit/fixtures.ts"
+import { layerEach } from "../../testkit/layerEach.ts"
+import * as Prepared from "../../testkit/Prepared.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 
 const newSigner = Schema.decodeSync(CreateSigner)({ ...signer, type: "plain" })
 const newNotification = Schema.decodeSync(CreateNotification)({ ...notification, type: "webhook" })
 const newRelayer = Schema.decodeUnknownSync(CreateRelayer)(evmRelayer)
 
-layer(TestApi.layer())("the typed client", (it) => {
+layerEach(Prepared.layer(Prepared.references))("the typed client", (it) => {
   it.effect("creates, reads and lists, with amounts as bigint", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
-      yield* client.signers.create({ payload: newSigner })
-      yield* client.notifications.create({ payload: newNotification })
       const created = yield* client.relayers.create({ payload: newRelayer })
       const { data } = created
       assert.isTrue(data.network_type === "evm" && data.policies?.min_balance === 2n ** 128n - 1n)
@@ -37,9 +37,10 @@ layer(TestApi.layer())("the typed client", (it) => {
     })
   )
 
-  it.effect("fails with the classes that the contract names", () =>
+  it.effect("fails with the error classes of the contract", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
+      yield* client.relayers.create({ payload: newRelayer })
       const none = { relayer_id: RelayerId.make("none") }
       const failures = [
         [client.relayers.get({ params: none }), RelayerNotFound],
@@ -57,7 +58,7 @@ layer(TestApi.layer())("the typed client", (it) => {
     })
   )
 
-  it.effect("a bad request carries what was wrong", () =>
+  it.effect("a bad request names the wrong field", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
       const payload = { ...newRelayer, id: RelayerId.make("other"), signer_id: SignerId.make("nobody") }
@@ -67,7 +68,7 @@ layer(TestApi.layer())("the typed client", (it) => {
     })
   )
 
-  it.effect("another key is unauthorized", () =>
+  it.effect("a call with an unknown key fails with Unauthorized", () =>
     Effect.gen(function* () {
       const { baseUrl } = yield* TestApi.TestApi
       const stranger = ApiClient.layer({ baseUrl, apiKey: Redacted.make("x".repeat(40)) }).pipe(
@@ -82,7 +83,7 @@ layer(TestApi.layer())("the typed client", (it) => {
     })
   )
 
-  it.effect("a refused request says when to come back", () =>
+  it.effect("a call over the rate limit fails with the seconds to wait", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
       yield* client.relayers.list({ query: {} })

@@ -1,6 +1,6 @@
-// The published SDK of another relayer service, unchanged, drives ours: it speaks the same wire format. Its types are its
-// own; where they and our specification disagree, the specification wins, and the test says so.
-import { assert, layer } from "@effect/vitest"
+// The published SDK of another relayer service drives this one unchanged, because both speak the same wire format. If its
+// types and the specification disagree, the specification wins, and the test says so.
+import { assert } from "@effect/vitest"
 import {
   Configuration,
   HealthApi,
@@ -15,6 +15,7 @@ import {
 } from "@openzeppelin/relayer-sdk"
 import type { CreateRelayerRequest, UpdateRelayerRequest } from "@openzeppelin/relayer-sdk"
 import { Context, Effect, Layer } from "effect"
+import { layerEach } from "../../testkit/layerEach.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 
 const make = Effect.map(TestApi.TestApi, ({ baseUrl }) => {
@@ -31,15 +32,16 @@ const make = Effect.map(TestApi.TestApi, ({ baseUrl }) => {
 
 class Sdk extends Context.Service<Sdk, Effect.Success<typeof make>>()("effect-relayer/test/client/Sdk.test/Sdk") {}
 
-/** What a call of the SDK gives: body and status, also where it throws. */
+/** The status and the body of a call that succeeds. */
 const answer = <A>(f: (sdk: Sdk["Service"]) => Promise<{ readonly status: number; readonly data: A }>) =>
   Effect.flatMap(Sdk, (sdk) => Effect.promise(() => f(sdk)))
 
+/** The status and the body of a call that fails. */
 const refusal = (f: (sdk: Sdk["Service"]) => Promise<unknown>) =>
   Effect.flatMap(Sdk, (sdk) =>
     Effect.promise(() =>
       f(sdk).then(
-        () => Promise.reject(new Error("it was not refused")),
+        () => Promise.reject(new Error("the call succeeded")),
         ({ response }: { response: { status: number; data: { message: string; error?: string } } }) => response
       )
     )
@@ -57,15 +59,33 @@ const relayer: CreateRelayerRequest = {
   policies: { min_balance: 1_000_000, eip1559_pricing: true, private_transactions: false }
 }
 
-layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the published SDK", (it) => {
-  it.effect("makes, lists and reads signers, without ever seeing a key", () =>
+const createSigner = answer(({ signers }) =>
+  signers.createSigner({ id: "sdk-signer", type: SignerTypeRequest.PLAIN, config: { key: "01".repeat(32) } })
+)
+
+const notificationUrl = "https://hooks.example.com/sdk"
+
+const createNotification = answer(({ notifications }) =>
+  notifications.createNotification({
+    id: "sdk-hook",
+    type: NotificationType.WEBHOOK,
+    url: notificationUrl,
+    signing_key: "x".repeat(32)
+  })
+)
+
+/** With the signer and the notification that it refers to. */
+const createRelayer = Effect.andThen(
+  Effect.all([createSigner, createNotification]),
+  answer(({ relayers }) => relayers.createRelayer(relayer))
+)
+
+layerEach(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the published SDK", (it) => {
+  it.effect("creates, lists and reads signers and never receives a key", () =>
     Effect.gen(function* () {
-      const config = { key: "01".repeat(32) }
-      const created = yield* answer(({ signers }) =>
-        signers.createSigner({ id: "sdk-signer", type: SignerTypeRequest.PLAIN, config })
-      )
+      const created = yield* createSigner
       assert.strictEqual(created.status, 201)
-      // The SDK declares the answer's `type` to be `local` for a `plain` request; here it is what was asked for.
+      // The SDK declares that the response to a `plain` request has the type `local`. This service keeps the type.
       assert.strictEqual(String(created.data.data?.type), "plain")
       assert.deepEqual(created.data.data?.config, {})
       const read = yield* answer(({ signers }) => signers.getSigner("sdk-signer"))
@@ -75,18 +95,10 @@ layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the publish
     })
   )
 
-  it.effect("makes, changes and reads notifications", () =>
+  it.effect("creates, changes and reads notifications", () =>
     Effect.gen(function* () {
-      const url = "https://hooks.example.com/sdk"
-      const created = yield* answer(({ notifications }) =>
-        notifications.createNotification({
-          id: "sdk-hook",
-          type: NotificationType.WEBHOOK,
-          url,
-          signing_key: "x".repeat(32)
-        })
-      )
-      // `paused` is ours.
+      const url = notificationUrl
+      const created = yield* createNotification
       const shown = { id: "sdk-hook", type: "webhook", url, has_signing_key: true }
       assert.deepStrictEqual<unknown>(created.data.data, shown)
       const changed = yield* answer(({ notifications }) =>
@@ -100,9 +112,9 @@ layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the publish
     })
   )
 
-  it.effect("makes, lists, reads and changes relayers", () =>
+  it.effect("creates, lists, reads and changes relayers", () =>
     Effect.gen(function* () {
-      const created = yield* answer(({ relayers }) => relayers.createRelayer(relayer))
+      const created = yield* createRelayer
       assert.strictEqual(created.status, 201)
       const { custom_rpc_urls: _, ...fields } = relayer
       const shown = created.data.data
@@ -112,7 +124,7 @@ layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the publish
         custom_rpc_urls: [{ url: "https://rpc.example.com/***", weight: 60 }]
       })
       assert.match(shown?.address ?? "", /^0x[0-9a-f]{40}$/)
-      // The SDK's call of the list ends with a slash.
+      // The SDK requests the list with a trailing slash.
       const list = yield* answer(({ relayers }) => relayers.listRelayers(1, 10))
       assert.deepStrictEqual(list.data.data, [shown])
       const patch: UpdateRelayerRequest = { name: "Changed by the SDK", paused: true, policies: { min_balance: 2 } }
@@ -127,7 +139,7 @@ layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the publish
     })
   )
 
-  it.effect("lists, reads and overrides networks, with URLs in each of its forms", () =>
+  it.effect("lists, reads and overrides networks, with URLs in both of its forms", () =>
     Effect.gen(function* () {
       const list = yield* answer(({ networks }) => networks.listNetworks(1, 100))
       assert.isTrue(list.data.data?.some(({ id, chain_id }) => id === "evm:sepolia" && chain_id === 11155111))
@@ -145,21 +157,22 @@ layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the publish
     })
   )
 
-  it.effect("is refused as it expects, but for statuses that are truer here", () =>
+  it.effect("receives the errors that it expects, except for more precise statuses", () =>
     Effect.gen(function* () {
+      yield* createRelayer
       const taken = yield* refusal(({ relayers }) => relayers.createRelayer(relayer))
       assert.deepStrictEqual([taken.status, taken.data.message], [409, "Relayer with this ID already exists"])
-      // 404 there, and texts of their own: a reference that does not exist is a bad request here.
+      // The other service answers 404 with its own text. Here, a reference to a missing resource is a bad request.
       const missing = yield* refusal(({ relayers }) =>
         relayers.createRelayer({ ...relayer, id: "x", signer_id: "nobody" })
       )
       assert.deepStrictEqual([missing.status, missing.data.error], [400, "signer_id: no signer with this id"])
       const unknown = yield* refusal(({ relayers }) => relayers.getRelayer("nobody"))
       assert.deepStrictEqual([unknown.status, unknown.data.message], [404, "Relayer not found"])
-      // 400 there.
+      // The other service answers 400.
       const inUse = yield* refusal(({ signers }) => signers.deleteSigner("sdk-signer"))
       assert.deepStrictEqual([inUse.status, inUse.data.error], [409, "used by relayers: sdk"])
-      // A signer is never changed: there is no such method here, and always a 400 there.
+      // Signers cannot be changed: the other service always answers 400, this one has no such method.
       const never = yield* refusal(({ signers }) => signers.updateSigner("sdk-signer", {}))
       assert.strictEqual(never.status, 405)
     })
@@ -178,6 +191,7 @@ layer(Layer.provideMerge(Layer.effect(Sdk, make), TestApi.layer()))("the publish
 
   it.effect("deletes relayers, notifications and signers", () =>
     Effect.gen(function* () {
+      yield* createRelayer
       const deleted = [
         yield* answer(({ relayers }) => relayers.deleteRelayer("sdk")),
         yield* answer(({ notifications }) => notifications.deleteNotification("sdk-hook")),

@@ -1,8 +1,10 @@
-// What a request may not be: each gets 400 with the field named, and never more than that.
+// Requests with invalid values: each gets 400, and `error` names the field without its value.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { evmRelayer, notification, signer, solanaRelayer, stellarRelayer } from "../../testkit/fixtures.ts"
+import { evmRelayer, notification, solanaRelayer, stellarRelayer } from "../../testkit/fixtures.ts"
+import { layerEach } from "../../testkit/layerEach.ts"
+import * as Prepared from "../../testkit/Prepared.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 
 const relayers = "/api/v1/relayers"
@@ -25,9 +27,9 @@ const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`
 /** Path, body, and the start of `error`. */
 // oxfmt-ignore
 const cases: Record<string, readonly [path: string, body: unknown, error: string]> = {
-  "no body": [relayers, "", "body: "],
-  "half of a body": [relayers, `{"name":`, "body: Expected valid JSON"],
-  "a body that is no object": [relayers, 5, "body: network_type must be evm, solana or stellar"],
+  "an empty body": [relayers, "", "body: "],
+  "half a body": [relayers, `{"name":`, "body: Expected valid JSON"],
+  "a body that is not an object": [relayers, 5, "body: network_type must be evm, solana or stellar"],
   "a list": [relayers, [evmRelayer], "body: "],
   "NUL bytes between tokens": [relayers, `{"name":\u0000"a"}`, "body: Expected valid JSON"],
   "deep nesting": [relayers, nested(200_000), "body: "],
@@ -55,20 +57,20 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "an amount below zero": [relayers, evmPolicy({ min_balance: -1 }), "policies.min_balance: Expected an integer from 0 to"],
   "an amount of 2^128": [relayers, evmPolicy({ gas_price_cap: String(2n ** 128n) }), "policies.gas_price_cap: Expected an integer from 0 to"],
   "a fraction as amount": [relayers, evmPolicy({ min_balance: 1.5 }), "policies.min_balance: Expected an integer"],
-  "a receiver that is no address": [relayers, evmPolicy({ whitelist_receivers: ["0x12"] }), "policies.whitelist_receivers.0: Expected an address"],
+  "a receiver that is not an address": [relayers, evmPolicy({ whitelist_receivers: ["0x12"] }), "policies.whitelist_receivers.0: Expected an address"],
   "a policy field of another network type": [relayers, evmPolicy({ fee_payment_strategy: "user" }), "policies.fee_payment_strategy: is not a known field"],
   "lamports of 2^64": [relayers, solanaPolicy({ min_balance: String(2n ** 64n) }), "policies.min_balance: "],
   "both account lists": [relayers, solanaPolicy({ allowed_accounts: [], disallowed_accounts: [] }), "policies.disallowed_accounts: cannot be given together with allowed_accounts"],
-  "a cap of no lamports": [relayers, solanaPolicy({ max_allowed_fee_lamports: 0 }), "policies.max_allowed_fee_lamports: Expected an integer from 1"],
+  "a cap of zero lamports": [relayers, solanaPolicy({ max_allowed_fee_lamports: 0 }), "policies.max_allowed_fee_lamports: Expected an integer from 1"],
   "a margin below zero": [relayers, solanaPolicy({ fee_margin_percentage: -1 }), "policies.fee_margin_percentage: "],
-  "a swap where the relayer pays": [relayers, solanaPolicy({ fee_payment_strategy: "relayer", swap_config: {} }), "policies.swap_config: is only supported where"],
+  "a swap although the relayer pays": [relayers, solanaPolicy({ fee_payment_strategy: "relayer", swap_config: {} }), "policies.swap_config: is only supported where"],
   "Jupiter on devnet": [relayers, { ...solanaRelayer, network: "devnet" }, "policies.swap_config.strategy: jupiter-swap is only supported on mainnet-beta"],
   "a cron of five fields": [relayers, solanaPolicy({ swap_config: { cron_schedule: "* * * * *" } }), "policies.swap_config.cron_schedule: Expected a cron schedule"],
   "options of another strategy": [relayers, solanaPolicy({ swap_config: { strategy: "noop", jupiter_swap_options: {} } }), "policies.swap_config.jupiter_swap_options: is only valid"],
   "a priority without its fee": [relayers, solanaPolicy({ swap_config: { strategy: "jupiter-swap", jupiter_swap_options: { priority_level: "high" } } }), "policies.swap_config.jupiter_swap_options.priority_level: must be given together"],
   "a stellar swap without a strategy of payment": [relayers, { ...stellarRelayer, policies: { swap_config: { strategies: ["soroswap"] } } }, "policies.swap_config: is only supported where"],
   "a slippage over 100": [relayers, stellarPolicy({ slippage_percentage: 101 }), "policies.slippage_percentage: "],
-  "an asset that is none": [relayers, stellarPolicy({ allowed_tokens: [{ asset: "USDC:X" }] }), "policies.allowed_tokens.0.asset: Expected native, XLM"],
+  "an asset that is not one": [relayers, stellarPolicy({ allowed_tokens: [{ asset: "USDC:X" }] }), "policies.allowed_tokens.0.asset: Expected native, XLM"],
   "a swap without strategies": [relayers, stellarPolicy({ fee_payment_strategy: "user", swap_config: { strategies: [] } }), "policies.swap_config.strategies: "],
   "a signer of an unknown type": [signers, { type: "paper" }, "type: Expected plain, local, vault or vault_transit"],
   "a key that is too short": [signers, { type: "plain", config: { key: "ab" } }, "config.key: Expected 32 bytes as 64 hex digits"],
@@ -76,12 +78,12 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "a key beyond the curve": [signers, { type: "plain", config: { key: "f".repeat(64) } }, "config.key: Expected a key above zero"],
   "a webhook over http": [notifications, { ...notification, url: "http://example.com" }, "url: Expected an https URL"],
   "a webhook with credentials": [notifications, { ...notification, url: "https://u:p@example.com" }, "url: Expected a URL without credentials"],
-  "a webhook that is no URL": [notifications, { ...notification, url: "hooks" }, "url: Expected an http or https URL"],
+  "a webhook that is not a URL": [notifications, { ...notification, url: "hooks" }, "url: Expected an http or https URL"],
   "a short signing key": [notifications, { ...notification, signing_key: "short" }, "signing_key: "],
   "another notification type": [notifications, { ...notification, type: "email" }, "type: "]
 }
 
-/** Fields of which no garbage is a valid value. */
+/** Fields for which no value of `Garbage` is valid. */
 const BrokenField = Schema.Literals([
   "id",
   "name",
@@ -101,27 +103,18 @@ const stored = Effect.gen(function* () {
   return row?.count
 })
 
-layer(TestApi.layer())("bad input", (it) => {
-  it.effect("the requests that are broken below are good ones", () =>
+layerEach(TestApi.layer())("valid input", (it) => {
+  it.effect("the requests from which the invalid ones are derived are valid", () =>
     Effect.gen(function* () {
-      const api = yield* TestApi.TestApi
-      const sql = yield* SqlClient.SqlClient
-      for (const [path, body] of [
-        [signers, signer],
-        [notifications, notification],
-        [relayers, evmRelayer],
-        [relayers, solanaRelayer],
-        [relayers, stellarRelayer]
-      ] as const) {
-        const answer = yield* api.call(path, { body })
-        assert.strictEqual(answer.status, 201, answer.text)
-      }
-      yield* sql`TRUNCATE relayers, notifications, signers CASCADE`
+      yield* Prepared.references
+      for (const relayer of [evmRelayer, solanaRelayer, stellarRelayer]) yield* Prepared.create("relayers", relayer)
     })
   )
+})
 
+layer(TestApi.layer())("invalid input", (it) => {
   for (const [name, [path, body, error]] of Object.entries(cases)) {
-    it.effect(`${name}: ${error}`, () =>
+    it.effect(`${name} is refused with "${error}"`, () =>
       Effect.gen(function* () {
         const api = yield* TestApi.TestApi
         const answer = yield* api.call(path, { method: "POST", body })
@@ -145,7 +138,7 @@ layer(TestApi.layer())("bad input", (it) => {
     "relayers?q=%00",
     "relayers?network=%00"
   ]) {
-    it.effect(`${query}, which PostgreSQL knows no value for, is a bad request`, () =>
+    it.effect(`${query} is refused, because PostgreSQL cannot represent the value`, () =>
       Effect.gen(function* () {
         const api = yield* TestApi.TestApi
         const { status, json } = yield* api.call(`/api/v1/${query}`)
@@ -155,7 +148,7 @@ layer(TestApi.layer())("bad input", (it) => {
     )
   }
 
-  it.effect("the last moment that there is comes back as it went in", () =>
+  it.effect("the latest time that is valid comes back as it was sent", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const body = { name: "x", scopes: ["relayers:read"], expires_at: "9999-12-31T23:59:59.999Z" }
@@ -165,7 +158,7 @@ layer(TestApi.layer())("bad input", (it) => {
     })
   )
 
-  it.effect("every offending field is named at once", () =>
+  it.effect("one error names all invalid fields", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const body = { ...evmPolicy({ min_balance: -1, x: 1 }), id: "a b", name: "", paused: 1, y: 2 }
@@ -176,7 +169,7 @@ layer(TestApi.layer())("bad input", (it) => {
     })
   )
 
-  it.effect("no value of a request comes back, secrets least of all", () =>
+  it.effect("an error repeats no value of the request", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const secret = "s3cr3t-value"
@@ -190,7 +183,7 @@ layer(TestApi.layer())("bad input", (it) => {
     })
   )
 
-  it.effect("an error text of any size is cut at 1 kB", () =>
+  it.effect("an error text is cut at 1 kB", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`unknown-${n}`, n]))
@@ -200,7 +193,7 @@ layer(TestApi.layer())("bad input", (it) => {
   )
 
   it.effect.prop(
-    "a valid request with one field broken is refused, with that field named",
+    "a valid request with one invalid field is refused, and the error names that field",
     [BrokenField, Garbage],
     ([field, garbage]) =>
       Effect.gen(function* () {

@@ -1,8 +1,9 @@
-// The wire, row by row: status, body, headers.
+// The refusals of the service: the status, the body and the headers of each, and that nothing is stored.
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { evmRelayer, notification, signer } from "../../testkit/fixtures.ts"
+import * as Prepared from "../../testkit/Prepared.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 
 const post = "/api/v1/relayers"
@@ -12,41 +13,51 @@ interface Row extends TestApi.Call {
   readonly status: number
   readonly message: string
   readonly header?: readonly [name: string, value: string]
-  /** What `error` has to say; absent: there is no `error`. */
+  /** A part of `error`. Absent: the body has no `error`. */
   readonly error?: string
-  /** With a key that may read relayers and nothing else. */
+  /** The caller uses a key that may only read relayers. */
   readonly asReader?: true
 }
 
-/** What the rows meet: a relayer with all that it refers to, a key, and a request that was sent once. */
+/** A key that may only read relayers. */
+class Reader extends Context.Service<Reader, string>()("effect-relayer/test/server/Server.test/Reader") {}
+
+/** A relayer with all that it refers to, a used idempotency key, and the key of a reader. */
 const setUp = Effect.gen(function* () {
-  const api = yield* TestApi.TestApi
-  const made: ReadonlyArray<readonly [string, object]> = [
-    ["signers", signer],
-    ["notifications", notification],
-    ["networks", { name: "own", network_type: "evm", from: "sepolia", chain_id: 7 }],
-    ["relayers", { ...evmRelayer, network: "own" }]
-  ]
-  for (const [path, body] of made) assert.strictEqual((yield* api.call(`/api/v1/${path}`, { body })).status, 201)
-  const once = { body: { type: "plain" }, headers: { "idempotency-key": "once" } }
-  assert.strictEqual((yield* api.call("/api/v1/signers", once)).status, 201)
-  const reader = yield* api.call("/api/v1/api-keys", { body: { name: "reader", scopes: ["relayers:read"] } })
-  return (reader.json.data as { readonly key: string }).key
+  yield* Prepared.references
+  yield* Prepared.create("networks", { name: "own", network_type: "evm", from: "sepolia", chain_id: 7 })
+  yield* Prepared.create("relayers", { ...evmRelayer, network: "own" })
+  yield* Prepared.create("signers", { type: "plain" }, { headers: { "idempotency-key": "once" } })
+  return yield* Prepared.createKey({ scopes: ["relayers:read"] })
+})
+
+/** The number of rows in each table that the refused requests could change. */
+const stored = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql`
+    SELECT (SELECT count(*) FROM relayers) AS relayers, (SELECT count(*) FROM signers) AS signers,
+      (SELECT count(*) FROM notifications) AS notifications, (SELECT count(*) FROM networks) AS networks,
+      (SELECT count(*) FROM api_keys) AS keys, (SELECT count(*) FROM audit) AS changes`
 })
 
 const unauthorized = { status: 401, message: "Unauthorized", header: ["www-authenticate", "Bearer"] } as const
 const badRequest = { status: 400, message: "Bad Request" }
 
 const rows: Record<string, Row> = {
-  "no token": { path: post, key: null, ...unauthorized },
-  "another scheme": { path: post, key: null, headers: { authorization: `Basic ${TestApi.apiKey}` }, ...unauthorized },
+  "a request without a token": { path: post, key: null, ...unauthorized },
+  "another authorization scheme": {
+    path: post,
+    key: null,
+    headers: { authorization: `Basic ${TestApi.apiKey}` },
+    ...unauthorized
+  },
   "an unknown token": { path: post, key: "x".repeat(40), ...unauthorized },
   "an empty token": { path: post, key: null, headers: { authorization: "Bearer " }, ...unauthorized },
-  "no token on an unknown route": { path: "/api/v1/nothing", key: null, ...unauthorized },
-  "no token with a wrong method": { path: post, method: "PUT", key: null, ...unauthorized },
-  "no token with wrong JSON": { path: post, key: null, body: "{", ...unauthorized },
-  "no token with a wrong page": { path: `${post}?page=x`, key: null, ...unauthorized },
-  "no token with another content type": {
+  "a request without a token on an unknown route": { path: "/api/v1/nothing", key: null, ...unauthorized },
+  "a request without a token with a wrong method": { path: post, method: "PUT", key: null, ...unauthorized },
+  "a request without a token with wrong JSON": { path: post, key: null, body: "{", ...unauthorized },
+  "a request without a token with a wrong page": { path: `${post}?page=x`, key: null, ...unauthorized },
+  "a request without a token with another content type": {
     path: post,
     key: null,
     body: "a=1",
@@ -58,16 +69,16 @@ const rows: Record<string, Row> = {
   "an unknown signer": { path: "/api/v1/signers/none", status: 404, message: "Signer not found" },
   "an unknown network": { path: "/api/v1/networks/evm:none", status: 404, message: "Network not found" },
   "an unknown route": { path: "/api/v1/nothing", status: 404, message: "Not Found" },
-  "an unknown route outside of the API": { path: "/nothing", key: null, status: 404, message: "Not Found" },
+  "an unknown route outside the API": { path: "/nothing", key: null, status: 404, message: "Not Found" },
   "an unknown metric": { path: "/metrics/none", key: null, status: 404, message: "Not Found" },
-  "a method that a route has not": {
+  "a method that the route does not have": {
     path: post,
     method: "PUT",
     status: 405,
     message: "Method Not Allowed",
     header: ["allow", "GET, HEAD, POST"]
   },
-  "a method that health has not": {
+  "a method that health does not have": {
     path: "/v1/health",
     method: "DELETE",
     key: null,
@@ -110,7 +121,7 @@ const rows: Record<string, Row> = {
     ...badRequest,
     error: "network_id: Expected a network id such as evm:sepolia"
   },
-  "pages that are no integers": {
+  "pages that are not integers": {
     path: `${post}?page=1.5&per_page=-1`,
     ...badRequest,
     error: "page: Expected an integer, 0 or more; per_page: Expected an integer, 0 or more"
@@ -157,8 +168,8 @@ const rows: Record<string, Row> = {
     error: "used by relayers: relayer-1"
   },
   "an unknown API key": { path: "/api/v1/api-keys/none", status: 404, message: "API key not found" },
-  "a scope that the key has not": { path: "/api/v1/signers", asReader: true, status: 403, message: "Forbidden" },
-  "a change by a key that may read": {
+  "a key without the scope": { path: "/api/v1/signers", asReader: true, status: 403, message: "Forbidden" },
+  "a change by a key that may only read": {
     path: `${post}/relayer-1`,
     method: "PATCH",
     body: { name: "x" },
@@ -181,7 +192,7 @@ const rows: Record<string, Row> = {
     status: 422,
     message: "Idempotency key reused with a different request"
   },
-  "a patch of what cannot change": {
+  "a patch of a field that cannot change": {
     path: `${post}/relayer-1`,
     method: "PATCH",
     body: { signer_id: "x" },
@@ -199,20 +210,13 @@ const rows: Record<string, Row> = {
   "an empty page": { path: `${post}?page=`, ...badRequest, error: "page: Expected an integer, 0 or more" }
 }
 
-layer(TestApi.layer())("the wire", (it) => {
-  let reader = ""
-
-  it.effect("there is a relayer, with all that it refers to", () =>
-    Effect.gen(function* () {
-      reader = yield* setUp
-    })
-  )
-
+layer(Layer.provideMerge(Layer.effect(Reader, setUp), TestApi.layer()))("the service", (it) => {
   for (const [name, { path, status, message, header, error, asReader, ...call }] of Object.entries(rows)) {
-    it.effect(`${name} gets ${status} ${message}`, () =>
+    it.effect(`answers ${name} with ${status} ${message}, and stores nothing`, () =>
       Effect.gen(function* () {
         const api = yield* TestApi.TestApi
-        const answer = yield* api.call(path, asReader === true ? { ...call, key: reader } : call)
+        const before = yield* stored
+        const answer = yield* api.call(path, asReader === true ? { ...call, key: yield* Reader } : call)
         assert.strictEqual(answer.status, status, answer.text)
         const keys = error === undefined ? ["data", "message", "success"] : ["data", "error", "message", "success"]
         assert.deepStrictEqual(Object.keys(answer.json).sort(), keys)
@@ -223,18 +227,8 @@ layer(TestApi.layer())("the wire", (it) => {
         if (header !== undefined) assert.strictEqual(answer.headers.get(header[0]), header[1])
         assert.match(answer.headers.get("content-type") ?? "", /^application\/json/)
         assert.match(answer.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/)
+        assert.deepStrictEqual(yield* stored, before)
       })
     )
   }
-
-  it.effect("nothing of a refused request is stored", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const [row] = yield* sql`
-        SELECT (SELECT count(*) FROM relayers) AS relayers, (SELECT count(*) FROM signers) AS signers,
-          (SELECT count(*) FROM notifications) AS notifications, (SELECT count(*) FROM networks) AS networks,
-          (SELECT count(*) FROM api_keys) AS keys, (SELECT count(*) FROM audit) AS changes`
-      assert.deepStrictEqual(row, { relayers: 1n, signers: 2n, notifications: 1n, networks: 1n, keys: 1n, changes: 6n })
-    })
-  )
 })
