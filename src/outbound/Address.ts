@@ -1,18 +1,16 @@
-// IP addresses: read, compared with ranges, and told apart by what they reach.
-import { isIPv4, isIPv6 } from "node:net"
+// Parses IP addresses and ranges, and tells special addresses from public ones.
+import { Result } from "effect"
+import { IpNetwork, NetAddress } from "effect/net"
 
 /**
- * 128 bits. An IPv4 address is its IPv4-mapped one (`::ffff:0:0/96`), and one of the well-known NAT64 prefix
- * (`64:ff9b::/96`) is the IPv4 address that it reaches: equal numbers reach the same host.
+ * In the form in which equal addresses reach the same host: an IPv4-mapped address (`::ffff:0:0/96`), and an address with the
+ * well-known NAT64 prefix (`64:ff9b::/96`), is the IPv4 address that it contains.
  */
-export type Address = bigint
+export type Address = NetAddress.IpAddress
 
-export interface Range {
-  readonly first: Address
-  readonly last: Address
-}
+export type Range = IpNetwork.IpNetwork
 
-/** What an address that is not public is; `reserved` is whatever nobody serves from. */
+/** Why an address is not public. `reserved` covers ranges from which nothing is served. */
 export type Special =
   | "broadcast"
   | "cloud metadata"
@@ -24,51 +22,48 @@ export type Special =
   | "shared"
   | "unspecified"
 
-const mapped = 0xffffn << 32n
-const nat64 = 0x64_ff9bn << 96n
-const low32 = 0xffff_ffffn
+const nat64 = IpNetwork.fromStringUnsafe("64:ff9b::/96")
 
-const ipv4Bits = (text: string) => text.split(".").reduce((bits, byte) => (bits << 8n) | BigInt(byte), 0n)
+const lastOctets = (address: NetAddress.Ipv6Address) =>
+  NetAddress.ipv4FromBytesUnsafe(Uint8Array.from(NetAddress.ipv6ToOctets(address).slice(12)))
 
-/** The 16-bit groups of one side of `::`. */
-const groups = (text: string): ReadonlyArray<bigint> =>
-  text.split(":").flatMap((group) => {
-    if (group === "") return []
-    if (!group.includes(".")) return [BigInt(`0x${group}`)]
-    return [ipv4Bits(group) >> 16n, ipv4Bits(group) & 0xffffn]
-  })
+const canonical = (address: NetAddress.IpAddress): Address =>
+  NetAddress.isIpv6Address(address) && IpNetwork.contains(nat64, address)
+    ? lastOctets(address)
+    : NetAddress.toCanonical(address)
 
-const ipv6Bits = (text: string) => {
-  const [head = [], tail = []] = text.split("::").map(groups)
-  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => 0n)
-  return [...head, ...zeros, ...tail].reduce((bits, group) => (bits << 16n) | group, 0n)
+/** Accepts the brackets of a URL and the zone of a resolver (`fe80::1%eth0`). */
+const parseExact = (text: string): NetAddress.IpAddress | undefined => {
+  const bare = /^\[.*:.*\]$/.test(text) ? text.slice(1, -1) : text
+  const withoutZone = bare.includes(":") ? bare.replace(/%.*$/u, "") : bare
+  return Result.getOrUndefined(NetAddress.ipFromString(withoutZone))
 }
 
-/** As URLs and resolvers write it, with or without brackets and zone; `undefined` where it is no address. */
+/** `undefined` if the text is not an address. */
 export const parse = (text: string): Address | undefined => {
-  if (isIPv4(text)) return mapped | ipv4Bits(text)
-  const bare = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text
-  if (!isIPv6(bare)) return undefined
-  const bits = ipv6Bits(bare.replace(/%.*$/u, ""))
-  return (bits & ~low32) === nat64 ? mapped | (bits & low32) : bits
+  const address = parseExact(text)
+  return address === undefined ? undefined : canonical(address)
 }
 
-/** An address, or a range such as `10.1.0.0/16`, which has no bits after its prefix. */
+/** The bits before the IPv4 address in an address that contains one. */
+const embeddingBits = 96
+
+/** An address, or a range such as `10.1.0.0/16` that starts at its first address. `undefined` if the text is neither. */
 export const parseRange = (text: string): Range | undefined => {
-  const [address = "", length, ...rest] = text.split("/")
-  const first = parse(address)
-  const bits = isIPv4(address) ? 32 : 128
-  const prefix = length === undefined ? bits : Number(/^\d{1,3}$/u.test(length) ? length : Number.NaN)
-  if (first === undefined || rest.length > 0 || !(prefix <= bits)) return undefined
-  const size = 1n << BigInt(bits - prefix)
-  return first % size === 0n ? { first, last: first + size - 1n } : undefined
+  const [start = "", length, ...rest] = text.split("/")
+  const exact = parseExact(start)
+  if (exact === undefined || rest.length > 0 || (length !== undefined && !/^\d{1,3}$/u.test(length))) return undefined
+  const address = canonical(exact)
+  const embedding = NetAddress.width(exact) > NetAddress.width(address) ? embeddingBits : 0
+  const prefix = length === undefined ? NetAddress.width(address) : Number(length) - embedding
+  return Result.getOrUndefined(IpNetwork.make(address, prefix))
 }
 
-export const isWithin = (address: Address, { first, last }: Range): boolean => first <= address && address <= last
+export const isWithin = (address: Address, range: Range): boolean => IpNetwork.contains(range, address)
 
 /**
- * The IANA registries of special-purpose IPv4 and IPv6 addresses, and where clouds serve credentials. The first that
- * fits counts. Teredo and ORCHID are in `2001::/23`; 6to4 (`2002::/16`) embeds IPv4 addresses nobody serves from.
+ * The IANA registries of special-purpose IPv4 and IPv6 addresses, and the addresses at which clouds serve credentials. The first match
+ * counts. Teredo and ORCHID are in `2001::/23`; 6to4 (`2002::/16`) embeds IPv4 addresses and is no longer used.
  */
 const special = Object.entries({
   "cloud metadata":
@@ -89,10 +84,10 @@ const special = Object.entries({
   ranges: ranges.split(" ").flatMap((range) => parseRange(range) ?? [])
 }))
 
-/** Everything else of IPv6 is unassigned, or embeds an IPv4 address as nobody does any more. */
-const assigned = ["0.0.0.0/0", "2000::/3"].flatMap((range) => parseRange(range) ?? [])
+/** The rest of IPv6 is unassigned, or embeds an IPv4 address in a form that is no longer used. */
+const assigned = ["0.0.0.0/0", "2000::/3"].map(IpNetwork.fromStringUnsafe)
 
-/** `undefined` where the address is public. */
+/** `undefined` if the address is public. */
 export const classify = (address: Address): Special | undefined => {
   const found = special.find(({ ranges }) => ranges.some((range) => isWithin(address, range)))
   return found?.kind ?? (assigned.some((range) => isWithin(address, range)) ? undefined : "reserved")

@@ -1,4 +1,4 @@
-// The hosts and ranges inside that URLs of users may point to.
+// The internal hosts and address ranges that URLs of users may point to.
 import { Schema, SchemaTransformation } from "effect"
 import * as Address from "./Address.ts"
 import * as HostName from "./HostName.ts"
@@ -10,13 +10,13 @@ const AllowList = Schema.Array(Schema.String)
     Schema.makeFilter((entries: ReadonlyArray<string>) => {
       const wrong = entries.findIndex((entry) => !isEntry(entry))
       if (wrong === -1) return undefined
-      return `entry ${wrong + 1} is no host name, no IP address and no range that starts at its first address`
+      return `entry ${wrong + 1} is not a host name, an IP address, or a range that starts at its first address`
     })
   )
   .pipe(Schema.brand("AllowList"))
 export type AllowList = typeof AllowList.Type
 
-/** `localhost,10.1.0.0/16`; white space and empty entries do not count. */
+/** `localhost,10.1.0.0/16`. White space and empty entries are ignored. */
 export const FromText = Schema.String.pipe(
   Schema.decodeTo(
     AllowList,
@@ -31,15 +31,15 @@ export const FromText = Schema.String.pipe(
   )
 )
 
-/** Throws at an entry that is none. */
+/** Throws if an entry is invalid. */
 export const make = (entries: ReadonlyArray<string>): AllowList => AllowList.make(entries)
 
-/** A range allows the addresses in it, a name whatever it resolves to, a range no name. */
+/** A range allows the addresses in it and no names. A name allows itself, whatever it resolves to. */
 export const compile = (list: AllowList) => {
   const names = new Set(list.map(HostName.parse))
   const ranges = list.flatMap((entry) => Address.parseRange(entry) ?? [])
   return {
-    /** Of a name as `HostName.parse` gives it. */
+    /** For a name that `HostName.parse` returned. */
     name: (name: string) => names.has(name),
     address: (address: Address.Address) => ranges.some((range) => Address.isWithin(address, range))
   }

@@ -1,4 +1,4 @@
-// An answer that has been read, so that it holds no connection.
+// Reads an HTTP response completely, so that it holds no connection.
 import { ByteSize, Effect, Result } from "effect"
 import { HttpIncomingMessage } from "effect/http"
 import type { HttpClientResponse } from "effect/http"
@@ -8,8 +8,8 @@ const withoutBody = new Set([204, 205, 304])
 const failing = (cause: unknown) => new ReadableStream({ start: (controller) => controller.error(cause) })
 
 /**
- * One whose body is larger than `maxBytes`, or breaks off, is an answer still: only reading its body fails. What is no
- * answer, such as a status of 999 or a change of the protocol, fails with its cause.
+ * A response whose body exceeds `maxBytes`, or breaks off, is still a response: only reading its body fails. Fails with the cause if
+ * Node accepts a response that the Fetch standard does not, such as the status 999.
  */
 export const read = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse, maxBytes: number) {
   const { headers, status } = response

@@ -1,17 +1,14 @@
-// What is wrong with a destination: by its URL, and by the addresses of its name.
+// Decides whether a destination may be reached: by its URL, and by the addresses of its name.
 import * as Address from "./Address.ts"
 import * as AllowList from "./AllowList.ts"
 import * as HostName from "./HostName.ts"
-
-const named = "which OUTBOUND_ALLOW does not name"
-
-const phrase = (kind: string) => `${kind === "unspecified" ? "an" : "a"} ${kind}`
+import type { Refusal } from "./OutboundRefused.ts"
 
 export interface Guard {
-  /** What is wrong with the URL before its name is resolved: nothing of the URL is in the text. */
-  url(url: string): string | undefined
-  /** What is wrong with the addresses that the name resolved to: one is enough. */
-  addresses(name: string, addresses: ReadonlyArray<string>): string | undefined
+  /** Checks a URL before its name is resolved. `undefined`: it may be reached. */
+  url(url: string): Refusal | undefined
+  /** Checks the addresses that a name resolved to. One internal address is enough to refuse it. */
+  addresses(name: string, addresses: ReadonlyArray<string>): Refusal | undefined
 }
 
 export const make = (list: AllowList.AllowList): Guard => {
@@ -26,21 +23,21 @@ export const make = (list: AllowList.AllowList): Guard => {
   return {
     url: (url) => {
       const parsed = URL.parse(url)
-      if (parsed === null || !/^https?:$/u.test(parsed.protocol)) return "is not an http or https URL"
+      if (parsed === null || !/^https?:$/u.test(parsed.protocol)) return { _tag: "NotHttp" }
       if (Address.parse(parsed.hostname) !== undefined) {
         const kind = kindOf(parsed.hostname)
-        return kind === undefined ? undefined : `points to ${phrase(kind)} address, ${named}`
+        return kind === undefined ? undefined : { _tag: "NotPublic", source: "url", kind, what: "address" }
       }
       const name = HostName.parse(parsed.hostname)
-      if (name === undefined) return "does not have a valid host name"
+      if (name === undefined) return { _tag: "InvalidHostName" }
       const kind = allowed.name(name) ? undefined : HostName.classify(name)
-      return kind === undefined ? undefined : `points to ${phrase(kind)} host, ${named}`
+      return kind === undefined ? undefined : { _tag: "NotPublic", source: "url", kind, what: "host" }
     },
     addresses: (text, addresses) => {
       const name = HostName.parse(text)
       if (name !== undefined && allowed.name(name)) return undefined
       const kind = addresses.map(kindOf).find((kind) => kind !== undefined)
-      return kind === undefined ? undefined : `resolves to ${phrase(kind)} address, ${named}`
+      return kind === undefined ? undefined : { _tag: "NotPublic", source: "lookup", kind, what: "address" }
     }
   }
 }

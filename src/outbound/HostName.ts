@@ -1,15 +1,13 @@
-// Host names, and those that say by themselves that they stay inside.
+// Parses host names, and tells names of internal hosts from public ones.
+import { Result } from "effect"
+import { Host } from "effect/net"
 
-/** What a name that is not public is. */
+/** Why a name is not public. */
 export type Special = "cloud metadata" | "loopback" | "private"
 
-/** Lower case, in ASCII, without dots at its end; `undefined` where the text is no host name. */
-export const parse = (text: string): string | undefined => {
-  // A URL would take these for the start of its other parts, or ignore them.
-  if (/[\s/\\:?#@%[\]]/u.test(text)) return undefined
-  const name = URL.parse(`http://${text}`)?.hostname.replace(/\.+$/u, "") ?? ""
-  return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/u.test(name) && !/(^|\.)\d+$/u.test(name) ? name : undefined
-}
+/** In lower case and ASCII, without dots at the end. `undefined` if the text is not a host name. */
+export const parse = (text: string): string | undefined =>
+  Result.getOrUndefined(Result.map(Host.domainNameFromString(text.replace(/\.+$/u, "")), Host.toRelative))
 
 const metadata = new Set([
   "instance-data",
@@ -22,10 +20,10 @@ const metadata = new Set([
 
 const isBelow = (name: string, domain: string) => name === domain || name.endsWith(`.${domain}`)
 
-/** RFC 6761, 6762, 8375, and what ICANN set aside for private use in 2024. */
+/** RFC 6761, 6762 and 8375, and the domain that ICANN reserved for private use in 2024. */
 const inside = ["local", "localdomain", "internal", "home.arpa"]
 
-/** Of a name as `parse` gives it; `undefined` where only its addresses can tell. */
+/** For a name that `parse` returned. `undefined` if the name is not special; its addresses may still be. */
 export const classify = (name: string): Special | undefined => {
   if (metadata.has(name)) return "cloud metadata"
   if (isBelow(name, "localhost") || isBelow(name, "localhost.localdomain")) return "loopback"

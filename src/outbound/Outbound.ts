@@ -1,4 +1,4 @@
-// The HTTP client of every URL that a user gives: reaches what is public or allowed, within limits of time and size.
+// The HTTP client for URLs that users give: it reaches public and allowed hosts, within limits of time and size.
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Cause, Context, Duration, Effect, Layer, Option } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
@@ -6,47 +6,52 @@ import type { AllowList } from "./AllowList.ts"
 import * as Answer from "./Answer.ts"
 import * as Guard from "./Guard.ts"
 import * as Lookup from "./Lookup.ts"
-import { bare, failure, OutboundRefused } from "./OutboundRefused.ts"
+import { bare, describe, failure, OutboundRefused, type Refusal } from "./OutboundRefused.ts"
 
 export interface Options {
   readonly allow: AllowList
-  /** From the look-up of the name to the last byte of the body; absent: 10 seconds. */
+  /** Ends the message about a destination that is not public. Absent: `, which is not allowed`. */
+  readonly notAllowed?: string | undefined
+  /** The time from the lookup of the name to the last byte of the body. Absent: 10 seconds. */
   readonly timeout?: Duration.Input
-  /** Bytes of an answer's body; absent: 1 MiB. */
+  /** Bytes of a response body. Absent: 1 MiB. */
   readonly maxResponseBytes?: number
-  /** Absent: the system's. */
+  /** Absent: as the operating system resolves names. */
   readonly resolve?: Lookup.Resolve
 }
 
-/** Below what servers usually keep an idle connection for, so that none is used as it goes. */
+/** Milliseconds. Servers usually keep idle connections longer, so that no request meets a connection that the server closes. */
 const idleMs = 4000
 
 const make = Effect.fnUntraced(function* (options: Options) {
   const { allow, maxResponseBytes = 1_048_576, resolve = Lookup.bySystem } = options
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
   const guard = Guard.make(allow)
-  const lookup = Lookup.make(guard, resolve)
+  const words = (refusal: Refusal | undefined) =>
+    refusal === undefined ? undefined : describe(refusal, options.notAllowed)
+  const refuse = (url: string) => words(guard.url(url))
+  const lookup = Lookup.make((name, addresses) => words(guard.addresses(name, addresses)), resolve)
   const agent = yield* NodeHttpClient.makeAgent({ lookup, keepAlive: true, timeout: idleMs })
   const node = yield* Effect.provideService(NodeHttpClient.makeNodeHttp, NodeHttpClient.HttpAgent, agent)
   const { execute } = HttpClient.withScope(node)
 
-  /** The connection is free, or closed, when this ends. Fails with the cause. */
+  /** When this ends, the connection is free or closed. Fails with the cause. */
   const exchange = (request: HttpClientRequest.HttpClientRequest) =>
-    // Nothing asks for compression, and nothing unpacks: an answer is as large as what came over the wire.
+    // Without compression, the limit on the body counts the bytes on the wire.
     execute(HttpClientRequest.removeHeader(request, "accept-encoding")).pipe(
       Effect.mapError(({ reason }) => reason.cause),
-      // Node throws at what it cannot send, such as a line break in a header.
+      // Node throws if it cannot send something, such as a line break in a header.
       Effect.catchDefect(Effect.fail),
       Effect.flatMap((response) => Answer.read(response, maxResponseBytes)),
       Effect.scoped,
-      // Node's client would put the whole URL into a span, and the trace into headers for strangers.
+      // The client would put the whole URL into a span, and trace headers into requests to strangers.
       Effect.provideService(HttpClient.TracerDisabledWhen, () => true)
     )
 
   const send = (request: HttpClientRequest.HttpClientRequest) => {
     const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
     const shown = bare(request, url)
-    const message = guard.url(url?.href ?? "")
+    const message = refuse(url?.href ?? "")
     return (message === undefined ? exchange(request) : Effect.fail(new OutboundRefused({ message }))).pipe(
       Effect.mapBoth({
         onFailure: (cause) => failure(shown, cause),
@@ -64,7 +69,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   }
 
   return Outbound.of({
-    refuse: guard.url,
+    refuse,
     client: HttpClient.makeWith<never, never, HttpClientError.HttpClientError, never>(
       Effect.flatMap(send),
       Effect.succeed
@@ -76,11 +81,11 @@ export class Outbound extends Context.Service<
   Outbound,
   {
     /**
-     * What is wrong with a URL before any name is resolved, without a word of the URL: "points to a loopback address,
-     * which OUTBOUND_ALLOW does not name".
+     * Says why a URL may not be reached, before its name is resolved: "points to a loopback address, which is not allowed".
+     * The text contains nothing of the URL. `undefined`: it may be reached.
      */
     refuse(url: string): string | undefined
-    /** Follows no redirects, keeps no cookies, asks no proxy. */
+    /** It does not follow redirects, keep cookies, or use a proxy. */
     readonly client: HttpClient.HttpClient
   }
 >()("effect-relayer/outbound/Outbound") {

@@ -1,17 +1,39 @@
-// The guard's refusal, and the failed request that it is the cause of.
+// The guard's refusal, its words, and the failed request that it causes.
 import { Option, Schema } from "effect"
 import { Headers, HttpBody, HttpClientError, HttpClientRequest, UrlParams } from "effect/http"
+import type * as Address from "./Address.ts"
 
-/** `message` holds nothing of the URL: "resolves to a private address, which OUTBOUND_ALLOW does not name". */
+/** Why a destination may not be reached. It contains nothing of the URL. */
+export type Refusal =
+  | { readonly _tag: "NotHttp" }
+  | { readonly _tag: "InvalidHostName" }
+  | {
+      readonly _tag: "NotPublic"
+      /** Whether the URL itself, or the addresses of its name, are not public. */
+      readonly source: "url" | "lookup"
+      readonly kind: Address.Special
+      readonly what: "address" | "host"
+    }
+
+/** A predicate whose subject is the field of the URL. `notAllowed` ends the message about a destination that is not public. */
+export const describe = (refusal: Refusal, notAllowed = ", which is not allowed"): string => {
+  if (refusal._tag === "NotHttp") return "is not an http or https URL"
+  if (refusal._tag === "InvalidHostName") return "does not have a valid host name"
+  const { source, kind, what } = refusal
+  const article = kind === "unspecified" ? "an" : "a"
+  return `${source === "url" ? "points" : "resolves"} to ${article} ${kind} ${what}${notAllowed}`
+}
+
+/** `message` contains nothing of the URL, for example "resolves to a private address, which is not allowed". */
 export class OutboundRefused extends Schema.TaggedError<OutboundRefused>()("OutboundRefused", {
   message: Schema.String
 }) {}
 
-/** Why the guard refused the request; `undefined` where it let it through, and something else failed. */
+/** Why the guard refused the request. `undefined`: the request failed for another reason. */
 export const refusal = (error: HttpClientError.HttpClientError): OutboundRefused | undefined =>
   error.reason.cause instanceof OutboundRefused ? error.reason.cause : undefined
 
-/** What errors and answers tell of a request: paths, queries, headers and bodies hold secrets. */
+/** The part of a request that errors and responses may show. Paths, queries, headers and bodies may contain secrets. */
 export const bare = (request: HttpClientRequest.HttpClientRequest, url: URL | undefined) =>
   HttpClientRequest.makeWith(
     request.method,

@@ -46,6 +46,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     masterKey: Settings.masterKeyBytes(parts.masterKey),
     decryptionKeys: decryptionKeys.map(Settings.masterKeyBytes),
     outboundAllow: settings.OUTBOUND_ALLOW ?? [],
+    outboundNotAllowed: ": add it to OUTBOUND_ALLOW to allow it",
     workers: settings.WATCH === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS
   }).pipe(

@@ -34,6 +34,8 @@ export interface Options {
   readonly decryptionKeys?: ReadonlyArray<Redacted.Redacted<Uint8Array>>
   /** Hosts, addresses and ranges that are not public, and that URLs of users may point to all the same. Absent: none. */
   readonly outboundAllow?: ReadonlyArray<string>
+  /** Ends the message about a URL that `outboundAllow` does not allow. Absent: `, which is not allowed`. */
+  readonly outboundNotAllowed?: string
   /** False: nothing is done in the background, such as sending webhooks. Another instance does it. */
   readonly workers?: boolean
   /** Between two checks of a relayer that is well. Absent: a minute. */
@@ -79,7 +81,10 @@ export const layerNoAuthentication = (options: Options) =>
     Layer.provideMerge(
       Layer.mergeAll(
         secrets(options),
-        Outbound.layer({ allow: AllowList.make(options.outboundAllow ?? []) }),
+        Outbound.layer({
+          allow: AllowList.make(options.outboundAllow ?? []),
+          notAllowed: options.outboundNotAllowed
+        }),
         Draining.layer
       )
     )

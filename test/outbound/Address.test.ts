@@ -1,6 +1,6 @@
-// What addresses are, in every form in which URLs and resolvers give them.
+// The classification of addresses, in every form in which URLs and resolvers write them.
 import { assert, describe, it } from "@effect/vitest"
-import { Schema } from "effect"
+import { Equal, Schema } from "effect"
 import { BlockList } from "node:net"
 import * as Address from "../../src/outbound/Address.ts"
 
@@ -9,7 +9,7 @@ const kindOf = (text: string) => {
   return address === undefined ? "no address" : (Address.classify(address) ?? "public")
 }
 
-/** The first and last address of each range, and their neighbours. */
+/** The first and the last address of each range, and their neighbours. */
 const kinds: Record<string, ReadonlyArray<string>> = {
   public: [
     "1.0.0.0",
@@ -159,7 +159,7 @@ const kinds: Record<string, ReadonlyArray<string>> = {
 
 describe("an address", () => {
   for (const [kind, addresses] of Object.entries(kinds)) {
-    it.each(addresses)(`that is ${kind}: %s`, (address) => assert.strictEqual(kindOf(address), kind))
+    it.each(addresses)(`is classified as ${kind}: %s`, (address) => assert.strictEqual(kindOf(address), kind))
   }
 
   const embedded = [
@@ -173,7 +173,9 @@ describe("an address", () => {
     ["64:ff9b::192.168.0.1", "private"],
     ["64:ff9b::8.8.8.8", "public"]
   ] as const
-  it.each(embedded)("is that which it reaches: %s", (address, kind) => assert.strictEqual(kindOf(address), kind))
+  it.each(embedded)("that contains an IPv4 address is classified like that address: %s", (address, kind) =>
+    assert.strictEqual(kindOf(address), kind)
+  )
 
   const uint32 = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xffff_ffff }))
   const group = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xffff }))
@@ -197,7 +199,7 @@ describe("an address", () => {
     ["240.0.0.0", 4]
   ] as const
 
-  it.prop("of a range that is not public is not public in any of its forms", [uint32], ([random]) => {
+  it.prop("in a range that is not public is not public in any notation", [uint32], ([random]) => {
     for (const [first, prefix] of forbidden) {
       const start = first.split(".").reduce((bits, byte) => bits * 256 + Number(byte), 0)
       const bits = start + (random % 2 ** (32 - prefix))
@@ -221,28 +223,29 @@ describe("an address", () => {
     }
   })
 
-  it.prop(
-    "is the same however it is written",
-    [Schema.Array(group).check(Schema.isBetweenLength(8, 8))],
-    ([groups]) => {
-      const full = groups.map((group) => group.toString(16).padStart(4, "0")).join(":")
-      const canonical = new URL(`http://[${full}]`).hostname
-      assert.isDefined(Address.parse(full))
-      assert.strictEqual(Address.parse(canonical), Address.parse(full))
-      assert.strictEqual(Address.parse(`${full.toUpperCase()}%1`), Address.parse(full))
-    }
-  )
-
-  it.prop("is in a range where Node says so", [uint32, uint32, uint32], ([address, start, length]) => {
-    const prefix = length % 33
-    const size = 2 ** (32 - prefix)
-    const first = dotted(Math.floor(start / size) * size)
-    const list = new BlockList()
-    list.addSubnet(first, prefix)
-    const range = Address.parseRange(`${first}/${prefix}`) ?? assert.fail("no range")
-    for (const text of [dotted(address), dotted(start), dotted(Math.floor(start / size) * size + size - 1)]) {
-      const parsed = Address.parse(text) ?? assert.fail("no address")
-      assert.strictEqual(Address.isWithin(parsed, range), list.check(text), `${text} in ${first}/${prefix}`)
+  it.prop("is equal in all its notations", [Schema.Array(group).check(Schema.isBetweenLength(8, 8))], ([groups]) => {
+    const full = groups.map((group) => group.toString(16).padStart(4, "0")).join(":")
+    const canonical = new URL(`http://[${full}]`).hostname
+    assert.isDefined(Address.parse(full))
+    for (const notation of [canonical, `${full.toUpperCase()}%1`]) {
+      assert.isTrue(Equal.equals(Address.parse(notation), Address.parse(full)), notation)
     }
   })
+
+  it.prop(
+    "is in a range if and only if Node's BlockList says so",
+    [uint32, uint32, uint32],
+    ([address, start, length]) => {
+      const prefix = length % 33
+      const size = 2 ** (32 - prefix)
+      const first = dotted(Math.floor(start / size) * size)
+      const list = new BlockList()
+      list.addSubnet(first, prefix)
+      const range = Address.parseRange(`${first}/${prefix}`) ?? assert.fail("no range")
+      for (const text of [dotted(address), dotted(start), dotted(Math.floor(start / size) * size + size - 1)]) {
+        const parsed = Address.parse(text) ?? assert.fail("no address")
+        assert.strictEqual(Address.isWithin(parsed, range), list.check(text), `${text} in ${first}/${prefix}`)
+      }
+    }
+  )
 })

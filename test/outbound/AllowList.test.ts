@@ -1,4 +1,4 @@
-// What is read as an allow-list, and what it allows.
+// The entries of an allow list, and what they allow.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import * as Address from "../../src/outbound/Address.ts"
@@ -13,7 +13,7 @@ const allows = (list: string, text: string) => {
   return address === undefined ? allowed.name(text) : allowed.address(address)
 }
 
-describe("an allow-list", () => {
+describe("an allow list", () => {
   const entries = [
     "localhost",
     "LOCALHOST.",
@@ -31,7 +31,7 @@ describe("an allow-list", () => {
     "::ffff:10.0.0.0/104",
     "64:ff9b::/96"
   ]
-  it.each(entries)("has hosts, addresses and ranges: %s", (entry) => {
+  it.each(entries)("accepts hosts, addresses and ranges: %s", (entry) => {
     assert.deepStrictEqual([...Result.getOrThrow(decode(` ${entry} ,, a`))], [entry, "a"])
   })
 
@@ -63,16 +63,18 @@ describe("an allow-list", () => {
     "::1::",
     "[::1"
   ]
-  it.each(mistakes)("has nothing else: %s", (entry) => assert.isTrue(Result.isFailure(decode(`localhost,${entry}`))))
+  it.each(mistakes)("rejects everything else: %s", (entry) =>
+    assert.isTrue(Result.isFailure(decode(`localhost,${entry}`)))
+  )
 
-  it("may be empty", () => {
+  it("allows nothing if it is empty", () => {
     assert.isEmpty(Result.getOrThrow(decode(" , ")))
     assert.isEmpty([...AllowList.make([])])
     assert.isFalse(allows("", "127.0.0.1"))
     assert.isFalse(allows("", "localhost"))
   })
 
-  it("is not made of what is no entry", () => {
+  it("cannot be made from an invalid entry", () => {
     assert.deepStrictEqual([...AllowList.make(["localhost", "::1"])], ["localhost", "::1"])
     assert.throws(() => AllowList.make(["localhost", "*"]))
   })
@@ -104,15 +106,15 @@ describe("an allow-list", () => {
     ["vault.internal", "internal", false],
     ["bücher.example", "xn--bcher-kva.example", true]
   ] as const
-  it.each(cases)("%s and %s: %s", (list, text, expected) => assert.strictEqual(allows(list, text), expected))
+  it.each(cases)("%s allows %s: %s", (list, text, expected) => assert.strictEqual(allows(list, text), expected))
 
-  it.effect("is a setting, whose mistakes are told by their position", () =>
+  it.effect("is a setting, and an error names the position of the invalid entry", () =>
     Effect.gen(function* () {
       const set = yield* Settings.decode({ OUTBOUND_ALLOW: "localhost, 10.1.0.0/16" })
       assert.deepStrictEqual([...(set.OUTBOUND_ALLOW ?? [])], ["localhost", "10.1.0.0/16"])
       assert.isUndefined((yield* Settings.decode({})).OUTBOUND_ALLOW)
       const error = yield* Effect.flip(Settings.decode({ OUTBOUND_ALLOW: "localhost,10.1.2.3/16" }))
-      assert.include(error.message, "  OUTBOUND_ALLOW: entry 2 is no host name, no IP address and no range")
+      assert.include(error.message, "  OUTBOUND_ALLOW: entry 2 is not a host name, an IP address, or a range")
       assert.notInclude(error.message, "10.1.2.3")
     })
   )

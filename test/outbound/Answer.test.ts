@@ -1,4 +1,4 @@
-// What is made of answers: of their bodies, their redirects, and of those that are none.
+// Responses: their bodies, redirects, and bytes that are not a response.
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
@@ -10,8 +10,8 @@ import * as Target from "./Target.ts"
 
 const megabyte = 1_048_576
 
-describe("an answer", () => {
-  it.effect("that redirects is handed back", () =>
+describe("a response", () => {
+  it.effect("that redirects is returned, not followed", () =>
     Effect.gen(function* () {
       const seen: Array<string | undefined> = []
       const server = http.createServer((request, response) => {
@@ -30,7 +30,7 @@ describe("an answer", () => {
     })
   )
 
-  it.effect("has a body up to the cap", () =>
+  it.effect("has a body of at most the limit", () =>
     Effect.gen(function* () {
       const body = Buffer.alloc(megabyte, "a")
       const server = http.createServer((request, response) => {
@@ -63,7 +63,7 @@ describe("an answer", () => {
     })
 
   const heads = ["content-length: 9999999999", "transfer-encoding: chunked", "connection: close"]
-  it.effect.each(heads)("whose body does not end is cut off at the cap, and is an answer still: %s", (head) =>
+  it.effect.each(heads)("with an endless body is cut at the limit and keeps its status: %s", (head) =>
     Effect.gen(function* () {
       const target = yield* Target.listen(endless(head))
       const { client } = yield* outbound()
@@ -79,7 +79,7 @@ describe("an answer", () => {
     })
   )
 
-  it.effect("ends where its content-length says, also where more follows", () =>
+  it.effect("ends at its content-length even if more bytes follow", () =>
     Effect.gen(function* () {
       const more = "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\npoison"
       const target = yield* Target.listen(Target.raw(`HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabc${more}`))
@@ -89,7 +89,7 @@ describe("an answer", () => {
     })
   )
 
-  it.effect("is not asked for compressed, and not unpacked where it is", () =>
+  it.effect("is not requested in compressed form, and not decompressed", () =>
     Effect.gen(function* () {
       const bomb = gzipSync(Buffer.alloc(20 * megabyte))
       const asked: Array<string | undefined> = []
@@ -105,7 +105,7 @@ describe("an answer", () => {
     })
   )
 
-  it.effect("that breaks off is one whose body cannot be read", () =>
+  it.effect("that breaks off keeps its status, but its body cannot be read", () =>
     Effect.gen(function* () {
       const head = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc"
       const { client } = yield* outbound()
@@ -113,7 +113,7 @@ describe("an answer", () => {
       const response = yield* client.get(target.url())
       assert.strictEqual(response.status, 200)
       assert.isUndefined(why(yield* Effect.flip(response.text)))
-      // A reset may overtake the head.
+      // A reset may arrive before the head.
       const reset = yield* Target.listen(Target.raw(head, (socket) => setImmediate(() => socket.resetAndDestroy())))
       const text = Effect.flatMap(client.get(reset.url()), (response) => response.text)
       assert.isUndefined(why(yield* Effect.flip(text)))
@@ -123,11 +123,11 @@ describe("an answer", () => {
   const noAnswers = [
     ["a change of the protocol", "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nabc"],
     ["a status of 999", "HTTP/1.1 999 Unknown\r\nconnection: close\r\ncontent-length: 3\r\n\r\nabc"],
-    ["a length that is no number", "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\nabc"],
+    ["a length that is not a number", "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\nabc"],
     ["100 kB of headers", `HTTP/1.1 200 OK\r\nx: ${"a".repeat(100_000)}\r\n\r\n`],
     ["another protocol", "SSH-2.0-OpenSSH_9.2\r\n"]
   ] as const
-  it.effect.each(noAnswers)("is not %s, which ends the connection", ([, text]) =>
+  it.effect.each(noAnswers)("cannot be %s, which closes the connection", ([, text]) =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.raw(text))
       const { client } = yield* outbound()
@@ -138,7 +138,7 @@ describe("an answer", () => {
     })
   )
 
-  it.effect("without a body has none", () =>
+  it.effect("without a body is empty", () =>
     Effect.gen(function* () {
       const server = http.createServer((request, response) => {
         response.writeHead(Number(request.url?.slice(1)), { etag: "a" }).end()

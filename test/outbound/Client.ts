@@ -1,4 +1,4 @@
-// The client as tests ask for it: what it allows, and what names resolve to.
+// The client for tests, with an allow list and a resolver.
 import { Context, Effect, Layer, Schema } from "effect"
 import type { HttpClientError } from "effect/http"
 import * as AllowList from "../../src/outbound/AllowList.ts"
@@ -9,14 +9,14 @@ interface Given extends Omit<Options, "allow"> {
   readonly allow?: string
 }
 
-/** 127.0.0.1 is allowed where nothing else is said. */
+/** `allow` defaults to loopback. */
 export const outbound = ({ allow = "127.0.0.0/8", ...options }: Given = {}) =>
   Effect.map(
     Layer.build(Outbound.layer({ ...options, allow: Schema.decodeSync(AllowList.FromText)(allow) })),
     (context) => Context.get(context, Outbound)
   )
 
-/** Each answer in turn, and the last one for ever; with the number of times it was asked. */
+/** Returns each answer in turn, then always the last. `asked` lists the names. */
 export const resolver = (...answers: ReadonlyArray<ReadonlyArray<string>>) => {
   const asked: Array<string> = []
   const resolve = (name: string) => {

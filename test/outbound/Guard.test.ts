@@ -1,10 +1,18 @@
-// What is said of URLs before their names are resolved, and of what names resolve to.
+// The refusals of URLs before their names are resolved, and of the addresses that names resolve to.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as AllowList from "../../src/outbound/AllowList.ts"
 import * as Guard from "../../src/outbound/Guard.ts"
+import { describe as describeRefusal, type Refusal } from "../../src/outbound/OutboundRefused.ts"
 
-const guard = (allow: string) => Guard.make(Schema.decodeSync(AllowList.FromText)(allow))
+const guard = (allow: string) => {
+  const { url, addresses } = Guard.make(Schema.decodeSync(AllowList.FromText)(allow))
+  const words = (refusal: Refusal | undefined) => (refusal === undefined ? undefined : describeRefusal(refusal))
+  return {
+    url: (text: string) => words(url(text)),
+    addresses: (name: string, found: ReadonlyArray<string>) => words(addresses(name, found))
+  }
+}
 const strict = guard("")
 
 const urls: Record<string, ReadonlyArray<string>> = {
@@ -111,12 +119,12 @@ const fine = [
 describe("the guard", () => {
   for (const [text, refused] of Object.entries(urls)) {
     it.each(refused)(`${text}: %s`, (url) => {
-      const isForm = text.startsWith("points")
-      assert.strictEqual(strict.url(url), isForm ? `${text}, which OUTBOUND_ALLOW does not name` : text)
+      const isInternal = text.startsWith("points")
+      assert.strictEqual(strict.url(url), isInternal ? `${text}, which is not allowed` : text)
     })
   }
 
-  it.each(fine)("lets through %s", (url) => assert.isUndefined(strict.url(url)))
+  it.each(fine)("accepts %s", (url) => assert.isUndefined(strict.url(url)))
 
   const allowed = [
     ["localhost", "http://LOCALHOST.:8080/path"],
@@ -127,7 +135,7 @@ describe("the guard", () => {
     ["169.254.169.254", "http://169.254.169.254"],
     ["metadata.google.internal", "http://metadata.google.internal"]
   ] as const
-  it.each(allowed)("that allows %s lets through %s", (allow, url) => assert.isUndefined(guard(allow).url(url)))
+  it.each(allowed)("that allows %s accepts %s", (allow, url) => assert.isUndefined(guard(allow).url(url)))
 
   const notAllowed = [
     ["localhost", "http://127.0.0.1"],
@@ -142,18 +150,18 @@ describe("the guard", () => {
 
   const resolved = [
     ["", ["8.8.8.8", "2606:4700::1111"], undefined],
-    ["", ["127.0.0.1"], "resolves to a loopback address, which OUTBOUND_ALLOW does not name"],
-    ["", ["8.8.8.8", "10.0.0.1"], "resolves to a private address, which OUTBOUND_ALLOW does not name"],
-    ["", ["10.0.0.1", "8.8.8.8"], "resolves to a private address, which OUTBOUND_ALLOW does not name"],
-    ["", ["fe80::1%eth0"], "resolves to a link-local address, which OUTBOUND_ALLOW does not name"],
-    ["", ["::ffff:169.254.169.254"], "resolves to a cloud metadata address, which OUTBOUND_ALLOW does not name"],
-    ["", ["nonsense"], "resolves to a reserved address, which OUTBOUND_ALLOW does not name"],
+    ["", ["127.0.0.1"], "resolves to a loopback address, which is not allowed"],
+    ["", ["8.8.8.8", "10.0.0.1"], "resolves to a private address, which is not allowed"],
+    ["", ["10.0.0.1", "8.8.8.8"], "resolves to a private address, which is not allowed"],
+    ["", ["fe80::1%eth0"], "resolves to a link-local address, which is not allowed"],
+    ["", ["::ffff:169.254.169.254"], "resolves to a cloud metadata address, which is not allowed"],
+    ["", ["nonsense"], "resolves to a reserved address, which is not allowed"],
     ["127.0.0.0/8", ["127.0.0.1", "::ffff:127.0.0.2"], undefined],
-    ["127.0.0.0/8", ["127.0.0.1", "::1"], "resolves to a loopback address, which OUTBOUND_ALLOW does not name"],
+    ["127.0.0.0/8", ["127.0.0.1", "::1"], "resolves to a loopback address, which is not allowed"],
     ["hook.example", ["127.0.0.1", "10.0.0.1"], undefined],
-    ["other.example", ["127.0.0.1"], "resolves to a loopback address, which OUTBOUND_ALLOW does not name"]
+    ["other.example", ["127.0.0.1"], "resolves to a loopback address, which is not allowed"]
   ] as const
-  it.each(resolved)("that allows [%s] of a name with %s: %s", (allow, addresses, expected) => {
+  it.each(resolved)("that allows [%s], for a name with the addresses %s: %s", (allow, addresses, expected) => {
     for (const name of ["hook.example", "Hook.Example."]) {
       assert.strictEqual(guard(allow).addresses(name, addresses), expected)
     }

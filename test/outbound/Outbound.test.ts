@@ -1,4 +1,4 @@
-// The client against servers on this machine: what it reaches, and what ends a request.
+// The client against servers on this machine: the destinations that it reaches, and its time limits.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { HttpBody, type HttpClientError } from "effect/http"
@@ -10,24 +10,24 @@ import { outbound, resolver, why } from "./Client.ts"
 import * as Target from "./Target.ts"
 
 describe("a destination", () => {
-  it.effect("on this machine is refused and not connected to", () =>
+  it.effect("on this machine is refused without a connection", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
       const { client, refuse } = yield* outbound({ allow: "" })
       for (const host of ["127.0.0.1", "2130706433", "[::ffff:127.0.0.1]"]) {
         const error = yield* Effect.flip(client.get(target.url("/", host)))
-        assert.strictEqual(why(error), "points to a loopback address, which OUTBOUND_ALLOW does not name")
+        assert.strictEqual(why(error), "points to a loopback address, which is not allowed")
         assert.strictEqual(refuse(target.url("/", host)), why(error))
         assert.strictEqual(error.reason._tag, "TransportError")
         assert.include(error.message, "points to a loopback address")
       }
       const error = yield* Effect.flip(client.get(target.url("/", "localhost.")))
-      assert.strictEqual(why(error), "points to a loopback host, which OUTBOUND_ALLOW does not name")
+      assert.strictEqual(why(error), "points to a loopback host, which is not allowed")
       assert.isEmpty(target.sockets)
     })
   )
 
-  it.effect("that is allowed is reached, by its address or by its name", () =>
+  it.effect("that is allowed is reached by its address or its name", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
       const { client } = yield* outbound({ allow: "127.0.0.1,localhost" })
@@ -39,7 +39,7 @@ describe("a destination", () => {
     })
   )
 
-  it.effect("whose name resolves inside is refused and not connected to, however often it is asked", () =>
+  it.effect("whose name resolves to an internal address is refused without a connection, every time", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
       const answers = [["127.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["127.0.0.1", "8.8.8.8"], ["::ffff:127.0.0.1"]]
@@ -49,17 +49,17 @@ describe("a destination", () => {
         assert.isUndefined(refuse(url))
         for (const _ of answers) {
           const error = yield* Effect.flip(client.get(url))
-          assert.strictEqual(why(error), "resolves to a loopback address, which OUTBOUND_ALLOW does not name")
+          assert.strictEqual(why(error), "resolves to a loopback address, which is not allowed")
         }
       }
       assert.isEmpty(target.sockets)
     })
   )
 
-  it.effect("is where the name resolved to when it was checked: another answer comes too late", () =>
+  it.effect("is the address that was checked: a second lookup does not change it", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
-      // Nobody listens on ::1, so only a second resolution would get an answer.
+      // No server listens on ::1, so only a second lookup could succeed.
       const { asked, resolve } = resolver(["::1"], ["127.0.0.1"])
       const { client } = yield* outbound({ allow: "::1", resolve })
       const url = target.url("/", "hook.example")
@@ -67,13 +67,13 @@ describe("a destination", () => {
       assert.isUndefined(why(first))
       assert.deepStrictEqual(asked, ["hook.example"])
       const second = yield* Effect.flip(client.get(url))
-      assert.strictEqual(why(second), "resolves to a loopback address, which OUTBOUND_ALLOW does not name")
+      assert.strictEqual(why(second), "resolves to a loopback address, which is not allowed")
       assert.lengthOf(asked, 2)
       assert.isEmpty(target.sockets)
     })
   )
 
-  it.effect("is told its name, and may be allowed by its address or by its name", () =>
+  it.effect("gets its name in the Host header, and can be allowed by its address or its name", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
       for (const allow of ["127.0.0.0/8", "hook.example"]) {
@@ -88,7 +88,7 @@ describe("a destination", () => {
     })
   )
 
-  it.effect("without an address, without a server or without an answer is not refused", () =>
+  it.effect("without an address, a server or a response causes a failure, not a refusal", () =>
     Effect.gen(function* () {
       const silent = yield* Target.listen(Target.raw("", (socket) => socket.resetAndDestroy()))
       const closed = yield* Effect.scoped(Target.listen(Target.echo()))
@@ -111,7 +111,7 @@ describe("a destination", () => {
     })
   )
 
-  it.effect("speaks http or https", () =>
+  it.effect("has an http or https URL", () =>
     Effect.gen(function* () {
       const { client } = yield* outbound()
       for (const url of ["ftp://127.0.0.1", "file:///etc/passwd", "/path", ""]) {
@@ -120,7 +120,7 @@ describe("a destination", () => {
     })
   )
 
-  it.effect("proves its name by its certificate, whatever the name resolves to", () =>
+  it.effect("has a certificate for its name, whatever address the name resolves to", () =>
     Effect.gen(function* () {
       const server = https.createServer({ cert: Target.certificate, key: Target.certificateKey })
       server.on("request", (request, response) => response.end(request.headers.host))
@@ -146,11 +146,11 @@ describe("a destination", () => {
   )
 })
 
-describe("time", () => {
+describe("the time limit", () => {
   const stops = [
-    ["before the answer", ""],
-    ["amid the headers", "HTTP/1.1 200 OK\r\nx: "],
-    ["amid the body", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc"]
+    ["before the response", ""],
+    ["in the headers", "HTTP/1.1 200 OK\r\nx: "],
+    ["in the body", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc"]
   ] as const
   it.effect.each(stops)("ends a request whose server stops %s", ([, text]) =>
     Effect.gen(function* () {
@@ -170,7 +170,7 @@ describe("time", () => {
     })
   )
 
-  it.effect("counts from the look-up of the name", () =>
+  it.effect("includes the lookup of the name", () =>
     Effect.gen(function* () {
       const asked = Promise.withResolvers<string>()
       const resolve = (name: string) => {
@@ -185,7 +185,7 @@ describe("time", () => {
     })
   )
 
-  it.effect("a request that is interrupted lets go of its connection", () =>
+  it.effect("a request that is interrupted releases its connection", () =>
     Effect.gen(function* () {
       const server = Target.raw("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc")
       const target = yield* Target.listen(server)
@@ -198,7 +198,7 @@ describe("time", () => {
     })
   )
 
-  it.effect("a connection serves the requests that follow, and ends with the layer", () =>
+  it.effect("a connection is reused, and ends with the layer", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
       yield* Effect.scoped(

@@ -1,4 +1,4 @@
-// What is told of a request, by errors, answers and spans: nothing of its secrets.
+// Errors, responses and spans contain no secret of a request.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema, Tracer } from "effect"
 import { HttpBody, HttpClientResponse } from "effect/http"
@@ -11,7 +11,7 @@ describe("a secret", () => {
     target.url("/secret?key=secret#secret").replace("//", "//user:secret@")
   const options = { headers: { "x-vault-token": "secret" }, body: HttpBody.text("secret") }
 
-  it.effect("in a URL, a header or a body is in no error, answer or span, and no trace is told", () =>
+  it.effect("in a URL, a header or a body appears in no error, response or span, and no trace header is sent", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
       const closed = yield* Effect.scoped(Target.listen(Target.echo()))
@@ -50,7 +50,7 @@ describe("a secret", () => {
     })
   )
 
-  it.effect("that Node cannot send is a failure and no defect", () =>
+  it.effect("that Node cannot send causes a failure, not a defect", () =>
     Effect.gen(function* () {
       const target = yield* Target.listen(Target.echo())
       const { client } = yield* outbound()

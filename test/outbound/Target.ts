@@ -1,16 +1,16 @@
-// Servers that requests go to, and who came.
+// Servers on loopback for outbound requests, with their connections.
 import { Effect } from "effect"
 import { once } from "node:events"
 import * as http from "node:http"
 import * as net from "node:net"
 
-/** Listens on a free port of 127.0.0.1 and of no other address; open connections end with the scope. */
+/** Listens on a free port of 127.0.0.1 only. Open connections end with the scope. */
 export const listen = (server: net.Server) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const sockets: Array<net.Socket> = []
       server.on("connection", (socket: net.Socket) => {
-        // What becomes of a connection is for the other side to tell.
+        // The test checks the other side of the connection.
         socket.on("error", () => {})
         sockets.push(socket)
       })
@@ -39,13 +39,13 @@ export const closed = ({ sockets }: { readonly sockets: ReadonlyArray<net.Socket
     )
   )
 
-/** Answers with what it was asked. */
+/** Responds with the URL and the headers of the request. */
 export const echo = () =>
   http.createServer((request, response) => {
     response.end(JSON.stringify({ url: request.url, headers: request.headers }))
   })
 
-/** Sends bytes as they are, after a request has come. */
+/** Sends `text` unchanged when a request arrives. */
 export const raw = (text: string, then?: (socket: net.Socket) => void) => {
   const server = net.createServer((socket) => {
     socket.once("data", () => {
@@ -57,7 +57,7 @@ export const raw = (text: string, then?: (socket: net.Socket) => void) => {
   return server
 }
 
-/** Of `hook.example` alone, and its own authority, from 2020 to 2120. */
+/** Self-signed for `hook.example`, valid from 2020 to 2120. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBaTCCARCgAwIBAgIBATAKBggqhkjOPQQDAjAXMRUwEwYDVQQDDAxob29rLmV4
 YW1wbGUwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBcxFTATBgNV

@@ -79,6 +79,19 @@ describe.concurrent("settings", () => {
     })
   )
 
+  it.live("are named by the error about a URL that OUTBOUND_ALLOW does not contain", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const service = yield* Service.listen({
+        folder: home,
+        env: Service.onServer(inject("postgres"), yield* TestDatabase.make)
+      })
+      const refused = yield* service.call("/api/v1/notifications", { body: { url: "http://127.0.0.1:1/hook" } })
+      assert.strictEqual(refused.status, 400)
+      assert.include(refused.text, "url: points to a loopback address: add it to OUTBOUND_ALLOW to allow it")
+    })
+  )
+
   it.live("that nobody knows are refused as flags, and secrets are no flags", () =>
     Effect.gen(function* () {
       const home = yield* folder

@@ -75,13 +75,10 @@ layer(TestApi.layer())("notifications", (it) => {
         ["http://hooks.example.com/x", "Expected an https URL (http only for loopback)"],
         ["ftp://hooks.example.com/x", "Expected an http or https URL"],
         ["https://user:password@hooks.example.com/x", "Expected a URL without credentials"],
-        ["https://10.0.0.1/x", "points to a private address, which OUTBOUND_ALLOW does not name"],
-        ["https://[fd00::1]/x", "points to a private address, which OUTBOUND_ALLOW does not name"],
-        [
-          "https://169.254.169.254/latest/meta-data",
-          "points to a cloud metadata address, which OUTBOUND_ALLOW does not name"
-        ],
-        ["https://0xa000001/x", "points to a private address, which OUTBOUND_ALLOW does not name"]
+        ["https://10.0.0.1/x", "points to a private address, which is not allowed"],
+        ["https://[fd00::1]/x", "points to a private address, which is not allowed"],
+        ["https://169.254.169.254/latest/meta-data", "points to a cloud metadata address, which is not allowed"],
+        ["https://0xa000001/x", "points to a private address, which is not allowed"]
       ]
       for (const [url, error] of cases) {
         for (const answer of [yield* patch({ url }), yield* call("/api/v1/notifications", { body: { url } })]) {

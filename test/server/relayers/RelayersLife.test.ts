@@ -174,7 +174,7 @@ layer(TestApi.layer())("a relayer's life", (it) => {
         [{ notification_id: "nobody" }, "notification_id: no notification with this id"],
         [
           { custom_rpc_urls: [{ url: "https://a.example" }, { url: "http://169.254.169.254/latest" }] },
-          "custom_rpc_urls.1.url: points to a cloud metadata address, which OUTBOUND_ALLOW does not name"
+          "custom_rpc_urls.1.url: points to a cloud metadata address, which is not allowed"
         ],
         [
           { custom_rpc_urls: [{ url: "https://nowhere.example/***", weight: 7 }] },

@@ -25,7 +25,7 @@ layer(TestApi.layer().pipe(Layer.provideMerge(Vault.layer)))("signers that canno
         [{ type: "local", config: { keystore: "text", passphrase } }, "config.keystore: is not valid JSON"],
         [
           kv({ address: "http://169.254.169.254" }),
-          "config.address: points to a cloud metadata address, which OUTBOUND_ALLOW does not name"
+          "config.address: points to a cloud metadata address, which is not allowed"
         ],
         [kv({ address: "http://127.0.0.1:1" }), "config.address: Vault does not answer"],
         [kv({ address: vault.address.replace("/proxied", "/elsewhere") }), "config.secret_id: Vault refuses the login"],

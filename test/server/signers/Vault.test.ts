@@ -192,7 +192,7 @@ layer(Layer.empty)("a key in Vault", (it) => {
     Effect.gen(function* () {
       const vault = yield* Vault
       const key = yield* kv()
-      const message = "points to a loopback address, which OUTBOUND_ALLOW does not name"
+      const message = "points to a loopback address, which is not allowed"
       assert.deepStrictEqual(yield* failureOf(key.publicKey("ed25519")), ["forbidden", message])
       assert.deepStrictEqual(vault.seen, [])
     }).pipe(Effect.provide(guarded))

@@ -171,7 +171,7 @@ describe("an attempt", () => {
       const [refused] = yield* World.attempted(inside.id, 1)
       assert.deepInclude(refused?.attempts[0] ?? {}, {
         outcome: "refused",
-        answer: "resolves to a private address, which OUTBOUND_ALLOW does not name"
+        answer: "resolves to a private address, which is not allowed"
       })
       const [unreachable] = yield* World.attempted(nowhere.id, 1)
       assert.deepInclude(unreachable?.attempts[0] ?? {}, { outcome: "unreachable" })
