@@ -8,7 +8,7 @@ import * as Folder from "./harness/Folder.ts"
 export const layer = (maxConnections: number, outboundAllow: ReadonlyArray<string> = []) =>
   Services.layerNoAuthentication({
     masterKey: Redacted.make(new Uint8Array(32).fill(1)),
-    workers: false,
+    jobs: false,
     outboundAllow
   }).pipe(
     Layer.provideMerge(

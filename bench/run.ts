@@ -53,7 +53,7 @@ const run = Effect.fnUntraced(function* (given: Given) {
   if (given.build) [Installation.root, ...(against === undefined ? [] : [against])].forEach(build)
 
   yield* Console.log(
-    `${Load.generator} sends; limits are on and out of reach, workers off, logs at info into a file\n` +
+    `${Load.generator} sends; limits are on and out of reach, jobs off, logs at info into a file\n` +
       "ratio: of the requests per second, to the first line of the same size"
   )
   const { targets, skipped } = yield* Targets.make({ ...scale, given: given.contenders, against })

@@ -31,7 +31,7 @@ if (import.meta.main) {
   // This program ends before a background job would have anything to do.
   const services = Services.layerNoAuthentication({
     masterKey: Redacted.make(new Uint8Array(32).fill(1)),
-    workers: false
+    jobs: false
   })
   const database = Sql.layer({ _tag: "Embedded", dataDir: "./data/examples/without-http" })
   program.pipe(Effect.provide(Layer.provide(services, database)), NodeRuntime.runMain)

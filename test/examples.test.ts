@@ -71,7 +71,7 @@ describe("examples/own-keys.ts", () => {
 })
 
 describe("examples/without-http.ts", () => {
-  const services = Services.layer({ administratorKey: Redacted.make(TestApi.apiKey), masterKey, workers: false })
+  const services = Services.layer({ administratorKey: Redacted.make(TestApi.apiKey), masterKey, jobs: false })
 
   layer(Layer.provide(services, TestDatabase.layer))((it) => {
     it.effect("creates a relayer through the services, and lists it", () =>

@@ -13,7 +13,7 @@ import { ApiClient, RateLimits, Server, Services } from "../src/index.ts"
 import { apiKey, masterKey } from "../testkit/TestApi.ts"
 import * as TestDatabase from "../testkit/TestDatabase.ts"
 
-const keys = { administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey), workers: false }
+const keys = { administratorKey: Redacted.make(apiKey), masterKey: Redacted.make(masterKey), jobs: false }
 
 const support = Layer.merge(TestDatabase.layer, FetchHttpClient.layer)
 

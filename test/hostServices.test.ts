@@ -61,7 +61,7 @@ describe("a host that closes what serves", () => {
   )
 })
 
-const services = Layer.provideMerge(Services.layer({ ...keys, workers: false }), TestDatabase.layer).pipe(
+const services = Layer.provideMerge(Services.layer({ ...keys, jobs: false }), TestDatabase.layer).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 
@@ -103,7 +103,7 @@ layer(services, { excludeTestServices: true })("a host that takes the services a
       const { code } = yield* (yield* RelayerHealth).explain(RelayerId.make("first"))
       assert.strictEqual(code, "not_checked")
       const { components } = yield* (yield* Readiness).check
-      assert.deepInclude(components.workers, { status: "off" })
+      assert.deepInclude(components.jobs, { deliveries: "off", health_checks: "off" })
     })
   )
 })

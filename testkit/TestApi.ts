@@ -18,7 +18,7 @@ export interface Options {
   readonly server?: Server.Options
   readonly limits?: { readonly requestsPerSecond: number; readonly burst: number }
   /** Absent: nothing is done in the background. */
-  readonly workers?: boolean
+  readonly jobs?: boolean
   readonly healthCheckInterval?: Duration.Input
   /** Absent: this machine. */
   readonly outboundAllow?: ReadonlyArray<string>
@@ -111,7 +111,7 @@ export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.S
         administratorKey: Redacted.make(apiKey),
         masterKey: Redacted.make(masterKey),
         outboundAllow: options.outboundAllow ?? ["localhost", "127.0.0.0/8", "::1"],
-        workers: options.workers ?? false,
+        jobs: options.jobs ?? false,
         healthCheckInterval: options.healthCheckInterval ?? "1 minute"
       })
     ),

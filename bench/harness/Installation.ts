@@ -41,7 +41,7 @@ export const root = path.join(import.meta.dirname, "..", "..")
 
 const idsAtMost = 100_000
 
-/** Limits are on, and out of reach; workers are off, which would call the chains of a million relayers. */
+/** Limits are on, and out of reach; jobs are off, which would call the chains of a million relayers. */
 const environment = (dataDir: string): Record<string, string> => ({
   DATA_DIR: dataDir,
   API_KEY: key,

@@ -9,7 +9,7 @@ import { line } from "./Statistics.ts"
 
 const settle = "8 seconds"
 
-/** With everything as it is set by default: there is no relayer whose chain the workers could call. */
+/** With everything as it is set by default: there is no relayer whose chain the jobs could call. */
 const idle = Effect.scoped(
   Effect.gen(function* () {
     const { service, postgres } = yield* Installation.make({

@@ -6,27 +6,38 @@ const Health = Schema.Literal("OK").pipe(HttpApiSchema.asText({ contentType: "te
 
 const Component = Schema.Struct({ status: Schema.Literals(["healthy", "unhealthy"]) })
 
-/** `off`: this process leaves the work to others (`WATCH=off`). `unhealthy`: not done for half a minute. */
-const WorkerStatus = Schema.Literals(["healthy", "unhealthy", "off"]).annotate({ identifier: "WorkerStatus" })
-export type WorkerStatus = typeof WorkerStatus.Type
+/**
+ * `off`: this instance leaves the work to others (`WATCH=off`). `unhealthy`: a task of the job has not succeeded for half a
+ * minute.
+ */
+const JobStatus = Schema.Literals(["healthy", "unhealthy", "off"]).annotate({ identifier: "JobStatus" })
+export type JobStatus = typeof JobStatus.Type
+
+const jobs = {
+  /** Links the records of the audit log. */
+  audit: JobStatus,
+  /** Sends webhooks. */
+  deliveries: JobStatus,
+  /** Notifies the readers of events, and reads for them. */
+  events: JobStatus,
+  /** Measures the gauges that need the database. */
+  gauges: JobStatus,
+  /** Checks relayers on their chains. */
+  health_checks: JobStatus
+}
+export type JobName = keyof typeof jobs
 
 export const Readiness = Schema.Struct({
-  /** Whether to send requests here: also where it is degraded. */
+  /** Whether a load balancer should send requests here. Also true if the status is `degraded`. */
   ready: Schema.Boolean,
-  /** Degraded: it answers requests, but does not do its work in the background. */
+  /** `degraded`: the instance answers requests, but a background job does not do its work. */
   status: Schema.Literals(["healthy", "degraded", "unhealthy"]),
   components: Schema.Struct({
     database: Component,
-    /** Unhealthy from the moment on at which the process stops taking connections. */
+    /** `unhealthy` from the moment at which the process begins to stop. */
     process: Component,
-    /** As well as the worst of them. */
-    workers: Schema.Struct({
-      status: WorkerStatus,
-      /** The checks of relayers on their chains. */
-      health_checks: WorkerStatus,
-      /** The sending of webhooks. */
-      deliveries: WorkerStatus
-    })
+    /** `status` is the worst of the jobs. */
+    jobs: Schema.Struct({ status: JobStatus, ...jobs })
   })
 }).annotate({ identifier: "Readiness" })
 export type Readiness = typeof Readiness.Type
@@ -60,7 +71,7 @@ export class SystemApi extends HttpApiGroup.make("system")
       OpenApi.annotations({
         summary: "Readiness",
         description:
-          "200 while the database answers, its schema is current and the process is not draining; 503 otherwise. A worker in the background that does not do its work makes the status `degraded`, and the answer stays 200: requests are answered all the same, and other instances share the work."
+          "200 while the database answers, its schema is current and the process is not draining; 503 otherwise. If a background job does not do its work, the status is `degraded` and the response stays 200: the instance still answers requests, and other instances share the work."
       })
     )
   )

@@ -1,8 +1,8 @@
-// Memory, CPU and event loop of this process, read when somebody scrapes.
+// Measures memory, CPU and event loop of this process at each scrape.
 import { Effect, Layer, Metric } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } from "../server/observability/Metrics.ts"
-import { ProcessGauges } from "../server/observability/ProcessGauges.ts"
+import { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } from "../server/observability/ProcessMetrics.ts"
+import { Gauges } from "../server/observability/Gauges.ts"
 
 const quantiles = [0.5, 0.99, 1]
 
@@ -31,4 +31,6 @@ const eventLoopDelay = Effect.acquireRelease(
   (histogram) => Effect.sync(() => histogram.disable())
 )
 
-export const layer = Layer.effect(ProcessGauges, Effect.map(eventLoopDelay, measure))
+export const layer = Layer.effectDiscard(
+  Effect.flatMap(Effect.all([Gauges, eventLoopDelay]), ([gauges, delay]) => gauges.register(measure(delay)))
+)

@@ -47,12 +47,9 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     decryptionKeys: decryptionKeys.map(Settings.masterKeyBytes),
     outboundAllow: settings.OUTBOUND_ALLOW ?? [],
     outboundNotAllowed: ": add it to OUTBOUND_ALLOW to allow it",
-    workers: settings.WATCH === "on",
+    jobs: settings.WATCH === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS
-  }).pipe(
-    Layer.provide([ProcessGauges.layer, Layer.succeed(MasterKeyStore, parts.masterKeyStore)]),
-    Layer.provideMerge(parts.database)
-  )
+  }).pipe(Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)), Layer.provideMerge(parts.database))
 
   const { listen, drain } = HttpServerNode.layer(settings)
   // Asking for `Readiness` makes the port open last, when everything behind it works.
@@ -63,7 +60,8 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     refusal: Unreadable.refusal
   })
 
-  return Layer.merge(drain, Layer.effectDiscard(HttpServer.addressFormattedWith(parts.listening))).pipe(
+  const listening = Layer.effectDiscard(HttpServer.addressFormattedWith(parts.listening))
+  return Layer.mergeAll(drain, listening, ProcessGauges.layer).pipe(
     Layer.provide(
       HttpRouter.serve(routes, { routerConfig: Server.routerConfig, disableLogger: true, disableListenLog: true })
     ),

@@ -18,7 +18,8 @@ import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./http/DocsHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
-import { MetricsHttp } from "./observability/MetricsHttp.ts"
+import * as Metrics from "./Metrics.ts"
+import * as MetricsHttp from "./observability/MetricsHttp.ts"
 import { SystemHttp } from "./lifecycle/SystemHttp.ts"
 
 export type Options = RequestPipeline.Options
@@ -36,7 +37,7 @@ const handlers = Layer.mergeAll(
   EventsHttp,
   MasterKeyHttp,
   SystemHttp,
-  MetricsHttp
+  MetricsHttp.layer(Metrics.names)
 )
 
 const middleware = Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, IdempotencyHttp)
@@ -58,7 +59,7 @@ export const layer = (options: Options = defaults) => Layer.merge(routes(options
 /**
  * Around what serves: when its scope closes, `Draining` begins, and only then the server waits for its requests to end.
  * Without it, streams of events, which have no end of their own, keep the server waiting for as long as it waits at most.
- * Workers need none: when their scope closes, they finish or give back what they are at.
+ * Jobs need none of this: when their scope closes, they finish or release what they have claimed.
  */
 export const drainFirst = <A, E, R>(serving: Layer.Layer<A, E, R>): Layer.Layer<A, E, R | Draining> =>
   Layer.provideMerge(

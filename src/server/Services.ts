@@ -1,4 +1,4 @@
-// Every service, asking only for the database and for a way to count requests.
+// All services of an instance. They require a database, and nothing else.
 import { Layer } from "effect"
 import type { Duration, Redacted } from "effect"
 import * as AllowList from "../outbound/AllowList.ts"
@@ -15,30 +15,31 @@ import { RelayerHealth } from "./health/RelayerHealth.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { Networks } from "./networks/Networks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
+import * as RelayerGauge from "./relayers/RelayerGauge.ts"
 import { Relayers } from "./relayers/Relayers.ts"
 import { Chains } from "./chains/Chains.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
 import { Secrets } from "./secrets/Secrets.ts"
 import { Signers } from "./signers/Signers.ts"
-import { Draining } from "./lifecycle/Draining.ts"
-import { Gauges } from "./observability/Gauges.ts"
+import * as ConnectionGauge from "./lifecycle/ConnectionGauge.ts"
+import * as Lifecycle from "./lifecycle/Lifecycle.ts"
 import { Readiness } from "./lifecycle/Readiness.ts"
 import { Deliveries } from "./notifications/delivery/Deliveries.ts"
 import * as DeliveryJob from "./notifications/delivery/DeliveryJob.ts"
 
 export interface Options {
-  /** 32 bytes: encrypts the secrets in the database. */
+  /** 32 bytes that encrypt the secrets in the database. */
   readonly masterKey: Redacted.Redacted<Uint8Array>
-  /** Further master keys that stored secrets may still be read with, for a rotation. */
+  /** Further master keys that decrypt stored secrets, during a rotation. */
   readonly decryptionKeys?: ReadonlyArray<Redacted.Redacted<Uint8Array>>
-  /** Hosts, addresses and ranges that are not public, and that URLs of users may point to all the same. Absent: none. */
+  /** Hosts, addresses and ranges that are not public, but that URLs of users may point to. Absent: none. */
   readonly outboundAllow?: ReadonlyArray<string>
   /** Ends the message about a URL that `outboundAllow` does not allow. Absent: `, which is not allowed`. */
   readonly outboundNotAllowed?: string
-  /** False: nothing is done in the background, such as sending webhooks. Another instance does it. */
-  readonly workers?: boolean
-  /** Between two checks of a relayer that is well. Absent: a minute. */
+  /** False: this instance sends no webhooks and checks no relayers. Another instance does it. Absent: true. */
+  readonly jobs?: boolean
+  /** Time between two checks of a healthy relayer. Absent: a minute. */
   readonly healthCheckInterval?: Duration.Input
 }
 
@@ -57,7 +58,7 @@ const resources = Layer.mergeAll(Relayers.layer, Deliveries.layer).pipe(
   Layer.provideMerge(Audit.layer)
 )
 
-/** What uses secrets begins after the check. */
+/** Services that use secrets start after the check. */
 const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
   Layer.provideMerge(MasterKey.layerCheck, Secrets.layer({ current: masterKey, others: decryptionKeys }))
 
@@ -67,15 +68,17 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
     Layer.provideMerge(Chains.layer())
   )
 
-const workers = ({ workers = true, healthCheckInterval = "1 minute" }: Options) =>
-  workers ? Layer.mergeAll(DeliveryJob.layer, HealthJob.layer({ interval: healthCheckInterval })) : Layer.empty
+const gauges = Layer.merge(ConnectionGauge.layer, RelayerGauge.layer)
+
+const jobs = ({ jobs = true, healthCheckInterval = "1 minute" }: Options) =>
+  jobs ? Layer.mergeAll(DeliveryJob.layer, HealthJob.layer({ interval: healthCheckInterval })) : Layer.empty
 
 /**
  * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `WrongMasterKey` if the database
  * was written with another master key.
  */
 export const layerNoAuthentication = (options: Options) =>
-  Layer.mergeAll(Gauges.layer, Readiness.layer, EventStreams.layer, Cursors.layerPrepare, workers(options)).pipe(
+  Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges, jobs(options)).pipe(
     Layer.provideMerge(health(options)),
     Layer.provideMerge(resources),
     Layer.provideMerge(
@@ -85,7 +88,7 @@ export const layerNoAuthentication = (options: Options) =>
           allow: AllowList.make(options.outboundAllow ?? []),
           notAllowed: options.outboundNotAllowed
         }),
-        Draining.layer
+        Lifecycle.layer
       )
     )
   )

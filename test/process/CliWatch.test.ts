@@ -124,7 +124,7 @@ describe("the command line", () => {
       assert.lengthOf(json(yield* output("events", "list", "--all", "--resource-id", "b", "-o", "json")), 1)
       const none = yield* call(["events", "list", "--after", "999999"])
       assert.strictEqual(none.code, 1)
-      assert.include(none.stderr, "after: is no event")
+      assert.include(none.stderr, "after: is not the id of an event")
 
       const caller = { API_KEY: Service.apiKey, RELAYER_URL: service.baseUrl }
       const follower = yield* Service.start({

@@ -24,7 +24,7 @@ export const layer = Layer.unwrap(
     const instance = Layer.build(
       Layer.fresh(
         Layer.provide(
-          Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), workers: false }),
+          Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), jobs: false }),
           Layer.fresh(database)
         )
       )

@@ -1,7 +1,6 @@
 // The audit log. A change writes its record in its own transaction, without waiting for anybody; the records of all
 // instances are chained afterwards, in commit order, within about a second (ADR 0004).
-import { Context, Effect, Latch, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import type { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
 import { resourceOf } from "../../domain/audit/Change.ts"
@@ -10,19 +9,23 @@ import { maxPerPage } from "../../domain/request/Page.ts"
 import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { Cursors } from "../cursors/Cursors.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import * as GaugeJob from "../lifecycle/GaugeJob.ts"
+import { Jobs } from "../lifecycle/Jobs.ts"
 import * as Origin from "../responses/Origin.ts"
+import { auditUnlinkedRecords } from "./AuditMetrics.ts"
 import { AuditRepo } from "./AuditRepo.ts"
 import { chain, firstBroken } from "./Chain.ts"
 import type { Link } from "./Chain.ts"
 import * as EncodedChange from "./EncodedChange.ts"
 
-/** Records that are chained, or verified, at once. */
+/** Records that are linked, or verified, in one step. */
 const batch = 1000
 
-/** Changes of one moment are chained together. */
+/** Changes that are committed within this time are linked together. */
 const gather = "200 millis"
 
-/** What an instance that has died left behind is chained by another one. */
+/** Records that another instance left unlinked when it died are linked after at most this time. */
 const leftBehind = "30 seconds"
 
 const decodePosition = Schema.decodeUnknownEffect(Schema.Int)
@@ -45,23 +48,21 @@ export class Audit extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* AuditRepo
       const cursors = yield* Cursors
-      const sql = yield* SqlClient.SqlClient
-      const changed = yield* Latch.make(false)
+      const jobs = yield* Jobs
+      const recorded = yield* CommitSignal.make("audit")
 
       const link = Effect.repeat(repo.link(batch, chain), { until: (linked) => linked < batch })
 
-      yield* changed.await.pipe(
-        Effect.timeoutOption(leftBehind),
-        Effect.andThen(Effect.sleep(gather)),
-        Effect.andThen(changed.close),
-        Effect.andThen(link),
-        // The database is away, or about to be closed: the next round does it.
-        Effect.catchCause((cause) => Effect.logDebug("cannot link audit records yet", cause)),
-        Effect.forever,
-        Effect.forkScoped
+      yield* jobs.run({
+        job: "audit",
+        task: "link",
+        work: link,
+        wait: () => Effect.andThen(recorded.wait(leftBehind), Effect.sleep(gather))
+      })
+      yield* GaugeJob.run(
+        auditUnlinkedRecords.id,
+        Effect.flatMap(repo.countUnlinked, (count) => Metric.update(auditUnlinkedRecords, count))
       )
-
-      const recorded = sql.afterCommit(Effect.asVoid(changed.open))
 
       const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange.EncodedChange>) {
         yield* repo.append(
@@ -75,7 +76,7 @@ export class Audit extends Context.Service<
             after: after ?? null
           }))
         )
-        yield* recorded
+        yield* recorded.afterCommit
       })
 
       const record = <S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>) =>

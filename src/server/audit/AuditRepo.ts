@@ -40,6 +40,8 @@ export class AuditRepo extends Context.Service<
      * who link. Returns how many it has linked.
      */
     link(limit: number, chain: Chaining): Effect.Effect<number>
+    /** Committed records that have no place in the chain yet. */
+    readonly countUnlinked: Effect.Effect<number>
     /** Linked rows after a position, in order, as they are hashed. */
     rows(after: number, limit: number): Effect.Effect<ReadonlyArray<ChainedRow & Link>>
     select(selection: Selection): Effect.Effect<ReadonlyArray<AuditRecord>>
@@ -53,6 +55,9 @@ export class AuditRepo extends Context.Service<
       const hashed = sql`id::text AS id, ${micros}, key_id, action, resource, resource_id, request_id,
         before::text AS before, after::text AS after`
 
+      // As the partial index says it.
+      const unlinked = sql`hash IS NULL`
+
       const append = (records: ReadonlyArray<NewRecord>) =>
         sql`
           INSERT INTO audit (key_id, action, resource, resource_id, request_id, before, after)
@@ -62,7 +67,7 @@ export class AuditRepo extends Context.Service<
       const linkRows = Effect.fnUntraced(function* (limit: number, chain: Chaining) {
         yield* sql`SELECT pg_advisory_xact_lock(${linking})`
         const rows = yield* sql<ChainedRow>`
-          SELECT ${hashed} FROM audit WHERE position IS NULL ORDER BY audit.id LIMIT ${limit}`
+          SELECT ${hashed} FROM audit WHERE ${unlinked} ORDER BY audit.id LIMIT ${limit}`
         if (rows.length === 0) return 0
         const [head] = yield* sql<{ position: bigint; hash: Uint8Array }>`
           SELECT position, hash FROM audit WHERE position IS NOT NULL ORDER BY position DESC LIMIT 1`
@@ -83,6 +88,11 @@ export class AuditRepo extends Context.Service<
 
       const link = (limit: number, chain: Chaining) =>
         sql.withTransaction(linkRows(limit, chain)).pipe(query("AuditRepo.link"))
+
+      const countUnlinked = sql<{ readonly count: bigint }>`SELECT count(*) AS count FROM audit WHERE ${unlinked}`.pipe(
+        Effect.map(([row]) => Number(row?.count)),
+        query("AuditRepo.countUnlinked")
+      )
 
       const rows = (after: number, limit: number) =>
         sql<ChainedRow & { position: bigint; hash: Uint8Array }>`
@@ -109,7 +119,7 @@ export class AuditRepo extends Context.Service<
         )
       }
 
-      return AuditRepo.of({ append, link, rows, select })
+      return AuditRepo.of({ append, link, countUnlinked, rows, select })
     })
   )
 }

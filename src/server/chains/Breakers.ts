@@ -4,7 +4,7 @@ import type { Option } from "effect"
 import * as crypto from "node:crypto"
 import { BreakerState } from "../../domain/chain/ChainSnapshot.ts"
 import { maskUrl } from "../../domain/chain/Rpc.ts"
-import { rpcBreakers } from "../observability/Metrics.ts"
+import { rpcBreakers } from "./ChainMetrics.ts"
 import * as Breaker from "./Breaker.ts"
 import type { RpcFailure } from "./RpcFailure.ts"
 

@@ -2,7 +2,7 @@
 import { Duration, Effect, Metric, Random, Result, Schedule } from "effect"
 import type { HttpClient } from "effect/http"
 import type { NetworkType } from "../../domain/network/Network.ts"
-import { rpcCallSeconds, rpcCallsTotal, rpcFailuresTotal } from "../observability/Metrics.ts"
+import { rpcCallSeconds, rpcCallsTotal, rpcFailuresTotal } from "./ChainMetrics.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import { failure } from "./RpcFailure.ts"
 import type { RpcFailure } from "./RpcFailure.ts"

@@ -1,29 +1,29 @@
-// The newest events in memory: the end of the table, up to a bound, which readers of any pace look into.
+// The newest events in memory, up to a bound. Readers at any position share it.
 import { Effect, Latch } from "effect"
 import type { PlacedEvent } from "./EventsRepo.ts"
 import { isAfter } from "./Position.ts"
 import type { Position } from "./Position.ts"
 
-/** Whoever is further behind reads the table. */
+/** A reader that is further behind reads the table. */
 const bound = 500
 
 export interface EventBuffer {
-  /** Up to where events are known; undefined before the first look. */
+  /** The position up to which events are known; `undefined` before the first read of the table. */
   head(): Position | undefined
-  /** The next ones, at most `limit`; undefined where some of them are not held. */
+  /** The next events, at most `limit`; `undefined` if some of them are not in the buffer. */
   after(position: Position, limit: number): ReadonlyArray<PlacedEvent> | undefined
-  /** There are events after `position`, or the head has become known. */
+  /** Waits until there are events after `position`, or until the head becomes known. */
   moved(position: Position): Effect.Effect<void>
-  /** Nothing before is held. */
+  /** The buffer holds no event up to `head`. */
   begin(head: Position): Effect.Effect<void>
-  /** The ones that come next after the head. */
+  /** Adds the events that follow the head. */
   add(events: ReadonlyArray<PlacedEvent>): Effect.Effect<void>
 }
 
 export const make = (): EventBuffer => {
   const changed = Latch.makeUnsafe(false)
   let events: ReadonlyArray<PlacedEvent> = []
-  /** Everything after it and up to `head` is in `events`. */
+  /** All events after it and up to `head` are in `events`. */
   let from: Position | undefined
   let head: Position | undefined
 
@@ -31,7 +31,7 @@ export const make = (): EventBuffer => {
     head: () => head,
     after: (position, limit) => {
       if (from === undefined || isAfter(from, position)) return undefined
-      const next = events.findLastIndex((held) => !isAfter(held.position, position)) + 1
+      const next = events.findLastIndex((buffered) => !isAfter(buffered.position, position)) + 1
       return events.slice(next, next + limit)
     },
     moved: (position) =>

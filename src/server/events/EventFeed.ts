@@ -1,5 +1,5 @@
-// Reading events: page by page, or along with what happens. An order that all readers share, and from which nothing is
-// missing: after an event, the next ones are the same whenever somebody asks.
+// Reads events in pages or as they are published. All readers see the same order, and no event ever appears before an event
+// that a reader has seen.
 import { Context, Effect, Layer, Option, Stream } from "effect"
 import type { Scope } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
@@ -8,11 +8,12 @@ import type { Event, EventQuery } from "../../domain/event/Event.ts"
 import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { Draining } from "../lifecycle/Draining.ts"
+import { Jobs } from "../lifecycle/Jobs.ts"
+import * as EventReader from "./EventReader.ts"
+import { EventTail } from "./EventTail.ts"
 import { EventsRepo } from "./EventsRepo.ts"
 import type { Filter } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
-import * as EventReader from "./EventReader.ts"
-import { EventTail } from "./EventTail.ts"
 
 const filterOf = ({ type, resource_id }: EventQuery, { relayerIds }: Caller.Caller): Filter => ({
   ...(type === undefined ? {} : { type }),
@@ -23,11 +24,11 @@ const filterOf = ({ type, resource_id }: EventQuery, { relayerIds }: Caller.Call
 export class EventFeed extends Context.Service<
   EventFeed,
   {
-    /** `next` is where to go on, also at the end, where there is nothing yet. */
+    /** `next` is the position to continue from, also at the end of the feed. */
     list(query: EventQuery): Effect.Effect<Items<Event>, BadRequest>
-    /** What the caller may see of what the query selects, without an end. */
+    /** Follows what the query selects and the caller may see, without an end. While the database is away, it waits. */
     follow(query: EventQuery): Effect.Effect<Effect.Effect<EventReader.EventReader, never, Scope.Scope>, BadRequest>
-    /** The same for a program: what has been, and what happens. Who goes on later does so after the last event's `id`. */
+    /** The same as a stream, for host programs. To continue later, start after the `id` of the last event. */
     stream(query: EventQuery): Stream.Stream<Event, BadRequest>
   }
 >()("effect-relayer/server/events/EventFeed") {
@@ -37,6 +38,7 @@ export class EventFeed extends Context.Service<
       const repo = yield* EventsRepo
       const tail = yield* EventTail
       const draining = yield* Draining
+      const jobs = yield* Jobs
 
       const begin = Effect.fnUntraced(function* ({ after, lastEventId }: EventQuery) {
         const id = lastEventId ?? after ?? 0
@@ -44,12 +46,9 @@ export class EventFeed extends Context.Service<
         const found = yield* repo.find(id)
         if (Option.isSome(found)) return found.value
         return yield* BadRequest.of([
-          { field: lastEventId === undefined ? "after" : "last-event-id", message: "is no event" }
+          { field: lastEventId === undefined ? "after" : "last-event-id", message: "is not the id of an event" }
         ])
       })
-
-      const open = (filter: Filter, from: Position.Position, limit: number) =>
-        Effect.map(tail.open, (held) => EventReader.make({ repo, held, filter, from, limit }))
 
       const list = Effect.fn("EventFeed.list")(function* (query: EventQuery) {
         const filter = filterOf(query, yield* Caller.current)
@@ -58,7 +57,7 @@ export class EventFeed extends Context.Service<
         const wait = Math.min(query.wait ?? 0, maxWait)
         let found = yield* repo.page({ ...filter, after: from, limit })
         if (found.length === 0 && wait > 0) {
-          const { next } = yield* open(filter, from, limit)
+          const { next } = EventReader.make({ page: repo.page, buffer: yield* tail.open, filter, from, limit })
           const waited = yield* Effect.timeoutOption(Effect.raceFirst(next, draining.begun), wait * 1000)
           found = Option.getOrUndefined(waited)?.events ?? []
         }
@@ -67,10 +66,19 @@ export class EventFeed extends Context.Service<
         return id === 0 ? { items } : { items, next: String(id) }
       }, Effect.scoped)
 
+      const open = Effect.fnUntraced(function* (filter: Filter, from: Position.Position) {
+        const reading = yield* jobs.supervise({ job: "events", task: "read" })
+        return EventReader.make({
+          page: (selection) => reading(repo.page(selection)),
+          buffer: yield* tail.open,
+          filter,
+          from,
+          limit: defaultEvents
+        })
+      })
+
       const follow = (query: EventQuery) =>
-        Effect.map(Effect.all([begin(query), Caller.current]), ([from, caller]) =>
-          open(filterOf(query, caller), from, defaultEvents)
-        )
+        Effect.map(Effect.all([begin(query), Caller.current]), ([from, caller]) => open(filterOf(query, caller), from))
 
       const stream = (query: EventQuery) =>
         Effect.flatten(follow(query)).pipe(

@@ -1,7 +1,7 @@
-// A reader of events: from memory where what comes next is held there, else from the table.
+// One reader of events: it reads from memory if the next events are in the buffer, otherwise from the table.
 import { Effect } from "effect"
-import type { EventsRepo, Filter, PlacedEvent } from "./EventsRepo.ts"
 import type { EventBuffer } from "./EventBuffer.ts"
+import type { EventsRepo, Filter, PlacedEvent } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
 
 export interface Batch {
@@ -10,40 +10,41 @@ export interface Batch {
 }
 
 export interface EventReader {
-  /** The next events, at least one, as soon as there are any; the same again until they are taken. May be interrupted. */
+  /** Waits for the next events, at least one. Returns the same batch again until it is taken. May be interrupted. */
   readonly next: Effect.Effect<Batch>
   taken(batch: Batch): void
 }
 
 export interface Options {
-  readonly repo: EventsRepo["Service"]
-  readonly held: EventBuffer
+  /** Reads the table. */
+  readonly page: EventsRepo["Service"]["page"]
+  readonly buffer: EventBuffer
   readonly filter: Filter
   readonly from: Position.Position
   /** Events of a batch. */
   readonly limit: number
 }
 
-/** As `EventsRepo.page` selects. */
+/** Selects the same events as `EventsRepo.page`. */
 const matches = ({ type, resource_id, relayerIds }: Filter, { event }: PlacedEvent): boolean =>
   (type === undefined || event.type === type) &&
   (resource_id === undefined || event.resource_id === resource_id) &&
   (relayerIds === undefined || (event.type.startsWith("relayer.") && relayerIds.includes(event.resource_id)))
 
-export const make = ({ repo, held, filter, from, limit }: Options): EventReader => {
+export const make = ({ page, buffer, filter, from, limit }: Options): EventReader => {
   let at = from
 
   const read = Effect.suspend((): Effect.Effect<Batch> => {
     const after = at
-    const known = held.after(after, limit)
-    if (known !== undefined) {
-      const events = known.filter((placed) => matches(filter, placed))
-      return Effect.succeed({ events, end: known.at(-1)?.position ?? after })
+    const buffered = buffer.after(after, limit)
+    if (buffered !== undefined) {
+      const events = buffered.filter((placed) => matches(filter, placed))
+      return Effect.succeed({ events, end: buffered.at(-1)?.position ?? after })
     }
-    const head = held.head()
-    return Effect.map(repo.page({ ...filter, after, limit }), (events) => {
+    const head = buffer.head()
+    return Effect.map(page({ ...filter, after, limit }), (events) => {
       const last = events.at(-1)?.position ?? after
-      // Less than a page: there was no more when `head` had already been seen.
+      // Less than a page: the table had no further events up to `head`, which was known before the query.
       return { events, end: events.length < limit && head !== undefined ? Position.latest(last, head) : last }
     })
   })
@@ -53,7 +54,7 @@ export const make = ({ repo, held, filter, from, limit }: Options): EventReader 
       const batch = yield* read
       if (batch.events.length > 0) return batch
       at = batch.end
-      yield* held.moved(at)
+      yield* buffer.moved(at)
     }
   })
 

@@ -1,37 +1,36 @@
-// Events as Server-Sent Events: a stream per reader, which it may leave at any time and take up again by `Last-Event-ID`.
-import { Cause, Clock, Context, Duration, Effect, Layer, Metric, Stream } from "effect"
+// Events as Server-Sent Events: one stream per reader. A reader resumes with `Last-Event-ID`.
+import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Metric, Stream } from "effect"
 import type { Scope } from "effect"
 import { Sse } from "effect/encoding"
 import type { EventQuery } from "../../domain/event/Event.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import { Draining } from "../lifecycle/Draining.ts"
-import * as Metrics from "../observability/Metrics.ts"
+import { eventStreams } from "./EventMetrics.ts"
 import { EventFeed } from "./EventFeed.ts"
 import { frame } from "./Frame.ts"
 import type { Batch, EventReader } from "./EventReader.ts"
 import * as SlowReaders from "./SlowReaders.ts"
 
-/** Of this process. */
+/** Open streams of this instance. */
 const maxStreams = 1000
 
-/** Shows the reader, and whatever is between, that the stream lives. */
+/** A stream without events sends a comment this often, so that readers and proxies keep the connection. */
 const heartbeat = Duration.seconds(15)
 
+/** A reader that takes nothing for so long is disconnected. */
 const patience = Duration.seconds(30)
 
-/** The database is away. */
-const pause = Duration.seconds(1)
+/** Asks the reader to reconnect after two seconds. */
+const retry = Sse.encoder.write(new Sse.Retry({ duration: Duration.seconds(2), lastEventId: undefined }))
 
-const comesBack = Sse.encoder.write(new Sse.Retry({ duration: Duration.seconds(2), lastEventId: undefined }))
-
-/** Text of the stream. */
+/** Text of a stream. */
 type Frames = Stream.Stream<string>
 
 export class EventStreams extends Context.Service<
   EventStreams,
   {
-    /** `isAllowed` is asked again now and then: a key may have been taken away. */
+    /** `isAllowed` is evaluated again at each heartbeat: the key may have been revoked. */
     open(query: EventQuery, isAllowed: Effect.Effect<boolean>): Effect.Effect<Frames, BadRequest | ServiceUnavailable>
   }
 >()("effect-relayer/server/events/EventStreams") {
@@ -45,16 +44,8 @@ export class EventStreams extends Context.Service<
       const counted = (by: 1 | -1) =>
         Effect.suspend(() => {
           count += by
-          return Metric.update(Metrics.eventStreams, count)
+          return Metric.update(eventStreams, count)
         })
-
-      const next = (reader: EventReader): Effect.Effect<Batch> =>
-        Effect.catchDefect(reader.next, (defect) =>
-          Effect.logDebug("cannot read events", Cause.die(defect)).pipe(
-            Effect.andThen(Effect.sleep(pause)),
-            Effect.andThen(Effect.suspend(() => next(reader)))
-          )
-        )
 
       const frames = Effect.fnUntraced(function* (
         reader: Effect.Effect<EventReader, never, Scope.Scope>,
@@ -62,23 +53,28 @@ export class EventStreams extends Context.Service<
       ) {
         yield* Effect.acquireRelease(counted(1), () => counted(-1))
         const events = yield* reader
-        let asked = yield* Clock.monotonicTimeNanos
+        const scope = yield* Effect.scope
+        let pending: Fiber.Fiber<Batch> | undefined
+        let checked = yield* Clock.monotonicTimeNanos
 
         const step = Effect.gen(function* () {
           const now = yield* Clock.monotonicTimeNanos
-          if (now - asked >= Duration.toNanosUnsafe(heartbeat)) {
-            asked = now
+          if (now - checked >= Duration.toNanosUnsafe(heartbeat)) {
+            checked = now
             if (!(yield* isAllowed)) return yield* Cause.done()
           }
-          const batch = yield* Effect.timeoutOption(next(events), heartbeat)
+          // A heartbeat does not interrupt the read: it would never finish if the database needed longer.
+          pending ??= yield* Effect.forkIn(events.next, scope)
+          const batch = yield* Effect.timeoutOption(Fiber.join(pending), heartbeat)
           if (batch._tag === "None") return ":\n\n"
+          pending = undefined
           events.taken(batch.value)
           return batch.value.events.map(({ event }) => frame(event)).join("")
         })
 
         const ended = Effect.andThen(draining.begun, Cause.done())
         const steps = Effect.map(Effect.raceFirst(step, ended), (text) => [text] as const)
-        return Stream.concat(Stream.succeed(comesBack), Stream.fromPull(Effect.succeed(steps)))
+        return Stream.concat(Stream.succeed(retry), Stream.fromPull(Effect.succeed(steps)))
       })
 
       const open = Effect.fn("EventStreams.open")(function* (query: EventQuery, isAllowed: Effect.Effect<boolean>) {

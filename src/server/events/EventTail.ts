@@ -1,36 +1,34 @@
-// The newest events, read once for all who follow along in this process, and only while somebody does.
+// Reads new events once for all readers of this instance, as long as there are readers.
 import { Context, Duration, Effect, Latch, Layer, Option, RcRef } from "effect"
 import type { Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Listen from "../../sql/Listen.ts"
+import { Jobs } from "../lifecycle/Jobs.ts"
+import * as EventBuffer from "./EventBuffer.ts"
 import { channel } from "./Events.ts"
 import { EventsRepo } from "./EventsRepo.ts"
 import type { PlacedEvent } from "./EventsRepo.ts"
-import * as EventBuffer from "./EventBuffer.ts"
 import { start } from "./Position.ts"
 
-/** Events that are read at once. */
+/** Events of one query. */
 const batch = 200
 
-/** When nobody has told of anything: a notification may have been lost. */
-const lookAgain = Duration.seconds(5)
+/** Without a notification, the table is read again after this time: a notification may be lost. */
+const pollEvery = Duration.seconds(5)
 
-/** Where nobody can tell. */
-const lookAgainDeaf = Duration.seconds(1)
+/** The same if the database client of a host program cannot listen. */
+const pollEveryDeaf = Duration.seconds(1)
 
-/** Nobody tells when an older transaction ends without an event. */
-const lookAgainHeldBack = Duration.millis(100)
+/** The same if events wait for an older transaction: its end sends no notification if it published no event. */
+const pollEveryHeldBack = Duration.millis(100)
 
-/** Somebody who comes back soon is spared the beginning. */
-const lingers = "30 seconds"
-
-/** The database is away. */
-const pause = "1 second"
+/** A reader that reconnects within this time continues from memory. */
+const idleTimeToLive = "30 seconds"
 
 export class EventTail extends Context.Service<
   EventTail,
   {
-    /** Grows for as long as somebody has it. */
+    /** The newest events. The buffer grows until the scope closes. */
     readonly open: Effect.Effect<EventBuffer.EventBuffer, never, Scope.Scope>
   }
 >()("effect-relayer/server/events/EventTail") {
@@ -38,43 +36,43 @@ export class EventTail extends Context.Service<
     EventTail,
     Effect.gen(function* () {
       const repo = yield* EventsRepo
+      const jobs = yield* Jobs
       const sql = yield* SqlClient.SqlClient
-      const unheard = Listen.canListen(sql) ? lookAgain : lookAgainDeaf
+      const poll = Listen.canListen(sql) ? pollEvery : pollEveryDeaf
 
       const begin = Effect.map(
         repo.last,
         Option.getOrElse(() => start)
       )
 
-      const readOn = Effect.fnUntraced(function* (held: EventBuffer.EventBuffer) {
-        let head = held.head() ?? (yield* begin)
-        if (held.head() === undefined) yield* held.begin(head)
+      /** Reads all events that can be read now. Returns the time after which there may be more without a notification. */
+      const readNew = Effect.fnUntraced(function* (buffer: EventBuffer.EventBuffer) {
+        let head = buffer.head() ?? (yield* begin)
+        if (buffer.head() === undefined) yield* buffer.begin(head)
         let found: ReadonlyArray<PlacedEvent>
         do {
           found = yield* repo.page({ after: head, limit: batch })
-          yield* held.add(found)
+          yield* buffer.add(found)
           head = found.at(-1)?.position ?? head
         } while (found.length === batch)
-        return (yield* repo.isHeldBack) ? lookAgainHeldBack : unheard
+        return (yield* repo.isHeldBack) ? pollEveryHeldBack : poll
       })
 
       const follow = Effect.gen(function* () {
-        const held = EventBuffer.make()
-        const told = yield* Latch.make(false)
-        yield* Effect.forkScoped(Listen.listen(sql, channel, Effect.asVoid(told.open)))
-        yield* told.close.pipe(
-          Effect.andThen(readOn(held)),
-          Effect.flatMap((wait) => Effect.timeoutOption(told.await, wait)),
-          Effect.catchCause((cause) =>
-            Effect.andThen(Effect.logDebug("cannot read events", cause), Effect.sleep(pause))
-          ),
-          Effect.forever,
-          Effect.forkScoped
-        )
-        return held
+        const buffer = EventBuffer.make()
+        const notified = yield* Latch.make(false)
+        yield* Effect.forkScoped(Listen.listen(sql, channel, Effect.asVoid(notified.open)))
+        yield* jobs.run({
+          job: "events",
+          task: "tail",
+          // The latch is closed before reading, so that a notification during the reading is not lost.
+          work: Effect.andThen(notified.close, readNew(buffer)),
+          wait: (atMost: Duration.Duration) => Effect.timeoutOption(notified.await, atMost)
+        })
+        return buffer
       })
 
-      const shared = yield* RcRef.make({ acquire: follow, idleTimeToLive: lingers })
+      const shared = yield* RcRef.make({ acquire: follow, idleTimeToLive })
       return EventTail.of({ open: RcRef.get(shared) })
     })
   )

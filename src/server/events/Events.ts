@@ -1,15 +1,17 @@
-// Events: written in the transaction of what they tell of, so that there is neither without the other.
-import { Cause, Context, Effect, Latch, Layer, Schema } from "effect"
+// Publishes events: they are written in the transaction of the change that they report, so that neither exists alone.
+import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { EventType, NewEvent } from "../../domain/event/Event.ts"
 import * as Listen from "../../sql/Listen.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import { Jobs } from "../lifecycle/Jobs.ts"
 import { currentRequestId } from "../responses/CurrentRequest.ts"
 import { EventsRepo } from "./EventsRepo.ts"
 
-/** Where it is told that there are events; those who read them listen. */
+/** The PostgreSQL channel on which instances notify each other that there are new events. */
 export const channel = "effect_relayer_events"
 
-/** Events of one moment are told of once. */
+/** Events that are committed within this time share a notification. */
 const gather = "50 millis"
 
 /** An event whose resource is JSON text. */
@@ -41,28 +43,24 @@ export class Events extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* EventsRepo
       const sql = yield* SqlClient.SqlClient
-      const written = yield* Latch.make(false)
+      const jobs = yield* Jobs
+      const written = yield* CommitSignal.make("events")
 
-      yield* Effect.catchDefect(repo.adopt, (defect) =>
-        Effect.logWarning("cannot adopt the events of a restored database yet", Cause.die(defect))
-      )
-      yield* written.await.pipe(
-        Effect.andThen(written.close),
-        Effect.andThen(Listen.notify(sql, channel)),
-        // Readers look by themselves, too.
-        Effect.catchCause((cause) => Effect.logDebug("cannot notify the readers of events", cause)),
-        Effect.andThen(Effect.sleep(gather)),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      const adopting = yield* jobs.supervise({ job: "events", task: "adopt" })
+      yield* Effect.forkScoped(Effect.andThen(adopting(repo.adopt), written.now))
 
-      const emitted = sql.afterCommit(Effect.asVoid(written.open))
+      yield* jobs.run({
+        job: "events",
+        task: "notify",
+        work: Listen.notify(sql, channel),
+        wait: () => Effect.andThen(Effect.sleep(gather), written.wait())
+      })
 
       const emitMany = Effect.fn("Events.emitMany")(function* (events: ReadonlyArray<EncodedEvent>) {
         const ids = yield* repo.append(
           events.map(({ type, id, data, requestId }) => ({ type, resource_id: id, request_id: requestId, data }))
         )
-        yield* emitted
+        yield* written.afterCommit
         return ids
       })
 

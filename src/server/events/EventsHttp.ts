@@ -16,10 +16,10 @@ const use = { group: "events", endpoint: "list", scope: "events:read" } as const
 const wantsStream = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   /\btext\/event-stream\b/i.test(headers.accept ?? "")
 
-/** No proxy may keep it or hold it back; its connection ends with it, so that a process that stops is not held up. */
+/** Proxies must not store or buffer the stream. Its connection closes with it, so that it does not delay a process that stops. */
 const headers = { "cache-control": "no-store", "x-accel-buffering": "no", connection: "close" }
 
-const answer = (frames: Stream.Stream<string>) =>
+const respond = (frames: Stream.Stream<string>) =>
   HttpServerResponse.stream(Stream.encodeText(frames), { contentType: "text/event-stream", headers })
 
 export const EventsHttp = HttpApiBuilder.group(
@@ -31,14 +31,14 @@ export const EventsHttp = HttpApiBuilder.group(
     const authentication = yield* Authentication
 
     const stream = Effect.fnUntraced(function* (query: EventQuery) {
-      return answer(yield* streams.open(query, yield* StillAllowed.of(authentication, use)))
+      return respond(yield* streams.open(query, yield* StillAllowed.of(authentication, use)))
     })
 
     return handlers.handleAll({
       list: ({ query, headers, request }) => {
         const lastEventId = headers["last-event-id"]
-        const asked: EventQuery = { ...query, ...(lastEventId === undefined ? {} : { lastEventId }) }
-        return wantsStream(request) ? stream(asked) : Respond.items(feed.list(asked), "after")
+        const all: EventQuery = { ...query, ...(lastEventId === undefined ? {} : { lastEventId }) }
+        return wantsStream(request) ? stream(all) : Respond.items(feed.list(all), "after")
       }
     })
   })

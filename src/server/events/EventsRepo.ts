@@ -1,5 +1,5 @@
-// The table `events`. Shown is what transactions have written that are older than every running one: in the order of `xid`
-// and `id`, nothing comes in before it any more.
+// The table `events`. Events are visible once every older transaction has ended: in the order of `xid` and `id`, no event can
+// then appear before a visible one (ADR 0007).
 import { Array, Context, Effect, Layer, Option, Schema } from "effect"
 import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
@@ -48,17 +48,17 @@ export class EventsRepo extends Context.Service<
   {
     /** Appends the events in their order. Returns their ids in the same order. */
     append(events: ReadonlyArray<NewRow>): Effect.Effect<ReadonlyArray<number>>
-    /** Where the event is; none where it is not shown yet. */
+    /** The position of the event; none if it is not visible yet. */
     find(id: number): Effect.Effect<Option.Option<Position>>
-    /** The last event that is shown. */
+    /** The position of the last visible event. */
     readonly last: Effect.Effect<Option.Option<Position>>
     /** In order. */
     page(selection: Selection): Effect.Effect<ReadonlyArray<PlacedEvent>>
-    /** There are events that wait for older transactions. */
+    /** Whether there are events that wait for older transactions. */
     readonly isHeldBack: Effect.Effect<boolean>
     /**
-     * Events that were restored into another server have numbers of transactions that are yet to come there, and would not
-     * be shown until then: they become the oldest.
+     * Makes events visible that were restored from another server: their transaction ids lie in the future of this server.
+     * They become the oldest.
      */
     readonly adopt: Effect.Effect<void>
   }

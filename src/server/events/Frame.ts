@@ -1,4 +1,4 @@
-// An event as a stream shows it, made once for all readers.
+// The text of an event in a stream, encoded once for all readers.
 import { Schema } from "effect"
 import { Sse } from "effect/encoding"
 import * as Json from "../../api/Json.ts"
@@ -6,13 +6,13 @@ import { Event } from "../../domain/event/Event.ts"
 
 const encode = Schema.encodeSync(Json.fromText(Event))
 
-const made = new WeakMap<Event, string>()
+const frames = new WeakMap<Event, string>()
 
 export const frame = (event: Event): string => {
-  let text = made.get(event)
+  let text = frames.get(event)
   if (text === undefined) {
     text = Sse.encoder.write({ _tag: "Event", id: String(event.id), event: event.type, data: encode(event) })
-    made.set(event, text)
+    frames.set(event, text)
   }
   return text
 }

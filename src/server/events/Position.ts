@@ -1,11 +1,11 @@
-// Places in the order of events: that of the transactions, and within one, of their events.
+// Positions in the order of events: by transaction id, then by event id.
 
 export interface Position {
   readonly xid: bigint
   readonly id: number
 }
 
-/** Before every event. */
+/** Before the first event. */
 export const start: Position = { xid: 0n, id: 0 }
 
 export const isAfter = (one: Position, other: Position): boolean =>

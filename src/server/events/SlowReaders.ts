@@ -1,8 +1,8 @@
-// Cuts off who does not take what a stream gives: it would be kept in memory for nobody.
+// Disconnects readers that do not read their stream: its text would fill the memory.
 import { Effect, Stream } from "effect"
 import type { Duration, Fiber } from "effect"
 
-/** Interrupts the fiber that runs the stream, and with it the answer, when it has not asked for more for `patience`. */
+/** Interrupts the fiber that runs the stream, and with it the response, if it has not pulled for `patience`. */
 export const cutOff =
   (patience: Duration.Input) =>
   <A, E, R>(self: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>

@@ -15,7 +15,7 @@ import { Changes } from "../changes/Changes.ts"
 import { Relayers } from "../relayers/Relayers.ts"
 import type { RelayerTarget } from "../relayers/Relayers.ts"
 import { Chains } from "../chains/Chains.ts"
-import * as Metrics from "../observability/Metrics.ts"
+import * as Metrics from "./HealthMetrics.ts"
 import { HealthRepo } from "./HealthRepo.ts"
 import type { Check, Claim } from "./HealthRepo.ts"
 

@@ -2,8 +2,8 @@
 import { Duration, Effect, FiberSet, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { Draining } from "../lifecycle/Draining.ts"
-import { Workers } from "../lifecycle/Jobs.ts"
-import { DueChecks } from "./DueChecks.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import { Jobs } from "../lifecycle/Jobs.ts"
 import { HealthChecks } from "./HealthChecks.ts"
 import type { Options } from "./HealthChecks.ts"
 import { HealthRepo } from "./HealthRepo.ts"
@@ -23,18 +23,18 @@ export const layerNoDeps = ({ interval }: Options) =>
     Effect.gen(function* () {
       const repo = yield* HealthRepo
       const checks = yield* HealthChecks
-      const { latch } = yield* DueChecks
+      const due = yield* CommitSignal.make("health_checks")
       const draining = yield* Draining
-      const workers = yield* Workers
+      const jobs = yield* Jobs
       const running = yield* FiberSet.make<void>()
       const horizon = 2 * Math.max(Duration.toMillis(interval), lease)
 
       /** As many as there was room for: there may be more. */
       let isFull = false
-      const ended = Effect.suspend(() => (isFull ? latch.open : Effect.void))
+      const ended = Effect.suspend(() => (isFull ? due.now : Effect.void))
 
-      // Not to be interrupted between a claim and the start of its check, which gives it back.
-      const turn = Effect.gen(function* () {
+      // Not interrupted between a claim and the start of its check, which releases the claim.
+      const claim = Effect.gen(function* () {
         const limit = draining.isDraining() ? 0 : concurrency - (yield* FiberSet.size(running))
         if (limit <= 0) return
         const claims = yield* repo.claim({ token: randomUUID(), limit, lease, horizon })
@@ -42,10 +42,8 @@ export const layerNoDeps = ({ interval }: Options) =>
         for (const claim of claims) yield* FiberSet.run(running, Effect.ensuring(checks.run(claim), ended))
       }).pipe(Effect.uninterruptible)
 
-      const round = Effect.timeoutOption(latch.await, poll).pipe(Effect.andThen(latch.close), Effect.andThen(turn))
-      yield* workers.run("health_checks", round)
+      yield* jobs.run({ job: "health_checks", task: "claim", work: claim, wait: () => due.wait(poll) })
     })
   )
 
-export const layer = (options: Options) =>
-  Layer.provide(layerNoDeps(options), [HealthRepo.layer, DueChecks.layer, Workers.layer])
+export const layer = (options: Options) => Layer.provide(layerNoDeps(options), HealthRepo.layer)

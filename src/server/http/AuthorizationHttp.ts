@@ -6,11 +6,12 @@ import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller } from "../../domain/access/Caller.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import * as RateLimitHeaders from "../limits/RateLimitHeaders.ts"
+import * as RateLimitMetrics from "../limits/RateLimitMetrics.ts"
 import { RateLimits } from "../limits/RateLimits.ts"
-import { unauthorizedRequestsTotal } from "../observability/Metrics.ts"
 import * as Recording from "../responses/Recording.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import type { RequestState } from "../responses/CurrentRequest.ts"
+import { unauthorizedRequestsTotal } from "./RequestMetrics.ts"
 
 export const AuthorizationHttp = Layer.effect(
   Authorization,
@@ -18,6 +19,8 @@ export const AuthorizationHttp = Layer.effect(
     const authentication = yield* Authentication
     const limits = yield* RateLimits
     const headersOf = RateLimitHeaders.make(limits.options)
+    // A counter is shown as 0 before its first event.
+    for (const counter of [...RateLimitMetrics.all, unauthorizedRequestsTotal]) yield* Metric.update(counter, 0)
 
     /** Takes one token of the caller's bucket. The response says what is left, whatever its status. */
     const consume = (callerId: string, current: RequestState | undefined) => {

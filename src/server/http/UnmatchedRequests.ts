@@ -4,8 +4,8 @@ import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import * as Request from "../../domain/request/Request.ts"
 import { Authentication } from "../authentication/Authentication.ts"
-import { unauthorizedRequestsTotal } from "../observability/Metrics.ts"
 import * as Failures from "../responses/Failures.ts"
+import { unauthorizedRequestsTotal } from "./RequestMetrics.ts"
 import { allowedMethods } from "./Routes.ts"
 
 const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)

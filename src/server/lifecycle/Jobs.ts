@@ -1,74 +1,74 @@
-// What runs in the background of this process, and whether it does its work.
-import { type Cause, Clock, Context, Duration, Effect, Layer } from "effect"
+// The background jobs of this instance. They go on after every failure, and readiness shows whether they do their work.
+import { Clock, Context, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
-import type { WorkerStatus } from "../../api/SystemApi.ts"
+import type { JobName, JobStatus } from "../../api/SystemApi.ts"
+import { Gauges } from "../observability/Gauges.ts"
+import { jobHealthy } from "./LifecycleMetrics.ts"
+import * as JobWatches from "./JobWatches.ts"
 
-export type WorkerName = "health_checks" | "deliveries"
+export type Statuses = Readonly<Record<JobName, JobStatus>>
 
-/** A loop without a good round for so long does not do its work. Rounds take a second, or a few. */
-const patience = Duration.seconds(30)
-
-/** After a round that failed. */
-const pause = Duration.seconds(1)
-
-export type Statuses = Readonly<Record<WorkerName, WorkerStatus>>
-
-export const worstStatus = (statuses: ReadonlyArray<WorkerStatus>): WorkerStatus =>
+export const worstStatus = (statuses: ReadonlyArray<JobStatus>): JobStatus =>
   (["unhealthy", "healthy"] as const).find((status) => statuses.includes(status)) ?? "off"
 
-interface Loop {
-  readonly worker: WorkerName
-  /** When its last good round ended: of a clock that nobody sets. */
-  last: bigint
-  failing: boolean
+export interface Loop<A> extends JobWatches.Task {
+  /** One round. The loop begins with it. */
+  readonly work: Effect.Effect<A>
+  /** Waits for the next round. Waiting does not count as work, however long it takes. */
+  readonly wait: (result: A) => Effect.Effect<unknown>
 }
 
-export class Workers extends Context.Service<
-  Workers,
+export class Jobs extends Context.Service<
+  Jobs,
   {
-    /** Runs round after round, each of which waits for its time by itself, whatever fails in one. Ends with the scope. */
-    run(worker: WorkerName, round: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
-    /** `off`: not run by this process. A worker is as well as the worst of its loops. */
+    /** Runs a loop until the scope closes. */
+    run<A>(loop: Loop<A>): Effect.Effect<void, never, Scope.Scope>
+    /** Returns a function for fibers of requests: it runs work of a task until the work succeeds. */
+    supervise(task: JobWatches.Task): Effect.Effect<<A>(work: Effect.Effect<A>) => Effect.Effect<A>, never, Scope.Scope>
     readonly statuses: Effect.Effect<Statuses>
   }
->()("effect-relayer/server/lifecycle/Jobs/Workers") {
-  static readonly layer = Layer.sync(Workers, () => {
-    const loops = new Set<Loop>()
+>()("effect-relayer/server/lifecycle/Jobs") {
+  static readonly layer = Layer.effect(
+    Jobs,
+    Effect.gen(function* () {
+      const gauges = yield* Gauges
+      const watches = JobWatches.make()
 
-    const run = Effect.fnUntraced(function* (worker: WorkerName, round: Effect.Effect<void>) {
-      const loop: Loop = { worker, last: yield* Clock.monotonicTimeNanos, failing: false }
-      yield* Effect.acquireRelease(
-        Effect.sync(() => loops.add(loop)),
-        () => Effect.sync(() => loops.delete(loop))
-      )
-
-      const succeeded = Effect.gen(function* () {
-        loop.last = yield* Clock.monotonicTimeNanos
-        if (!loop.failing) return
-        loop.failing = false
-        yield* Effect.annotateLogs(Effect.logInfo("job recovered"), { job: worker })
+      const run = Effect.fnUntraced(function* <A>({ work, wait, ...task }: Loop<A>) {
+        const own = yield* watches.add(task)
+        yield* watches.untilDone(own, work).pipe(
+          Effect.flatMap(wait),
+          Effect.catchCause((cause) => watches.failed(own, cause)),
+          Effect.forever,
+          Effect.forkScoped
+        )
       })
 
-      const failed = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
-        const log = loop.failing ? Effect.logDebug("job failed", cause) : Effect.logWarning("job failed", cause)
-        yield* Effect.annotateLogs(log, { job: worker })
-        loop.failing = true
-        yield* Effect.sleep(pause)
+      const supervise = (task: JobWatches.Task) =>
+        Effect.map(
+          watches.add(task),
+          (own) =>
+            <A>(work: Effect.Effect<A>) =>
+              watches.untilDone(own, work)
+        )
+
+      const statuses = Effect.map(Clock.monotonicTimeNanos, (now): Statuses => ({
+        audit: watches.statusOf("audit", now),
+        deliveries: watches.statusOf("deliveries", now),
+        events: watches.statusOf("events", now),
+        gauges: watches.statusOf("gauges", now),
+        health_checks: watches.statusOf("health_checks", now)
+      }))
+
+      const measure = Effect.gen(function* () {
+        for (const [job, status] of Object.entries(yield* statuses)) {
+          if (status === "off") continue
+          yield* Metric.update(Metric.withAttributes(jobHealthy, { job }), status === "healthy" ? 1 : 0)
+        }
       })
+      yield* gauges.register(measure)
 
-      yield* round.pipe(Effect.andThen(succeeded), Effect.catchCause(failed), Effect.forever, Effect.forkScoped)
+      return Jobs.of({ run, supervise, statuses })
     })
-
-    const statuses = Effect.map(Clock.monotonicTimeNanos, (now) => {
-      const statusOf = (name: WorkerName): WorkerStatus => {
-        const own = [...loops].filter(({ worker }) => worker === name)
-        if (own.length === 0) return "off"
-        const isLate = own.some(({ last }) => now - last > Duration.toNanosUnsafe(patience))
-        return isLate ? "unhealthy" : "healthy"
-      }
-      return { health_checks: statusOf("health_checks"), deliveries: statusOf("deliveries") }
-    })
-
-    return Workers.of({ run, statuses })
-  })
+  )
 }

@@ -1,13 +1,13 @@
-// Whether a balancer should send requests here.
+// Reports whether a load balancer should send requests to this instance.
 import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
 import * as Health from "../../sql/Health.ts"
 import { Draining } from "./Draining.ts"
-import { Workers, worstStatus } from "./Jobs.ts"
+import { Jobs, worstStatus } from "./Jobs.ts"
 
-/** A probe is worth no more than this. */
+/** A database that takes longer to answer the probe counts as unavailable. */
 const timeout = "2 seconds"
 
 const status = (healthy: boolean) => ({ status: healthy ? ("healthy" as const) : ("unhealthy" as const) })
@@ -20,14 +20,14 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
     Effect.gen(function* () {
       const draining = yield* Draining
       const sql = yield* SqlClient.SqlClient
-      const { statuses } = yield* Workers
+      const { statuses } = yield* Jobs
 
-      /** Nobody waits for a question to be given up: of a database that is frozen, that takes longer than asking. */
+      /** The query is interrupted in the background: if the database is frozen, interrupting takes longer than the timeout. */
       const database = Effect.gen(function* () {
-        const asked = yield* Effect.forkDetach(Health.isCurrent)
-        return yield* Fiber.join(asked).pipe(
+        const probe = yield* Effect.forkDetach(Health.isCurrent)
+        return yield* Fiber.join(probe).pipe(
           Effect.timeout(timeout),
-          Effect.ensuring(Effect.sync(() => asked.interruptUnsafe()))
+          Effect.ensuring(Effect.sync(() => probe.interruptUnsafe()))
         )
       }).pipe(
         Effect.catchCause(() => Effect.succeed(false)),
@@ -35,22 +35,22 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
       )
 
       const check = Effect.gen(function* () {
-        const answers = yield* database
+        const isAnswering = yield* database
         const accepting = !draining.isDraining()
-        const ready = answers && accepting
+        const ready = isAnswering && accepting
         const each = yield* statuses
-        const workers = { status: worstStatus(Object.values(each)), ...each }
-        // A balancer that took this instance out would help no webhook, and where all are alike, end the API.
-        const degraded = workers.status === "unhealthy" ? { status: "degraded" as const } : status(true)
+        const jobs = { status: worstStatus(Object.values(each)), ...each }
+        // Taking this instance out of the balancer would help no job. If all instances were taken out, the API would be gone.
+        const degraded = jobs.status === "unhealthy" ? { status: "degraded" as const } : status(true)
         const readiness: Report = {
           ready,
           ...(ready ? degraded : status(false)),
-          components: { database: status(answers), process: status(accepting), workers }
+          components: { database: status(isAnswering), process: status(accepting), jobs }
         }
         return ready ? readiness : yield* new NotReady({ readiness })
       }).pipe(Effect.withSpan("Readiness.check"))
 
       return Readiness.of({ check })
     })
-  ).pipe(Layer.provide(Workers.layer))
+  )
 }

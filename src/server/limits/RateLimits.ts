@@ -2,7 +2,7 @@
 import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { CircuitBreaker, RateLimiter } from "effect/persistence"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
-import { rateLimitStoreFailuresTotal, rateLimitedRequestsTotal } from "../observability/Metrics.ts"
+import { rateLimitStoreFailuresTotal, rateLimitedRequestsTotal } from "./RateLimitMetrics.ts"
 import { steadilyAround } from "../lifecycle/MonotonicClock.ts"
 import * as MemoryRateLimiterStore from "./MemoryRateLimiterStore.ts"
 

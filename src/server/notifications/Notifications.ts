@@ -21,7 +21,7 @@ import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Events } from "../events/Events.ts"
 import { Secrets } from "../secrets/Secrets.ts"
-import { WakeUp } from "../outbox/WakeUp.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import { NotificationsRepo } from "./NotificationsRepo.ts"
 import * as SigningKeys from "./SigningKeys.ts"
 
@@ -50,7 +50,7 @@ export class Notifications extends Context.Service<
       const outbound = yield* Outbound
       const changes = yield* Changes
       const events = yield* Events
-      const wakeUp = yield* WakeUp
+      const due = yield* CommitSignal.make("deliveries")
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
@@ -105,7 +105,7 @@ export class Notifications extends Context.Service<
           paused: patch.paused ?? before.paused
         }
         yield* repo.update(after, yield* SigningKeys.replace(secrets, id, yield* repo.findKey(id), given))
-        if (before.paused && !after.paused) yield* wakeUp.afterCommit
+        if (before.paused && !after.paused) yield* due.afterCommit
         yield* changes.record({ action: "notification.updated", id, schema: Notification, before, after })
         yield* Effect.annotateLogs(Effect.logInfo("notification updated"), { notification_id: id })
         return after
@@ -146,6 +146,6 @@ export class Notifications extends Context.Service<
   )
 
   static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([NotificationsRepo.layer, Events.layer, WakeUp.layer, SecureRandom.layerWebCrypto])
+    Layer.provide([NotificationsRepo.layer, Events.layer, SecureRandom.layerWebCrypto])
   )
 }

@@ -7,9 +7,8 @@ import { Api } from "../../api/Api.ts"
 import { prometheusContentType } from "../../api/MetricsApi.ts"
 import { NotFound } from "../../domain/request/Request.ts"
 import { Gauges } from "./Gauges.ts"
-import * as Metrics from "./Metrics.ts"
 
-/** Whoever names a text format before JSON is a scraper; one that takes anything is not. */
+/** A scraper names a text format before JSON. A client that accepts anything is not a scraper. */
 const wantsText = (accept: string | undefined): boolean => {
   const ranges = (accept ?? "").toLowerCase().split(",")
   const first = (type: RegExp) => ranges.findIndex((range) => type.test(range))
@@ -32,24 +31,25 @@ const family = (exposition: string, name: string): string => {
     .trimEnd()}\n`
 }
 
-export const MetricsHttp = HttpApiBuilder.group(
-  Api,
-  "metrics",
-  Effect.fnUntraced(function* (handlers) {
-    const gauges = yield* Gauges
-    yield* Metrics.register
-    const exposition = Effect.andThen(gauges.refresh, PrometheusMetrics.format())
+/** `metrics`: the names of all metrics. */
+export const layer = (metrics: ReadonlyArray<string>) =>
+  HttpApiBuilder.group(
+    Api,
+    "metrics",
+    Effect.fnUntraced(function* (handlers) {
+      const gauges = yield* Gauges
+      const exposition = Effect.andThen(gauges.measure, PrometheusMetrics.format())
 
-    return handlers.handleAll({
-      names: Effect.fnUntraced(function* () {
-        const { headers } = yield* HttpServerRequest.HttpServerRequest
-        return wantsText(headers.accept) ? textResponse(yield* exposition) : Metrics.names
-      }),
-      one: Effect.fnUntraced(function* ({ params }) {
-        if (!Metrics.names.includes(params.metric_name)) return yield* new NotFound({})
-        return textResponse(family(yield* exposition, params.metric_name))
-      }),
-      scrape: () => Effect.map(exposition, textResponse)
+      return handlers.handleAll({
+        names: Effect.fnUntraced(function* () {
+          const { headers } = yield* HttpServerRequest.HttpServerRequest
+          return wantsText(headers.accept) ? textResponse(yield* exposition) : metrics
+        }),
+        one: Effect.fnUntraced(function* ({ params }) {
+          if (!metrics.includes(params.metric_name)) return yield* new NotFound({})
+          return textResponse(family(yield* exposition, params.metric_name))
+        }),
+        scrape: () => Effect.map(exposition, textResponse)
+      })
     })
-  })
-)
+  )

@@ -4,9 +4,9 @@ import { SecureRandom } from "effect/crypto"
 import type { EventType } from "../../domain/event/Event.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import * as Webhook from "../../domain/notification/Webhook.ts"
-import { DeliveriesRepo } from "../notifications/delivery/DeliveriesRepo.ts"
-import type { NewDelivery } from "../notifications/delivery/DeliveriesRepo.ts"
-import { WakeUp } from "./WakeUp.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import { OutboxRepo } from "./OutboxRepo.ts"
+import type { NewDelivery } from "./OutboxRepo.ts"
 
 /** An event of a relayer, for the relayer's notification. */
 export interface RelayerEvent {
@@ -28,8 +28,8 @@ export class Outbox extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Outbox,
     Effect.gen(function* () {
-      const repo = yield* DeliveriesRepo
-      const wakeUp = yield* WakeUp
+      const repo = yield* OutboxRepo
+      const written = yield* CommitSignal.make("deliveries")
       const random = yield* SecureRandom.SecureRandom
 
       const deliveriesOf = Effect.fnUntraced(function* ({ eventId, type, relayer }: RelayerEvent) {
@@ -44,14 +44,12 @@ export class Outbox extends Context.Service<
         const deliveries = (yield* Effect.forEach(events, deliveriesOf)).flat()
         if (deliveries.length === 0) return
         yield* repo.insert(deliveries)
-        yield* wakeUp.afterCommit
+        yield* written.afterCommit
       })
 
       return Outbox.of({ putMany })
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([DeliveriesRepo.layer, WakeUp.layer, SecureRandom.layerWebCrypto])
-  )
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([OutboxRepo.layer, SecureRandom.layerWebCrypto]))
 }

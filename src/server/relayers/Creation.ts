@@ -6,7 +6,7 @@ import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Changes } from "../changes/Changes.ts"
-import { DueChecks } from "../health/DueChecks.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import type { Origin } from "../responses/Origin.ts"
 import { NewRelayersRepo } from "./NewRelayersRepo.ts"
 import type { NewRelayer, ReferenceMissing } from "./NewRelayersRepo.ts"
@@ -29,7 +29,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* NewRelayersRepo
   const changes = yield* Changes
-  const dueChecks = yield* DueChecks
+  const checkDue = yield* CommitSignal.make("health_checks")
   const transaction = yield* Transaction.make
 
   const record = Effect.fnUntraced(function* (created: ReadonlyArray<Created>) {
@@ -37,7 +37,7 @@ export const make = Effect.gen(function* () {
     yield* changes.recordRelayers(
       created.map(({ relayer, origin }) => ({ action: "relayer.created", after: relayer.value, origin }))
     )
-    yield* dueChecks.afterCommit
+    yield* checkDue.afterCommit
   })
 
   const createAll = Effect.fnUntraced(function* (creations: ReadonlyArray<Creation>) {

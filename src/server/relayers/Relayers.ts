@@ -23,7 +23,7 @@ import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Cursors } from "../cursors/Cursors.ts"
-import { DueChecks } from "../health/DueChecks.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Notifications } from "../notifications/Notifications.ts"
 import * as RpcUrls from "../chains/RpcUrls.ts"
@@ -100,7 +100,7 @@ export class Relayers extends Context.Service<
       const outbound = yield* Outbound
       const changes = yield* Changes
       const cursors = yield* Cursors
-      const dueChecks = yield* DueChecks
+      const checkDue = yield* CommitSignal.make("health_checks")
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
       const insert = yield* Creation.make
@@ -180,7 +180,7 @@ export class Relayers extends Context.Service<
           const urls = patch.custom_rpc_urls === undefined ? undefined : yield* store(id, request.custom_rpc_urls)
           const after = yield* repo.update(id, request, urls)
           yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
-          yield* dueChecks.afterCommit
+          yield* checkDue.afterCommit
           yield* Effect.annotateLogs(Effect.logInfo("relayer updated"), { relayer_id: id, version: after.version })
           return after
         },
@@ -243,7 +243,6 @@ export class Relayers extends Context.Service<
       NewRelayersRepo.layer,
       RelayerPagesRepo.layer,
       Cursors.layer,
-      DueChecks.layer,
       SecureRandom.layerWebCrypto
     ])
   )

@@ -7,6 +7,7 @@ import knownKeys from "./0005_known_keys.ts"
 import watch from "./0006_watch.ts"
 import reading from "./0007_reading.ts"
 import sharedSigners from "./0008_shared_signers.ts"
+import unlinkedAudit from "./0009_unlinked_audit.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -16,7 +17,8 @@ export const migrations = {
   "0005_known_keys": knownKeys,
   "0006_watch": watch,
   "0007_reading": reading,
-  "0008_shared_signers": sharedSigners
+  "0008_shared_signers": sharedSigners,
+  "0009_unlinked_audit": unlinkedAudit
 }
 
 /** Our own, so that a host may keep its migrations in the same database. */

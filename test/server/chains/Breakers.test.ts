@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import type { BreakerState } from "../../../src/domain/chain/ChainSnapshot.ts"
-import { rpcBreakers } from "../../../src/server/observability/Metrics.ts"
+import { rpcBreakers } from "../../../src/server/chains/ChainMetrics.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import { make, urls } from "./fixtures.ts"
 

@@ -145,8 +145,8 @@ layer(TestApi.layer())("events over HTTP", (it) => {
     Effect.gen(function* () {
       const [{ id } = { id: 0 }] = (yield* list("?limit=1")).events
       const wrong: ReadonlyArray<readonly [query: string, headers: Record<string, string>, error: string]> = [
-        ["?after=999999", {}, "after: is no event"],
-        [`?after=${"9".repeat(40)}`, {}, "after: is no event"],
+        ["?after=999999", {}, "after: is not the id of an event"],
+        [`?after=${"9".repeat(40)}`, {}, "after: is not the id of an event"],
         ["?after=x", {}, "after: Expected an integer, 0 or more"],
         ["?after=-1", {}, "after: Expected an integer, 0 or more"],
         ["?type=relayer.eaten", {}, "type: Expected "],
@@ -154,7 +154,7 @@ layer(TestApi.layer())("events over HTTP", (it) => {
         ["?limit=1.5", {}, "limit: Expected an integer, 0 or more"],
         ["?cursor=1", {}, "cursor: is not a known field"],
         [`?after=${id}`, { "last-event-id": "abc" }, "last-event-id: Expected an integer, 0 or more"],
-        [`?after=${id}`, { "last-event-id": "999999" }, "last-event-id: is no event"]
+        [`?after=${id}`, { "last-event-id": "999999" }, "last-event-id: is not the id of an event"]
       ]
       for (const [query, headers, error] of wrong) {
         for (const accept of ["application/json", "text/event-stream"]) {

@@ -3,6 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Logger } from "effect"
 import { inject } from "vitest"
 import { Events } from "../../../src/server/events/Events.ts"
+import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
 import { clientConfig } from "../../../testkit/Postgres.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
@@ -18,7 +19,7 @@ export const layer = Layer.unwrap(
     const database = PgClient.layer({ ...clientConfig(inject("postgres"), name), applicationName: "effect-relayer" })
     const instance = Layer.build(Layer.fresh(TestApi.layerWith({}, Layer.fresh(database))))
     return Layer.effect(Peers, Effect.all([instance, instance])).pipe(
-      Layer.merge(Events.layer),
+      Layer.merge(Layer.provide(Events.layer, Lifecycle.layer)),
       Layer.provideMerge(database),
       Layer.provideMerge(Logger.layer([]))
     )

@@ -8,7 +8,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 
 const ether = (count: number) => `0x${(BigInt(count) * 10n ** 18n).toString(16)}`
 
-const options = { workers: true, healthCheckInterval: "500 millis" } as const
+const options = { jobs: true, healthCheckInterval: "500 millis" } as const
 
 const api = Layer.provideMerge(TestApi.layer(options), Logger.layer([]))
 

@@ -38,7 +38,7 @@ const counts = (ids: ReadonlyArray<string>) => {
   return found
 }
 
-describe("health workers", () => {
+describe("health jobs", () => {
   it.live("of two instances check each of 200 relayers once per period, and never one at the same time", () =>
     Effect.gen(function* () {
       const { name } = yield* database(200)

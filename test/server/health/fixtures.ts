@@ -6,13 +6,11 @@ import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
-import { DueChecks } from "../../../src/server/health/DueChecks.ts"
 import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
 import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
 import * as HealthJob from "../../../src/server/health/HealthJob.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
 import * as Services from "../../../src/server/Services.ts"
-import { Workers } from "../../../src/server/lifecycle/Jobs.ts"
 import { clientConfig } from "../../../testkit/Postgres.ts"
 import { masterKey } from "../../../testkit/TestApi.ts"
 
@@ -56,7 +54,7 @@ export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> 
 
 type Chain = Layer.Layer<Chains>
 
-const services = Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), workers: false })
+const services = Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), jobs: false })
 
 /** Checks and their repository over the services, with these chains; asks for the database. */
 export const checks = (chain: Chain, interval: Duration.Input = "1 minute") =>
@@ -65,12 +63,11 @@ export const checks = (chain: Chain, interval: Duration.Input = "1 minute") =>
     Layer.provideMerge(services)
   )
 
-/** One instance with a worker and connections of its own, which lives as long as the scope. */
+/** One instance with a health job and connections of its own. It runs until the scope closes. */
 export const instance = (database: string, chain: Chain, interval: Duration.Input) =>
   Layer.build(
     Layer.fresh(
       HealthJob.layerNoDeps({ interval }).pipe(
-        Layer.provideMerge(Layer.merge(DueChecks.layer, Workers.layer)),
         Layer.provideMerge(checks(chain, interval)),
         Layer.provideMerge(PgClient.layer(clientConfig(inject("postgres"), database)))
       )

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Metric } from "effect"
 import { SqlClient } from "effect/sql"
-import * as Metrics from "../../../src/server/observability/Metrics.ts"
+import * as Metrics from "../../../src/server/http/RequestMetrics.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const relayers = "/api/v1/relayers"

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { evmRelayer, signer } from "../../../testkit/fixtures.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -63,6 +64,11 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       const { notification_id: _, ...relayer } = evmRelayer
       yield* api.call("/api/v1/relayers", { body: relayer })
       yield* api.call("/api/v1/relayers/none")
+      // A job counts the relayers every ten seconds.
+      yield* Effect.repeat(
+        Effect.andThen(TestClock.adjust("10 seconds"), api.call("/metrics/relayers", { key: null })),
+        { until: ({ text }) => text.includes('relayers{network_type="evm",state="active"} 1') }
+      )
       const names = yield* api.call("/metrics", { key: null })
       assert.match(names.headers.get("content-type") ?? "", /^application\/json/)
       const listed: ReadonlyArray<string> = JSON.parse(names.text)
@@ -114,7 +120,14 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
         components: {
           database: healthy,
           process: healthy,
-          workers: { status: "off", health_checks: "off", deliveries: "off" }
+          jobs: {
+            status: "healthy",
+            audit: "healthy",
+            deliveries: "off",
+            events: "healthy",
+            gauges: "healthy",
+            health_checks: "off"
+          }
         }
       } as object)
       yield* sql`UPDATE effect_relayer_migrations SET migration_id = migration_id - 100`

@@ -6,6 +6,7 @@ import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Changes } from "../../../src/server/changes/Changes.ts"
 import type { Place } from "../../../src/server/secrets/Envelope.ts"
 import type { Keys } from "../../../src/server/secrets/Keyring.ts"
+import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
 import * as MasterKey from "../../../src/server/masterKey/MasterKey.ts"
 import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
 import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
@@ -38,6 +39,7 @@ export const withStart =
         Layer.merge(MasterKeys.layer, MasterKey.layerCheck).pipe(
           Layer.provideMerge(Changes.layer),
           Layer.provideMerge(Audit.layer),
+          Layer.provideMerge(Lifecycle.layer),
           Layer.provideMerge(Secrets.layer(keys)),
           Layer.provide(Layer.succeed(MasterKeyStore, Option.fromUndefinedOr(store)))
         )

@@ -23,7 +23,7 @@ import { Notifications } from "../Notifications.ts"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
 import { QueueRepo } from "./QueueRepo.ts"
 import { Sender } from "./Sender.ts"
-import { WakeUp } from "../../outbox/WakeUp.ts"
+import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 
 const decodePlace = Schema.decodeUnknownEffect(Schema.Int)
 
@@ -65,7 +65,7 @@ export class Deliveries extends Context.Service<
       const notifications = yield* Notifications
       const cursors = yield* Cursors
       const audit = yield* Audit
-      const wakeUp = yield* WakeUp
+      const due = yield* CommitSignal.make("deliveries")
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
@@ -101,7 +101,7 @@ export class Deliveries extends Context.Service<
           schema: Retried,
           after: { delivery_id: id }
         })
-        yield* wakeUp.afterCommit
+        yield* due.afterCommit
         yield* Effect.annotateLogs(Effect.logInfo("delivery retried"), {
           notification_id: notification,
           delivery_id: id
@@ -117,7 +117,7 @@ export class Deliveries extends Context.Service<
         }
         const after = { ...range, replayed }
         yield* audit.record({ action: "notification.deliveries_replayed", id: notification, schema: Replayed, after })
-        yield* wakeUp.afterCommit
+        yield* due.afterCommit
         yield* Effect.annotateLogs(Effect.logInfo("deliveries replayed"), { notification_id: notification, replayed })
         return { replayed }
       }, transaction)
@@ -150,7 +150,7 @@ export class Deliveries extends Context.Service<
       QueueRepo.layer,
       Sender.layer,
       Cursors.layer,
-      WakeUp.layer,
+
       SecureRandom.layerWebCrypto
     ])
   )

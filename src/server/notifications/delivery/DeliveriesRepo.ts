@@ -1,4 +1,4 @@
-// The tables `deliveries` and `delivery_attempts`, as callers see them; `QueueRepo` has what the worker does with them.
+// The tables `deliveries` and `delivery_attempts` for callers. `OutboxRepo` inserts deliveries, `QueueRepo` claims them.
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import { Delivery } from "../../../domain/notification/Delivery.ts"
@@ -10,18 +10,8 @@ import type {
 } from "../../../domain/notification/Delivery.ts"
 import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
-import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, onForeignKey, query } from "../../../sql/Query.ts"
 import { withoutNulls } from "../../../sql/Row.ts"
-
-export interface NewDelivery {
-  readonly id: string
-  readonly notification_id: string
-  readonly event_id: number
-  readonly lane: string
-  readonly event: string
-  readonly body: string
-}
 
 /** Deliveries of a notification. */
 export interface Deliveries {
@@ -51,8 +41,6 @@ const decodeRow = Schema.decodeUnknownEffect(Row)
 export class DeliveriesRepo extends Context.Service<
   DeliveriesRepo,
   {
-    /** Inserts the deliveries in their order. */
-    insert(deliveries: ReadonlyArray<NewDelivery>): Effect.Effect<void>
     /** The latest first. */
     select(selection: Selection): Effect.Effect<ReadonlyArray<PlacedDelivery>>
     /** To be sent once more, now, unless that is being done. */
@@ -81,14 +69,6 @@ export class DeliveriesRepo extends Context.Service<
       const columns = sql`t.id, t.event AS type, t.event_id, nullif(t.lane, ${testLane}) AS relayer_id, t.state, t.body,
         ${at("created_at")}, ${at("delivered_at")}, ${attempts},
         CASE WHEN t.state = 'pending' THEN to_json(t.next_attempt_at) #>> '{}' END AS next_attempt_at`
-
-      const insert = (deliveries: ReadonlyArray<NewDelivery>) => {
-        const rows = deliveries.map((delivery) => ({ ...delivery, event_id: String(delivery.event_id) }))
-        return sql`
-          INSERT INTO deliveries (id, notification_id, event_id, lane, event, body)
-          SELECT id, notification_id, event_id::bigint, lane, event, body
-          FROM ${UnnestRows.make(sql, rows)} ORDER BY n`.pipe(Effect.asVoid, query("DeliveriesRepo.insert"))
-      }
 
       const ofCaller = ({ notification, relayers }: Deliveries) =>
         sql`notification_id = ${notification} ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
@@ -150,7 +130,7 @@ export class DeliveriesRepo extends Context.Service<
           query("DeliveriesRepo.insertTest")
         )
 
-      return DeliveriesRepo.of({ insert, select, retry, replay, insertTest })
+      return DeliveriesRepo.of({ select, retry, replay, insertTest })
     })
   )
 }

@@ -3,14 +3,14 @@ import { Cause, Effect, FiberSet, Layer, Metric, Random, Schedule } from "effect
 import * as Transaction from "../../../sql/Transaction.ts"
 import { Notifications } from "../Notifications.ts"
 import { Draining } from "../../lifecycle/Draining.ts"
-import * as Metrics from "../../observability/Metrics.ts"
-import { Workers } from "../../lifecycle/Jobs.ts"
+import * as Metrics from "./DeliveryMetrics.ts"
+import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import { Jobs } from "../../lifecycle/Jobs.ts"
 import * as BackOff from "./BackOff.ts"
 import { QueueRepo } from "./QueueRepo.ts"
 import type { Claimed } from "./QueueRepo.ts"
 import { Sender } from "./Sender.ts"
 import type { Attempt } from "./Sender.ts"
-import { WakeUp } from "../../outbox/WakeUp.ts"
 
 /** Deliveries at once, of this process. */
 const concurrency = 256
@@ -36,13 +36,13 @@ const make = Effect.gen(function* () {
   const queue = yield* QueueRepo
   const sender = yield* Sender
   const notifications = yield* Notifications
-  const { latch } = yield* WakeUp
+  const due = yield* CommitSignal.make("deliveries")
   const draining = yield* Draining
-  const workers = yield* Workers
+  const jobs = yield* Jobs
   const transaction = yield* Transaction.make
 
   /** Notification first, then delivery: as who deletes a notification does. */
-  const record = Effect.fn("DeliveryWorker.record")(function* (claimed: Claimed, attempt: Attempt) {
+  const record = Effect.fn("DeliveryJob.record")(function* (claimed: Claimed, attempt: Attempt) {
     const { notification_id } = claimed
     const { outcome } = attempt
     if (outcome === "delivered") yield* queue.recovered(notification_id)
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
     count(claimed.notification_id, 1)
     const done = Effect.suspend(() => {
       count(claimed.notification_id, -1)
-      return latch.open
+      return due.now
     })
     return FiberSet.run(fibers, Effect.ensuring(deliver(claimed), done))
   }
@@ -119,20 +119,19 @@ const make = Effect.gen(function* () {
   }).pipe(Effect.uninterruptible)
 
   const tidy = Effect.gen(function* () {
-    if ((yield* queue.expire) > 0) yield* latch.open
+    if ((yield* queue.expire) > 0) yield* due.now
     yield* queue.prune
   })
 
   const measure = Effect.flatMap(queue.countPending, (count) => Metric.update(Metrics.webhookDeliveriesPending, count))
 
-  const round = Effect.timeoutOption(latch.await, pollEvery).pipe(Effect.andThen(latch.close), Effect.andThen(claim))
+  const run = (task: string, work: Effect.Effect<void>, wait: Effect.Effect<void>) =>
+    jobs.run({ job: "deliveries", task, work, wait: () => wait })
 
-  yield* workers.run("deliveries", Effect.andThen(tidy, Effect.sleep(tidyEvery)))
-  yield* workers.run("deliveries", Effect.andThen(measure, Effect.sleep(measureEvery)))
-  yield* workers.run("deliveries", round)
+  yield* run("tidy", tidy, Effect.sleep(tidyEvery))
+  yield* run("measure", measure, Effect.sleep(measureEvery))
+  yield* run("claim", claim, due.wait(pollEvery))
 })
 
-/** Runs as long as its scope; when the process drains, it claims nothing more. */
-export const layer = Layer.effectDiscard(make).pipe(
-  Layer.provide([QueueRepo.layer, Sender.layer, WakeUp.layer, Workers.layer])
-)
+/** Runs until its scope closes. While the instance drains, it claims nothing. */
+export const layer = Layer.effectDiscard(make).pipe(Layer.provide([QueueRepo.layer, Sender.layer]))

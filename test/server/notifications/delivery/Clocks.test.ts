@@ -8,7 +8,7 @@ import * as World from "./World.ts"
 const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
 
 describe("the database's clock", () => {
-  const queue = Layer.provideMerge(QueueRepo.layer, World.layer({ worker: false }))
+  const queue = Layer.provideMerge(QueueRepo.layer, World.layer({ job: false }))
 
   it.effect("that is set back puts off what waits, by as much; a retry sends it now", () =>
     Effect.gen(function* () {

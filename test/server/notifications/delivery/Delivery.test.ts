@@ -53,7 +53,7 @@ describe("a webhook", () => {
       assert.deepInclude(webhook, { id: delivery.id, event: "relayer_state_update" })
     }).pipe(
       Effect.provide(World.layer()),
-      // Before there is a worker, which would wake up for every second that passes.
+      // Before there is a job, which would wake up for every second that passes.
       (test) => Effect.andThen(TestClock.setTime(Date.parse("2026-11-21T12:00:00Z")), test)
     )
   )

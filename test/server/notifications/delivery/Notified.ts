@@ -2,14 +2,13 @@
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
-import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
 import { evmRelayer, signer } from "../../../../testkit/fixtures.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import { signingKey } from "./World.ts"
 
-/** The API, and the worker that sends. */
-export const live = Layer.provideMerge(Layer.merge(DeliveryJob.layer, WakeUp.layer), TestApi.layer())
+/** The API with the delivery job. */
+export const live = Layer.provideMerge(DeliveryJob.layer, TestApi.layer())
 
 export const call = (at: string, options?: TestApi.Call) =>
   Effect.flatMap(TestApi.TestApi, (api) => api.call(`/api/v1${at}`, options))

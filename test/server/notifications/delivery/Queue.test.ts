@@ -4,9 +4,9 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
+import { CommitSignals } from "../../../../src/server/lifecycle/CommitSignal.ts"
 import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
 import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
-import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
 import * as World from "./World.ts"
@@ -20,8 +20,8 @@ describe("two instances", () => {
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const database = yield* TestDatabase.make
-      const instance = (worker: boolean) =>
-        Layer.build(Layer.fresh(Layer.provideMerge(World.instance({ worker }), World.connection(database))))
+      const instance = (job: boolean) =>
+        Layer.build(Layer.fresh(Layer.provideMerge(World.instance({ job }), World.connection(database))))
       const writer = yield* instance(false)
       const lanes = Array.from({ length: 10 }, (_, index) => `relayer-${index}`)
       const under = new Map<string, number>()
@@ -38,10 +38,10 @@ describe("two instances", () => {
         for (let n = 0; n < 10; n++) {
           for (const lane of lanes) yield* World.tell("relayer.updated", World.relayer(id, lane, { name: `n${n}` }))
         }
-        const workers = yield* Effect.all([instance(true), instance(true)], { concurrency: 2 })
+        const senders = yield* Effect.all([instance(true), instance(true)], { concurrency: 2 })
         yield* World.until(
           Effect.gen(function* () {
-            for (const worker of workers) yield* Context.get(worker, WakeUp).latch.open
+            for (const sender of senders) yield* Context.get(sender, CommitSignals).get("deliveries").now
             return (yield* World.log(id)).every(({ state }) => state === "delivered")
           })
         )
@@ -91,7 +91,7 @@ describe("two instances", () => {
       assert.isUndefined(yield* repo.settle(before, attempt, wait))
       assert.strictEqual(yield* repo.settle(first, attempt, wait), "delivered")
       assert.isUndefined(yield* repo.settle(first, attempt, wait))
-    }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ worker: false }))))
+    }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ job: false }))))
   )
 
   it.effect("claim no more than there is room for, in all and for each receiver", () =>
@@ -111,7 +111,7 @@ describe("two instances", () => {
       const counts = ids.map((id) => claimed.filter(({ notification_id }) => notification_id === id).length)
       assert.deepStrictEqual(counts, [0, 2, 4])
       assert.strictEqual((yield* repo.claim({ free: 3, perReceiver: 4, busy: new Map() })).length, 3)
-    }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ worker: false }))))
+    }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ job: false }))))
   )
 })
 

@@ -3,9 +3,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import * as CommitSignal from "../../../../src/server/lifecycle/CommitSignal.ts"
 import { Draining } from "../../../../src/server/lifecycle/Draining.ts"
 import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
-import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
 import * as World from "./World.ts"
@@ -22,12 +22,12 @@ describe("an instance that stops", () => {
     const scope = yield* Scope.make()
     const database = yield* Effect.service(SqlClient.SqlClient)
     const connected = Layer.succeed(SqlClient.SqlClient, database)
-    const services = yield* Layer.build(Layer.fresh(Layer.provideMerge(World.instance({ worker: false }), connected)))
+    const services = yield* Layer.build(Layer.fresh(Layer.provideMerge(World.instance({ job: false }), connected)))
     return yield* Effect.gen(function* () {
-      const worker = yield* Layer.buildWithScope(Layer.fresh(Layer.provide(World.instance(), connected)), scope)
+      const sender = yield* Layer.buildWithScope(Layer.fresh(Layer.provide(World.instance(), connected)), scope)
       const { id } = yield* World.create(receiver.url)
       yield* World.tell("relayer.updated", World.relayer(id))
-      yield* Context.get(worker, WakeUp).latch.open
+      yield* Context.get(sender, CommitSignal.CommitSignals).get("deliveries").now
       yield* receiver.arrived(1)
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
       yield* during(receiver)
@@ -65,17 +65,9 @@ describe("an instance that drains", () => {
       const { id } = yield* World.create(receiver.url)
       yield* World.tell("relayer.updated", World.relayer(id))
       yield* World.attempted(id, 1)
-      const { latch } = yield* WakeUp
-      // When a round begins, the one before has ended: at least one of these has looked since.
-      const rounds = Effect.gen(function* () {
-        yield* latch.open
-        yield* World.until(
-          Effect.andThen(
-            Effect.promise(turn),
-            Effect.sync(() => !latch.isOpen())
-          )
-        )
-      }).pipe(Effect.repeat({ times: 2 }))
+      const due = yield* CommitSignal.make("deliveries")
+      // A round that claims nothing does no input or output: each of these turns of the event loop has room for several.
+      const rounds = Effect.repeat(Effect.andThen(due.now, Effect.promise(turn)), { times: 20 })
       yield* (yield* Draining).begin
       yield* rounds
       yield* World.tell("relayer.paused", World.relayer(id))

@@ -16,10 +16,10 @@ import { Changes } from "../../../../src/server/changes/Changes.ts"
 import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
 import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
 import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
-import { Draining } from "../../../../src/server/lifecycle/Draining.ts"
+import * as CommitSignal from "../../../../src/server/lifecycle/CommitSignal.ts"
+import * as Lifecycle from "../../../../src/server/lifecycle/Lifecycle.ts"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
 import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
-import { WakeUp } from "../../../../src/server/outbox/WakeUp.ts"
 import { evmRelayer } from "../../../../testkit/fixtures.ts"
 import { clientConfig } from "../../../../testkit/Postgres.ts"
 import { masterKey } from "../../../../testkit/TestApi.ts"
@@ -27,16 +27,17 @@ import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
 
 export const signingKey = "0123456789abcdef0123456789abcdef"
 
-/** One instance: `worker` false: it sends nothing. */
+/** One instance. `job` false: it sends nothing. */
 export const instance = ({
-  worker = true,
+  job = true,
   resolve
-}: { readonly worker?: boolean; readonly resolve?: Options["resolve"] } = {}) =>
-  (worker ? DeliveryJob.layer : Layer.empty).pipe(
+}: { readonly job?: boolean; readonly resolve?: Options["resolve"] } = {}) =>
+  (job ? DeliveryJob.layer : Layer.empty).pipe(
     Layer.provideMerge(Deliveries.layer),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(Changes.layer),
-    Layer.provideMerge(Layer.mergeAll(Audit.layer, WakeUp.layer, Draining.layer)),
+    Layer.provideMerge(Audit.layer),
+    Layer.provideMerge(Lifecycle.layer),
     Layer.provideMerge(MasterKey.layerCheck),
     Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey), others: [] })),
     Layer.provideMerge(
@@ -90,7 +91,7 @@ export const attempted = (id: NotificationId, ...counts: ReadonlyArray<number>) 
 export const outcomes = (deliveries: ReadonlyArray<Delivery>) =>
   deliveries.map(({ state, attempts }) => [state, ...attempts.map(({ outcome }) => outcome)])
 
-/** The time of the database passes; whoever waits for it is told. */
+/** Lets time pass in the database, and wakes the delivery job. */
 export const pass = Effect.fnUntraced(function* (time: Duration.Input) {
   const sql = yield* SqlClient.SqlClient
   const by = sql`${Duration.toMillis(time)}::float8 * interval '1 millisecond'`
@@ -98,7 +99,7 @@ export const pass = Effect.fnUntraced(function* (time: Duration.Input) {
     created_at = created_at - ${by}`
   yield* sql`UPDATE notifications SET failing_since = failing_since - ${by},
     previous_signing_key_expires_at = previous_signing_key_expires_at - ${by}`
-  yield* (yield* WakeUp).latch.open
+  yield* (yield* CommitSignal.make("deliveries")).now
 })
 
 /** Milliseconds until the next attempt, from the one before. */

@@ -1,0 +1,25 @@
+// Counts the relayers.
+import { Effect, Layer, Metric } from "effect"
+import { NetworkType } from "../../domain/network/Network.ts"
+import * as GaugeJob from "../lifecycle/GaugeJob.ts"
+import { relayerCount } from "./RelayerMetrics.ts"
+import { Relayers } from "./Relayers.ts"
+
+/** A group without relayers is 0, not its last value. */
+const groups = NetworkType.literals.flatMap((network_type) =>
+  (["active", "paused", "disabled"] as const).map((state) => ({ network_type, state }))
+)
+
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const relayers = yield* Relayers
+    const measure = Effect.gen(function* () {
+      const counts = yield* relayers.count
+      for (const { network_type, state } of groups) {
+        const group = counts.find((other) => other.network_type === network_type && other.state === state)
+        yield* Metric.update(Metric.withAttributes(relayerCount, { network_type, state }), group?.count ?? 0)
+      }
+    })
+    yield* GaugeJob.run(relayerCount.id, measure)
+  })
+)
