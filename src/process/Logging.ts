@@ -3,7 +3,7 @@ import { Cause, Formatter, Layer, Logger, References } from "effect"
 import type { LogLevel } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
-import type { Settings } from "./Settings.ts"
+import type { Settings } from "./settings/Settings.ts"
 
 const levels: Record<Settings["LOG_LEVEL"], LogLevel.LogLevel> = {
   trace: "Trace",

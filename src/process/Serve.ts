@@ -1,12 +1,12 @@
 // Runs the service in this process until a signal stops it.
 import { Console, Effect, Layer } from "effect"
 import * as Sql from "../sql/Sql.ts"
-import * as Database from "./Database.ts"
+import * as Database from "./settings/Database.ts"
 import * as Logging from "./Logging.ts"
 import * as Service from "./Service.ts"
-import type { Settings } from "./Settings.ts"
+import type { Settings } from "./settings/Settings.ts"
 import * as StartFailed from "./StartFailed.ts"
-import { startKeys } from "./StartKeys.ts"
+import { startKeys } from "./settings/StartKeys.ts"
 import * as StartupBanner from "./StartupBanner.ts"
 
 const application = Effect.fn("application")(function* (settings: Settings) {

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import type { HttpServerError } from "effect/http"
 import type { WrongMasterKey } from "../server/masterKey/MasterKey.ts"
 import type { DatabaseError } from "../sql/DatabaseError.ts"
-import type { Settings } from "./Settings.ts"
+import type { Settings } from "./settings/Settings.ts"
 
 /** The message is one line. */
 export class StartFailed extends Schema.TaggedError<StartFailed>()("StartFailed", {

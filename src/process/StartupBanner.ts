@@ -1,7 +1,7 @@
 // The text that the command prints when it listens: its address and database, and first steps on the first start.
 import { Redacted } from "effect"
 import * as Examples from "../api/Examples.ts"
-import type { Kept } from "./Keys.ts"
+import type { Kept } from "./settings/Keys.ts"
 
 const post = (base: string, path: string, body: object) =>
   [

@@ -5,7 +5,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { parse, parseAllDocuments } from "yaml"
 import { Api } from "../../src/api/Api.ts"
-import * as Settings from "../../src/process/Settings.ts"
+import * as Settings from "../../src/process/settings/Settings.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
 const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
 import * as Address from "../../src/outbound/Address.ts"
 import * as AllowList from "../../src/outbound/AllowList.ts"
-import * as Settings from "../../src/process/Settings.ts"
+import * as Settings from "../../src/process/settings/Settings.ts"
 
 const decode = Schema.decodeResult(AllowList.FromText)
 

@@ -4,8 +4,8 @@ import { Effect, Exit, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import * as Keys from "../../src/process/Keys.ts"
-import * as Settings from "../../src/process/Settings.ts"
+import * as Keys from "../../src/process/settings/Keys.ts"
+import * as Settings from "../../src/process/settings/Settings.ts"
 import type { Store } from "../../src/server/masterKey/MasterKeyStore.ts"
 import {
   addSigners,

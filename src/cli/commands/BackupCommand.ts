@@ -1,7 +1,7 @@
 // `backup`: writes the whole database into one file, while the service goes on.
 import { Console, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import * as Database from "../../process/Database.ts"
+import * as Database from "../../process/settings/Database.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"

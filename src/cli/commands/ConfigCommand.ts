@@ -1,7 +1,7 @@
 // `config check`: what `serve` would start with. Makes nothing, connects to nothing.
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
-import * as Settings from "../../process/Settings.ts"
+import * as Settings from "../../process/settings/Settings.ts"
 import { CommandFailed } from "../kit/CommandFailed.ts"
 import { Environment } from "../kit/Environment.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"

@@ -1,7 +1,7 @@
 // `migrate`: brings the schema of the database up to date and ends.
 import { Console, Effect, Logger } from "effect"
 import { Command } from "effect/cli"
-import * as Database from "../../process/Database.ts"
+import * as Database from "../../process/settings/Database.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"

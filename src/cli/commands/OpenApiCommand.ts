@@ -5,7 +5,7 @@ import * as Verb from "../kit/Verb.ts"
 
 export const OpenApiCommand = Command.make("openapi", {}, () =>
   Effect.gen(function* () {
-    const { document } = yield* Effect.promise(() => import("../kit/Contract.ts"))
+    const { document } = yield* Effect.promise(() => import("../kit/OpenApiDocument.ts"))
     yield* Console.log(document())
   })
 ).pipe(Verb.about("Print the OpenAPI document.", "openapi >openapi.json"))

@@ -1,10 +1,10 @@
 // `restore`: replaces the whole database by the content of a backup.
 import { Console, Effect, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import * as Database from "../../process/Database.ts"
-import * as Keys from "../../process/Keys.ts"
+import * as Database from "../../process/settings/Database.ts"
+import * as Keys from "../../process/settings/Keys.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
-import * as Settings from "../../process/Settings.ts"
+import * as Settings from "../../process/settings/Settings.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
 import * as Progress from "../kit/Progress.ts"

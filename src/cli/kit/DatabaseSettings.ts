@@ -1,6 +1,6 @@
 // The settings of commands that open the database themselves. Settings that do not concern the database are not checked.
 import { Effect } from "effect"
-import * as Settings from "../../process/Settings.ts"
+import * as Settings from "../../process/settings/Settings.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import { Environment } from "./Environment.ts"
 import * as ServeFlags from "./ServeFlags.ts"

@@ -1,7 +1,7 @@
 // The flags of the service: every setting that is no secret, under the name that it has in the environment.
 import { Option } from "effect"
 import { Flag } from "effect/cli"
-import * as Settings from "../../process/Settings.ts"
+import * as Settings from "../../process/settings/Settings.ts"
 
 /** Nobody should have to put a secret where other users of the machine can read it. */
 export const secrets: ReadonlySet<Settings.Name> = new Set([

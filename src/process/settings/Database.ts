@@ -1,6 +1,6 @@
 // Turns the settings into the options of the database.
 import type * as Settings from "./Settings.ts"
-import type * as Sql from "../sql/Sql.ts"
+import type * as Sql from "../../sql/Sql.ts"
 
 /** Milliseconds. No statement of the API is this slow, but it may wait for a lock. */
 const longestStatement = 10_000

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import * as net from "node:net"
-import * as IdleConnections from "../../src/process/IdleConnections.ts"
+import * as IdleConnections from "../../../src/process/http/IdleConnections.ts"
 
 const request = "GET / HTTP/1.1\r\nhost: test\r\n\r\n"
 

@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Redacted } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import * as Keys from "../../src/process/Keys.ts"
-import * as Settings from "../../src/process/Settings.ts"
-import { folder } from "../../testkit/process/Folder.ts"
+import * as Keys from "../../../src/process/settings/Keys.ts"
+import * as Settings from "../../../src/process/settings/Settings.ts"
+import { folder } from "../../../testkit/process/Folder.ts"
 
 describe("kept keys", () => {
   it.effect("are made once, also by many at once, and only their owner can read them", () =>

@@ -3,9 +3,9 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { createServer } from "node:http"
 import type { Server } from "node:http"
-import { Draining } from "../server/lifecycle/Draining.ts"
+import { Draining } from "../../server/lifecycle/Draining.ts"
 import * as IdleConnections from "./IdleConnections.ts"
-import type { Settings } from "./Settings.ts"
+import type { Settings } from "../settings/Settings.ts"
 import * as Unreadable from "./Unreadable.ts"
 
 /**

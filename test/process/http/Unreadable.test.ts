@@ -1,14 +1,14 @@
 // Bytes that HTTP/1.1 does not know, or that two servers on the way could read differently, over a socket.
 import { assert, inject, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import * as Connection from "../../faults/fuzz/Connection.ts"
-import * as Verdict from "../../faults/fuzz/Verdict.ts"
-import * as TestDatabase from "../../testkit/TestDatabase.ts"
-import { folder } from "../../testkit/process/Folder.ts"
-import * as Service from "../../testkit/process/Service.ts"
+import * as Connection from "../../../faults/fuzz/Connection.ts"
+import * as Verdict from "../../../faults/fuzz/Verdict.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+import { folder } from "../../../testkit/process/Folder.ts"
+import * as Service from "../../../testkit/process/Service.ts"
 
 class Running extends Context.Service<Running, Service.Listening>()(
-  "effect-relayer/test/process/Unreadable.test/Running"
+  "effect-relayer/test/process/http/Unreadable.test/Running"
 ) {}
 
 const running = Layer.effect(

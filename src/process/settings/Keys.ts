@@ -3,9 +3,9 @@ import { Effect, Redacted, Schema } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import type { Store } from "../server/masterKey/MasterKeyStore.ts"
-import * as Durable from "../sql/embedded/Durable.ts"
-import { isAdministratorKey } from "../domain/access/AdministratorKey.ts"
+import type { Store } from "../../server/masterKey/MasterKeyStore.ts"
+import * as Durable from "../../sql/embedded/Durable.ts"
+import { isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
 import * as Settings from "./Settings.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {

@@ -8,9 +8,9 @@ import { randomUUID } from "node:crypto"
 import { STATUS_CODES } from "node:http"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { BadRequestError, badRequestStatus, expectationFailedStatus, unreadableStatus } from "../api/Errors.ts"
-import { BadRequest } from "../domain/request/Request.ts"
-import { constantHeaders } from "../server/responses/ConstantHeaders.ts"
+import { BadRequestError, badRequestStatus, expectationFailedStatus, unreadableStatus } from "../../api/Errors.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { constantHeaders } from "../../server/responses/ConstantHeaders.ts"
 
 const body = JSON.stringify(Schema.encodeSync(BadRequestError)(new BadRequest({})))
 

@@ -1,7 +1,7 @@
 // The configuration of the process: text from outside, decoded once, with every mistake told at once.
 import { Effect, Record, Redacted, Result, Schema, SchemaIssue, SchemaTransformation } from "effect"
-import { isAdministratorKey, minAdministratorKeyLength } from "../domain/access/AdministratorKey.ts"
-import * as AllowList from "../outbound/AllowList.ts"
+import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/AdministratorKey.ts"
+import * as AllowList from "../../outbound/AllowList.ts"
 
 const integer = (minimum: number, maximum: number) =>
   Schema.String.check(Schema.isPattern(/^\d{1,15}$/u, { expected: `an integer from ${minimum} to ${maximum}` })).pipe(
