@@ -17,13 +17,20 @@ let unpinned = 0
 for (const [place, { integrity, license, link, optional, resolved }] of Lock.packages) {
   if (place === "") continue
   const isProduction = Lock.production.has(place)
+  // A package of this repository.
+  if (link === true && resolved !== undefined && Lock.packages.has(resolved)) continue
+  if (place.startsWith("packages/")) continue
   if (resolved !== undefined || link === true) wrong.push(`${place}: is from an address of its own`)
   if (integrity === undefined && (isProduction || optional !== true)) wrong.push(`${place}: has no integrity`)
   if (integrity === undefined && !isProduction) unpinned++
   if (isProduction && !fitting.has(license ?? "")) wrong.push(`${place}: its licence is ${license ?? "not told"}`)
 }
 say(`${Lock.production.size} packages for users, ${Lock.packages.size - 1} in all`)
-if (unpinned > 0) say(`${unpinned} optional ones for development on other platforms have no integrity`)
+if (unpinned > 0) {
+  say(
+    `${unpinned} binaries of development tools for other platforms have no integrity: npm records it where it installs them`
+  )
+}
 
 const { vulnerabilities } = Lock.npm("audit", "--json", "--fetch-retries=0", "--fetch-timeout=20000") as {
   readonly vulnerabilities?: Readonly<Record<string, Vulnerability>>

