@@ -38,6 +38,7 @@ export default defineConfig({
     // A worker loads the modules once, not once per file, which took 46 % of the whole time.
     isolate: false,
     maxWorkers: "100%",
+    silent: "passed-only",
     testTimeout: patience,
     hookTimeout: patience,
     projects: [

@@ -23,5 +23,7 @@ export const createKey = (body: object) =>
 export const references = Effect.andThen(create("signers", signer), create("notifications", notification))
 
 /** The API in the state in which `setUp` leaves it. */
-export const layer = <A, E>(setUp: Effect.Effect<A, E, TestApi.TestApi>, options: TestApi.Options = {}) =>
-  Layer.effectDiscard(setUp).pipe(Layer.provideMerge(TestApi.layer(options)))
+export const layer = <A, E>(
+  setUp: Effect.Effect<A, E, Layer.Success<ReturnType<typeof TestApi.layer>>>,
+  options: TestApi.Options = {}
+) => Layer.effectDiscard(setUp).pipe(Layer.provideMerge(TestApi.layer(options)))

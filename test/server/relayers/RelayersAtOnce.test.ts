@@ -1,9 +1,11 @@
-// Relayers that are created at once share a statement, and nothing else: each is told of its own fault.
+// Relayers that are created at once share transactions, but each caller gets the error of its own relayer.
 import { assert, layer } from "@effect/vitest"
 import { Array, Effect, Fiber, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
-import { until } from "../../../testkit/process/Folder.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
+import { until } from "../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const relayer = (n: number, other: object = {}) => ({
@@ -46,10 +48,9 @@ const made = Effect.gen(function* () {
     FROM relayers r ORDER BY r.seq`
 })
 
-layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once", (it) => {
-  it.effect("each has its own record, event and delivery; many share a transaction", () =>
+layerEach(Prepared.layer(setUp(60)))("relayers created at once", (it) => {
+  it.live("each has its own record, event and delivery; many share a transaction", () =>
     Effect.gen(function* () {
-      yield* setUp(60)
       yield* atOnce(Array.makeBy(60, (n) => relayer(n)))
       const found = yield* made
       assert.lengthOf(found, 60)
@@ -61,10 +62,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once"
     })
   )
 
-  it.effect("a fault among them stops none of the others, and is told as if it were alone", () =>
+  it.live("an invalid one fails with its own error, and the others are created", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
       const sound = Array.makeBy(20, (n) => relayer(n))
       const faults = [
         [relayer(20, { id: "relayer-0", network: "sepolia" }), 409, "Relayer with this ID already exists"],
@@ -84,15 +84,15 @@ layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once"
         found.map(({ id }) => id),
         sound.map(({ id }) => id)
       )
-      const [events] = yield* sql<{ count: number }>`SELECT count(*)::int AS count FROM events`
+      const [events] = yield* sql<{
+        count: number
+      }>`SELECT count(*)::int AS count FROM events WHERE type = 'relayer.created'`
       assert.strictEqual(events?.count, 20)
     })
   )
 
-  it.effect("of those with one id, one is made", () =>
+  it.live("one of those with the same id is created", () =>
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
       const answers = yield* atOnce(Array.makeBy(30, (n) => relayer(n, { id: "the-same" })))
       assert.deepStrictEqual(answers.map(([status]) => status).sort(), [201, ...Array.replicate(409, 29)])
       assert.deepStrictEqual(
@@ -102,11 +102,10 @@ layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once"
     })
   )
 
-  it.effect("one whose signer or notification is being deleted waits for that, and holds up nobody else", () =>
+  it.live("one whose signer or notification is being deleted waits for that, and the others do not", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const sql = yield* SqlClient.SqlClient
-      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
       yield* api.call("/api/v1/notifications", { body: { ...notification, id: "going" } })
       const waiting = [relayer(0), relayer(1, { notification_id: "going" })]
       const deleting = Effect.gen(function* () {
@@ -126,12 +125,11 @@ layer(TestApi.layer(), { excludeTestServices: true })("relayers created at once"
     })
   )
 
-  it.effect("one whose id somebody is about to take waits for that, and those who come later do not", () =>
+  it.live("one whose id is being taken waits for that, and later ones do not", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`TRUNCATE relayers, events, deliveries CASCADE`
       const isWaiting = Effect.map(
-        sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        sql`SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`,
         (rows) => (rows.length > 0 ? true : undefined)
       )
       const taking = Effect.gen(function* () {
@@ -157,7 +155,7 @@ const logger = Logger.make(({ logLevel, message }) => {
   if (logLevel === "Warn") warnings.push(String(Array.ensure(message)[0]))
 })
 
-const failingBatches = Layer.effectDiscard(
+const failingBatches = Prepared.layer(
   Effect.gen(function* () {
     yield* setUp(30)
     const sql = yield* SqlClient.SqlClient
@@ -167,7 +165,7 @@ const failingBatches = Layer.effectDiscard(
       CREATE TRIGGER refuse BEFORE INSERT ON relayers
       FOR EACH ROW WHEN (NEW.name = 'refused') EXECUTE FUNCTION refuse()`
   })
-).pipe(Layer.provideMerge(TestApi.layer()), Layer.provide(Logger.layer([logger])))
+).pipe(Layer.provide(Logger.layer([logger])))
 
 layer(failingBatches, { excludeTestServices: true })("batches of relayers that fail", (it) => {
   it.effect("only the faulty relayers of a batch fail", () =>
@@ -188,7 +186,7 @@ layer(failingBatches, { excludeTestServices: true })("batches of relayers that f
       yield* sound(20)
       warnings.length = 0
       yield* Effect.repeat(faulty, { times: 2 })
-      assert.deepStrictEqual(warnings, ["relayers are created one by one, because batches of them fail"])
+      assert.deepStrictEqual(warnings, ["relayers are created one by one because their batch failed"])
       yield* sound(21)
       yield* faulty
       assert.lengthOf(warnings, 2)

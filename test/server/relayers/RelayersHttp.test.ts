@@ -1,7 +1,10 @@
-import { assert, layer } from "@effect/vitest"
+// Relayers over HTTP: what is created comes back, and what refers to nothing is refused.
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { evmRelayer, notification, relayers, signer, solanaRelayer, stellarRelayer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const addresses = {
@@ -10,11 +13,18 @@ const addresses = {
   stellar: "GCFIRY65OQE7DFP5KLNS2PF2LVZMUZYJX4OZIEQ36N2IQANUB5XVYOJR"
 }
 
-layer(TestApi.layer())("relayers over HTTP", (it) => {
-  it.effect("a signer with a key of one's own has the accounts of that key on every network type", () =>
+/** A signer with the key of `addresses`. */
+const ownSigner = { ...signer, config: { key: "01".repeat(32) } }
+
+const references = Effect.andThen(Prepared.create("signers", ownSigner), Prepared.create("notifications", notification))
+
+const createRelayers = Effect.forEach(relayers, (relayer) => Prepared.create("relayers", relayer))
+
+layerEach(TestApi.layer())("what relayers refer to", (it) => {
+  it.effect("a signer has the accounts of its key on every network type", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
-      const answer = yield* api.call("/api/v1/signers", { body: { ...signer, config: { key: "01".repeat(32) } } })
+      const answer = yield* api.call("/api/v1/signers", { body: ownSigner })
       assert.strictEqual(answer.status, 201)
       assert.strictEqual(answer.headers.get("location"), "/api/v1/signers/signer-1")
       assert.deepStrictEqual(answer.json, { success: true, data: { ...signer, config: {}, addresses } })
@@ -22,7 +32,7 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
     })
   )
 
-  it.effect("a notification tells that it has a key, and not which", () =>
+  it.effect("a notification shows that it has a signing key, and not the key", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const { signing_key, ...shown } = notification
@@ -34,7 +44,9 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
       assert.notInclude(read.text, signing_key)
     })
   )
+})
 
+layerEach(Prepared.layer(references))("relayers over HTTP", (it) => {
   it.effect("a relayer of each network type comes back as it was sent, with its address and masked RPC URLs", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
@@ -77,9 +89,10 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
     })
   )
 
-  it.effect("the list has them in creation order", () =>
+  it.effect("the list has them in the order in which they were created", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* createRelayers
       const { json } = yield* api.call("/api/v1/relayers")
       assert.deepStrictEqual(
         (json.data as ReadonlyArray<{ id: string }>).map(({ id }) => id),
@@ -89,7 +102,7 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
     })
   )
 
-  it.effect("what is left out is absent, and an id is made", () =>
+  it.effect("omitted fields stay absent, and an omitted id is generated", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const { json: made } = yield* api.call("/api/v1/signers", { body: { type: "plain" } })
@@ -111,6 +124,7 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
   it.effect("several relayers may use one signer on one network", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* Prepared.create("relayers", evmRelayer)
       const second = yield* api.call("/api/v1/relayers", { body: { ...evmRelayer, id: "relayer-4" } })
       assert.strictEqual(second.status, 201, second.text)
       assert.deepInclude(second.json.data, { signer_id: evmRelayer.signer_id, address: addresses.evm })
@@ -134,7 +148,7 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
     })
   )
 
-  it.effect("everything that a request refers to in vain is named at once", () =>
+  it.effect("one error names all references to resources that do not exist", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const body = { ...evmRelayer, id: "lost", network: "nowhere", signer_id: "nobody", notification_id: "nothing" }
@@ -156,6 +170,7 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
   it.effect("an id that exists is 409, also if a reference is wrong, and also under a race", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* Prepared.create("relayers", evmRelayer)
       const faults = [
         {},
         { network: "nowhere" },
@@ -190,6 +205,7 @@ layer(TestApi.layer())("relayers over HTTP", (it) => {
   it.effect("secrets are sealed in the database", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      yield* createRelayers
       const stored = JSON.stringify([
         yield* sql`SELECT id, encode(key_sealed, 'escape') AS sealed FROM signers`,
         yield* sql`SELECT id, url, encode(signing_key_sealed, 'escape') AS sealed FROM notifications`,

@@ -1,9 +1,11 @@
-// A relayer's life over HTTP: changed, on condition, and deleted; and each change on record.
-import { assert, layer } from "@effect/vitest"
+// Changes and deletion of relayers over HTTP, with and without If-Match.
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { evmRelayer, notification, signer, solanaRelayer, stellarRelayer } from "../../../testkit/fixtures.ts"
+import { evmRelayer, notification, solanaRelayer, stellarRelayer } from "../../../testkit/fixtures.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Relayers } from "../../../src/server/relayers/Relayers.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const path = "/api/v1/relayers/relayer-1"
@@ -15,21 +17,18 @@ const get = (at = path) => Effect.flatMap(TestApi.TestApi, (api) => api.call(at)
 
 const etag = Effect.map(get(), ({ headers }) => headers.get("etag"))
 
+/** `relayer-1` at version 1. */
 const setUp = Effect.gen(function* () {
-  const api = yield* TestApi.TestApi
-  yield* api.call("/api/v1/signers", { body: signer })
-  yield* api.call("/api/v1/notifications", { body: notification })
-  yield* api.call("/api/v1/notifications", { body: { ...notification, id: "notification-2" } })
-  const created = yield* api.call("/api/v1/relayers", { body: evmRelayer })
-  assert.strictEqual(created.status, 201, created.text)
-  assert.strictEqual(created.headers.get("etag"), '"1"')
+  yield* Prepared.references
+  yield* Prepared.create("notifications", { ...notification, id: "notification-2" })
+  yield* Prepared.create("relayers", evmRelayer)
 })
 
-layer(TestApi.layer())("a relayer's life", (it) => {
-  it.effect("a patch changes what it names and nothing else, and the answer is what is read afterwards", () =>
+layerEach(Prepared.layer(setUp))("a relayer", (it) => {
+  it.effect("a patch changes the fields that it names, and returns what a read returns", () =>
     Effect.gen(function* () {
-      yield* setUp
       const before = yield* get()
+      assert.strictEqual(before.headers.get("etag"), '"1"')
       const answer = yield* patch({ name: "Renamed", paused: true })
       assert.strictEqual(answer.status, 200, answer.text)
       assert.deepStrictEqual(answer.json.data, { ...(before.json.data as object), name: "Renamed", paused: true })
@@ -40,7 +39,7 @@ layer(TestApi.layer())("a relayer's life", (it) => {
     })
   )
 
-  it.effect("a patch may come under the content type of merge patches, and under no other but JSON", () =>
+  it.effect("a patch has the content type of merge patches or of JSON", () =>
     Effect.gen(function* () {
       const type = (contentType: string) => patch({ name: "Renamed" }, { "content-type": contentType })
       for (const allowed of ["application/merge-patch+json", "application/json; charset=utf-8"]) {
@@ -52,7 +51,7 @@ layer(TestApi.layer())("a relayer's life", (it) => {
     })
   )
 
-  it.effect("policies are merged field by field, null removes one of them, and digits stay", () =>
+  it.effect("a patch merges policies field by field, null removes a field, and amounts keep all digits", () =>
     Effect.gen(function* () {
       const answer = yield* patch({
         policies: { gas_price_cap: null, eip1559_pricing: false, whitelist_receivers: [] }
@@ -91,9 +90,10 @@ layer(TestApi.layer())("a relayer's life", (it) => {
     })
   )
 
-  it.effect("a patch that changes nothing makes no version and no record", () =>
+  it.effect("a patch that changes nothing creates no version and no record", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* patch({ name: "Renamed", notification_id: "notification-2" })
       const before = yield* etag
       const records = Effect.map(api.call("/api/v1/audit?resource_id=relayer-1&limit=1000"), ({ json }) => json.data)
       const recorded = yield* records
@@ -105,8 +105,9 @@ layer(TestApi.layer())("a relayer's life", (it) => {
     })
   )
 
-  it.effect("with If-Match, only who has seen the latest version may change it", () =>
+  it.effect("a patch with If-Match needs the latest version", () =>
     Effect.gen(function* () {
+      yield* patch({ paused: true })
       const current = (yield* etag) ?? ""
       for (const stale of ['"1"', `W/${current}`, "nonsense", '"99"', ""]) {
         const answer = yield* patch({ name: "stale" }, { "if-match": stale })
@@ -119,23 +120,27 @@ layer(TestApi.layer())("a relayer's life", (it) => {
     })
   )
 
-  it.effect("of patches at once, none is lost: each changes what it names", () =>
+  it.effect("concurrent patches change all the fields that they name", () =>
     Effect.gen(function* () {
       const changes = [
         { name: "Together" },
-        { paused: false },
+        { paused: true },
         { policies: { min_balance: 5 } },
         { notification_id: null }
       ]
       const answers = yield* Effect.forEach(changes, (change) => patch(change), { concurrency: "unbounded" })
       for (const { status, text } of answers) assert.strictEqual(status, 200, text)
       const { json } = yield* get()
-      assert.deepInclude(json.data, { name: "Together", paused: false, policies: { min_balance: 5 } })
+      assert.deepInclude(json.data, {
+        name: "Together",
+        paused: true,
+        policies: { ...evmRelayer.policies, min_balance: 5 }
+      })
       assert.doesNotHaveAnyKeys(json.data as object, ["notification_id"])
     })
   )
 
-  it.effect("of conditional patches at once, one wins and the others are told", () =>
+  it.effect("one of several concurrent conditional patches succeeds, and the others fail with 412", () =>
     Effect.gen(function* () {
       const current = (yield* etag) ?? ""
       const answers = yield* Effect.forEach(
@@ -147,7 +152,7 @@ layer(TestApi.layer())("a relayer's life", (it) => {
     })
   )
 
-  it.effect("what a patch may not do is refused, named, and changes nothing", () =>
+  it.effect("an invalid patch is refused with the names of the wrong fields, and changes nothing", () =>
     Effect.gen(function* () {
       const before = yield* get()
       const deep = (depth: number) => `{"policies":${'{"a":'.repeat(depth)}1${"}".repeat(depth + 1)}`
@@ -240,7 +245,7 @@ layer(TestApi.layer())("a relayer's life", (it) => {
     })
   )
 
-  it.effect("the whole of what comes out is checked, by the rules of its network type", () =>
+  it.effect("a patch is refused if the result breaks a rule of the network type", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       for (const body of [solanaRelayer, stellarRelayer]) {
@@ -268,10 +273,11 @@ layer(TestApi.layer())("a relayer's life", (it) => {
     })
   )
 
-  it.effect("a relayer is deleted once, by whoever has seen its latest version", () =>
+  it.effect("a relayer is deleted once; a delete with If-Match needs the latest version", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const remove = (headers: Record<string, string> = {}) => api.call(path, { method: "DELETE", headers })
+      yield* patch({ paused: true })
       assert.strictEqual((yield* remove({ "if-match": '"1"' })).status, 412)
       const deleted = yield* remove({ "if-match": (yield* etag) ?? "" })
       assert.deepStrictEqual(

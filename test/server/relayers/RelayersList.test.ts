@@ -2,11 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const count = 45
 
-/** Names that repeat, in an order of their own; a third paused, some disabled, two networks. */
+/** Relayers on three networks, a third of them paused, some disabled, with names that repeat in an order of their own. */
 const fill = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const api = yield* TestApi.TestApi
@@ -34,7 +36,7 @@ const list = Effect.fnUntraced(function* (query: string) {
   return { items: answer.json.data as ReadonlyArray<Item>, next, pagination }
 })
 
-/** Every page, by its links. */
+/** All pages, by following the links. */
 const walk = Effect.fnUntraced(function* (query: string) {
   const items: Array<Item> = []
   const pages: Array<number> = []
@@ -51,10 +53,11 @@ const walk = Effect.fnUntraced(function* (query: string) {
 const numbers = (items: ReadonlyArray<Item>) => items.map(({ id }) => Number(id.slice(1)))
 const all = Array.from({ length: count }, (_, index) => index + 1)
 
-layer(TestApi.layer())("the list of relayers", (it) => {
-  it.effect("every filter selects what it says, also with others, and the total is of the selection", () =>
+const filled = Prepared.layer(fill)
+
+layer(filled)("the list of relayers", (it) => {
+  it.effect("each filter selects what it names, alone and with others, and the total counts the selection", () =>
     Effect.gen(function* () {
-      yield* fill
       const cases: ReadonlyArray<readonly [string, (n: number) => boolean]> = [
         ["network_type=solana", (n) => n % 5 === 0],
         ["network=base", (n) => n % 2 === 0 && n % 5 !== 0],
@@ -79,7 +82,7 @@ layer(TestApi.layer())("the list of relayers", (it) => {
     })
   )
 
-  it.effect("following the links gives every relayer once, in each order, with any filter", () =>
+  it.effect("the links lead through all relayers once, in each order and with each filter", () =>
     Effect.gen(function* () {
       const byName = all.toSorted((a, b) => ((a * 7) % 10) - ((b * 7) % 10) || a - b)
       const orders: ReadonlyArray<readonly [string, ReadonlyArray<number>]> = [
@@ -108,22 +111,7 @@ layer(TestApi.layer())("the list of relayers", (it) => {
     })
   )
 
-  it.effect("a walk sees no relayer twice and misses none that stays, while others come and go", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const first = yield* list("?per_page=10")
-      yield* sql`DELETE FROM relayers WHERE id IN ('r2', 'r3')`
-      const second = yield* list((first.next ?? "").replace("/api/v1/relayers", ""))
-      assert.deepStrictEqual(numbers(second.items), all.slice(10, 20))
-      assert.strictEqual(second.pagination.total_items, count)
-      yield* sql`
-        INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
-        SELECT 'r' || n, 'Name', 'evm', 'sepolia', 'x', false, 's' || n FROM generate_series(2, 3) n`
-      assert.strictEqual((yield* list("?per_page=0")).pagination.total_items, count)
-    })
-  )
-
-  it.effect("the link keeps what was asked, and no link leads from the last page", () =>
+  it.effect("a link keeps the query, and the last page has none", () =>
     Effect.gen(function* () {
       const { next } = yield* list("?page=2&per_page=5&sort=name&network_type=evm")
       const url = new URL(next ?? "", "http://localhost")
@@ -134,7 +122,7 @@ layer(TestApi.layer())("the list of relayers", (it) => {
     })
   )
 
-  it.effect("a cursor that we did not make for this list is refused", () =>
+  it.effect("a cursor that the service did not issue for this list is refused", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const { next } = yield* list("?per_page=5&sort=name")
@@ -163,7 +151,7 @@ layer(TestApi.layer())("the list of relayers", (it) => {
     })
   )
 
-  it.effect("a filter that there is not, or that has no such value, is refused and named", () =>
+  it.effect("an unknown filter or an invalid value is refused, and the error names it", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const cases: ReadonlyArray<readonly [string, string]> = [
@@ -178,6 +166,23 @@ layer(TestApi.layer())("the list of relayers", (it) => {
         const answer = yield* api.call(`/api/v1/relayers?${query}`)
         assert.deepStrictEqual([answer.status, answer.json.error], [400, error])
       }
+    })
+  )
+})
+
+layerEach(filled)("the list of relayers, while it changes", (it) => {
+  it.effect("the links show each relayer that stays exactly once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const first = yield* list("?per_page=10")
+      yield* sql`DELETE FROM relayers WHERE id IN ('r2', 'r3')`
+      const second = yield* list((first.next ?? "").replace("/api/v1/relayers", ""))
+      assert.deepStrictEqual(numbers(second.items), all.slice(10, 20))
+      assert.strictEqual(second.pagination.total_items, count)
+      yield* sql`
+        INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+        SELECT 'r' || n, 'Name', 'evm', 'sepolia', 'x', false, 's' || n FROM generate_series(2, 3) n`
+      assert.strictEqual((yield* list("?per_page=0")).pagination.total_items, count)
     })
   )
 })
