@@ -1,0 +1,133 @@
+// The rules of the linter. `floors` and `rings` are the architecture that docs/architecture.md describes.
+import { defineConfig } from "oxlint"
+import type { OxlintOverride } from "oxlint"
+import { readdirSync } from "node:fs"
+
+/** The features of `src/server/`, from the lowest floor to the highest. A feature imports only from floors below its own. */
+const floors: ReadonlyArray<ReadonlyArray<string>> = [
+  ["authentication", "observability", "responses"],
+  ["lifecycle", "secrets"],
+  ["cursors", "idempotency", "limits"],
+  ["audit", "chains", "events", "outbox"],
+  ["changes"],
+  ["access", "masterKey", "networks", "notifications", "signers"],
+  ["relayers"],
+  ["health"],
+  ["http"]
+]
+
+interface Restriction {
+  readonly group?: Array<string>
+  readonly regex?: string
+  readonly message: string
+}
+
+const restrict = (files: string, ...patterns: Array<Restriction>): OxlintOverride => ({
+  files: [files],
+  rules: { "no-restricted-imports": ["error", { patterns }] }
+})
+
+/** A folder of `src/`, as relative imports of another folder name it. */
+const folders = (...names: ReadonlyArray<string>) => names.flatMap((name) => [`**/${name}/**`, `**/${name}.ts`])
+
+const rings: ReadonlyArray<OxlintOverride> = [
+  restrict("src/domain/**", {
+    regex: "^(node:|@|viem|redis|effect/|\\.\\./\\.\\./)",
+    message: "domain/ imports effect and itself, nothing else."
+  }),
+  ...["src/api/**", "src/client/**"].map((files) =>
+    restrict(files, {
+      regex: "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|process|cli|client|main))",
+      message:
+        "api/ and client/ import effect, effect/http, effect/http-api, domain/ and api/: a client may bundle them."
+    })
+  ),
+  restrict("src/sql/**", {
+    group: [
+      ...folders("domain", "api", "server", "client", "outbound", "process", "cli"),
+      "effect/http",
+      "effect/http-api",
+      "@effect/platform-node"
+    ],
+    message: "sql/ knows the database and nothing of the features."
+  }),
+  restrict("src/outbound/**", {
+    group: folders("domain", "api", "server", "client", "sql", "process", "cli", "main"),
+    message: "outbound/ knows addresses and HTTP, and nothing of the features."
+  }),
+  restrict("src/process/**", {
+    group: folders("cli", "main"),
+    message: "process/ is used by the commands, and knows none of them."
+  })
+]
+
+const anyHost: Restriction = {
+  group: ["@effect/**", "node:*", "!node:crypto", ...folders("process", "cli", "main")],
+  message: "server/ runs in any host program: Node and the environment stay in process/ and main.ts."
+}
+
+const ownRepository: Restriction = {
+  regex: "^(\\.\\./)+\\w+/.*Repo\\.ts$",
+  message: "A feature calls the service of another feature, not its repository."
+}
+
+const noRepository: Restriction = {
+  group: ["**/*Repo.ts"],
+  message: "A handler calls its service, not the repository."
+}
+
+const below = (floor: number): Restriction => ({
+  regex: `^(\\.\\./)+(${floors.slice(floor).flat().join("|")})/`,
+  message: "A feature imports only from lower floors: oxlint.config.ts lists them."
+})
+
+/** A later entry for the same file replaces an earlier one, so that each entry lists all restrictions. */
+const feature = (name: string, floor: number): ReadonlyArray<OxlintOverride> => [
+  restrict(`src/server/${name}/**`, anyHost, below(floor), ownRepository),
+  restrict(`src/server/${name}/**/*Http.ts`, anyHost, below(floor), noRepository)
+]
+
+const unplaced = readdirSync("src/server", { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !floors.flat().includes(entry.name))
+  .map(({ name }) => name)
+if (unplaced.length > 0) throw new Error(`src/server/${unplaced.join(", ")}: give it a floor in oxlint.config.ts`)
+
+export default defineConfig({
+  plugins: ["typescript", "unicorn", "oxc", "import"],
+  categories: {
+    correctness: "error",
+    suspicious: "error",
+    perf: "error"
+  },
+  ignorePatterns: ["dist", "data"],
+  rules: {
+    "import/no-cycle": "error",
+    "import/no-unassigned-import": "off",
+    "typescript/no-explicit-any": "error",
+    "typescript/consistent-type-imports": "error",
+    "typescript/ban-ts-comment": "error",
+    "max-lines": ["error", { max: 300, skipBlankLines: true, skipComments: true }],
+    "no-console": "error",
+    "no-await-in-loop": "off",
+    "no-shadow": "off",
+    "no-underscore-dangle": "off",
+    "oxc/no-map-spread": "off",
+    "unicorn/consistent-function-scoping": "off",
+    "unicorn/no-array-sort": "off"
+  },
+  overrides: [
+    ...rings,
+    restrict("src/server/**", anyHost),
+    ...floors.flatMap((names, floor) => names.flatMap((name) => feature(name, floor))),
+    {
+      files: ["src/**"],
+      excludeFiles: ["src/main.ts"],
+      rules: {
+        "no-restricted-properties": [
+          "error",
+          { object: "process", property: "env", message: "Only main.ts reads the environment." }
+        ]
+      }
+    }
+  ]
+})
