@@ -129,10 +129,11 @@ export class Connection {
   }
 }
 
-/** Bytes after which the client keeps still, until the service ends the connection. */
-export const held = async (port: number, bytes: Buffer): Promise<Exchange> => {
+/** Sends `bytes`, and `later` when the service has responded. Returns when the service has closed the connection. */
+export const held = async (port: number, bytes: Buffer, later?: Buffer): Promise<Exchange> => {
   const wire = await open(port)
   wire.socket.write(bytes)
+  if (later !== undefined) wire.socket.once("data", () => wire.socket.write(later))
   return new Promise((resolve) => {
     wire.onChange = () => {
       if (wire.isClosed) resolve({ ...Answer.read(wire.received()), end: "closed" })

@@ -6,7 +6,7 @@ import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ key_id: ApiKeyId })
@@ -16,9 +16,10 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateApiKey),
       success: Envelope.created(NewApiKey),
-      error: [Errors.ForbiddenError, ...Errors.withBody]
+      error: [Errors.ForbiddenError, ...Errors.any]
     })
       .middleware(Idempotency)
+      .middleware(RequestBody)
       .annotate(RequiredScope, "api-keys:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -45,9 +46,10 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
       params,
       payload: Json.optionalBody(RotateApiKey),
       success: Envelope.of(NewApiKey),
-      error: [Errors.ApiKeyNotFoundError, Errors.ForbiddenError, ...Errors.withBody]
+      error: [Errors.ApiKeyNotFoundError, Errors.ForbiddenError, ...Errors.any]
     })
       .middleware(Idempotency)
+      .middleware(RequestBody)
       .annotate(RequiredScope, "api-keys:write")
       .annotateMerge(
         OpenApi.annotations({

@@ -20,8 +20,8 @@ const body = <Message extends string>(message: Message) => ({
   success: Schema.Literal(false)
 })
 
-/** What `body` describes. */
-const told = <const Message extends string>(message: Message) => ({ data: null, message, success: false as const })
+/** A value of `body`. */
+const bodyOf = <const Message extends string>(message: Message) => ({ data: null, message, success: false as const })
 
 interface Fieldless<E> {
   new (props: {}): E
@@ -37,7 +37,7 @@ const failure = <E extends Schema.Top & Fieldless<E["Type"]>, const Message exte
       Schema.toType(error),
       SchemaTransformation.transform({
         decode: (): E["Type"] => new error({}),
-        encode: () => told(message)
+        encode: () => bodyOf(message)
       })
     ),
     HttpApiSchema.status(status)
@@ -61,90 +61,83 @@ const explained = <
       Schema.toType(error),
       SchemaTransformation.transform({
         decode: (failed): E["Type"] => new error({ error: failed.error }),
-        encode: (failed: E["Type"]) => ({ ...told(message), error: failed.error })
+        encode: (failed: E["Type"]) => ({ ...bodyOf(message), error: failed.error })
       })
     ),
     HttpApiSchema.status(status)
   )
 
-/** Seconds after which a caller may try again when the database is away or the process drains. */
-export const retryAfterUnavailable = 1
+/** A failure whose response has header fields. */
+const headed = <E extends Schema.Top, const Message extends string, Fields extends Schema.Struct.Fields>(
+  error: E,
+  status: number,
+  message: Message,
+  headers: Fields,
+  transformation: {
+    readonly decode: (headers: Schema.Struct<Fields>["Type"]) => E["Type"]
+    readonly encode: (error: E["Type"]) => Schema.Struct<Fields>["Type"]
+  }
+) =>
+  error.pipe(
+    HttpApiSchema.encodeToWithHeaders(
+      { body: Schema.Struct(body(message)).pipe(HttpApiSchema.status(status)), headers },
+      {
+        decode: ({ headers }) => transformation.decode(headers),
+        encode: (error) => ({ body: bodyOf(message), headers: transformation.encode(error) })
+      }
+    )
+  )
 
-export const badRequestStatus = 400
+const retryAfter = { "retry-after": Schema.FiniteFromString }
 
 export const BadRequestError = Schema.Struct({ ...body("Bad Request"), error: Schema.optionalKey(Schema.String) }).pipe(
   Schema.decodeTo(
     Schema.toType(Request.BadRequest),
     SchemaTransformation.transform({
       decode: ({ error }) => new Request.BadRequest(error === undefined ? {} : { error }),
-      encode: ({ error }) => ({ ...told("Bad Request"), ...(error === undefined ? {} : { error }) })
+      encode: ({ error }) => ({ ...bodyOf("Bad Request"), ...(error === undefined ? {} : { error }) })
     })
   ),
-  HttpApiSchema.status(badRequestStatus)
+  HttpApiSchema.status(400)
 )
 
-export const UnauthorizedError = Caller.Unauthorized.pipe(
-  HttpApiSchema.encodeToWithHeaders(
-    {
-      body: Schema.Struct(body("Unauthorized")).pipe(HttpApiSchema.status(401)),
-      headers: { "www-authenticate": Schema.Literal("Bearer") }
-    },
-    {
-      decode: () => new Caller.Unauthorized({}),
-      encode: () => ({
-        body: told("Unauthorized"),
-        headers: { "www-authenticate": "Bearer" as const }
-      })
-    }
-  )
+/** The attributes of RFC 6750, section 3.1. There is none if the request brings no token. */
+const invalidToken = 'Bearer error="invalid_token"' as const
+
+export const UnauthorizedError = headed(
+  Caller.Unauthorized,
+  401,
+  "Unauthorized",
+  { "www-authenticate": Schema.Literals(["Bearer", invalidToken]) },
+  {
+    decode: (headers) =>
+      new Caller.Unauthorized(headers["www-authenticate"] === invalidToken ? { reason: "invalid_token" } : {}),
+    encode: ({ reason }) => ({ "www-authenticate": reason === undefined ? ("Bearer" as const) : invalidToken })
+  }
 )
 
-export const TooManyRequestsError = Caller.TooManyRequests.pipe(
-  HttpApiSchema.encodeToWithHeaders(
-    {
-      body: Schema.Struct(body("Too Many Requests")).pipe(HttpApiSchema.status(429)),
-      headers: { "retry-after": Schema.FiniteFromString }
-    },
-    {
-      decode: ({ headers }) => new Caller.TooManyRequests({ retryAfter: headers["retry-after"] }),
-      encode: ({ retryAfter }) => ({
-        body: told("Too Many Requests"),
-        headers: { "retry-after": retryAfter }
-      })
-    }
-  )
-)
+export const TooManyRequestsError = headed(Caller.TooManyRequests, 429, "Too Many Requests", retryAfter, {
+  decode: (headers) => new Caller.TooManyRequests({ retryAfter: headers["retry-after"] }),
+  encode: ({ retryAfter }) => ({ "retry-after": retryAfter })
+})
 
-export const ServiceUnavailableError = Request.ServiceUnavailable.pipe(
-  HttpApiSchema.encodeToWithHeaders(
-    {
-      body: Schema.Struct(body("Service Unavailable")).pipe(HttpApiSchema.status(503)),
-      headers: { "retry-after": Schema.FiniteFromString }
-    },
-    {
-      decode: () => new Request.ServiceUnavailable({}),
-      encode: () => ({
-        body: told("Service Unavailable"),
-        headers: { "retry-after": retryAfterUnavailable }
-      })
-    }
-  )
-)
+/** Seconds after which a caller may try again when the database is away or the process drains. */
+export const retryAfterUnavailable = 1
 
-export const MethodNotAllowedError = Request.MethodNotAllowed.pipe(
-  HttpApiSchema.encodeToWithHeaders(
-    {
-      body: Schema.Struct(body("Method Not Allowed")).pipe(HttpApiSchema.status(405)),
-      headers: { allow: Schema.String }
-    },
-    {
-      decode: ({ headers }) => new Request.MethodNotAllowed({ allow: headers.allow.match(/[A-Z]+/g) ?? [] }),
-      encode: ({ allow }) => ({
-        body: told("Method Not Allowed"),
-        headers: { allow: allow.join(", ") }
-      })
-    }
-  )
+export const ServiceUnavailableError = headed(Request.ServiceUnavailable, 503, "Service Unavailable", retryAfter, {
+  decode: () => new Request.ServiceUnavailable({}),
+  encode: () => ({ "retry-after": retryAfterUnavailable })
+})
+
+export const MethodNotAllowedError = headed(
+  Request.MethodNotAllowed,
+  405,
+  "Method Not Allowed",
+  { allow: Schema.String },
+  {
+    decode: ({ allow }) => new Request.MethodNotAllowed({ allow: allow.match(/[A-Z]+/g) ?? [] }),
+    encode: ({ allow }) => ({ allow: allow.join(", ") })
+  }
 )
 
 export const ForbiddenError = failure(Caller.Forbidden, 403, "Forbidden")
@@ -175,21 +168,10 @@ const stillRunning = "Request with this idempotency key is still running"
 /** Seconds after which a caller may repeat a request whose first copy is still running. */
 export const retryAfterBusy = 1
 
-export const IdempotencyKeyBusyError = Idempotency.IdempotencyKeyBusy.pipe(
-  HttpApiSchema.encodeToWithHeaders(
-    {
-      body: Schema.Struct(body(stillRunning)).pipe(HttpApiSchema.status(409)),
-      headers: { "retry-after": Schema.FiniteFromString }
-    },
-    {
-      decode: () => new Idempotency.IdempotencyKeyBusy({}),
-      encode: () => ({
-        body: told(stillRunning),
-        headers: { "retry-after": retryAfterBusy }
-      })
-    }
-  )
-)
+export const IdempotencyKeyBusyError = headed(Idempotency.IdempotencyKeyBusy, 409, stillRunning, retryAfter, {
+  decode: () => new Idempotency.IdempotencyKeyBusy({}),
+  encode: () => ({ "retry-after": retryAfterBusy })
+})
 
 export const IdempotencyKeyReusedError = failure(
   Idempotency.IdempotencyKeyReused,
@@ -202,21 +184,29 @@ export const RotationRunningError = failure(MasterKey.RotationRunning, 409, "Rot
 export const PreconditionFailedError = failure(Version.PreconditionFailed, 412, "Precondition Failed")
 
 export const PayloadTooLargeError = failure(Request.PayloadTooLarge, 413, "Payload Too Large")
-export const UnsupportedMediaTypeError = failure(Request.UnsupportedMediaType, 415, "Unsupported Media Type")
+
+/** `Accept` and `Accept-Encoding` say what the endpoint takes instead (RFC 9110, section 15.5.16). */
+export const UnsupportedMediaTypeError = headed(
+  Request.UnsupportedMediaType,
+  415,
+  "Unsupported Media Type",
+  { accept: Schema.String, "accept-encoding": Schema.Literal("identity") },
+  {
+    decode: ({ accept }) => new Request.UnsupportedMediaType({ accept: accept.match(/[^\s,]+/g) ?? [] }),
+    encode: ({ accept }) => ({ accept: accept.join(", "), "accept-encoding": "identity" as const })
+  }
+)
 
 export const InternalServerErrorError = failure(Request.InternalServerError, 500, "Internal Server Error")
 
-/** Of what Node refuses before there is a request, by the code of its error; anything else is as `BadRequestError`. */
-export const unreadableStatus: Readonly<Record<string, number>> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408
-}
+// These are sent before there is a request that an endpoint could answer.
+export const RequestTimeoutError = failure(Request.RequestTimeout, 408, "Request Timeout")
+export const ExpectationFailedError = failure(Request.ExpectationFailed, 417, "Expectation Failed")
+export const RequestHeaderFieldsTooLargeError = failure(
+  Request.RequestHeaderFieldsTooLarge,
+  431,
+  "Request Header Fields Too Large"
+)
 
-/** Of an `Expect` that nobody can meet; it is told as `BadRequestError`, too. */
-export const expectationFailedStatus = 417
-
-/** Any request may end so. */
+/** Failures of any endpoint. */
 export const any = [InternalServerErrorError, ServiceUnavailableError] as const
-
-/** A request with a body may also end so. */
-export const withBody = [PayloadTooLargeError, UnsupportedMediaTypeError, ...any] as const

@@ -26,6 +26,11 @@ export class DecodeErrors extends HttpApiMiddleware.Service<DecodeErrors>()(
   { error: Errors.BadRequestError }
 ) {}
 
+/** Checks the body before it is decoded: its length, its media type, its coding and that it is UTF-8. */
+export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("effect-relayer/api/Middleware/RequestBody", {
+  error: [Errors.BadRequestError, Errors.PayloadTooLargeError, Errors.UnsupportedMediaTypeError]
+}) {}
+
 /** A `POST` that is sent again with its `Idempotency-Key` gets the response of the first one. */
 export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requires: CurrentCaller }>()(
   "effect-relayer/api/Middleware/Idempotency",

@@ -6,7 +6,7 @@ import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ network_id: NetworkId })
@@ -16,9 +16,10 @@ export class NetworksApi extends HttpApiGroup.make("networks")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateNetwork),
       success: Envelope.created(Network),
-      error: [Errors.NetworkIdTakenError, ...Errors.withBody]
+      error: [Errors.NetworkIdTakenError, ...Errors.any]
     })
       .middleware(Idempotency)
+      .middleware(RequestBody)
       .annotate(RequiredScope, "networks:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -55,8 +56,9 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       params,
       payload: Json.mergePatch(UpdateNetwork),
       success: Envelope.of(Network),
-      error: [Errors.NetworkNotFoundError, ...Errors.withBody]
+      error: [Errors.NetworkNotFoundError, ...Errors.any]
     })
+      .middleware(RequestBody)
       .annotate(RequiredScope, "networks:write")
       .annotateMerge(
         OpenApi.annotations({

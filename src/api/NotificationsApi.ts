@@ -19,7 +19,7 @@ import { PageQuery } from "../domain/request/Page.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ notification_id: NotificationId })
@@ -30,9 +30,10 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateNotification),
       success: Envelope.created(Notification),
-      error: [Errors.NotificationIdTakenError, ...Errors.withBody]
+      error: [Errors.NotificationIdTakenError, ...Errors.any]
     })
       .middleware(Idempotency)
+      .middleware(RequestBody)
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -59,8 +60,9 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       params,
       payload: Json.mergePatch(UpdateNotification),
       success: Envelope.of(Notification),
-      error: [Errors.NotificationNotFoundError, ...Errors.withBody]
+      error: [Errors.NotificationNotFoundError, ...Errors.any]
     })
+      .middleware(RequestBody)
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -127,9 +129,10 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       params,
       payload: Json.body(ReplayDeliveries),
       success: Envelope.of(ReplayedDeliveries),
-      error: [Errors.NotificationNotFoundError, ...Errors.withBody]
+      error: [Errors.NotificationNotFoundError, ...Errors.any]
     })
       .middleware(Idempotency)
+      .middleware(RequestBody)
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({

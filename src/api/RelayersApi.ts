@@ -5,7 +5,7 @@ import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
@@ -18,9 +18,10 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateRelayer),
       success: Envelope.created(Relayer),
-      error: [Errors.RelayerIdTakenError, Errors.ForbiddenError, ...Errors.withBody]
+      error: [Errors.RelayerIdTakenError, Errors.ForbiddenError, ...Errors.any]
     })
       .middleware(Idempotency)
+      .middleware(RequestBody)
       .annotate(RequiredScope, "relayers:write")
       .annotateMerge(
         OpenApi.annotations({
@@ -54,8 +55,9 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       headers: condition,
       payload: Json.mergePatch(UpdateRelayer),
       success: Envelope.of(Relayer),
-      error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.withBody]
+      error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
     })
+      .middleware(RequestBody)
       .annotate(RequiredScope, "relayers:write")
       .annotateMerge(
         OpenApi.annotations({

@@ -6,7 +6,7 @@ import { CreateSigner, Signer, SignerId, Verification } from "../domain/signer/S
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ signer_id: SignerId })
@@ -16,9 +16,10 @@ export class SignersApi extends HttpApiGroup.make("signers")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateSigner),
       success: Envelope.created(Signer),
-      error: [Errors.SignerIdTakenError, ...Errors.withBody]
+      error: [Errors.SignerIdTakenError, ...Errors.any]
     })
       .middleware(Idempotency)
+      .middleware(RequestBody)
       .annotate(RequiredScope, "signers:write")
       .annotateMerge(
         OpenApi.annotations({

@@ -2,4 +2,4 @@
 export { Api } from "./Api.ts"
 export * as Envelope from "./Envelope.ts"
 export * as Errors from "./Errors.ts"
-export { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
+export { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"

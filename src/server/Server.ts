@@ -17,6 +17,7 @@ import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./http/DocsHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
+import { RequestBodyHttp } from "./http/RequestBodyHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
 import * as Metrics from "./Metrics.ts"
 import * as MetricsHttp from "./observability/MetricsHttp.ts"
@@ -40,7 +41,7 @@ const handlers = Layer.mergeAll(
   MetricsHttp.layer(Metrics.names)
 )
 
-const middleware = Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, IdempotencyHttp)
+const middleware = Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, RequestBodyHttp, IdempotencyHttp)
 
 /** What `HttpRouter.serve` needs to know: a trailing slash is the same route, and a long id is a bad one, not a missing route. */
 export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 } as const

@@ -23,6 +23,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.BadRequestError, new Request.BadRequest({ error: "name: is required" })],
   [Errors.BadRequestError, new Request.BadRequest({})],
   [Errors.UnauthorizedError, new Unauthorized({})],
+  [Errors.UnauthorizedError, new Unauthorized({ reason: "invalid_token" })],
   [Errors.ForbiddenError, new Forbidden({})],
   [Errors.TooManyRequestsError, new TooManyRequests({ retryAfter: 7 })],
   [Errors.NotFoundError, new Request.NotFound({})],
@@ -45,7 +46,10 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.RotationRunningError, new RotationRunning({})],
   [Errors.PreconditionFailedError, new PreconditionFailed({})],
   [Errors.PayloadTooLargeError, new Request.PayloadTooLarge({})],
-  [Errors.UnsupportedMediaTypeError, new Request.UnsupportedMediaType({})],
+  [Errors.UnsupportedMediaTypeError, new Request.UnsupportedMediaType({ accept: ["application/json"] })],
+  [Errors.RequestTimeoutError, new Request.RequestTimeout({})],
+  [Errors.ExpectationFailedError, new Request.ExpectationFailed({})],
+  [Errors.RequestHeaderFieldsTooLargeError, new Request.RequestHeaderFieldsTooLarge({})],
   [Errors.InternalServerErrorError, new Request.InternalServerError({})],
   [Errors.ServiceUnavailableError, new Request.ServiceUnavailable({})]
 ] as ReadonlyArray<readonly [Schema.Codec<unknown>, unknown]>
@@ -82,11 +86,13 @@ describe("the error table", () => {
         Failures.notFound(new Request.NotFound({})),
         Failures.methodNotAllowed(new Request.MethodNotAllowed({ allow: ["GET"] })),
         Failures.payloadTooLarge(new Request.PayloadTooLarge({})),
-        Failures.unsupportedMediaType(new Request.UnsupportedMediaType({})),
+        Failures.requestTimeout(new Request.RequestTimeout({})),
+        Failures.expectationFailed(new Request.ExpectationFailed({})),
+        Failures.requestHeaderFieldsTooLarge(new Request.RequestHeaderFieldsTooLarge({})),
         Failures.internalServerError(new Request.InternalServerError({})),
         Failures.serviceUnavailable(new Request.ServiceUnavailable({}))
       ].map(({ status }) => status),
-      [400, 401, 403, 404, 405, 413, 415, 500, 503]
+      [400, 401, 403, 404, 405, 413, 408, 417, 431, 500, 503]
     )
   })
 })

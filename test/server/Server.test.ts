@@ -41,6 +41,7 @@ const stored = Effect.gen(function* () {
 })
 
 const unauthorized = { status: 401, message: "Unauthorized", header: ["www-authenticate", "Bearer"] } as const
+const invalidToken = { ...unauthorized, header: ["www-authenticate", 'Bearer error="invalid_token"'] } as const
 const badRequest = { status: 400, message: "Bad Request" }
 
 const rows: Record<string, Row> = {
@@ -51,7 +52,8 @@ const rows: Record<string, Row> = {
     headers: { authorization: `Basic ${TestApi.apiKey}` },
     ...unauthorized
   },
-  "an unknown token": { path: post, key: "x".repeat(40), ...unauthorized },
+  "an unknown token": { path: post, key: "x".repeat(40), ...invalidToken },
+  "an unknown token on an unknown route": { path: "/api/v1/nothing", key: "x".repeat(40), ...invalidToken },
   "an empty token": { path: post, key: null, headers: { authorization: "Bearer " }, ...unauthorized },
   "a request without a token on an unknown route": { path: "/api/v1/nothing", key: null, ...unauthorized },
   "a request without a token with a wrong method": { path: post, method: "PUT", key: null, ...unauthorized },

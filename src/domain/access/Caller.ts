@@ -28,8 +28,11 @@ export const current = Effect.map(
 /** Whether there is such a relayer for this caller. */
 export const mayUseRelayer = (caller: Caller, id: string): boolean => caller.relayerIds?.includes(id) ?? true
 
-/** The token is missing, malformed, unknown, expired or revoked: which of them is not told. */
-export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {}) {}
+/** The request brings no token, or one that is unknown, expired or revoked. Which of these three is not said. */
+export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {
+  /** Absent: the request brings no token. */
+  reason: Schema.optionalKey(Schema.Literal("invalid_token"))
+}) {}
 
 /** The key's scopes do not allow the call. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {}) {}

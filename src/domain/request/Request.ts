@@ -55,7 +55,22 @@ export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
 
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("PayloadTooLarge", {}) {}
 
-export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("UnsupportedMediaType", {}) {}
+/** The media type, or the content coding, of the body is not one that the endpoint takes. */
+export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("UnsupportedMediaType", {
+  /** The media types that it takes. */
+  accept: Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z]+\/[a-z.+-]+$/u)))
+}) {}
+
+/** The request did not arrive in time. */
+export class RequestTimeout extends Schema.TaggedError<RequestTimeout>()("RequestTimeout", {}) {}
+
+/** The service cannot meet what `Expect` asks for. */
+export class ExpectationFailed extends Schema.TaggedError<ExpectationFailed>()("ExpectationFailed", {}) {}
+
+export class RequestHeaderFieldsTooLarge extends Schema.TaggedError<RequestHeaderFieldsTooLarge>()(
+  "RequestHeaderFieldsTooLarge",
+  {}
+) {}
 
 /** No such route. */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {}) {}

@@ -4,7 +4,6 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Authorization } from "../../api/Middleware.ts"
 import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller } from "../../domain/access/Caller.ts"
-import { Authentication } from "../authentication/Authentication.ts"
 import * as RateLimitHeaders from "../limits/RateLimitHeaders.ts"
 import * as RateLimitMetrics from "../limits/RateLimitMetrics.ts"
 import { RateLimits } from "../limits/RateLimits.ts"
@@ -12,11 +11,12 @@ import * as Recording from "../responses/Recording.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import type { RequestState } from "../responses/CurrentRequest.ts"
 import { unauthorizedRequestsTotal } from "./RequestMetrics.ts"
+import * as Credentials from "./Credentials.ts"
 
 export const AuthorizationHttp = Layer.effect(
   Authorization,
   Effect.gen(function* () {
-    const authentication = yield* Authentication
+    const credentials = yield* Credentials.make
     const limits = yield* RateLimits
     const headersOf = RateLimitHeaders.make(limits.options)
     // A counter is shown as 0 before its first event.
@@ -48,12 +48,13 @@ export const AuthorizationHttp = Layer.effect(
             relayerId: params.relayer_id,
             from: Option.getOrUndefined(remoteAddress)
           }
-          return authentication.authenticate(credential, use).pipe(
-            Effect.tapErrorTag("Unauthorized", () => Metric.update(unauthorizedRequestsTotal, 1)),
-            Effect.flatMap((caller) =>
-              Effect.andThen(consume(caller.id, current), Effect.provideService(handled, CurrentCaller, caller))
+          return credentials
+            .authenticate(credential, use)
+            .pipe(
+              Effect.flatMap((caller) =>
+                Effect.andThen(consume(caller.id, current), Effect.provideService(handled, CurrentCaller, caller))
+              )
             )
-          )
         })
     })
   })

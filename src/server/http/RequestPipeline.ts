@@ -4,11 +4,9 @@ import { Context, Effect, LogLevel, References } from "effect"
 import type { Fiber, Types } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { randomUUID } from "node:crypto"
-import * as Request from "../../domain/request/Request.ts"
 import { Draining } from "../lifecycle/Draining.ts"
 import * as Metrics from "./RequestMetrics.ts"
 import { constantHeaders } from "../responses/ConstantHeaders.ts"
-import * as Failures from "../responses/Failures.ts"
 import * as CurrentRequest from "../responses/CurrentRequest.ts"
 import * as FailedRequests from "./FailedRequests.ts"
 import * as UnmatchedRequests from "./UnmatchedRequests.ts"
@@ -28,14 +26,6 @@ const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
 
 const requestIdOf = (given: string | undefined) =>
   given !== undefined && saneRequestId.test(given) ? given : randomUUID()
-
-/** `HttpApiBuilder` answers a content type that it does not know with a text of its own. */
-const enveloped = (response: Response): Response =>
-  response.status === unsupportedMediaType.status && response.headers["content-type"]?.startsWith("text/plain")
-    ? unsupportedMediaType
-    : response
-
-const unsupportedMediaType = Failures.unsupportedMediaType(new Request.UnsupportedMediaType({}))
 
 // Pairs, because a response takes them with one copy less than a record.
 const always = Object.entries(constantHeaders)
@@ -97,7 +87,7 @@ const make = (options: Options) =>
     const unmatched = yield* UnmatchedRequests.make
 
     const finish = (response: Response, { current }: Passage) =>
-      HttpServerResponse.setHeaders(enveloped(response), [
+      HttpServerResponse.setHeaders(response, [
         ...always,
         ...current.headers,
         ...current.ownHeaders,

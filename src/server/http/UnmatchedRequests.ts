@@ -1,24 +1,23 @@
 // Responses to requests that match no route.
-import { Effect, Metric } from "effect"
+import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import * as Request from "../../domain/request/Request.ts"
-import { Authentication } from "../authentication/Authentication.ts"
 import * as Failures from "../responses/Failures.ts"
-import { unauthorizedRequestsTotal } from "./RequestMetrics.ts"
+import * as Credentials from "./Credentials.ts"
 import { allowedMethods } from "./Routes.ts"
 
 const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
 
 /** 404 or 405. Below `/api`, a caller without a valid key gets 401 and does not learn which routes exist. */
 export const make = Effect.gen(function* () {
-  const authentication = yield* Authentication
+  const credentials = yield* Credentials.make
 
   const respond = Effect.gen(function* () {
     const { url } = yield* HttpServerRequest.HttpServerRequest
     if (isResource(url)) {
       const token = yield* HttpApiBuilder.securityDecode(HttpApiSecurity.bearer)
-      yield* authentication.authenticate(token, undefined)
+      yield* credentials.authenticate(token, undefined)
     }
     const allow = allowedMethods(url)
     return allow.length === 0
@@ -27,7 +26,7 @@ export const make = Effect.gen(function* () {
   }).pipe(
     Effect.provideService(HttpServerRequest.ParsedSearchParams, {}),
     Effect.catchTags({
-      Unauthorized: (error) => Effect.as(Metric.update(unauthorizedRequestsTotal, 1), Failures.unauthorized(error)),
+      Unauthorized: (error) => Effect.succeed(Failures.unauthorized(error)),
       Forbidden: (error) => Effect.succeed(Failures.forbidden(error))
     })
   )

@@ -1,4 +1,4 @@
-// Answers outside of the endpoints, from the same table as theirs.
+// Responses outside of the endpoints, from the same error table.
 import { Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import * as Errors from "../../api/Errors.ts"
@@ -30,6 +30,8 @@ export const badRequest = responder(Errors.BadRequestError)
 export const notFound = responder(Errors.NotFoundError)
 export const methodNotAllowed = responder(Errors.MethodNotAllowedError)
 export const payloadTooLarge = responder(Errors.PayloadTooLargeError)
-export const unsupportedMediaType = responder(Errors.UnsupportedMediaTypeError)
+export const requestTimeout = responder(Errors.RequestTimeoutError)
+export const expectationFailed = responder(Errors.ExpectationFailedError)
+export const requestHeaderFieldsTooLarge = responder(Errors.RequestHeaderFieldsTooLargeError)
 export const internalServerError = responder(Errors.InternalServerErrorError)
 export const serviceUnavailable = responder(Errors.ServiceUnavailableError)

@@ -1,0 +1,49 @@
+// Implements `RequestBody`: checks a body before it is decoded.
+import { Effect, Layer } from "effect"
+import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
+import type { HttpServerError } from "effect/http"
+import { RequestBody } from "../../api/Middleware.ts"
+import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from "../../domain/request/Request.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+
+/** A body without `Content-Type` counts as JSON. */
+const mediaTypeOf = ({ headers }: Request): string =>
+  (headers["content-type"] ?? "application/json").split(";", 1).join().trim().toLowerCase()
+
+const isEncoded = ({ headers }: Request): boolean => !/^(\s*identity\s*)?$/i.test(headers["content-encoding"] ?? "")
+
+const refuse = (message: string) => BadRequest.of([{ field: "body", message }])
+
+const unreadable = ({ reason }: HttpServerError.HttpServerError): PayloadTooLarge | BadRequest =>
+  reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
+    ? new PayloadTooLarge({})
+    : refuse("cannot be read")
+
+const strict = new TextDecoder("utf-8", { fatal: true })
+
+const checkUtf8 = (bytes: ArrayBuffer) =>
+  Effect.try({ try: () => strict.decode(bytes), catch: () => refuse("Expected UTF-8") })
+
+export const RequestBodyHttp = Layer.effect(
+  RequestBody,
+  Effect.gen(function* () {
+    const limit = Number((yield* HttpIncomingMessage.MaxBodySize) ?? Infinity)
+
+    const check = Effect.fnUntraced(function* (request: Request, accept: ReadonlyArray<string>) {
+      // Before the body is read, and so before `100 Continue` asks a client for it.
+      if (Number(request.headers["content-length"] ?? 0) > limit) return yield* new PayloadTooLarge({})
+      if (isEncoded(request) || !accept.includes(mediaTypeOf(request)))
+        return yield* new UnsupportedMediaType({ accept })
+      const bytes = yield* Effect.mapError(request.arrayBuffer, unreadable)
+      yield* checkUtf8(bytes)
+    })
+
+    return RequestBody.of((httpEffect, { endpoint }) => {
+      const accept = [...endpoint.payload.keys()]
+      return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        Effect.andThen(check(request, accept), httpEffect)
+      )
+    })
+  })
+)
