@@ -1,10 +1,12 @@
-// RPC URLs are secrets: sealed where they are stored, masked wherever they are shown, true only for calls.
-import { assert, layer } from "@effect/vitest"
+// RPC URLs of networks are secrets: they are sealed in the database, masked in responses, and open only for RPC calls.
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { NetworkId } from "../../../src/domain/network/Network.ts"
 import { builtin } from "../../../src/server/networks/builtin.ts"
 import { Networks } from "../../../src/server/networks/Networks.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { evmNetwork, rpc } from "./fixtures.ts"
 
@@ -30,14 +32,21 @@ const patch = Effect.fnUntraced(function* (id: string, body: unknown) {
   return answer
 })
 
-layer(TestApi.layer())("RPC URLs of networks", (it) => {
-  it.effect("no answer, no record and no column shows more of them than scheme, host and port", () =>
+/** `evm:secret` with `url`, its child `evm:child`, and `evm:base` overridden with `url`. */
+const setUp = Effect.gen(function* () {
+  yield* Prepared.create("networks", { ...evmNetwork, name: "secret", rpc_urls: [url] })
+  yield* Prepared.create("networks", { name: "child", network_type: "evm", from: "secret" })
+  yield* patch("evm:base", { rpc_urls: [url] })
+})
+
+layerEach(Prepared.layer(setUp))("RPC URLs of networks", (it) => {
+  it.effect("responses, records and columns show only their scheme, host and port", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const headers = { "x-relayer-debug": "true" }
-      const child = { name: "child", network_type: "evm", from: "secret" }
+      const child = { name: "second-child", network_type: "evm", from: "secret" }
       const answers = [
-        yield* api.call(path, { headers, body: { ...evmNetwork, name: "secret", rpc_urls: [url] } }),
+        yield* api.call(path, { headers, body: { ...evmNetwork, name: "another", rpc_urls: [url] } }),
         yield* api.call(path, { headers, body: child }),
         yield* api.call(`${path}/evm:secret`, { headers, method: "PATCH", body: { rpc_urls: [{ url, weight: 1 }] } }),
         yield* api.call(`${path}/evm:base`, { headers, method: "PATCH", body: { rpc_urls: [url] } }),
@@ -62,7 +71,7 @@ layer(TestApi.layer())("RPC URLs of networks", (it) => {
     })
   )
 
-  it.effect("those of a built-in network are public, and shown as they are", () =>
+  it.effect("those of a built-in network are public and shown as they are", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const { json } = yield* api.call(`${path}/evm:avalanche`)
@@ -72,10 +81,10 @@ layer(TestApi.layer())("RPC URLs of networks", (it) => {
     })
   )
 
-  it.effect("calls get the true ones, of the nearest network that has some", () =>
+  it.effect("RPC calls get the open URLs of the nearest network that has some", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* rpcUrls("evm:secret"), [{ url, weight: 1 }])
-      assert.deepStrictEqual(yield* rpcUrls("evm:child"), [{ url, weight: 1 }])
+      assert.deepStrictEqual(yield* rpcUrls("evm:secret"), [{ url, weight: 100 }])
+      assert.deepStrictEqual(yield* rpcUrls("evm:child"), [{ url, weight: 100 }])
       assert.deepStrictEqual(yield* rpcUrls("evm:base"), [{ url, weight: 100 }])
       yield* patch("evm:child", { rpc_urls: [rpc] })
       assert.deepStrictEqual(yield* rpcUrls("evm:child"), [rpc])
@@ -84,7 +93,7 @@ layer(TestApi.layer())("RPC URLs of networks", (it) => {
     })
   )
 
-  it.effect("a patch that does not name them leaves them, and null takes them away", () =>
+  it.effect("a patch that does not name them keeps them, and null removes them", () =>
     Effect.gen(function* () {
       const before = yield* stored("evm:base")
       yield* patch("evm:base", { symbol: "B" })
@@ -112,7 +121,7 @@ layer(TestApi.layer())("RPC URLs of networks", (it) => {
     })
   )
 
-  it.effect("a network that is from an overridden one calls what that one calls, until it is reset", () =>
+  it.effect("a child of an overridden network inherits its URLs until it is reset", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       yield* api.call(path, { body: { name: "heir", network_type: "evm", from: "linea" } })
@@ -123,7 +132,7 @@ layer(TestApi.layer())("RPC URLs of networks", (it) => {
     })
   )
 
-  it.effect("both forms are accepted: a URL alone, and one with its weight", () =>
+  it.effect("a URL is accepted alone and with its weight", () =>
     Effect.gen(function* () {
       const forms = [
         "https://a.example.com",
@@ -139,7 +148,7 @@ layer(TestApi.layer())("RPC URLs of networks", (it) => {
     })
   )
 
-  it.effect("a host that is allowed may be called, though it is not public", () =>
+  it.effect("a host on the allow list may be private", () =>
     Effect.gen(function* () {
       yield* patch("evm:localhost-anvil", { rpc_urls: ["http://127.0.0.1:18545"] })
       assert.deepStrictEqual(yield* rpcUrls("evm:localhost-anvil"), [{ url: "http://127.0.0.1:18545", weight: 100 }])

@@ -1,13 +1,19 @@
-// Networks over HTTP: created, inherited, listed, deleted.
-import { assert, layer } from "@effect/vitest"
+// Networks over HTTP: how they are created, inherited, listed and deleted.
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { builtin } from "../../../src/server/networks/builtin.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { evmNetwork, shownRpc, solanaNetwork, stellarNetwork } from "./fixtures.ts"
 import { data, networks } from "./requests.ts"
 import type { Shown } from "./requests.ts"
 
-layer(TestApi.layer())("networks over HTTP", (it) => {
+const evmChild = { name: "child", network_type: "evm", from: "our-chain", chain_id: 7, tags: ["rollup", "mine"] }
+
+const create = (body: object) => Prepared.create("networks", body)
+
+layerEach(TestApi.layer())("networks over HTTP", (it) => {
   it.effect("a network of each type comes back as it was sent, with masked RPC URLs", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
@@ -39,9 +45,10 @@ layer(TestApi.layer())("networks over HTTP", (it) => {
     })
   )
 
-  it.effect("a name that is built in or taken is taken for its type only", () =>
+  it.effect("a name of a built-in or an own network is taken, for its network type only", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* create(evmNetwork)
       const taken = { success: false, data: null, message: "Network with this ID already exists" }
       for (const name of ["our-chain", "sepolia"]) {
         const answer = yield* api.call(networks, { body: { ...evmNetwork, name } })
@@ -53,11 +60,11 @@ layer(TestApi.layer())("networks over HTTP", (it) => {
     })
   )
 
-  it.effect("a child has its own values, its parent's elsewhere, and the labels of both", () =>
+  it.effect("a child inherits the values that it does not set, and has the labels of both", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
-      const child = { name: "child", network_type: "evm", from: "our-chain", chain_id: 7, tags: ["rollup", "mine"] }
-      const created = yield* api.call(networks, { body: child })
+      yield* create(evmNetwork)
+      const created = yield* api.call(networks, { body: evmChild })
       assert.deepStrictEqual(data(created), {
         ...evmNetwork,
         id: "evm:child",
@@ -81,9 +88,12 @@ layer(TestApi.layer())("networks over HTTP", (it) => {
     })
   )
 
-  it.effect("what a parent gives changes with the parent", () =>
+  it.effect("an inherited value changes with the parent", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* create(evmNetwork)
+      yield* create(evmChild)
+      yield* create({ name: "grandchild", network_type: "evm", from: "child" })
       yield* api.call(`${networks}/evm:our-chain`, { method: "PATCH", body: { symbol: "NEW", tags: ["first"] } })
       const child = data(yield* api.call(`${networks}/evm:grandchild`))
       assert.strictEqual(child.symbol, "NEW")
@@ -91,7 +101,7 @@ layer(TestApi.layer())("networks over HTTP", (it) => {
     })
   )
 
-  it.effect("a network that is from a built-in one needs nothing of its own", () =>
+  it.effect("a child of a built-in network needs no values of its own", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const created = yield* api.call(networks, { body: { name: "s", network_type: "stellar", from: "testnet" } })
@@ -106,7 +116,7 @@ layer(TestApi.layer())("networks over HTTP", (it) => {
     })
   )
 
-  it.effect("a network that is deleted is gone, and its name is free", () =>
+  it.effect("a deleted network is not found, and its name is free", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const body = { ...solanaNetwork, name: "short-lived" }
@@ -125,9 +135,10 @@ layer(TestApi.layer())("networks over HTTP", (it) => {
     })
   )
 
-  it.effect("pages hold every network once: built-in ones in their order, then own ones as they were created", () =>
+  it.effect("pages have each network once: built-in ones first, then own ones in the order of creation", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      for (const body of [evmNetwork, solanaNetwork, stellarNetwork, evmChild]) yield* create(body)
       const all = yield* api.call(`${networks}?per_page=1000`)
       const ids = (all.json.data as ReadonlyArray<Shown>).map(({ id }) => id)
       const own = ids.slice(builtin.length)
@@ -135,13 +146,7 @@ layer(TestApi.layer())("networks over HTTP", (it) => {
         ids.slice(0, builtin.length),
         builtin.map(({ id }) => id)
       )
-      assert.deepStrictEqual(own.slice(0, 5), [
-        "evm:our-chain",
-        "solana:our-validator",
-        "stellar:our-stellar",
-        "solana:our-chain",
-        "evm:child"
-      ])
+      assert.deepStrictEqual(own, ["evm:our-chain", "solana:our-validator", "stellar:our-stellar", "evm:child"])
       for (const per_page of [1, 5, 7, builtin.length, builtin.length + 2]) {
         const seen: Array<Shown> = []
         const pages = Math.ceil(ids.length / per_page)
@@ -158,9 +163,10 @@ layer(TestApi.layer())("networks over HTTP", (it) => {
     })
   )
 
-  it.effect("a list shows each network as it is shown alone", () =>
+  it.effect("a list shows each network as a read does", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* create(evmNetwork)
       yield* api.call(`${networks}/evm:celo`, { method: "PATCH", body: { symbol: "C" } })
       const all = yield* api.call(`${networks}?per_page=1000`)
       for (const network of all.json.data as ReadonlyArray<Shown>) {

@@ -1,11 +1,13 @@
-// A network that is used is not deleted, whatever happens at once.
-import { assert, layer } from "@effect/vitest"
+// A network that is in use cannot be deleted, also under concurrency.
+import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NetworkName, networkId } from "../../../src/domain/network/Network.ts"
 import { Networks } from "../../../src/server/networks/Networks.ts"
 import { NetworksRepo } from "../../../src/server/networks/NetworksRepo.ts"
 import { signer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { evmNetwork } from "./fixtures.ts"
 
@@ -33,18 +35,20 @@ const remove = Effect.fnUntraced(function* (id: string) {
   return yield* api.call(`${path}/${id}`, { method: "DELETE" })
 })
 
-/** Until a statement waits for a lock. */
-const somebodyWaits = Effect.gen(function* () {
+/** Waits until the delete of a network waits for a lock. */
+const deleteWaits = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const waiting = sql`
-    SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%networks%'`
   yield* Effect.repeat(waiting, { until: (rows) => rows.length > 0 })
 })
 
-layer(TestApi.layer())("networks that are used", (it) => {
-  it.effect("by relayers, and by networks that are from it: both are named", () =>
+const withSigner = Prepared.layer(Prepared.create("signers", signer))
+
+layerEach(withSigner)("a network in use", (it) => {
+  it.effect("cannot be deleted; the error names its relayers and its children", () =>
     Effect.gen(function* () {
-      yield* post("signers", signer)
       yield* create("used")
       yield* post("relayers", relayer("first", "used"))
       const byRelayer = yield* remove("evm:used")
@@ -60,9 +64,12 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("until they are not any more", () =>
+  it.effect("can be deleted when nothing uses it any more", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* create("used")
+      yield* create("child", { from: "used" })
+      for (const id of ["first", "second"]) yield* post("relayers", relayer(id, "used"))
       for (const id of ["first", "second"]) yield* api.call(`/api/v1/relayers/${id}`, { method: "DELETE" })
       assert.deepStrictEqual((yield* remove("evm:used")).json, inUse("used by networks: evm:child"))
       yield* api.call(`${path}/evm:child`, { method: "PATCH", body: { from: "mainnet" } })
@@ -71,7 +78,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("by many: ten are named", () =>
+  it.effect("has up to ten users named in the error", () =>
     Effect.gen(function* () {
       yield* create("popular")
       for (let index = 0; index < 12; index++) yield* create(`heir-${index}`, { from: "popular" })
@@ -81,7 +88,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("by a relayer that goes before it is named: it is deleted after all", () =>
+  it.effect("is deleted if its only relayer is deleted before the error names it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* create("left")
@@ -100,7 +107,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("a built-in network is overridden and reset while relayers use it and networks are from it", () =>
+  it.effect("can be overridden and reset if it is built in", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       yield* post("relayers", relayer("on-sonic", "sonic"))
@@ -113,7 +120,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("a delete waits for a relayer that is being created, and is refused when it is there", () =>
+  it.effect("is not deleted while a relayer is being created on it; the delete waits and is refused", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* create("contested")
@@ -131,7 +138,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
       const inserting = yield* Effect.forkChild(insert)
       yield* Deferred.await(written)
       const deleting = yield* Effect.forkChild(remove("evm:contested"))
-      yield* somebodyWaits
+      yield* deleteWaits
       yield* Deferred.succeed(decided, undefined)
       yield* Fiber.join(inserting)
       const answer = yield* Fiber.join(deleting)
@@ -140,7 +147,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("of a delete and a relayer at once exactly one wins, and nothing dangles", () =>
+  it.effect("is either deleted or gets a relayer if both happen at once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       for (let turn = 0; turn < 25; turn++) {
@@ -159,7 +166,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("of a delete and a network that is from it at once exactly one wins", () =>
+  it.effect("is either deleted or gets a child if both happen at once", () =>
     Effect.gen(function* () {
       for (let turn = 0; turn < 10; turn++) {
         yield* create(`parent-${turn}`)
@@ -172,7 +179,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("of any number of creates at once with one name exactly one wins", () =>
+  it.effect("is created once by concurrent creates with one name", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.all(
         Array.from({ length: 12 }, () => create("wanted")),
@@ -183,7 +190,7 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("two patches at once that would make a circle together: one is refused", () =>
+  it.effect("is not part of a circle that two concurrent patches would make together", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       for (let turn = 0; turn < 10; turn++) {
@@ -201,8 +208,9 @@ layer(TestApi.layer())("networks that are used", (it) => {
     })
   )
 
-  it.effect("a relayer is told where its network is: built in, a team's own, or nowhere", () =>
+  it.effect("is found as a built-in or an own network; built-in ones are found without the database", () =>
     Effect.gen(function* () {
+      yield* create("popular")
       const networks = yield* Networks
       const locate = (name: string) => networks.locate("evm", NetworkName.make(name))
       assert.strictEqual(yield* locate("sepolia"), "builtin")
