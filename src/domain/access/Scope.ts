@@ -1,35 +1,38 @@
 // What an API key may do. An endpoint needs one scope; a key is granted scopes, or all of a resource, or all.
 import { Schema } from "effect"
+import * as AuditNames from "../audit/AuditNames.ts"
+import * as EventNames from "../event/EventNames.ts"
+import * as MasterKeyNames from "../masterKey/MasterKeyNames.ts"
+import * as NetworkNames from "../network/NetworkNames.ts"
+import * as NotificationNames from "../notification/NotificationNames.ts"
+import * as RelayerNames from "../relayer/RelayerNames.ts"
+import * as SignerNames from "../signer/SignerNames.ts"
+import * as ApiKeyNames from "./ApiKeyNames.ts"
 
 /** What an endpoint can need: a resource, and whether it is read or changed. */
 export const Scope = Schema.Literals([
-  "relayers:read",
-  "relayers:write",
-  "signers:read",
-  "signers:write",
-  "notifications:read",
-  "notifications:write",
-  "networks:read",
-  "networks:write",
-  "api-keys:read",
-  "api-keys:write",
-  "audit:read",
-  "master-key:write",
-  "events:read"
+  ...RelayerNames.scopes,
+  ...SignerNames.scopes,
+  ...NotificationNames.scopes,
+  ...NetworkNames.scopes,
+  ...ApiKeyNames.scopes,
+  ...AuditNames.scopes,
+  ...MasterKeyNames.scopes,
+  ...EventNames.scopes
 ])
 export type Scope = typeof Scope.Type
 
 /** What a key can be granted: a scope, every scope of a resource (`signers:*`), or everything (`*`). */
 export const Grant = Schema.Literals([
   ...Scope.literals,
-  "relayers:*",
-  "signers:*",
-  "notifications:*",
-  "networks:*",
-  "api-keys:*",
-  "audit:*",
-  "master-key:*",
-  "events:*",
+  RelayerNames.allScopes,
+  SignerNames.allScopes,
+  NotificationNames.allScopes,
+  NetworkNames.allScopes,
+  ApiKeyNames.allScopes,
+  AuditNames.allScopes,
+  MasterKeyNames.allScopes,
+  EventNames.allScopes,
   "*"
 ]).annotate({
   identifier: "Scope",

@@ -1,36 +1,30 @@
 // Changes of resources, and what else callers do with them, as the audit log records it.
 import { Schema } from "effect"
+import * as ApiKeyNames from "../access/ApiKeyNames.ts"
+import * as MasterKeyNames from "../masterKey/MasterKeyNames.ts"
+import * as NetworkNames from "../network/NetworkNames.ts"
+import * as NotificationNames from "../notification/NotificationNames.ts"
+import * as RelayerNames from "../relayer/RelayerNames.ts"
+import * as SignerNames from "../signer/SignerNames.ts"
 
 /** What was done to which kind of resource. */
 export const Action = Schema.Literals([
-  "relayer.created",
-  "relayer.updated",
-  "relayer.deleted",
-  "signer.created",
-  "signer.deleted",
-  "notification.created",
-  "notification.updated",
-  "notification.deleted",
-  "notification.delivery_retried",
-  "notification.deliveries_replayed",
-  "notification.tested",
-  "network.created",
-  "network.updated",
-  "network.deleted",
-  "key.created",
-  "key.rotated",
-  "key.deleted",
-  "master_key.rotated"
+  ...RelayerNames.actions,
+  ...SignerNames.actions,
+  ...NotificationNames.actions,
+  ...NetworkNames.actions,
+  ...ApiKeyNames.actions,
+  ...MasterKeyNames.actions
 ]).annotate({ identifier: "AuditAction" })
 export type Action = typeof Action.Type
 
 export const AuditResource = Schema.Literals([
-  "relayer",
-  "signer",
-  "notification",
-  "network",
-  "key",
-  "master_key"
+  RelayerNames.auditResource,
+  SignerNames.auditResource,
+  NotificationNames.auditResource,
+  NetworkNames.auditResource,
+  ApiKeyNames.auditResource,
+  MasterKeyNames.auditResource
 ]).annotate({ identifier: "AuditResource" })
 export type AuditResource = typeof AuditResource.Type
 

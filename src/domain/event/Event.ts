@@ -1,34 +1,23 @@
 // Events: what has happened to resources, for whoever follows along.
 import { Schema } from "effect"
+import * as ApiKeyNames from "../access/ApiKeyNames.ts"
+import * as MasterKeyNames from "../masterKey/MasterKeyNames.ts"
+import * as NetworkNames from "../network/NetworkNames.ts"
+import * as NotificationNames from "../notification/NotificationNames.ts"
+import * as RelayerNames from "../relayer/RelayerNames.ts"
+import * as SignerNames from "../signer/SignerNames.ts"
 import { Value } from "../request/ExactJson.ts"
 import { Instant } from "../request/Instant.ts"
 import { Count } from "../request/Page.ts"
 import { searchText } from "../request/Text.ts"
 
 export const EventType = Schema.Literals([
-  "relayer.created",
-  "relayer.updated",
-  "relayer.deleted",
-  "relayer.paused",
-  "relayer.resumed",
-  "relayer.disabled",
-  "relayer.enabled",
-  "relayer.degraded",
-  "relayer.recovered",
-  "relayer.low_balance",
-  "signer.created",
-  "signer.deleted",
-  "notification.created",
-  "notification.updated",
-  "notification.deleted",
-  "notification.paused",
-  "network.created",
-  "network.updated",
-  "network.deleted",
-  "key.created",
-  "key.rotated",
-  "key.deleted",
-  "master_key.rotated"
+  ...RelayerNames.eventTypes,
+  ...SignerNames.eventTypes,
+  ...NotificationNames.eventTypes,
+  ...NetworkNames.eventTypes,
+  ...ApiKeyNames.eventTypes,
+  ...MasterKeyNames.eventTypes
 ]).annotate({ identifier: "EventType" })
 export type EventType = typeof EventType.Type
 

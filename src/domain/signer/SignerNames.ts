@@ -1,0 +1,11 @@
+// How the audit log, events and scopes name signers.
+
+export const auditResource = "signer"
+
+export const actions = ["signer.created", "signer.deleted"] as const
+
+export const eventTypes = ["signer.created", "signer.deleted"] as const
+
+export const scopes = ["signers:read", "signers:write"] as const
+
+export const allScopes = "signers:*"
