@@ -5,6 +5,7 @@ import { AuditCommand } from "./commands/AuditCommand.ts"
 import { exitCodes } from "./kit/CommandFailed.ts"
 import { BackupCommand } from "./commands/BackupCommand.ts"
 import { ConfigCommand } from "./commands/ConfigCommand.ts"
+import { DataCommand } from "./commands/DataCommand.ts"
 import { EventsCommand } from "./commands/EventsCommand.ts"
 import { KeysCommand } from "./commands/KeysCommand.ts"
 import { MigrateCommand } from "./commands/MigrateCommand.ts"
@@ -21,7 +22,7 @@ import * as Usage from "./kit/Usage.ts"
 import * as Verb from "./kit/Verb.ts"
 
 const description = `Manages blockchain relayers. Without a command it serves: every flag is then also an environment variable, or a line in
-  .env. The other commands call a service that runs, except migrate, backup, restore, config and openapi.
+  .env. The other commands call a service that runs, except migrate, backup, restore, data, config and openapi.
 
   The address of the service is --url or RELAYER_URL; the API key is the text of --key-file, API_KEY, the text of
   API_KEY_FILE, or DATA_DIR/api-key.
@@ -53,6 +54,7 @@ const root = (start: Start) =>
           MigrateCommand,
           BackupCommand,
           RestoreCommand,
+          DataCommand,
           ConfigCommand,
           OpenApiCommand
         ]

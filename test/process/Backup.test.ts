@@ -99,6 +99,7 @@ describe("backup and restore of the embedded database", () => {
   it.live("leave no file behind a backup that fails, and never write over one", () =>
     Effect.gen(function* () {
       const home = yield* folder
+      assert.strictEqual((yield* command(home, ["migrate"])).code, 0)
       const file = path.join(home, "taken.backup")
       yield* Effect.promise(() => fs.writeFile(file, "mine"))
       const refused = yield* command(home, ["backup", file])
@@ -109,6 +110,44 @@ describe("backup and restore of the embedded database", () => {
       const missing = yield* command(home, ["backup", path.join(home, "no-such-folder", "x.backup")])
       assert.strictEqual(missing.code, 1)
       assert.include(missing.stderr, "cannot write")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("create no database where there is none", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const refused = yield* command(home, ["backup", path.join(home, "x.backup")])
+      assert.strictEqual(refused.code, 1)
+      assert.include(refused.stderr, "there is no database in")
+      assert.isEmpty(yield* Effect.promise(() => fs.readdir(home)))
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("the command data", () => {
+  it.live("shows where the files are, and removes the database on request, but never a running one or a key", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const data = path.join(home, "data")
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const service = yield* Service.listen({ folder: home, flags: ["serve"] })
+          const shown = yield* command(home, ["data"])
+          assert.match(shown.stdout, /server +running, process \d+/)
+          assert.include(shown.stdout, "storage-encryption-key")
+          const busy = yield* command(home, ["data", "remove", "--yes"])
+          assert.strictEqual(busy.code, 1)
+          assert.include(busy.stderr, "is in use by effect-relayer process")
+          yield* Service.stop(service)
+        })
+      )
+      const asked = yield* command(home, ["data", "remove"])
+      assert.strictEqual(asked.code, 1)
+      assert.include(asked.stderr, "--yes")
+      const removed = yield* command(home, ["data", "remove", "--yes"])
+      assert.strictEqual(removed.code, 0, removed.stderr)
+      assert.deepStrictEqual(yield* Effect.promise(() => fs.readdir(data)), ["storage-encryption-key"])
+      assert.include((yield* command(home, ["data"])).stdout, "none")
     }).pipe(Effect.scoped)
   )
 })

@@ -3,8 +3,9 @@ import { Console, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import * as Database from "../../process/settings/Database.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
-import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
+import type { Settings } from "../../process/settings/Settings.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
+import * as Maintenance from "../kit/Maintenance.ts"
 import * as Progress from "../kit/Progress.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"
 import * as Verb from "../kit/Verb.ts"
@@ -16,17 +17,26 @@ interface Given {
   readonly database: ServeFlags.Given
 }
 
+/** Opening the embedded database would create it. */
+const checkExists = Effect.fnUntraced(function* (settings: Settings) {
+  if (settings.DATABASE_URL !== undefined) return
+  const DataFiles = yield* Effect.promise(() => import("../../sql/embedded/DataFiles.ts"))
+  const found = yield* Maintenance.report(DataFiles.find(settings.DATA_DIR))
+  if (found.database === undefined) return yield* Maintenance.refused(`there is no database in ${found.dataDir}`)
+})
+
 const backup = Effect.fnUntraced(function* ({ file, database }: Given) {
-  const options = Database.options(yield* DatabaseSettings.withoutKeys(database))
+  const settings = yield* DatabaseSettings.withoutKeys(database)
+  yield* checkExists(settings)
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
   const Snapshot = yield* Effect.promise(() => import("../../sql/backup/Snapshot.ts"))
   const BackupFile = yield* Effect.promise(() => import("../../sql/backup/BackupFile.ts"))
   const { header, rows } = yield* BackupFile.create(file, Progress.rows).pipe(
     Effect.flatMap(Snapshot.take),
     Effect.scoped,
-    Effect.provide(Sql.maintenance(options)),
+    Effect.provide(Sql.maintenance(Database.options(settings))),
     Effect.catchTag("DatabaseError", (error) => Effect.fail(StartFailed.fromDatabase(error))),
-    Effect.mapError(({ message }) => new CommandFailed({ message, exitCode: exitCodes.refused }))
+    Maintenance.report
   )
   yield* Progress.end
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0)

@@ -5,13 +5,11 @@ import * as Database from "../../process/settings/Database.ts"
 import * as Keys from "../../process/settings/Keys.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
 import * as Settings from "../../process/settings/Settings.ts"
-import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
+import * as Maintenance from "../kit/Maintenance.ts"
 import * as Progress from "../kit/Progress.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"
 import * as Verb from "../kit/Verb.ts"
-
-const refused = (message: string) => new CommandFailed({ message, exitCode: exitCodes.refused })
 
 /** Ids of the master keys that a start with these settings would have. */
 const knownKeyIds = (settings: Settings.Settings) => {
@@ -25,14 +23,14 @@ const knownKeyIds = (settings: Settings.Settings) => {
 
 /** Without its key, a restored database could not be started, and its signers could not sign. */
 const checkKeys = Effect.fnUntraced(function* (settings: Settings.Settings, needed: ReadonlyArray<string>) {
-  const known = yield* knownKeyIds(settings)
+  const known = yield* Maintenance.report(knownKeyIds(settings))
   const missing = needed.filter((id) => !known.includes(id))
   if (missing.length === 0) return
   const place =
     settings.STORAGE_ENCRYPTION_KEY === undefined
       ? `copy its storage-encryption-key files into ${settings.DATA_DIR} first`
       : "set it as STORAGE_ENCRYPTION_KEY, or add it to STORAGE_DECRYPTION_KEYS"
-  return yield* refused(`the backup needs the master key ${missing.join(" and ")}: ${place}`)
+  return yield* Maintenance.refused(`the backup needs the master key ${missing.join(" and ")}: ${place}`)
 })
 
 interface Given {
@@ -49,18 +47,18 @@ const restore = Effect.fnUntraced(function* ({ file, replace, database }: Given)
   const { validate } = yield* Effect.promise(() => import("../../sql/backup/Validation.ts"))
 
   const lines = BackupFile.lines(file)
-  const { header, rows } = yield* Effect.mapError(validate(lines), ({ message }) => refused(message))
+  const { header, rows } = yield* Maintenance.report(validate(lines))
   yield* checkKeys(settings, header.key_ids)
   yield* Effect.gen(function* () {
     if (!replace && !(yield* Backup.isEmpty)) {
-      return yield* refused("the database is not empty: add --replace to delete everything in it")
+      return yield* Maintenance.refused("the database is not empty: add --replace to delete everything in it")
     }
     yield* Backup.restore({ header, lines, progress: Progress.rows })
     yield* Progress.end
   }).pipe(
     Effect.provide(Sql.maintenance(Database.options(settings))),
     Effect.catchTag("DatabaseError", (error) => Effect.fail(StartFailed.fromDatabase(error))),
-    Effect.mapError((error) => (error._tag === "CommandFailed" ? error : refused(error.message)))
+    Maintenance.report
   )
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
   yield* Console.log(`restored ${total} rows as of ${header.created_at}`)

@@ -19,6 +19,8 @@ export interface Sink<E> {
 
 const describe = Effect.gen(function* () {
   const sql = yield* client
+  const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
+  if (table === undefined) return yield* new BackupError({ message: "the database contains no data of this service" })
   const [server] = yield* sql<{ version: string }>`SELECT current_setting('server_version') AS version`
   const [schema] = yield* sql<{
     latest: number | null
