@@ -30,7 +30,7 @@ import * as RpcUrls from "../chains/RpcUrls.ts"
 import * as Origin from "../responses/Origin.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import { Signers } from "../signers/Signers.ts"
-import * as Creation from "./Creation.ts"
+import * as CreationBatches from "./CreationBatches.ts"
 import { NewRelayersRepo } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
@@ -103,7 +103,7 @@ export class Relayers extends Context.Service<
       const checkDue = yield* CommitSignal.make("health_checks")
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
-      const insert = yield* Creation.make
+      const insert = yield* CreationBatches.make
 
       const missing = (request: CreateRelayer) =>
         Effect.flatMap(RelayerReferences.missing({ networks, signers, notifications }, request), Effect.fail)
