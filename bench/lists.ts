@@ -5,7 +5,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, References } from "effect"
 import type { RelayerQuery } from "../src/domain/relayer/Relayer.ts"
-import { Relayers } from "../src/server/relayers/Relayers.ts"
+import { StoredRelayers } from "../src/server/relayers/StoredRelayers.ts"
 import * as Bench from "./database.ts"
 import * as Fill from "./harness/Fill.ts"
 import { median } from "./harness/Statistics.ts"
@@ -15,13 +15,13 @@ const rounds = 15
 
 /** A cursor to the last ten of the list. */
 const lastCursor = Effect.fnUntraced(function* (size: number, query: RelayerQuery) {
-  const relayers = yield* Relayers
+  const relayers = yield* StoredRelayers
   const { next } = yield* relayers.list({ ...query, page: size / 10 - 1 })
   return next ?? ""
 })
 
 const program = Effect.gen(function* () {
-  const relayers = yield* Relayers
+  const relayers = yield* StoredRelayers
   const rows: Array<ReadonlyArray<string>> = []
   let base: number | undefined
   let size = 0

@@ -9,7 +9,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import { Changes } from "../src/server/changes/Changes.ts"
-import { Relayers } from "../src/server/relayers/Relayers.ts"
+import { RelayerTargets } from "../src/server/relayers/RelayerTargets.ts"
 import * as DeliveryJob from "../src/server/notifications/delivery/DeliveryJob.ts"
 import * as Transaction from "../src/sql/Transaction.ts"
 import * as Bench from "./database.ts"
@@ -53,7 +53,7 @@ const fill = Effect.fnUntraced(function* (url: string, receivers: number) {
 
 const measure = Effect.fnUntraced(function* (url: string, receivers: number) {
   yield* fill(url, receivers)
-  const service = yield* Relayers
+  const service = yield* RelayerTargets
   const changes = yield* Changes
   const transaction = yield* Transaction.make
   arrivals.length = 0

@@ -12,7 +12,7 @@ export const program = Effect.gen(function* () {
   const relayers = yield* Relayers
 
   const signer = yield* signers.create({ type: "plain" })
-  const { value: relayer } = yield* relayers.create({
+  const relayer = yield* relayers.create({
     name: "Payouts",
     network: NetworkName.make("sepolia"),
     network_type: "evm",

@@ -17,6 +17,8 @@ import { Networks } from "./networks/Networks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
 import * as RelayerGauge from "./relayers/RelayerGauge.ts"
 import { Relayers } from "./relayers/Relayers.ts"
+import { RelayerTargets } from "./relayers/RelayerTargets.ts"
+import { StoredRelayers } from "./relayers/StoredRelayers.ts"
 import { Chains } from "./chains/Chains.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
@@ -43,7 +45,7 @@ export interface Options {
   readonly healthCheckInterval?: Duration.Input
 }
 
-const resources = Layer.mergeAll(Relayers.layer, Deliveries.layer).pipe(
+const resources = Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTargets.layer, Deliveries.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       Signers.layer,

@@ -4,7 +4,7 @@ import { Context, Effect, Result } from "effect"
 import { NotificationId } from "../../src/domain/notification/Notification.ts"
 import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
 import { Notifications } from "../../src/server/notifications/Notifications.ts"
-import { Relayers } from "../../src/server/relayers/Relayers.ts"
+import { StoredRelayers } from "../../src/server/relayers/StoredRelayers.ts"
 import type { Instance } from "./Instances.ts"
 import { createOutcome, ifMatch, requestOf, tagOf } from "./Model.ts"
 import type { Model } from "./Model.ts"
@@ -15,8 +15,8 @@ export const atOnce = Effect.fnUntraced(function* (
   model: Model,
   command: Exclude<Command, { readonly at: number }>
 ) {
-  const relayers = Context.get(instances[0], Relayers)
-  const others = Context.get(instances[1], Relayers)
+  const relayers = Context.get(instances[0], StoredRelayers)
+  const others = Context.get(instances[1], StoredRelayers)
   switch (command._tag) {
     case "PatchAtOnce": {
       const before = model.relayers.get(command.id)

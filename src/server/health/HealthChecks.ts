@@ -12,8 +12,8 @@ import type { Relayer, RelayerId, RelayerNotFound } from "../../domain/relayer/R
 import type { Versioned } from "../../domain/request/Version.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
-import { Relayers } from "../relayers/Relayers.ts"
-import type { RelayerTarget } from "../relayers/Relayers.ts"
+import { RelayerTargets } from "../relayers/RelayerTargets.ts"
+import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
 import { Chains } from "../chains/Chains.ts"
 import * as Metrics from "./HealthMetrics.ts"
 import { HealthRepo } from "./HealthRepo.ts"
@@ -48,7 +48,7 @@ export class HealthChecks extends Context.Service<
       HealthChecks,
       Effect.gen(function* () {
         const repo = yield* HealthRepo
-        const relayers = yield* Relayers
+        const targets = yield* RelayerTargets
         const chains = yield* Chains
         const changes = yield* Changes
         const transaction = yield* Transaction.make
@@ -66,7 +66,7 @@ export class HealthChecks extends Context.Service<
           reading: ChainSnapshot,
           isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
         ): Effect.fn.Return<Outcome | Superseded, RelayerNotFound> {
-          const held = yield* relayers.hold(id)
+          const held = yield* targets.hold(id)
           const found = yield* repo.findForUpdate(id)
           if (Option.isNone(found) || !isCurrent(found.value, held)) return "superseded"
           const before = found.value
@@ -75,7 +75,7 @@ export class HealthChecks extends Context.Service<
           const reason = Health.disabledReasonOf(health)
           const isShown =
             held.value.system_disabled === (reason !== undefined) && isSameReason(held.value.disabled_reason, reason)
-          const relayer = isShown ? held.value : yield* relayers.setDisabled(id, reason)
+          const relayer = isShown ? held.value : yield* targets.setDisabled(id, reason)
           yield* repo.save(id, {
             health,
             reading: carry(before.reading, reading),
@@ -113,7 +113,7 @@ export class HealthChecks extends Context.Service<
           }).pipe(Effect.ignoreCause)
 
         const run = (claim: Claim) =>
-          relayers.target(claim.id).pipe(
+          targets.get(claim.id).pipe(
             Effect.flatMap((target) => check(target, ({ claimed_by }) => claimed_by === claim.token)),
             Effect.asVoid,
             Effect.catchTag("RelayerNotFound", () => Effect.void),
@@ -123,7 +123,7 @@ export class HealthChecks extends Context.Service<
           )
 
         const now = Effect.fn("HealthChecks.now")(function* (id: RelayerId) {
-          const target = yield* relayers.target(id)
+          const target = yield* targets.get(id)
           return yield* check(target, (_, { version }) => version === target.version)
         })
 

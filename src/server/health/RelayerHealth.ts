@@ -11,6 +11,7 @@ import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
 import type { RelayerBalance, RelayerStatus } from "../../domain/relayer/RelayerStatus.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import { Relayers } from "../relayers/Relayers.ts"
+import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Chains } from "../chains/Chains.ts"
 import { HealthChecks } from "./HealthChecks.ts"
 import { HealthRepo } from "./HealthRepo.ts"
@@ -36,6 +37,7 @@ export class RelayerHealth extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* HealthRepo
       const relayers = yield* Relayers
+      const targets = yield* RelayerTargets
       const chains = yield* Chains
       const checks = yield* HealthChecks
 
@@ -47,7 +49,7 @@ export class RelayerHealth extends Context.Service<
         )
 
       const look = (id: RelayerId) =>
-        Effect.flatMap(relayers.target(id), (target) => Effect.timeoutOption(chains.inspect(target), patience))
+        Effect.flatMap(targets.get(id), (target) => Effect.timeoutOption(chains.inspect(target), patience))
 
       const show = Effect.fnUntraced(function* (relayer: Relayer, check: Check, seen: ChainSnapshot | undefined) {
         const reading = seen === undefined ? check.reading : carry(check.reading, seen)
@@ -69,7 +71,7 @@ export class RelayerHealth extends Context.Service<
 
       const status = Effect.fn("RelayerHealth.status")(function* (id: RelayerId) {
         const seen = Option.getOrUndefined(yield* look(id))
-        return yield* show((yield* relayers.get(id)).value, yield* find(id), seen)
+        return yield* show(yield* relayers.get(id), yield* find(id), seen)
       })
 
       const balance = Effect.fn("RelayerHealth.balance")(function* (id: RelayerId) {
@@ -81,11 +83,11 @@ export class RelayerHealth extends Context.Service<
 
       const check = Effect.fn("RelayerHealth.check")(function* (id: RelayerId) {
         const seen = yield* checks.now(id)
-        return yield* show((yield* relayers.get(id)).value, yield* find(id), seen)
+        return yield* show(yield* relayers.get(id), yield* find(id), seen)
       })
 
       const explanation = Effect.fn("RelayerHealth.explain")(function* (id: RelayerId) {
-        const { value: relayer } = yield* relayers.get(id)
+        const relayer = yield* relayers.get(id)
         const { state: health, next_check_at: next_at, since } = yield* find(id)
         return explain({ relayer, health, next_at, since })
       })

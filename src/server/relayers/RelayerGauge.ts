@@ -3,7 +3,7 @@ import { Effect, Layer, Metric } from "effect"
 import { NetworkType } from "../../domain/network/Network.ts"
 import * as GaugeJob from "../lifecycle/GaugeJob.ts"
 import { relayerCount } from "./RelayerMetrics.ts"
-import { Relayers } from "./Relayers.ts"
+import { RelayersRepo } from "./RelayersRepo.ts"
 
 /** A group without relayers is 0, not its last value. */
 const groups = NetworkType.literals.flatMap((network_type) =>
@@ -12,9 +12,9 @@ const groups = NetworkType.literals.flatMap((network_type) =>
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const relayers = yield* Relayers
+    const repo = yield* RelayersRepo
     const measure = Effect.gen(function* () {
-      const counts = yield* relayers.count
+      const counts = yield* repo.count
       for (const { network_type, state } of groups) {
         const group = counts.find((other) => other.network_type === network_type && other.state === state)
         yield* Metric.update(Metric.withAttributes(relayerCount, { network_type, state }), group?.count ?? 0)
@@ -22,4 +22,4 @@ export const layer = Layer.effectDiscard(
     })
     yield* GaugeJob.run(relayerCount.id, measure)
   })
-)
+).pipe(Layer.provide(RelayersRepo.layer))

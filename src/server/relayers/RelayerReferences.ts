@@ -1,48 +1,47 @@
-// What a relayer refers to: its network, its signer and its notification, and what is wrong with them.
+// What a relayer refers to: its network, its signer and its notification.
 import { Effect, Option } from "effect"
 import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { signerTypesFor } from "../../domain/signer/Signer.ts"
-import type { Networks } from "../networks/Networks.ts"
-import type { Notifications } from "../notifications/Notifications.ts"
-import type { Signers } from "../signers/Signers.ts"
+import { Networks } from "../networks/Networks.ts"
+import { Notifications } from "../notifications/Notifications.ts"
+import { Signers } from "../signers/Signers.ts"
 
 export const noNotification: Violation = { field: "notification_id", message: "no notification with this id" }
 
-const signerProblem = Effect.fnUntraced(function* (
-  signers: Signers["Service"],
-  { signer_id, network_type }: CreateRelayer
-) {
-  const signer = yield* Effect.option(signers.get(signer_id))
-  if (Option.isNone(signer)) return "no signer with this id"
-  if (network_type in signer.value.addresses) return undefined
-  return `a ${signer.value.type} signer cannot serve ${network_type}: these can: ${signerTypesFor(network_type).join(", ")}`
-})
+/** Fails with every reference of a request that does not exist or does not fit. Called if one of them is wrong. */
+export const make = Effect.gen(function* () {
+  const networks = yield* Networks
+  const signers = yield* Signers
+  const notifications = yield* Notifications
 
-interface Services {
-  readonly networks: Networks["Service"]
-  readonly signers: Signers["Service"]
-  readonly notifications: Notifications["Service"]
-}
+  const networkProblem = Effect.fnUntraced(function* ({ network_type, network }: CreateRelayer) {
+    const located = yield* networks.locate(network_type, network)
+    return located === undefined ? `no ${network_type} network of this name` : undefined
+  })
 
-/** Everything that the request refers to and that is not there, or does not fit. */
-export const missing = Effect.fn("RelayerReferences.missing")(function* (
-  { networks, signers, notifications }: Services,
-  request: CreateRelayer
-) {
-  const violations: Array<Violation> = []
-  if ((yield* networks.locate(request.network_type, request.network)) === undefined) {
-    violations.push({ field: "network", message: `no ${request.network_type} network of this name` })
-  }
-  const signer = yield* signerProblem(signers, request)
-  if (signer !== undefined) violations.push({ field: "signer_id", message: signer })
-  const notification = request.notification_id
-  if (notification !== undefined && Option.isNone(yield* Effect.option(notifications.get(notification)))) {
-    violations.push(noNotification)
-  }
-  if (violations.length === 0) {
-    violations.push({ field: "body", message: "refers to what changed just now: send it again" })
-  }
-  return BadRequest.of(violations)
+  const signerProblem = Effect.fnUntraced(function* ({ signer_id, network_type }: CreateRelayer) {
+    const signer = yield* Effect.option(signers.get(signer_id))
+    if (Option.isNone(signer)) return "no signer with this id"
+    if (network_type in signer.value.addresses) return undefined
+    return `a ${signer.value.type} signer cannot serve ${network_type}: these can: ${signerTypesFor(network_type).join(", ")}`
+  })
+
+  const isMissing = ({ notification_id }: CreateRelayer) =>
+    notification_id === undefined
+      ? Effect.succeed(false)
+      : Effect.map(Effect.option(notifications.get(notification_id)), Option.isNone)
+
+  return Effect.fn("RelayerReferences.refuse")(function* (request: CreateRelayer): Effect.fn.Return<never, BadRequest> {
+    const network = yield* networkProblem(request)
+    const signer = yield* signerProblem(request)
+    const violations: ReadonlyArray<Violation> = [
+      ...(network === undefined ? [] : [{ field: "network", message: network }]),
+      ...(signer === undefined ? [] : [{ field: "signer_id", message: signer }]),
+      ...((yield* isMissing(request)) ? [noNotification] : [])
+    ]
+    const changed: Violation = { field: "body", message: "refers to a resource that has just changed: send it again" }
+    return yield* BadRequest.of(violations.length === 0 ? [changed] : violations)
+  })
 })

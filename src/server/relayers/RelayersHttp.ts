@@ -3,13 +3,13 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as Respond from "../responses/Respond.ts"
-import { Relayers } from "./Relayers.ts"
+import { StoredRelayers } from "./StoredRelayers.ts"
 
 export const RelayersHttp = HttpApiBuilder.group(
   Api,
   "relayers",
   Effect.fnUntraced(function* (handlers) {
-    const relayers = yield* Relayers
+    const relayers = yield* StoredRelayers
     return handlers.handleAll({
       create: ({ payload }) => Respond.createdStored(relayers.create(payload)),
       list: ({ query }) => Respond.storedPage(relayers.list(query)),

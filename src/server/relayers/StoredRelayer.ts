@@ -1,8 +1,8 @@
-// Relayers as they are stored: the JSON that the wire shows, which is a relayer when somebody asks for one.
-import { Schema } from "effect"
+// Relayers as they are stored: JSON text in the form of the API, which is decoded when a value is needed.
+import { Effect, Option, Schema } from "effect"
 import * as Json from "../../api/Json.ts"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
-import { Relayer } from "../../domain/relayer/Relayer.ts"
+import { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 
@@ -36,9 +36,9 @@ export class StoredRelayer implements Versioned<Relayer> {
   }
 }
 
-/** A relayer that is about to be changed, or called for. */
+/** A relayer with the URLs that its chain is called by. */
 export class HeldRelayer extends StoredRelayer {
-  /** JSON of the true `custom_rpc_urls`. */
+  /** Sealed JSON of the unmasked `custom_rpc_urls`. */
   readonly urlsSealed: Uint8Array | undefined
 
   constructor(row: HeldRow) {
@@ -47,27 +47,27 @@ export class HeldRelayer extends StoredRelayer {
   }
 }
 
-export class StoredPage implements Page<Relayer> {
-  /** The relayers' JSON, with commas between. */
+export const orNotFound = Option.match({
+  onNone: () => Effect.fail(new RelayerNotFound({})),
+  onSome: <A>(found: A) => Effect.succeed(found)
+})
+
+export class StoredPage {
+  /** The JSON of the relayers, separated by commas. */
   readonly json: string
   readonly total: number
   readonly request: PageRequest
   readonly next?: string
-  #items: ReadonlyArray<Relayer> | undefined
 
-  constructor(page: {
-    readonly json: string
-    readonly total: number
-    readonly request: PageRequest
-    readonly next?: string
-  }) {
+  constructor(page: Pick<StoredPage, "json" | "total" | "request" | "next">) {
     this.json = page.json
     this.total = page.total
     this.request = page.request
     if (page.next !== undefined) this.next = page.next
   }
 
-  get items(): ReadonlyArray<Relayer> {
-    return (this.#items ??= decodeMany(`[${this.json}]`))
+  get page(): Page<Relayer> {
+    const { total, request, next } = this
+    return { items: decodeMany(`[${this.json}]`), total, request, ...(next === undefined ? {} : { next }) }
   }
 }

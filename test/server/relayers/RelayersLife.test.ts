@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { evmRelayer, notification, solanaRelayer, stellarRelayer } from "../../../testkit/fixtures.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
-import { Relayers } from "../../../src/server/relayers/Relayers.ts"
+import { RelayerTargets } from "../../../src/server/relayers/RelayerTargets.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -209,8 +209,8 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
       ]
       const [net, org] = ["https://rpc.example.net/***", "https://rpc.example.org/***"]
       const stored = Effect.gen(function* () {
-        const relayers = yield* Relayers
-        return (yield* relayers.target(RelayerId.make("relayer-1"))).urls
+        const targets = yield* RelayerTargets
+        return (yield* targets.get(RelayerId.make("relayer-1"))).urls
       })
       assert.strictEqual((yield* patch({ custom_rpc_urls: secrets })).status, 200)
 

@@ -49,4 +49,4 @@ export const insert = (request: CreateRelayer) =>
 export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>
   Effect.flatMap(RelayerPagesRepo, (repo) =>
     repo.find({ request: pageRequest(query), filter: {}, ids: undefined, sort, from: undefined })
-  ).pipe(Effect.map(({ page }) => page))
+  ).pipe(Effect.map(({ page }) => page.page))

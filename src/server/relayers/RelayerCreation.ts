@@ -1,0 +1,49 @@
+// The rules of creating a relayer.
+import { Effect, Option } from "effect"
+import { SecureRandom } from "effect/crypto"
+import * as Caller from "../../domain/access/Caller.ts"
+import { networkId } from "../../domain/network/Network.ts"
+import { RelayerId, RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
+import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
+import type { BadRequest } from "../../domain/request/Request.ts"
+import { Networks } from "../networks/Networks.ts"
+import * as Origin from "../responses/Origin.ts"
+import * as CreationBatches from "./CreationBatches.ts"
+import * as RelayerReferences from "./RelayerReferences.ts"
+import { RelayersRepo } from "./RelayersRepo.ts"
+import * as RelayerUrls from "./RelayerUrls.ts"
+
+export const make = Effect.gen(function* () {
+  const repo = yield* RelayersRepo
+  const networks = yield* Networks
+  const random = yield* SecureRandom.SecureRandom
+  const urls = yield* RelayerUrls.make
+  const refuse = yield* RelayerReferences.make
+  const insert = yield* CreationBatches.make
+
+  const insertChecked = Effect.fnUntraced(function* (id: RelayerId, request: CreateRelayer) {
+    const located = yield* networks.locate(request.network_type, request.network)
+    if (located === undefined) return yield* refuse(request)
+    const relayer = {
+      id,
+      request,
+      urls: yield* urls.store(id, request.custom_rpc_urls),
+      ownNetworkId: located === "own" ? networkId(request.network_type, request.network) : undefined,
+      origin: yield* Origin.current
+    }
+    return yield* Effect.catchTag(insert(relayer), "ReferenceMissing", () => refuse(request))
+  })
+
+  /** A request that is sent twice is answered with the conflict, also if what it refers to is gone by now. */
+  const takenFirst = (id: RelayerId) => (refused: BadRequest) =>
+    Effect.flatMap(repo.find(id), (found) => Effect.fail(Option.isSome(found) ? new RelayerIdTaken({}) : refused))
+
+  return Effect.fn("StoredRelayers.create")(function* (request: CreateRelayer) {
+    const id = request.id ?? RelayerId.make(yield* random.uuidV4())
+    if (!Caller.mayUseRelayer(yield* Caller.current, id)) return yield* new Caller.Forbidden({})
+    const relayer = yield* Effect.catchTag(insertChecked(id, request), "BadRequest", takenFirst(id))
+    const { network_type, network } = request
+    yield* Effect.annotateLogs(Effect.logInfo("relayer created"), { relayer_id: id, network_type, network })
+    return relayer
+  })
+})

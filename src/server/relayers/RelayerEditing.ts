@@ -1,0 +1,53 @@
+// The rules of changing and deleting a relayer.
+import { Effect } from "effect"
+import type { RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
+import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import * as RelayerReferences from "./RelayerReferences.ts"
+import { RelayersRepo } from "./RelayersRepo.ts"
+import * as RelayerUrls from "./RelayerUrls.ts"
+import { orNotFound } from "./StoredRelayer.ts"
+
+export const make = Effect.gen(function* () {
+  const repo = yield* RelayersRepo
+  const changes = yield* Changes
+  const checkDue = yield* CommitSignal.make("health_checks")
+  const urls = yield* RelayerUrls.make
+  const transaction = yield* Transaction.make
+
+  /** Locks the row until the transaction ends, so that concurrent patches apply one after the other. */
+  const hold = Effect.fnUntraced(function* (id: RelayerId, ifMatch: string | undefined) {
+    const found = yield* Effect.flatMap(repo.findForUpdate(id), orNotFound)
+    return isCurrent(ifMatch, found.version) ? found : yield* new PreconditionFailed({})
+  })
+
+  const update = Effect.fn("StoredRelayers.update")(
+    function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
+      const held = yield* hold(id, ifMatch)
+      const before = held.value
+      const { request, isChanged } = yield* RelayerPatch.apply(before, yield* urls.open(held), patch)
+      if (!isChanged) return held
+      const stored = patch.custom_rpc_urls === undefined ? undefined : yield* urls.store(id, request.custom_rpc_urls)
+      const after = yield* repo.update(id, request, stored)
+      yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
+      yield* checkDue.afterCommit
+      yield* Effect.annotateLogs(Effect.logInfo("relayer updated"), { relayer_id: id, version: after.version })
+      return after
+    },
+    transaction,
+    Effect.catchTag("ReferenceMissing", () => Effect.fail(BadRequest.of([RelayerReferences.noNotification])))
+  )
+
+  const remove = Effect.fn("StoredRelayers.delete")(function* (id: RelayerId, ifMatch?: string) {
+    const { value: before } = yield* hold(id, ifMatch)
+    yield* repo.delete(id)
+    yield* changes.recordRelayer({ action: "relayer.deleted", before })
+    yield* Effect.annotateLogs(Effect.logInfo("relayer deleted"), { relayer_id: id })
+  }, transaction)
+
+  return { update, delete: remove }
+})

@@ -1,0 +1,42 @@
+// Reads relayers and pages of them. Concurrent reads share queries.
+import { Effect } from "effect"
+import type { Option } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { RelayerId, RelayerQuery } from "../../domain/relayer/Relayer.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
+import { Cursors } from "../cursors/Cursors.ts"
+import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
+import type { FoundPage, RelayerSelection } from "./RelayerPagesRepo.ts"
+import * as RelayersCursor from "./RelayersCursor.ts"
+import { RelayersRepo } from "./RelayersRepo.ts"
+import { StoredPage, orNotFound } from "./StoredRelayer.ts"
+import type { StoredRelayer } from "./StoredRelayer.ts"
+
+// `get` and `list` have no spans of their own: the spans of their queries say the same, and a span costs as much as a read.
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const repo = yield* RelayersRepo
+  const pages = yield* RelayerPagesRepo
+  const cursors = yield* Cursors
+
+  const find = yield* Batcher.make<RelayerId, Option.Option<StoredRelayer>>(sql, { all: repo.findAll })
+
+  const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
+
+  /** Requests for the same page share one query, which starts after all of them have arrived. */
+  const findPage = yield* Batcher.make<RelayerSelection, FoundPage>(sql, {
+    group: (selection) => JSON.stringify(selection),
+    all: ([selection, ...others]) => Effect.map(pages.find(selection), (found) => [found, ...others.map(() => found)])
+  })
+
+  const list = Effect.fnUntraced(function* (query: RelayerQuery) {
+    const ids = (yield* Caller.current).relayerIds
+    const selection = yield* RelayersCursor.read(cursors, query, ids)
+    const { page, last } = yield* findPage(selection)
+    if (last === undefined) return page
+    return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
+  })
+
+  return { get, list }
+})

@@ -1,0 +1,81 @@
+// Relayers as their chains are called: with their network and unmasked RPC URLs; and what the service finds out there.
+import { Context, Effect, Layer } from "effect"
+import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import { networkId } from "../../domain/network/Network.ts"
+import type { Network } from "../../domain/network/Network.ts"
+import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
+import { Networks } from "../networks/Networks.ts"
+import { RelayersRepo } from "./RelayersRepo.ts"
+import * as RelayerUrls from "./RelayerUrls.ts"
+import { orNotFound } from "./StoredRelayer.ts"
+
+export interface RelayerTarget {
+  readonly relayer: Relayer
+  readonly version: number
+  readonly network: Network
+  /** Unmasked: the relayer's own URLs, or those of its network. */
+  readonly urls: ReadonlyArray<RpcConfig>
+}
+
+export class RelayerTargets extends Context.Service<
+  RelayerTargets,
+  {
+    get(id: RelayerId): Effect.Effect<RelayerTarget, RelayerNotFound>
+    /** Locks the relayer's row until the running transaction ends. */
+    hold(id: RelayerId): Effect.Effect<Versioned<Relayer>, RelayerNotFound>
+    /** The caller holds the relayer, and publishes the event. `undefined` enables the relayer. */
+    setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<Relayer>
+  }
+>()("effect-relayer/server/relayers/RelayerTargets") {
+  static readonly layerNoDeps = Layer.effect(
+    RelayerTargets,
+    Effect.gen(function* () {
+      const repo = yield* RelayersRepo
+      const networks = yield* Networks
+      const relayerUrls = yield* RelayerUrls.make
+
+      const networkOf = Effect.fnUntraced(
+        function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
+          const id = networkId(network_type, network)
+          return { network: yield* networks.get(id), urls: own ?? (yield* networks.rpcUrls(id)) }
+        },
+        // A network exists as long as its relayers do: this relayer was deleted meanwhile.
+        Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
+      )
+
+      const get = Effect.fn("RelayerTargets.get")(function* (id: RelayerId) {
+        const found = yield* Effect.flatMap(repo.findSealed(id), orNotFound)
+        const { value: relayer, version } = found
+        return { relayer, version, ...(yield* networkOf(relayer, yield* relayerUrls.open(found))) }
+      })
+
+      const hold = Effect.fn("RelayerTargets.hold")((id: RelayerId) =>
+        Effect.flatMap(repo.findForUpdate(id), orNotFound)
+      )
+
+      const logChange = (annotations: Record<string, unknown>, reason: DisabledReason | undefined) =>
+        reason === undefined
+          ? Effect.annotateLogs(Effect.logInfo("relayer enabled"), annotations)
+          : Effect.annotateLogs(Effect.logWarning("relayer disabled"), {
+              ...annotations,
+              disabled_reason: reason.type,
+              details: reason.details
+            })
+
+      const setDisabled = Effect.fn("RelayerTargets.setDisabled")(function* (
+        id: RelayerId,
+        reason: DisabledReason | undefined
+      ) {
+        const { value, version } = yield* repo.setDisabled(id, reason)
+        yield* logChange({ relayer_id: id, version }, reason)
+        return value
+      })
+
+      return RelayerTargets.of({ get, hold, setDisabled })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide(RelayersRepo.layer))
+}
