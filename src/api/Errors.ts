@@ -210,3 +210,6 @@ export const RequestHeaderFieldsTooLargeError = failure(
 
 /** Failures of any endpoint. */
 export const any = [InternalServerErrorError, ServiceUnavailableError] as const
+
+/** A request that waits for something outside of the database is refused if its caller has too many of them. */
+export const ofOutboundWork = [TooManyRequestsError] as const

@@ -86,7 +86,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
     HttpApiEndpoint.post("test", "/:notification_id/test", {
       params,
       success: Envelope.of(TestDelivery),
-      error: [Errors.NotificationNotFoundError, ...Errors.any]
+      error: [Errors.NotificationNotFoundError, ...Errors.ofOutboundWork, ...Errors.any]
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "notifications:write")

@@ -11,10 +11,11 @@ import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
 const error = [Errors.RelayerNotFoundError, ...Errors.any] as const
+const outbound = { params, error: [...Errors.ofOutboundWork, ...error] } as const
 
 export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
   .add(
-    HttpApiEndpoint.get("status", "/:relayer_id/status", { params, success: Envelope.of(RelayerStatus), error })
+    HttpApiEndpoint.get("status", "/:relayer_id/status", { ...outbound, success: Envelope.of(RelayerStatus) })
       .annotate(RequiredScope, "relayers:read")
       .annotateMerge(
         OpenApi.annotations({
@@ -23,7 +24,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
             "Looks at the chain now. Where it does not answer, `live` is false, and balance and nonce are what was last read, at `read_at`."
         })
       ),
-    HttpApiEndpoint.get("balance", "/:relayer_id/balance", { params, success: Envelope.of(RelayerBalance), error })
+    HttpApiEndpoint.get("balance", "/:relayer_id/balance", { ...outbound, success: Envelope.of(RelayerBalance) })
       .annotate(RequiredScope, "relayers:read")
       .annotateMerge(
         OpenApi.annotations({
@@ -31,7 +32,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
           description: "Read from the chain now; 503 where it does not answer, or is another one than the network's."
         })
       ),
-    HttpApiEndpoint.post("check", "/:relayer_id/check", { params, success: Envelope.of(RelayerStatus), error })
+    HttpApiEndpoint.post("check", "/:relayer_id/check", { ...outbound, success: Envelope.of(RelayerStatus) })
       .middleware(Idempotency)
       .annotate(RequiredScope, "relayers:write")
       .annotateMerge(

@@ -16,7 +16,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateSigner),
       success: Envelope.created(Signer),
-      error: [Errors.SignerIdTakenError, ...Errors.any]
+      error: [Errors.SignerIdTakenError, ...Errors.ofOutboundWork, ...Errors.any]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -57,7 +57,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
     HttpApiEndpoint.post("verify", "/:signer_id/verify", {
       params,
       success: Envelope.of(Verification),
-      error: [Errors.SignerNotFoundError, ...Errors.any]
+      error: [Errors.SignerNotFoundError, ...Errors.ofOutboundWork, ...Errors.any]
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "signers:write")

@@ -13,6 +13,7 @@ import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
+import { OutboundWork } from "./limits/OutboundWork.ts"
 import { Networks } from "./networks/Networks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
 import * as RelayerGauge from "./relayers/RelayerGauge.ts"
@@ -90,6 +91,7 @@ export const layerNoAuthentication = (options: Options) =>
           allow: AllowList.make(options.outboundAllow ?? []),
           notAllowed: options.outboundNotAllowed
         }),
+        OutboundWork.layer,
         Lifecycle.layer
       )
     )

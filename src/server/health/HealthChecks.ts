@@ -11,7 +11,9 @@ import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import type { Relayer, RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { Changes } from "../changes/Changes.ts"
+import { OutboundWork } from "../limits/OutboundWork.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
 import { Chains } from "../chains/Chains.ts"
@@ -37,10 +39,9 @@ export class HealthChecks extends Context.Service<
     run(claim: Claim): Effect.Effect<void>
     /**
      * One check, whoever may be at another, which is worth nothing then. What it finds counts only where nobody changes the
-     * relayer meanwhile. Returns what it has seen. In the transaction of an `Idempotency-Key`, a connection is held while it
-     * looks, at most 20 seconds, and no row.
+     * relayer meanwhile. Returns what it has seen.
      */
-    now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound>
+    now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound | TooManyRequests>
   }
 >()("effect-relayer/server/health/HealthChecks") {
   static readonly layerNoDeps = (options: Options) =>
@@ -51,6 +52,7 @@ export class HealthChecks extends Context.Service<
         const targets = yield* RelayerTargets
         const chains = yield* Chains
         const changes = yield* Changes
+        const outboundWork = yield* OutboundWork
         const transaction = yield* Transaction.make
         const interval = Duration.toMillis(options.interval)
 
@@ -89,14 +91,14 @@ export class HealthChecks extends Context.Service<
         const count = (network_type: NetworkType | "unknown", outcome: Outcome | Superseded | "defect") =>
           Metric.update(Metric.withAttributes(Metrics.healthChecksTotal, { network_type, outcome }), 1)
 
-        const check = (
-          target: RelayerTarget,
+        const check = <E>(
+          { relayer }: RelayerTarget,
+          look: Effect.Effect<ChainSnapshot, E>,
           isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
-        ): Effect.Effect<ChainSnapshot, RelayerNotFound> =>
+        ): Effect.Effect<ChainSnapshot, E | RelayerNotFound> =>
           Effect.gen(function* () {
-            const { relayer } = target
             const labels = { network_type: relayer.network_type }
-            const [taken, reading] = yield* Effect.timed(look(target))
+            const [taken, reading] = yield* Effect.timed(look)
             yield* Metric.update(Metric.withAttributes(Metrics.healthCheckSeconds, labels), Duration.toSeconds(taken))
             const outcome = yield* settle(relayer.id, reading, isCurrent)
             yield* count(relayer.network_type, outcome)
@@ -114,7 +116,7 @@ export class HealthChecks extends Context.Service<
 
         const run = (claim: Claim) =>
           targets.get(claim.id).pipe(
-            Effect.flatMap((target) => check(target, ({ claimed_by }) => claimed_by === claim.token)),
+            Effect.flatMap((target) => check(target, look(target), ({ claimed_by }) => claimed_by === claim.token)),
             Effect.asVoid,
             Effect.catchTag("RelayerNotFound", () => Effect.void),
             Effect.catchCause((cause) => (Cause.hasInterrupts(cause) ? Effect.interrupt : failed(claim, cause))),
@@ -124,7 +126,7 @@ export class HealthChecks extends Context.Service<
 
         const now = Effect.fn("HealthChecks.now")(function* (id: RelayerId) {
           const target = yield* targets.get(id)
-          return yield* check(target, (_, { version }) => version === target.version)
+          return yield* check(target, outboundWork.run(look(target)), (_, { version }) => version === target.version)
         })
 
         return HealthChecks.of({ run, now })

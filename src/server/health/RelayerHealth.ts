@@ -10,6 +10,8 @@ import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
 import type { RelayerBalance, RelayerStatus } from "../../domain/relayer/RelayerStatus.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import { OutboundWork } from "../limits/OutboundWork.ts"
 import { Relayers } from "../relayers/Relayers.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Chains } from "../chains/Chains.ts"
@@ -24,11 +26,11 @@ export class RelayerHealth extends Context.Service<
   RelayerHealth,
   {
     /** With a look at the chain; where that does not answer, as the last check saw it. */
-    status(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound>
+    status(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
     /** `ServiceUnavailable` where the chain does not answer, or is another one. */
-    balance(id: RelayerId): Effect.Effect<RelayerBalance, RelayerNotFound | ServiceUnavailable>
+    balance(id: RelayerId): Effect.Effect<RelayerBalance, RelayerNotFound | ServiceUnavailable | TooManyRequests>
     /** Makes a check now, and says what has come of it. */
-    check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound>
+    check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
     explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
   }
 >()("effect-relayer/server/health/RelayerHealth") {
@@ -40,6 +42,7 @@ export class RelayerHealth extends Context.Service<
       const targets = yield* RelayerTargets
       const chains = yield* Chains
       const checks = yield* HealthChecks
+      const outboundWork = yield* OutboundWork
 
       /** Every relayer has a check from the moment on at which it is created. */
       const find = (id: RelayerId) =>
@@ -49,7 +52,9 @@ export class RelayerHealth extends Context.Service<
         )
 
       const look = (id: RelayerId) =>
-        Effect.flatMap(targets.get(id), (target) => Effect.timeoutOption(chains.inspect(target), patience))
+        Effect.flatMap(targets.get(id), (target) =>
+          outboundWork.run(Effect.timeoutOption(chains.inspect(target), patience))
+        )
 
       const show = Effect.fnUntraced(function* (relayer: Relayer, check: Check, seen: ChainSnapshot | undefined) {
         const reading = seen === undefined ? check.reading : carry(check.reading, seen)

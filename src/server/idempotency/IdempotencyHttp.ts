@@ -7,7 +7,7 @@ import { IdempotencyKey } from "../../domain/request/Idempotency.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import { IdempotencyStore } from "./IdempotencyStore.ts"
-import type { Answer } from "./IdempotencyStore.ts"
+import type { StoredResponse } from "./IdempotencyStore.ts"
 
 const isKey = Schema.is(IdempotencyKey)
 
@@ -16,14 +16,15 @@ const malformed = BadRequest.of([{ field: "Idempotency-Key", message: "Expected 
 const bodyOf = ({ body }: HttpServerResponse.HttpServerResponse): string =>
   body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
 
-const answerOf = (response: HttpServerResponse.HttpServerResponse) =>
-  Effect.map(CurrentRequest, (current): Answer | undefined =>
+/** Only a success has taken effect. */
+const toStore = (response: HttpServerResponse.HttpServerResponse) =>
+  Effect.map(CurrentRequest, (current): StoredResponse | undefined =>
     response.status >= 200 && response.status < 300
       ? { status: response.status, headers: Object.fromEntries(current?.headers ?? []), body: bodyOf(response) }
       : undefined
   )
 
-const replay = ({ status, headers, body }: Answer) =>
+const replay = ({ status, headers, body }: StoredResponse) =>
   Effect.map(CurrentRequest, (current) => {
     for (const [name, value] of Object.entries(headers)) current?.headers.set(name, value)
     current?.ownHeaders.set("idempotency-replayed", "true")
@@ -33,7 +34,7 @@ const replay = ({ status, headers, body }: Answer) =>
 export const IdempotencyHttp = Layer.effect(
   Idempotency,
   Effect.gen(function* () {
-    const answers = yield* IdempotencyStore
+    const store = yield* IdempotencyStore
     return Idempotency.of(
       Effect.fnUntraced(function* (httpEffect) {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -43,8 +44,8 @@ export const IdempotencyHttp = Layer.effect(
         const { id: callerId } = yield* CurrentCaller
         const body = yield* Effect.orDie(request.text)
         const { method, url } = request
-        const answered = yield* answers.once({ callerId, key, method, url, body }, httpEffect, answerOf)
-        return answered._tag === "Kept" ? yield* replay(answered.answer) : answered.result
+        const outcome = yield* store.once({ callerId, key, method, url, body }, httpEffect, toStore)
+        return outcome._tag === "Stored" ? yield* replay(outcome.response) : outcome.result
       })
     )
   })

@@ -1,4 +1,4 @@
-// The table `idempotency_keys`.
+// The table `idempotency_keys`: a row holds the stored response of a key, or the claim of a request that is running.
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import { SqlSchema } from "effect/sql"
@@ -6,27 +6,55 @@ import { client, query } from "../../sql/Query.ts"
 
 const Headers = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 
-const Row = Schema.Struct({
+const Finished = Schema.Struct({
+  is_running: Schema.Literal(false),
   request_hash: Schema.Uint8Array,
   status: Schema.Int,
   headers: Headers,
   body_sealed: Schema.Uint8Array
 })
-export type KeptAnswer = typeof Row.Type
+const Running = Schema.Struct({ is_running: Schema.Literal(true), request_hash: Schema.Uint8Array })
+const Row = Schema.Union([Finished, Running])
+
+export type SealedResponse = Pick<typeof Finished.Type, "status" | "headers" | "body_sealed">
+
+/** One run of a request with a key. */
+export interface Run {
+  /** Of the caller and the key. */
+  readonly id: string
+  readonly requestHash: Uint8Array
+  /** A UUID of this run alone. */
+  readonly claim: string
+  readonly at: DateTime.Utc
+  /** Responses that were stored before are no longer valid. */
+  readonly validSince: DateTime.Utc
+}
+
+/** The columns of a stored response, or those of a claim. */
+interface State {
+  readonly status: number | null
+  readonly headers: string | null
+  readonly body_sealed: Uint8Array | null
+  readonly leaseSeconds: number | null
+}
 
 const encodeHeaders = Schema.encodeSync(Headers)
 
 export class IdempotencyRepo extends Context.Service<
   IdempotencyRepo,
   {
-    /** Until the transaction ends, in all instances; false where another transaction has it. */
+    /** Excludes other transactions of all instances until the running one ends; false if another one holds the lock. */
     lock(id: string): Effect.Effect<boolean>
-    /** An answer that was kept since a moment. */
-    find(id: string, since: DateTime.Utc): Effect.Effect<Option.Option<KeptAnswer>>
-    /** In place of one that is too old. */
-    keep(id: string, answer: KeptAnswer, at: DateTime.Utc): Effect.Effect<void>
-    /** At most `limit` answers that were kept before a moment. */
-    forget(before: DateTime.Utc, limit: number): Effect.Effect<void>
+    /** The valid response, or the claim whose lease has not run out. */
+    find(id: string, validSince: DateTime.Utc): Effect.Effect<Option.Option<typeof Row.Type>>
+    /** Claims the key for `leaseSeconds`; false if another run has claimed it, or finished. */
+    claim(run: Run, leaseSeconds: number): Effect.Effect<boolean>
+    /** Stores the response and ends the claim; false if another run has claimed the key, or finished. */
+    finish(run: Run, response: SealedResponse): Effect.Effect<boolean>
+    /** Ends the claim without a response. */
+    release(run: Run): Effect.Effect<void>
+    /** Deletes at most `limit` rows that are older than `before`; returns how many. */
+    prune(before: DateTime.Utc, limit: number): Effect.Effect<number>
   }
 >()("effect-relayer/server/idempotency/IdempotencyRepo") {
   static readonly layer = Layer.effect(
@@ -41,34 +69,59 @@ export class IdempotencyRepo extends Context.Service<
         )
 
       const findRow = SqlSchema.findOneOption({
-        Request: Schema.Struct({ id: Schema.String, since: Schema.Date }),
+        Request: Schema.Struct({ id: Schema.String, validSince: Schema.Date }),
         Result: Row,
-        execute: ({ id, since }) => sql`
-          SELECT request_hash, status::int4 AS status, headers::text AS headers, body_sealed FROM idempotency_keys
-          WHERE id = ${id} AND created_at >= ${since}`
+        execute: ({ id, validSince }) => sql`
+          SELECT claim IS NOT NULL AS is_running, request_hash, status::int4 AS status, headers::text AS headers, body_sealed
+          FROM idempotency_keys
+          WHERE id = ${id} AND created_at >= ${validSince} AND (claim IS NULL OR claimed_until > now())`
       })
-      const find = (id: string, since: DateTime.Utc) =>
-        findRow({ id, since: DateTime.toDate(since) }).pipe(query("IdempotencyRepo.find"))
+      const find = (id: string, validSince: DateTime.Utc) =>
+        findRow({ id, validSince: DateTime.toDate(validSince) }).pipe(query("IdempotencyRepo.find"))
 
-      const keep = (id: string, answer: KeptAnswer, at: DateTime.Utc) =>
-        sql`
-          INSERT INTO idempotency_keys (id, request_hash, status, headers, body_sealed, created_at)
-          VALUES (${id}, ${answer.request_hash}, ${answer.status}, ${encodeHeaders(answer.headers)}::text::jsonb,
-            ${answer.body_sealed}, ${DateTime.toDate(at)})
-          ON CONFLICT (id) DO UPDATE SET request_hash = excluded.request_hash, status = excluded.status,
-            headers = excluded.headers, body_sealed = excluded.body_sealed, created_at = excluded.created_at`.pipe(
-          Effect.asVoid,
-          query("IdempotencyRepo.keep")
+      /** Replaces its own claim, a lease that has run out and a response that is no longer valid, and nothing else. */
+      const put = (run: Run, { status, headers, body_sealed, leaseSeconds }: State) =>
+        Effect.map(
+          sql`
+            INSERT INTO idempotency_keys AS k
+              (id, request_hash, created_at, status, headers, body_sealed, claim, claimed_until)
+            VALUES (${run.id}, ${run.requestHash}, ${DateTime.toDate(run.at)}, ${status}::smallint,
+              ${headers}::text::jsonb, ${body_sealed}::bytea, ${leaseSeconds === null ? null : run.claim}::uuid,
+              now() + ${leaseSeconds}::int * interval '1 second')
+            ON CONFLICT (id) DO UPDATE SET request_hash = excluded.request_hash, created_at = excluded.created_at,
+              status = excluded.status, headers = excluded.headers, body_sealed = excluded.body_sealed,
+              claim = excluded.claim, claimed_until = excluded.claimed_until
+            WHERE k.claim = ${run.claim}::uuid OR k.claimed_until <= now()
+              OR k.created_at < ${DateTime.toDate(run.validSince)}
+            RETURNING 1`,
+          (rows) => rows.length === 1
         )
 
-      const forget = (before: DateTime.Utc, limit: number) =>
+      const claim = (run: Run, leaseSeconds: number) =>
+        put(run, { status: null, headers: null, body_sealed: null, leaseSeconds }).pipe(query("IdempotencyRepo.claim"))
+
+      const finish = (run: Run, { status, headers, body_sealed }: SealedResponse) =>
+        put(run, { status, headers: encodeHeaders(headers), body_sealed, leaseSeconds: null }).pipe(
+          query("IdempotencyRepo.finish")
+        )
+
+      const release = ({ id, claim }: Run) =>
+        sql`DELETE FROM idempotency_keys WHERE id = ${id} AND claim = ${claim}::uuid`.pipe(
+          Effect.asVoid,
+          query("IdempotencyRepo.release")
+        )
+
+      const prune = (before: DateTime.Utc, limit: number) =>
         sql`
           DELETE FROM idempotency_keys WHERE id IN (
             SELECT id FROM idempotency_keys WHERE created_at < ${DateTime.toDate(before)}
             ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-          )`.pipe(Effect.asVoid, query("IdempotencyRepo.forget"))
+          ) RETURNING 1`.pipe(
+          Effect.map((rows) => rows.length),
+          query("IdempotencyRepo.prune")
+        )
 
-      return IdempotencyRepo.of({ lock, find, keep, forget })
+      return IdempotencyRepo.of({ lock, find, claim, finish, release, prune })
     })
   )
 }

@@ -1,13 +1,15 @@
-// Requests that take effect once: the answer is kept in the transaction of the request itself, so that neither is there
-// without the other, whatever happens in between (ADR 0005).
-import { Context, DateTime, Duration, Effect, Layer, Option, Redacted } from "effect"
+// Requests that take effect once. The response of a request is stored in the transaction of its effect, so that a crash
+// leaves both or neither (ADR 0005).
+import { Context, DateTime, Duration, Effect, Exit, Layer, Option, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { createHash } from "node:crypto"
 import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../domain/request/Idempotency.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import { IdempotencyRepo } from "./IdempotencyRepo.ts"
+import type { Run } from "./IdempotencyRepo.ts"
 
-export interface Answer {
+export interface StoredResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -22,10 +24,20 @@ export interface KeyedRequest {
   readonly body: string
 }
 
+type Outcome<A> =
+  | { readonly _tag: "Fresh"; readonly result: A }
+  | { readonly _tag: "Stored"; readonly response: StoredResponse }
+
 const keptFor = Duration.hours(24)
 
-/** Answers that have become too old, taken away with each one that is kept: more than come in. */
-const forgetAtOnce = 10
+/**
+ * Seconds for which a request that works outside of the database claims its key: longer than that work takes. If the
+ * service dies, the key is free after them.
+ */
+export const leaseSeconds = 90
+
+/** Rows of one statement of `prune`. */
+const batch = 1000
 
 const sha256 = (...parts: ReadonlyArray<string>) => {
   const hash = createHash("sha256")
@@ -35,22 +47,28 @@ const sha256 = (...parts: ReadonlyArray<string>) => {
 
 const place = (id: string) => ({ table: "idempotency_keys", id, column: "body" })
 
+const orBusy = (self: Effect.Effect<boolean>) =>
+  Effect.filterOrFail(
+    self,
+    (isOurs) => isOurs,
+    () => new IdempotencyKeyBusy({})
+  )
+
 export class IdempotencyStore extends Context.Service<
   IdempotencyStore,
   {
     /**
-     * Runs `self` unless the request has been answered within 24 hours: then, that answer. `answerOf` makes of a result
-     * what is kept; undefined where nothing has taken effect, and the request may be sent again, and mended.
+     * Runs `self` in a transaction, unless the same request has a stored response. `responseOf` returns what to store of a
+     * result; undefined if the request has no effect and may be sent again. When `self` works outside of the database
+     * (`OutboundWork`), its key is claimed first, and what follows runs in a second transaction.
      */
     once<A, E, R>(
       request: KeyedRequest,
       self: Effect.Effect<A, E, R>,
-      answerOf: (result: A) => Effect.Effect<Answer | undefined>
-    ): Effect.Effect<
-      { readonly _tag: "Fresh"; readonly result: A } | { readonly _tag: "Kept"; readonly answer: Answer },
-      E | IdempotencyKeyBusy | IdempotencyKeyReused,
-      R
-    >
+      responseOf: (result: A) => Effect.Effect<StoredResponse | undefined>
+    ): Effect.Effect<Outcome<A>, E | IdempotencyKeyBusy | IdempotencyKeyReused, R>
+    /** Deletes stored responses after 24 hours. */
+    readonly prune: Effect.Effect<void>
   }
 >()("effect-relayer/server/idempotency/IdempotencyStore") {
   static readonly layerNoDeps = Layer.effect(
@@ -58,46 +76,76 @@ export class IdempotencyStore extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* IdempotencyRepo
       const secrets = yield* Secrets
-      const transaction = yield* Transaction.make
+      const random = yield* SecureRandom.SecureRandom
+      const transaction = yield* Transaction.makePausable
 
-      const find = Effect.fnUntraced(function* (id: string, requestHash: Uint8Array) {
-        const kept = yield* repo.find(id, DateTime.subtractDuration(yield* DateTime.now, keptFor))
-        if (Option.isNone(kept)) return undefined
-        const { request_hash, status, headers, body_sealed } = kept.value
-        if (Buffer.compare(request_hash, requestHash) !== 0) return yield* new IdempotencyKeyReused({})
+      const validSince = (at: DateTime.Utc) => DateTime.subtractDuration(at, keptFor)
+
+      const makeRun = Effect.fnUntraced(function* ({ callerId, key, method, url, body }: KeyedRequest) {
+        const at = yield* DateTime.now
+        const run: Run = {
+          id: sha256(callerId, key).toString("hex"),
+          requestHash: sha256(method, url, body),
+          claim: yield* random.uuidV4(),
+          at,
+          validSince: validSince(at)
+        }
+        return run
+      })
+
+      const find = Effect.fnUntraced(function* ({ id, requestHash, validSince }: Run) {
+        const found = yield* repo.find(id, validSince)
+        if (Option.isNone(found)) return undefined
+        const row = found.value
+        if (Buffer.compare(row.request_hash, requestHash) !== 0) return yield* new IdempotencyKeyReused({})
+        if (row.is_running) return yield* new IdempotencyKeyBusy({})
+        const { status, headers, body_sealed } = row
         const body = yield* Effect.orDie(secrets.open(body_sealed, place(id)))
-        return { status, headers, body: Redacted.value(body) }
+        return { _tag: "Stored" as const, response: { status, headers, body: Redacted.value(body) } }
       })
 
-      const keep = Effect.fnUntraced(function* (id: string, request_hash: Uint8Array, answer: Answer) {
-        const now = yield* DateTime.now
-        const body_sealed = yield* secrets.seal(Redacted.make(answer.body), place(id))
-        yield* repo.keep(id, { request_hash, status: answer.status, headers: answer.headers, body_sealed }, now)
-        yield* repo.forget(DateTime.subtractDuration(now, keptFor), forgetAtOnce)
+      const store = Effect.fnUntraced(function* (run: Run, { status, headers, body }: StoredResponse) {
+        const body_sealed = yield* secrets.seal(Redacted.make(body), place(run.id))
+        yield* orBusy(repo.finish(run, { status, headers, body_sealed }))
       })
 
-      const once: IdempotencyStore["Service"]["once"] = ({ callerId, key, method, url, body }, self, answerOf) => {
-        const id = sha256(callerId, key).toString("hex")
-        const requestHash = sha256(method, url, body)
-        /** Again under the lock: another request may have finished since the look-up without it. */
-        const locked = Effect.gen(function* () {
-          if (!(yield* repo.lock(id))) return yield* new IdempotencyKeyBusy({})
-          const kept = yield* find(id, requestHash)
-          if (kept !== undefined) return { _tag: "Kept" as const, answer: kept }
+      const once: IdempotencyStore["Service"]["once"] = Effect.fnUntraced(function* (request, self, responseOf) {
+        const run = yield* makeRun(request)
+        // Without the lock, so that concurrent repetitions of a finished request all get its response.
+        const found = yield* find(run)
+        if (found !== undefined) return found
+
+        let isClaimed = false
+        const claim = Effect.andThen(
+          Effect.orDie(orBusy(repo.claim(run, leaseSeconds))),
+          Effect.sync(() => (isClaimed = true))
+        )
+        const release = Effect.suspend(() => (isClaimed ? Effect.ignoreCause(repo.release(run)) : Effect.void))
+
+        return yield* Effect.gen(function* () {
+          yield* orBusy(repo.lock(run.id))
+          // Again: the transaction that had the lock may have finished since.
+          const found = yield* find(run)
+          if (found !== undefined) return found
           const result = yield* self
-          const answer = yield* answerOf(result)
-          if (answer !== undefined) yield* keep(id, requestHash, answer)
+          const response = yield* responseOf(result)
+          if (response === undefined) yield* release
+          else yield* store(run, response)
           return { _tag: "Fresh" as const, result }
-        }).pipe(transaction)
-        return Effect.gen(function* () {
-          const kept = yield* find(id, requestHash)
-          return kept === undefined ? yield* locked : { _tag: "Kept" as const, answer: kept }
-        })
-      }
+        }).pipe(
+          (effect) => transaction(effect, Effect.asVoid(claim)),
+          Effect.onExit((exit) => (Exit.isSuccess(exit) ? Effect.void : release))
+        )
+      })
 
-      return IdempotencyStore.of({ once })
+      const prune = Effect.gen(function* () {
+        const before = validSince(yield* DateTime.now)
+        while ((yield* repo.prune(before, batch)) === batch) yield* Effect.yieldNow
+      })
+
+      return IdempotencyStore.of({ once, prune })
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(IdempotencyRepo.layer))
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([IdempotencyRepo.layer, SecureRandom.layerWebCrypto]))
 }

@@ -4,11 +4,13 @@ import { SecureRandom } from "effect/crypto"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { Signer, SignerId, SignerInUse, SignerNotFound } from "../../domain/signer/Signer.ts"
 import type { CreateSigner, SignerIdTaken, SignerType, Verification } from "../../domain/signer/Signer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
+import { OutboundWork } from "../limits/OutboundWork.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as Addresses from "./Addresses.ts"
 import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
@@ -26,12 +28,12 @@ export class Signers extends Context.Service<
   Signers,
   {
     /** `BadRequest` where the key cannot be had: a keystore does not open, a key in Vault cannot be reached. */
-    create(request: CreateSigner): Effect.Effect<Signer, SignerIdTaken | BadRequest>
+    create(request: CreateSigner): Effect.Effect<Signer, SignerIdTaken | BadRequest | TooManyRequests>
     list(query: PageQuery): Effect.Effect<Page<Signer>>
     get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
     /** Whether the key is still there, is still the same, and signs. */
-    verify(id: SignerId): Effect.Effect<Verification, SignerNotFound>
+    verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | TooManyRequests>
     /** The key to sign with. */
     use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
   }
@@ -43,6 +45,7 @@ export class Signers extends Context.Service<
       const secrets = yield* Secrets
       const backends = yield* SignerBackends
       const changes = yield* Changes
+      const outboundWork = yield* OutboundWork
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
@@ -50,15 +53,26 @@ export class Signers extends Context.Service<
 
       const place = (id: SignerId, type: SignerType) => ({ table: "signers", id, column: kindOf(type).column })
 
-      const create = Effect.fn("Signers.create")(function* ({ type, ...request }: CreateSigner) {
-        const id = request.id ?? SignerId.make(yield* random.uuidV4())
+      /** A request holds no connection while it waits for a key. */
+      const withKey = <A, E, R>({ worksOutside }: SignerKind<SignerType>, work: Effect.Effect<A, E, R>) =>
+        worksOutside ? outboundWork.run(work) : work
+
+      const prepare = Effect.fnUntraced(function* ({ type, config: request }: CreateSigner) {
         const kind = kindOf(type)
-        const { config, secret } = yield* kind.prepare(request.config)
-        const addresses = yield* Addresses.derive(type, kind.open({ config, secret })).pipe(
+        const prepared = yield* kind.prepare(request)
+        const addresses = yield* Addresses.derive(type, kind.open(prepared)).pipe(
           Effect.mapError(({ reason, message }) =>
             BadRequest.of([{ field: kind.fields?.[reason] ?? "config", message }])
           )
         )
+        return { ...prepared, addresses }
+      })
+
+      const create = Effect.fn("Signers.create")(function* (request: CreateSigner) {
+        const { type } = request
+        const id = request.id ?? SignerId.make(yield* random.uuidV4())
+        const kind = kindOf(type)
+        const { config, secret, addresses } = yield* withKey(kind, prepare(request))
         const signer = yield* Effect.orDie(toSigner({ id, type, config, addresses }))
         const sealed = yield* secrets.seal(secret, place(id, type))
         yield* repo
@@ -103,7 +117,8 @@ export class Signers extends Context.Service<
 
       const verify = Effect.fn("Signers.verify")(function* (id: SignerId) {
         const stored = yield* required(repo.findSealed(id))
-        const steps = yield* Probe.run(stored.signer, yield* open(stored))
+        const probe = Probe.run(stored.signer, yield* open(stored))
+        const steps = yield* withKey(kindOf(stored.signer.type), probe)
         const verified = steps.every(({ status }) => status === "ok")
         yield* Effect.annotateLogs(Effect.logInfo("signer verified"), { signer_id: id, verified })
         return { id, verified, steps }

@@ -8,6 +8,7 @@ import watch from "./0006_watch.ts"
 import reading from "./0007_reading.ts"
 import sharedSigners from "./0008_shared_signers.ts"
 import unlinkedAudit from "./0009_unlinked_audit.ts"
+import idempotencyClaims from "./0010_idempotency_claims.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -18,7 +19,8 @@ export const migrations = {
   "0006_watch": watch,
   "0007_reading": reading,
   "0008_shared_signers": sharedSigners,
-  "0009_unlinked_audit": unlinkedAudit
+  "0009_unlinked_audit": unlinkedAudit,
+  "0010_idempotency_claims": idempotencyClaims
 }
 
 /** Our own, so that a host may keep its migrations in the same database. */

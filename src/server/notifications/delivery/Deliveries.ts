@@ -18,6 +18,7 @@ import { BadRequest } from "../../../domain/request/Request.ts"
 import * as Webhook from "../../../domain/notification/Webhook.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
+import { OutboundWork } from "../../limits/OutboundWork.ts"
 import { Cursors } from "../../cursors/Cursors.ts"
 import { Notifications } from "../Notifications.ts"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
@@ -53,7 +54,7 @@ export class Deliveries extends Context.Service<
       range: ReplayDeliveries
     ): Effect.Effect<ReplayedDeliveries, NotificationNotFound | BadRequest>
     /** Sends one while the caller waits, once, also where the notification is paused. */
-    test(notification: NotificationId): Effect.Effect<TestDelivery, NotificationNotFound>
+    test(notification: NotificationId): Effect.Effect<TestDelivery, NotificationNotFound | Caller.TooManyRequests>
   }
 >()("effect-relayer/server/notifications/delivery/Deliveries") {
   static readonly layerNoDeps = Layer.effect(
@@ -65,6 +66,7 @@ export class Deliveries extends Context.Service<
       const notifications = yield* Notifications
       const cursors = yield* Cursors
       const audit = yield* Audit
+      const outboundWork = yield* OutboundWork
       const due = yield* CommitSignal.make("deliveries")
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
@@ -128,7 +130,9 @@ export class Deliveries extends Context.Service<
         const at = yield* DateTime.now
         const id = DeliveryId.make(yield* random.uuidV4())
         const body = Webhook.testBody({ id, at, notificationId })
-        const { retryAfter: _, ...attempt } = yield* sender.send({ id, event: "test", body }, receiver)
+        const { retryAfter: _, ...attempt } = yield* outboundWork.run(
+          sender.send({ id, event: "test", body }, receiver)
+        )
         const sent: TestDelivery = { id, at, ...attempt }
         const after = { delivery_id: id, outcome: sent.outcome }
         yield* transaction(

@@ -6,6 +6,7 @@ import type { SignerKind } from "./SignerBackend.ts"
 
 export const local: SignerKind<"local"> = {
   column: "key",
+  worksOutside: true,
   prepare: ({ keystore, passphrase }) =>
     Effect.map(Keystore.open(keystore, passphrase), (secret) => ({ config: {}, secret })),
   open: ({ secret }) => LocalKey.make(secret)

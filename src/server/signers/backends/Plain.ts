@@ -11,6 +11,7 @@ export const make = (random: SecureRandom.SecureRandom["Service"]): SignerKind<"
 
   return {
     column: "key",
+    worksOutside: false,
     prepare: (request) => {
       const key = request?.key === undefined ? generate : Effect.succeed(request.key)
       return Effect.map(key, (secret) => ({ config: {}, secret }))

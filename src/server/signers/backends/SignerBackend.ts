@@ -48,6 +48,8 @@ export interface Prepared<Config> {
 interface Kind<Request, Config> {
   /** The column that holds the secret, sealed: the key itself, or what it is reached with. */
   readonly column: "key" | "config"
+  /** Whether `prepare` or the backend wait for something outside of the database: Vault, a key derivation. */
+  readonly worksOutside: boolean
   prepare(request: Request): Effect.Effect<Prepared<Config>, BadRequest>
   open(prepared: Prepared<Config>): SignerBackend
   /** The field of a request that is to blame. Absent: `config`. */

@@ -15,6 +15,7 @@ const toPrivateKey = Schema.decodeUnknownEffect(PrivateKey)
 
 export const make = (vault: Vault): SignerKind<"vault"> => ({
   column: "config",
+  worksOutside: true,
   fields,
   prepare: (request) => Effect.succeed(VaultLogin.split(request)),
   open: (prepared) => {

@@ -31,6 +31,7 @@ const onEd25519 = (curve: Curve) => (curve === "ed25519" ? Effect.void : Effect.
 
 export const make = (vault: Vault): SignerKind<"vault_transit"> => ({
   column: "config",
+  worksOutside: true,
   fields,
   prepare: (request) => Effect.succeed(VaultLogin.split(request)),
   open: (prepared): SignerBackend => {

@@ -16,6 +16,7 @@ import { Changes } from "../../../../src/server/changes/Changes.ts"
 import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
 import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
 import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
+import { OutboundWork } from "../../../../src/server/limits/OutboundWork.ts"
 import * as CommitSignal from "../../../../src/server/lifecycle/CommitSignal.ts"
 import * as Lifecycle from "../../../../src/server/lifecycle/Lifecycle.ts"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
@@ -36,7 +37,7 @@ export const instance = ({
     Layer.provideMerge(Deliveries.layer),
     Layer.provideMerge(Notifications.layer),
     Layer.provideMerge(Changes.layer),
-    Layer.provideMerge(Audit.layer),
+    Layer.provideMerge(Layer.merge(Audit.layer, OutboundWork.layer)),
     Layer.provideMerge(Lifecycle.layer),
     Layer.provideMerge(MasterKey.layerCheck),
     Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey), others: [] })),
