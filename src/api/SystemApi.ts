@@ -23,7 +23,9 @@ const jobs = {
   /** Measures the gauges that need the database. */
   gauges: JobStatus,
   /** Checks relayers on their chains. */
-  health_checks: JobStatus
+  health_checks: JobStatus,
+  /** Deletes what is older than its retention. */
+  retention: JobStatus
 }
 export type JobName = keyof typeof jobs
 

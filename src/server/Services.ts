@@ -12,6 +12,7 @@ import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
+import * as RetentionJob from "./idempotency/RetentionJob.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
 import { Networks } from "./networks/Networks.ts"
@@ -40,7 +41,7 @@ export interface Options {
   readonly outboundAllow?: ReadonlyArray<string>
   /** Ends the message about a URL that `outboundAllow` does not allow. Absent: `, which is not allowed`. */
   readonly outboundNotAllowed?: string
-  /** False: this instance sends no webhooks and checks no relayers. Another instance does it. Absent: true. */
+  /** False: this instance sends no webhooks, checks no relayers and deletes nothing that is old. Another instance does it. Absent: true. */
   readonly jobs?: boolean
   /** Time between two checks of a healthy relayer. Absent: a minute. */
   readonly healthCheckInterval?: Duration.Input
@@ -74,7 +75,9 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
 const gauges = Layer.merge(ConnectionGauge.layer, RelayerGauge.layer)
 
 const jobs = ({ jobs = true, healthCheckInterval = "1 minute" }: Options) =>
-  jobs ? Layer.mergeAll(DeliveryJob.layer, HealthJob.layer({ interval: healthCheckInterval })) : Layer.empty
+  jobs
+    ? Layer.mergeAll(DeliveryJob.layer, HealthJob.layer({ interval: healthCheckInterval }), RetentionJob.layer)
+    : Layer.empty
 
 /**
  * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `WrongMasterKey` if the database

@@ -34,7 +34,7 @@ const keptFor = Duration.hours(24)
  * Seconds for which a request that works outside of the database claims its key: longer than that work takes. If the
  * service dies, the key is free after them.
  */
-export const leaseSeconds = 90
+const leaseSeconds = 90
 
 /** Rows of one statement of `prune`. */
 const batch = 1000

@@ -57,7 +57,8 @@ export class Jobs extends Context.Service<
         deliveries: watches.statusOf("deliveries", now),
         events: watches.statusOf("events", now),
         gauges: watches.statusOf("gauges", now),
-        health_checks: watches.statusOf("health_checks", now)
+        health_checks: watches.statusOf("health_checks", now),
+        retention: watches.statusOf("retention", now)
       }))
 
       const measure = Effect.gen(function* () {

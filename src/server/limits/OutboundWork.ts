@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Metric } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import * as Transaction from "../../sql/Transaction.ts"
-import { rateLimitedRequestsTotal } from "../observability/Metrics.ts"
+import { rateLimitedRequestsTotal } from "./RateLimitMetrics.ts"
 
 /** Outbound work of one caller that runs at the same time in this instance. */
 export const maxPerCaller = 8

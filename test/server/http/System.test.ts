@@ -126,7 +126,8 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
             deliveries: "off",
             events: "healthy",
             gauges: "healthy",
-            health_checks: "off"
+            health_checks: "off",
+            retention: "off"
           }
         }
       } as object)

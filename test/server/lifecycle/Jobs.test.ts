@@ -158,7 +158,8 @@ const healthy = {
   deliveries: "healthy",
   events: "healthy",
   gauges: "healthy",
-  health_checks: "healthy"
+  health_checks: "healthy",
+  retention: "healthy"
 }
 
 const quiet = Logger.layer([])
