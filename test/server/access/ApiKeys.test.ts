@@ -1,15 +1,16 @@
-// API keys: made, shown once, rotated, revoked, and how long they live.
-import { assert, layer } from "@effect/vitest"
+// API keys: how they are created, shown once, rotated and revoked, and when they expire.
+import { assert } from "@effect/vitest"
 import { DateTime, Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { call, make, statusOf } from "./requests.ts"
 import type { Key } from "./requests.ts"
 
-layer(TestApi.layer())("API keys", (it) => {
-  it.effect("a key is shown once, and kept as its hash", () =>
+layerEach(TestApi.layer())("API keys", (it) => {
+  it.effect("a key is shown once and stored as its hash", () =>
     Effect.gen(function* () {
       const created = yield* call("/api/v1/api-keys", {
         body: {
@@ -42,7 +43,7 @@ layer(TestApi.layer())("API keys", (it) => {
     })
   )
 
-  it.effect("after a rotation both keys work until the overlap is over, and then the new one alone", () =>
+  it.effect("after a rotation both keys work until the overlap ends, then only the new one", () =>
     Effect.gen(function* () {
       const first = yield* make({ scopes: ["relayers:read"] })
       const rotate = (body?: object) =>
@@ -69,7 +70,7 @@ layer(TestApi.layer())("API keys", (it) => {
     })
   )
 
-  it.effect("a key ends when it expires, and at once when it is revoked", () =>
+  it.effect("a key stops working when it expires or is revoked", () =>
     Effect.gen(function* () {
       const now = yield* DateTime.now
       const expires_at = DateTime.formatIso(DateTime.addDuration(now, Duration.minutes(5)))
@@ -88,13 +89,13 @@ layer(TestApi.layer())("API keys", (it) => {
     })
   )
 
-  it.effect("the last use is remembered, with where it came from, at most once a minute", () =>
+  it.effect("the last use is stored with its address, at most once a minute", () =>
     Effect.gen(function* () {
       const { id, key } = yield* make({ scopes: ["relayers:read"] })
       const sql = yield* SqlClient.SqlClient
       const use = Effect.gen(function* () {
         yield* call("/api/v1/relayers", { key })
-        // The note is taken beside the request: as soon as it is there.
+        // The use is stored after the response.
         const read = sql<{ at: Date | null; from: string | null }>`
           SELECT last_used_at AS at, last_used_from AS from FROM api_keys WHERE id = ${id}`
         const [row] = yield* Effect.repeat(read, { until: ([row]) => row?.at !== null })
@@ -112,7 +113,7 @@ layer(TestApi.layer())("API keys", (it) => {
     })
   )
 
-  it.effect("what is no key is told without the database, and what is no good request is named", () =>
+  it.effect("a malformed key is refused, and the error of an invalid request names the field", () =>
     Effect.gen(function* () {
       const { key } = yield* make({ scopes: ["*"] })
       const typed = `${key.slice(0, 12)}${key[12] === "a" ? "b" : "a"}${key.slice(13)}`

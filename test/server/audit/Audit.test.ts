@@ -1,9 +1,11 @@
-// The audit log: every change is on it, nothing secret is, and tampering shows.
-import { assert, layer } from "@effect/vitest"
+// The audit log: it has a record of every change, has no secrets, and shows tampering.
+import { assert } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 interface Entry {
@@ -34,9 +36,9 @@ interface Verification {
 
 const verify = (query = "") => Effect.map(call(`/api/v1/audit/verify${query}`), ({ json }) => json.data as Verification)
 
-const signingKey = "a-signing-key-that-must-not-be-told"
+const signingKey = "a-signing-key-that-no-record-may-have"
 
-/** Every kind of change there is over HTTP, each with a request id of its own. */
+/** Every kind of change that the API allows. */
 const changes: ReadonlyArray<readonly [action: string, path: string, call: TestApi.Call]> = [
   ["signer.created", "/api/v1/signers", { body: { ...signer, config: { key: "01".repeat(32) } } }],
   ["notification.created", "/api/v1/notifications", { body: { ...notification, signing_key: signingKey } }],
@@ -73,15 +75,18 @@ const changes: ReadonlyArray<readonly [action: string, path: string, call: TestA
   ["network.deleted", "/api/v1/networks/evm:mine", { method: "DELETE" }]
 ]
 
-layer(TestApi.layer())("the audit log", (it) => {
-  it.effect("has every change: who, what, before and after, in which request, and no secret", () =>
+/** Makes all `changes`, each with a request id of its own, and gives the texts of the responses. */
+const change = Effect.forEach(changes, ([action, path, options]) =>
+  Effect.map(call(path, { ...options, headers: { "x-request-id": `for-${action}` } }), ({ status, text }) => {
+    assert.include([200, 201], status, `${action} ${text}`)
+    return text
+  })
+)
+
+layerEach(TestApi.layer())("an audit record", (it) => {
+  it.effect("has the caller, the action, the request, and the resource before and after it, without secrets", () =>
     Effect.gen(function* () {
-      const texts: Array<string> = []
-      for (const [action, path, options] of changes) {
-        const answer = yield* call(path, { ...options, headers: { "x-request-id": `for-${action}` } })
-        assert.include([200, 201], answer.status, `${action} ${answer.text}`)
-        texts.push(answer.text)
-      }
+      const texts = yield* change
       const found = yield* records()
       assert.deepStrictEqual(
         found.map(({ action, request_id, key_id }) => [action, request_id, key_id]),
@@ -105,8 +110,10 @@ layer(TestApi.layer())("the audit log", (it) => {
       }
     })
   )
+})
 
-  it.effect("what fails leaves no record, and no gap", () =>
+layerEach(Prepared.layer(change))("the audit log", (it) => {
+  it.effect("has no record and no gap for a request that fails", () =>
     Effect.gen(function* () {
       const before = yield* records()
       yield* call("/api/v1/relayers", { body: evmRelayer })
@@ -122,7 +129,7 @@ layer(TestApi.layer())("the audit log", (it) => {
     })
   )
 
-  it.effect("filters select, orders order, and links lead through all of it once", () =>
+  it.effect("is filtered and ordered, and its links lead through each record once", () =>
     Effect.gen(function* () {
       const all = yield* records()
       const ofRelayer = yield* records("&resource=relayer&resource_id=relayer-1")
@@ -156,7 +163,7 @@ layer(TestApi.layer())("the audit log", (it) => {
     })
   )
 
-  it.effect("is chained: a record that was changed, taken out or cut off shows, and where", () =>
+  it.effect("shows the position at which a record was changed, removed or cut off", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const all = yield* records()
@@ -164,7 +171,7 @@ layer(TestApi.layer())("the audit log", (it) => {
       const anchor = `?position=${head.position}&hash=${head.hash}`
       assert.deepStrictEqual(yield* verify(anchor), { valid: true, checked: all.length, head })
 
-      /** As somebody who may do anything in the database. */
+      /** Runs `statement` without the triggers that protect the records, verifies, and restores them. */
       const tampered = (statement: Effect.Effect<unknown, unknown>, query = "") =>
         Effect.gen(function* () {
           yield* sql`CREATE TABLE kept AS SELECT * FROM audit`
@@ -204,15 +211,16 @@ layer(TestApi.layer())("the audit log", (it) => {
     })
   )
 
-  it.effect("the database itself refuses to change or delete a record", () =>
+  it.effect("cannot be changed or deleted in the database", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      assert.isNotEmpty(yield* records())
       const attempts = [sql`UPDATE audit SET key_id = 'x'`, sql`DELETE FROM audit WHERE position = 1`]
       for (const attempt of attempts) assert.isTrue(Exit.isFailure(yield* Effect.exit(attempt)))
     })
   )
 
-  it.effect("changes of many at once are all on it, each once, in an order in which they were committed", () =>
+  it.effect("has each of many concurrent changes once", () =>
     Effect.gen(function* () {
       const from = (yield* records()).length
       yield* Effect.forEach(
@@ -227,7 +235,7 @@ layer(TestApi.layer())("the audit log", (it) => {
     })
   )
 
-  it.effect("two who chain at the same time make one chain", () =>
+  it.effect("is one chain if several verifications link records at the same time", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit

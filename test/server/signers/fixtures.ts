@@ -1,4 +1,4 @@
-// One key in all the ways in which a signer can have it, and another that only Vault has.
+// One key in the configuration of each signer type, and another key that only Vault has.
 import { Effect } from "effect"
 import * as crypto from "node:crypto"
 import { Vault, namespace, roleId, secretId } from "../../../testkit/Vault.ts"
@@ -22,7 +22,7 @@ export const config = (vault: Vault["Service"], changes: object = {}) => ({
 export const transitConfig = (vault: Vault["Service"], changes: object = {}) =>
   config(vault, { key_name: "solana.1", pubkey: vault.publicKey("solana.1"), ...changes })
 
-/** Vault with one key in each engine, and without faults. */
+/** Vault with one key in each engine and without faults. */
 export const prepared = Effect.gen(function* () {
   const vault = yield* Vault
   vault.faults.clear()

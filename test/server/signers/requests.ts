@@ -1,10 +1,10 @@
-// A signer tried over HTTP.
+// The verification of signers over HTTP.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { signers } from "./fixtures.ts"
 
-/** Whether it is verified, and each step in a line. */
+/** The verification of a signer, with a line for each step. */
 export const verify = (id: string) =>
   Effect.gen(function* () {
     const api = yield* TestApi.TestApi
