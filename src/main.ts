@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The process: reads the environment and the arguments, as the only file that does so, and loads what they ask for.
+// The entry point of the process, and the only file that reads the environment and the arguments.
 import * as fs from "node:fs"
 import { enableCompileCache } from "node:module"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ const dotEnv = (): Record<string, string | undefined> => {
   }
 }
 
-// Beside the code, which whoever can write there could change as well; where nobody can, there is none.
+// The cache is beside the code: a user who can write to it could change the code too. If the folder is read-only, there is no cache.
 enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/effect-relayer", import.meta.url)))
 
 const { main } = await import("./cli/Main.ts")

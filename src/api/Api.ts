@@ -13,6 +13,7 @@ import { RelayersApi } from "./RelayersApi.ts"
 import { scopesOf } from "./Scopes.ts"
 import { SignersApi } from "./SignersApi.ts"
 import { SystemApi } from "./SystemApi.ts"
+import { version } from "./Version.ts"
 
 const endpoints = HttpApi.make("effect-relayer")
   .add(RelayersApi)
@@ -35,7 +36,7 @@ export class Api extends endpoints
   .annotateMerge(
     OpenApi.annotations({
       title: "effect-relayer",
-      version: "0.1.0",
+      version,
       license: { name: "Apache-2.0" },
       description: Document.description,
       transform: (document) => Document.transform(document, scopes)

@@ -1,4 +1,4 @@
-// All commands. Loaded where something else than the service was asked for.
+// The tree of all commands. It is loaded only if the command is not `serve`.
 import { Effect } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import { AuditCommand } from "./commands/AuditCommand.ts"
@@ -21,14 +21,14 @@ import { SignersCommand } from "./commands/SignersCommand.ts"
 import * as Usage from "./kit/Usage.ts"
 import * as Verb from "./kit/Verb.ts"
 
-const description = `Manages blockchain relayers. Without a command it serves: every flag is then also an environment variable, or a line in
-  .env. The other commands call a service that runs, except migrate, backup, restore, data, config and openapi.
+const description = `Manages blockchain relayers. Without a command it serves the API; each flag of serve can also be set as an environment
+  variable or in .env. migrate, backup, restore, data, config and openapi work by themselves; all other commands call a running service.
 
-  The address of the service is --url or RELAYER_URL; the API key is the text of --key-file, API_KEY, the text of
-  API_KEY_FILE, or DATA_DIR/api-key.
+  The address of the service is --url or RELAYER_URL. The API key is the content of --key-file, API_KEY, the content of
+  API_KEY_FILE, or the content of DATA_DIR/api-key.
 
-  Exit codes: 0 done; ${exitCodes.refused} the service refused or failed; ${exitCodes.usage} the command line or the configuration does not fit;
-  ${exitCodes.unreachable} the service cannot be reached; ${exitCodes.unauthorized} the API key is not allowed to. serve ends with 1 whatever the reason.
+  Exit codes: 0 success; ${exitCodes.refused} the service refused or failed; ${exitCodes.usage} invalid command line or configuration;
+  ${exitCodes.unreachable} the service cannot be reached; ${exitCodes.unauthorized} the API key is not allowed to do this. serve ends with 1 after any failure.
 
   Completion: effect-relayer --completions bash >>~/.bashrc (or zsh, fish, powershell).`
 
@@ -40,9 +40,9 @@ const root = (start: Start) =>
     Command.withExamples([
       {
         command: "effect-relayer",
-        description: "Serve on http://127.0.0.1:8080, with a PostgreSQL of its own in ./data"
+        description: "Serve on http://127.0.0.1:8080 with the embedded PostgreSQL in ./data"
       },
-      { command: "effect-relayer relayers list --all --output json", description: "Ask a service that runs" }
+      { command: "effect-relayer relayers list --all --output json", description: "Call a running service" }
     ]),
     Command.withSubcommands([
       {
@@ -60,7 +60,7 @@ const root = (start: Start) =>
         ]
       },
       {
-        group: "Calls of a service",
+        group: "Calls to a running service",
         commands: [
           RelayersCommand,
           SignersCommand,

@@ -1,17 +1,16 @@
-// The command: serves, or runs another command.
+// The entry point of the command: serves the API, or runs another command.
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, Option } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
-import { stopAtHangUp } from "../process/signals/Sighup.ts"
+import { stopOnSighup } from "../process/signals/Sighup.ts"
+import { version } from "../api/Version.ts"
 import * as Npm from "../process/signals/Npm.ts"
 import * as Settings from "../process/settings/Settings.ts"
 import { Environment } from "./kit/Environment.ts"
 import type { Variables } from "./kit/Environment.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
 import * as Usage from "./kit/Usage.ts"
-
-const version = "0.1.0"
 
 export interface Started {
   readonly args: ReadonlyArray<string>
@@ -20,7 +19,7 @@ export interface Started {
   readonly isTerminal: boolean
 }
 
-/** What went wrong, in a line; only a defect, which nobody expected, shows where it came from. */
+/** Prints one line. Only an unexpected defect is printed with its stack. */
 const report = (cause: Cause.Cause<{ readonly message: string }>) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.void
   const error = Cause.findErrorOption(cause)
@@ -31,14 +30,14 @@ const start =
   ({ dotEnv, isTerminal, variables }: Started) =>
   (given: ServeFlags.Given) =>
     Effect.gen(function* () {
-      stopAtHangUp()
+      stopOnSighup()
       if (variables.npm_lifecycle_event !== undefined) yield* Effect.forkChild(Npm.stopWithParent)
       const settings = yield* Settings.decode(ServeFlags.source(given), variables, dotEnv)
       const { serve } = yield* Effect.promise(() => import("../process/Serve.ts"))
       return yield* serve(settings, isTerminal)
     })
 
-/** Alone, so that nothing of the other commands is loaded where the service starts. */
+/** Loads no other command, so that the service starts faster. */
 const serve = (started: Started, args: ReadonlyArray<string>) =>
   Command.runWith(Command.make("effect-relayer", ServeFlags.flags, start(started)), { version })(args).pipe(
     Effect.catchTag("ShowHelp", Usage.explain),
@@ -50,7 +49,7 @@ const serve = (started: Started, args: ReadonlyArray<string>) =>
     ]),
     NodeRuntime.runMain({
       disableErrorReporting: true,
-      // A signal is a request to stop, which has been done when this is called.
+      // A signal asked to stop, and the service has stopped when this is called.
       teardown: (exit, onExit) => onExit(Exit.isFailure(exit) && !Exit.hasInterrupts(exit) ? 1 : 0)
     })
   )
@@ -67,7 +66,7 @@ const command = (started: Started) =>
 export const main = (started: Started): void => {
   const { args } = started
   const [word] = args
-  // What is asked about all commands needs all of them.
+  // Help and completions need all commands.
   if (args.some((arg) => /^(-h|--help|--completions)(=|$)/.test(arg))) command(started)
   else if (word === "serve") serve(started, args.slice(1))
   else if (word === undefined || word.startsWith("-")) serve(started, args)

@@ -1,5 +1,5 @@
-// The rate limit's counters in Redis. Redis may be away, also at the start: until it answers, the store fails, and
-// `RateLimits` counts by itself.
+// Counts requests in Redis. While Redis cannot be reached, which may be so from the start, the store fails and `RateLimits` counts in
+// this process.
 import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Effect, Layer, Redacted, Schedule } from "effect"
 import { RateLimiter } from "effect/persistence"

@@ -20,8 +20,8 @@ export interface Parts {
   readonly masterKey: Redacted.Redacted
   readonly earlierMasterKeys: ReadonlyArray<Redacted.Redacted>
   readonly masterKeyStore: Option.Option<Store>
-  /** Called when the port is open. */
-  readonly listening: (address: string) => Effect.Effect<void>
+  /** Called with the URL of the service when the port is open. */
+  readonly listening: (baseUrl: string) => Effect.Effect<void>
 }
 
 const rateLimits = (settings: Settings.Settings) => {
@@ -52,7 +52,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
   }).pipe(Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)), Layer.provideMerge(parts.database))
 
   const { listen, drain } = HttpServerNode.layer(settings)
-  // Asking for `Readiness` makes the port open last, when everything behind it works.
+  // `Readiness` depends on all services, so the port opens last, when they all work.
   const server = Layer.unwrap(Effect.as(Readiness, listen))
   const routes = Server.layer({
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,

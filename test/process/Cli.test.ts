@@ -192,7 +192,7 @@ describe("without a service", () => {
       assert.match(fits.stdout, /^API_KEY +\(secret\) +environment$/m)
       assert.match(fits.stdout, /^RATE_LIMIT_BURST_SIZE +11 +\.env$/m)
       assert.match(fits.stdout, /^MAX_BODY_BYTES +1048576 +default$/m)
-      assert.match(fits.stdout, /\nthe configuration fits\n$/)
+      assert.match(fits.stdout, /\nthe configuration is valid\n$/)
       assert.notMatch(fits.stdout, /config-secret|otel-secret/)
       const wrong = yield* ran({
         folder: home,

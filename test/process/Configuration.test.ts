@@ -58,7 +58,7 @@ describe.concurrent("settings", () => {
       })
       assert.strictEqual(ended.code, 1)
       const [first, ...lines] = ended.stderr.trimEnd().split("\n")
-      assert.strictEqual(first, "effect-relayer: the configuration does not fit:")
+      assert.strictEqual(first, "effect-relayer: the configuration is invalid:")
       const forms = {
         PORT: "an integer from 0 to 65535",
         API_KEY: "at least 32 characters",

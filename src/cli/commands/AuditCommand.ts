@@ -1,4 +1,4 @@
-// `audit`: who changed what, and whether nobody has tampered with it.
+// `audit`: lists and verifies the audit log.
 import { DateTime, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { AuditRecord } from "../../domain/audit/Audit.ts"
@@ -20,19 +20,19 @@ const columns: List.Columns<AuditRecord> = {
 }
 
 const filter = {
-  action: Field.choice("action", Action.literals, "What was done"),
-  resource: Field.choice("resource", AuditResource.literals, "To which kind of resource"),
-  resource_id: Field.text("resource_id", "To which resource"),
-  key_id: Field.text("key_id", "By which API key"),
-  request_id: Field.text("request_id", "By which request"),
-  since: Field.of("since", Instant, "From this moment on, such as 2030-01-01T00:00:00Z"),
-  until: Field.of("until", Instant, "Before this moment"),
-  order: Field.choice("order", ["newest", "oldest"], "Which come first (default newest)")
+  action: Field.choice("action", Action.literals, "Only this action"),
+  resource: Field.choice("resource", AuditResource.literals, "Only this type of resource"),
+  resource_id: Field.text("resource_id", "Only this resource"),
+  key_id: Field.text("key_id", "Only changes by this API key"),
+  request_id: Field.text("request_id", "Only changes by this request"),
+  since: Field.of("since", Instant, "At or after this time, such as 2030-01-01T00:00:00Z"),
+  until: Field.of("until", Instant, "Before this time"),
+  order: Field.choice("order", ["newest", "oldest"], "Order of the records (default newest)")
 }
 
 const pages = {
-  limit: Field.integer("limit", "Records on a page (default 50, with --all 1000; at most 1000)"),
-  cursor: Field.text("cursor", "From a Link header")
+  limit: Field.integer("limit", "Records per page (default 50, with --all 1000; at most 1000)"),
+  cursor: Field.text("cursor", "Cursor of a Link header")
 }
 
 const list = Command.make(
@@ -53,7 +53,7 @@ const list = Command.make(
 )
 
 const head = Flag.String("head").pipe(
-  Flag.withDescription("A head that verify has printed before, which the log has to lead to"),
+  Flag.withDescription("A head that verify printed earlier, which the log must still contain"),
   Flag.withMetavar("<position:hash>"),
   Flag.filterMap(
     (text) =>
@@ -61,7 +61,7 @@ const head = Flag.String("head").pipe(
         position: Number(position),
         hash
       })),
-    () => "position:hash, as verify prints it"
+    () => "a head in the form position:hash, as verify prints it"
   ),
   Flag.optional
 )
@@ -85,13 +85,13 @@ const verify = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Verify the audit log: exit code 1 where it was tampered with. Keep the head elsewhere, and give it the next time.",
+    "Verify the audit log; exit code 1 if it was tampered with. Keep the head in another place and pass it to the next run.",
     "audit verify",
     "audit verify --head 1203:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
   )
 )
 
 export const AuditCommand = Command.make("audit").pipe(
-  Verb.about("The audit log: who changed what, and when.", "audit list", "audit verify"),
+  Verb.about("The audit log: all changes, with their time and API key.", "audit list", "audit verify"),
   Command.withSubcommands([list, verify])
 )

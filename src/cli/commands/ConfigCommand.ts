@@ -1,4 +1,4 @@
-// `config check`: what `serve` would start with. Makes nothing, connects to nothing.
+// `config check`: checks and prints the configuration of `serve`. It creates nothing and connects to nothing.
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import * as Settings from "../../process/settings/Settings.ts"
@@ -10,7 +10,7 @@ import * as Verb from "../kit/Verb.ts"
 
 type Source = readonly [name: string, values: Readonly<Record<string, string | undefined>>]
 
-/** Credentials may stand in any URL. */
+/** Any URL may contain credentials. */
 const shown = (name: Settings.Name, value: string): string =>
   ServeFlags.secrets.has(name) ? "(secret)" : value.replaceAll(/\/\/[^/@\s]*@/g, "//***@")
 
@@ -37,11 +37,11 @@ const check = Command.make(
     )
     const rows = Settings.described.map((setting) => row(setting, sources))
     yield* Console.log(Table.lines([["SETTING", "VALUE", "FROM"], ...rows]).join("\n"))
-    yield* Console.log("\nthe configuration fits")
+    yield* Console.log("\nthe configuration is valid")
   })
 ).pipe(
   Verb.about(
-    "Check the configuration that serve would start with: all mistakes at once, or what is set, and where.",
+    "Check the configuration of serve: print every problem, or every setting with its source.",
     "config check",
     "config check --port 9090"
   )

@@ -1,4 +1,4 @@
-// `notifications deliveries`, `retry`, `replay` and `test`: what was sent, and sending it again.
+// `notifications deliveries`, `retry`, `replay` and `test`: list deliveries and send them again.
 import { DateTime, Effect, Option } from "effect"
 import { Argument, Command } from "effect/cli"
 import { DeliveryId, DeliveryState, ReplayDeliveries } from "../../domain/notification/Delivery.ts"
@@ -25,13 +25,18 @@ const columns: List.Columns<Delivery> = {
 const id = Verb.id(NotificationId)
 
 const pages = {
-  limit: Field.integer("limit", "Deliveries on a page (default 20, with --all 100; at most 100)"),
-  cursor: Field.text("cursor", "From a Link header")
+  limit: Field.integer("limit", "Deliveries per page (default 20, with --all 100; at most 100)"),
+  cursor: Field.text("cursor", "Cursor of a Link header")
 }
 
 const deliveries = Command.make(
   "deliveries",
-  { given: List.flags, id, state: Field.choice("state", DeliveryState.literals, "Only those in this state"), pages },
+  {
+    given: List.flags,
+    id,
+    state: Field.choice("state", DeliveryState.literals, "Only deliveries in this state"),
+    pages
+  },
   ({ given, id, state, pages: { limit, cursor } }) => {
     const query = { ...(given.all ? { limit: 100 } : {}), ...Field.given({ state, limit }) }
     return List.print(given, columns, Field.given({ cursor }), (client, place) =>
@@ -43,7 +48,7 @@ const deliveries = Command.make(
   }
 ).pipe(
   Verb.about(
-    "List what was sent to a notification, and what was answered; with --output json, every attempt.",
+    "List the deliveries of a notification; --output json includes every attempt.",
     "notifications deliveries ops --state failed",
     "notifications deliveries ops --all --output json"
   )
@@ -56,12 +61,12 @@ const retry = Command.make(
     id,
     delivery: Argument.String("delivery").pipe(
       Argument.withSchema(DeliveryId),
-      Argument.withDescription("Id of the delivery, which is its webhook-id")
+      Argument.withDescription("Id of the delivery, which is also its webhook-id")
     )
   },
   ({ given, id, delivery }) =>
     Print.one(given, (client) => client.notifications.retry({ params: { notification_id: id, delivery_id: delivery } }))
-).pipe(Verb.about("Send a delivery once more, under the same webhook-id.", "notifications retry ops 3f0c…"))
+).pipe(Verb.about("Send a delivery again with the same webhook-id.", "notifications retry ops 3f0c…"))
 
 const replay = Command.make(
   "replay",
@@ -70,9 +75,9 @@ const replay = Command.make(
     id,
     body: Body.config(
       {
-        since: Field.text("since", "From this moment on, such as 2030-01-01T00:00:00Z"),
-        until: Field.text("until", "Before this moment"),
-        state: Field.choice("state", ["delivered", "failed"], "Only those in this state (default both)")
+        since: Field.text("since", "Created at or after this time, such as 2030-01-01T00:00:00Z"),
+        until: Field.text("until", "Created before this time"),
+        state: Field.choice("state", ["delivered", "failed"], "Only deliveries in this state (default both)")
       },
       {}
     )
@@ -85,7 +90,7 @@ const replay = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Send everything of a time again, in its order, under the same webhook-ids.",
+    "Send all deliveries of a period again, in their order and with the same webhook-ids.",
     "notifications replay ops --since 2030-01-01T00:00:00Z --until 2030-01-01T06:00:00Z --state failed"
   )
 )
@@ -100,6 +105,6 @@ const test = Command.make(
     const message = `the test was not delivered: ${data.outcome}${status}`
     return yield* new CommandFailed({ message, exitCode: exitCodes.refused })
   })
-).pipe(Verb.about("Send a signed test webhook now: exit code 1 where it is not delivered.", "notifications test ops"))
+).pipe(Verb.about("Send a signed test webhook now; exit code 1 if it is not delivered.", "notifications test ops"))
 
 export const DeliveriesCommands = [deliveries, retry, replay, test] as const

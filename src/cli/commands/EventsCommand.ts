@@ -1,4 +1,4 @@
-// `events`: what has happened, from a place in the order of events on; and what happens.
+// `events`: lists events in their order, and follows new ones.
 import { Console, DateTime, Effect, Option } from "effect"
 import { Command } from "effect/cli"
 import { EventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
@@ -22,12 +22,12 @@ const columns: List.Columns<Event> = {
 const rowOf = (event: Event) => Object.values(columns).map((cell) => cell(event))
 
 const filter = {
-  after: Field.integer("after", "Id of the event to go on after (default: from the first one)"),
+  after: Field.integer("after", "Start after the event with this id (default: at the first event)"),
   type: Field.choice("type", EventType.literals, "Only events of this type"),
   resource_id: Field.text("resource_id", "Only events of this resource")
 }
 
-/** Of the typed client, and as they came over the wire, with every digit. */
+/** The decoded events, and the JSON of the response, which has every digit. */
 interface Batch {
   readonly events: ReadonlyArray<Event>
   readonly raw: ReadonlyArray<unknown>
@@ -45,14 +45,14 @@ const open = Effect.fnUntraced(function* (given: Print.Given) {
     )
 })
 
-const goOn = (query: EventQuery, { events }: Batch): EventQuery => {
+const continueAfter = (query: EventQuery, { events }: Batch): EventQuery => {
   const last = events.at(-1)
   return last === undefined ? query : { ...query, after: last.id }
 }
 
 const list = Command.make(
   "list",
-  { given: List.flags, filter, limit: Field.integer("limit", "Events (default 100; at most 1000)") },
+  { given: List.flags, filter, limit: Field.integer("limit", "Number of events (default 100; at most 1000)") },
   Effect.fnUntraced(function* ({ given, filter, limit }) {
     const next = yield* open(given)
     let query: EventQuery = { ...(given.all ? { limit: maxEvents } : {}), ...Field.given({ ...filter, limit }) }
@@ -60,23 +60,23 @@ const list = Command.make(
     let batch: Batch
     do {
       batch = yield* next(query)
-      query = goOn(query, batch)
+      query = continueAfter(query, batch)
       all.events.push(...batch.events)
       all.raw.push(...batch.raw)
     } while (given.all && batch.events.length > 0)
     if (given.output === "json") return yield* Print.json(all.raw)
     yield* Print.table([Object.keys(columns), ...all.events.map(rowOf)])
-    if (!given.all && query.after !== undefined) yield* Console.error(`Go on with --after ${query.after}.`)
+    if (!given.all && query.after !== undefined) yield* Console.error(`Continue with --after ${query.after}.`)
   })
 ).pipe(
   Verb.about(
-    "List events in their order, in which none is missing and none comes in between later.",
+    "List events in their order, which is complete and never changes.",
     "events list --after 4711",
     "events list --all --resource-id payouts --type relayer.disabled --output json"
   )
 )
 
-/** As wide as they usually are: what comes later is not known. */
+/** The usual widths of the columns: later rows are not known yet. */
 const widths = ["0".repeat(8), "0".repeat(24), "0".repeat(Math.max(...EventType.literals.map(({ length }) => length)))]
 
 const lines = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) => Table.lines([widths, ...rows]).slice(1)
@@ -86,13 +86,13 @@ const print = (output: "table" | "json", { events, raw }: Batch) =>
     discard: true
   })
 
-/** While the service is away, or will not answer now: it goes on where it was. */
-const tryAgain = "2 seconds"
+/** The pause before the next request while the service cannot be reached or refuses requests. */
+const retryDelay = "2 seconds"
 
-const isPassing = ({ exitCode, status = 0 }: CommandFailed) =>
+const isTemporary = ({ exitCode, status = 0 }: CommandFailed) =>
   exitCode === exitCodes.unreachable || status === 429 || status >= 500
 
-/** A service that is about to stop answers at once that there is nothing. */
+/** A service that drains responds at once without events. */
 const pause = "200 millis"
 
 const follow = Command.make(
@@ -106,29 +106,26 @@ const follow = Command.make(
     while (true) {
       const found = yield* Effect.catchIf(
         Effect.asSome(next(query)),
-        (error) => reached && isPassing(error),
+        (error) => reached && isTemporary(error),
         ({ message }) =>
-          Console.error(`${message}; trying again`).pipe(
-            Effect.andThen(Effect.sleep(tryAgain)),
-            Effect.as(Option.none())
-          )
+          Console.error(`${message}; retrying`).pipe(Effect.andThen(Effect.sleep(retryDelay)), Effect.as(Option.none()))
       )
       if (Option.isNone(found)) continue
       reached = true
       if (found.value.events.length === 0) yield* Effect.sleep(pause)
       yield* print(given.output, found.value)
-      query = goOn(query, found.value)
+      query = continueAfter(query, found.value)
     }
   })
 ).pipe(
   Verb.about(
-    "Print events as they happen, after those that were; goes on where it was when the service comes back. --output json: one a line.",
+    "Print past events, then new ones as they are published. Continues after an interruption of the service. --output json prints one event per line.",
     "events follow --after 4711",
     "events follow --type relayer.disabled --output json"
   )
 )
 
 export const EventsCommand = Command.make("events").pipe(
-  Verb.about("Events: what has happened, and happens.", "events list --after 4711", "events follow"),
+  Verb.about("Events that the service publishes.", "events list --after 4711", "events follow"),
   Command.withSubcommands([list, follow])
 )

@@ -1,4 +1,4 @@
-// `keys`: who may call, and what they may do. A key is printed once, when it is made.
+// `keys`: manages API keys. A key is printed once, when it is created.
 import { Console, DateTime, Effect, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ApiKeyId, CreateApiKey, RotateApiKey } from "../../domain/access/ApiKey.ts"
@@ -31,11 +31,11 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
 const quiet = Flag.Boolean("quiet").pipe(
   Flag.withAlias("q"),
   Flag.withoutNegation,
-  Flag.withDescription("Print the key, and nothing else"),
+  Flag.withDescription("Print only the key"),
   Flag.withDefault(false)
 )
 
-/** The only time that the key is seen. */
+/** Prints the key, which no later request returns. */
 const show = Effect.fnUntraced(function* <E>(
   given: Print.Given & { readonly quiet: boolean },
   call: (client: Call.Client) => Effect.Effect<{ readonly data: NewApiKey }, E>
@@ -48,7 +48,7 @@ const show = Effect.fnUntraced(function* <E>(
 
 const expiry = Effect.fnUntraced(function* (at: Option.Option<string>, span: Option.Option<number>) {
   if (Option.isNone(span)) return at
-  if (Option.isSome(at)) return yield* CommandFailed.usage("give --expires-in or --expires-at, not both")
+  if (Option.isSome(at)) return yield* CommandFailed.usage("use --expires-in or --expires-at, not both")
   return Option.some(DateTime.formatIso(DateTime.add(yield* DateTime.now, { seconds: span.value })))
 })
 
@@ -56,13 +56,13 @@ const create = Command.make(
   "create",
   {
     given: { ...Print.flags, quiet },
-    expiresIn: Field.of("expires_in", Lifetime, "Such as 12h or 30d; absent: it never expires"),
+    expiresIn: Field.of("expires_in", Lifetime, "Lifetime, such as 12h or 30d (default: it never expires)"),
     body: Body.config(
       {
-        name: Field.text("name", "Any text"),
-        scopes: Field.many(Flag.Literals("scope", Grant.literals), "What it may do"),
-        relayer_ids: Field.many(Flag.String("relayer"), "The only relayers that there are for it (default all)"),
-        expires_at: Field.text("expires_at", "Such as 2030-01-01T00:00:00Z")
+        name: Field.text("name", "Name of the key"),
+        scopes: Field.many(Flag.Literals("scope", Grant.literals), "Scope of the key"),
+        relayer_ids: Field.many(Flag.String("relayer"), "Relayer that the key is limited to (default: all)"),
+        expires_at: Field.text("expires_at", "Time of expiry, such as 2030-01-01T00:00:00Z")
       },
       {}
     )
@@ -74,7 +74,7 @@ const create = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Create an API key, which is printed this once.",
+    "Create an API key and print it, which happens only once.",
     "keys create --name ci --scope relayers:read --scope signers:read --expires-in 30d",
     "keys create --name payouts --scope 'relayers:*' --relayer payouts --quiet >payouts.key"
   )
@@ -85,26 +85,35 @@ const rotate = Command.make(
   {
     given: { ...Print.flags, quiet },
     id: Verb.id(ApiKeyId),
-    overlap: Field.of("overlap", Lifetime, "How long the key before lives on, such as 1h (default 1d); 0s: not at all")
+    overlap: Field.of(
+      "overlap",
+      Lifetime,
+      "How long the previous key stays valid, such as 1h (default 1d); 0s: it ends at once"
+    )
   },
   Effect.fnUntraced(function* ({ given, id, overlap }) {
     const body = { data: Option.none(), fields: { overlap_seconds: overlap }, secrets: {} }
     const payload = yield* Body.read(RotateApiKey, body)
     return yield* show(given, (client) => client.apiKeys.rotate({ params: { key_id: id }, payload }))
   })
-).pipe(Verb.about("Make a new key of the same id, name and scopes.", "keys rotate 0b5c… --overlap 1h --quiet >ci.key"))
+).pipe(
+  Verb.about(
+    "Replace an API key by a new one with the same id, name and scopes.",
+    "keys rotate 0b5c… --overlap 1h --quiet >ci.key"
+  )
+)
 
 export const KeysCommand = Command.make("keys").pipe(
-  Verb.about("API keys: who may call, and what they may do.", "keys list", "keys create --name ci --scope '*'"),
+  Verb.about("API keys, which give callers access to the service.", "keys list", "keys create --name ci --scope '*'"),
   Command.withSubcommands([
     list,
     Verb.onOne("get", ApiKeyId, (client, id) => client.apiKeys.get({ params: { key_id: id } })).pipe(
-      Verb.about("Get an API key, without the key itself.", "keys get 0b5c…")
+      Verb.about("Get an API key without its secret.", "keys get 0b5c…")
     ),
     create,
     rotate,
     Verb.onOne("delete", ApiKeyId, (client, id) => client.apiKeys.delete({ params: { key_id: id } })).pipe(
-      Verb.about("Revoke an API key: it ends at once.", "keys delete 0b5c…")
+      Verb.about("Revoke an API key at once.", "keys delete 0b5c…")
     )
   ])
 )

@@ -1,4 +1,4 @@
-// `networks`: those that are built in, and a team's own.
+// `networks`: manages built-in and custom networks.
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { CreateNetwork, NetworkId, NetworkType, UpdateNetwork } from "../../domain/network/Network.ts"
@@ -22,17 +22,20 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
   List.print(given, columns, List.start(given.all, pages), (client, query) => client.networks.list({ query }))
 ).pipe(Verb.about("List networks.", "networks list --all", "networks list --all --output json"))
 
-/** What can be given and changed; RPC URLs may hold keys, and come by `--data`. */
+/** Fields of create and update. RPC URLs may contain keys, so they are passed with `--data`. */
 const values = {
-  from: Field.text("from", "Network of the same type that gives what this one does not"),
-  explorer_urls: Field.many(Flag.String("explorer-url"), "A block explorer"),
+  from: Field.text("from", "Network of the same type from which missing fields are inherited"),
+  explorer_urls: Field.many(Flag.String("explorer-url"), "URL of a block explorer"),
   average_blocktime_ms: Field.integer("average_blocktime_ms", "Milliseconds between two blocks"),
-  is_testnet: Field.boolean("is_testnet", "--is-testnet, or --no-is-testnet"),
+  is_testnet: Field.boolean("is_testnet", "Whether it is a test network (--no-is-testnet: it is not)"),
   tags: Field.many(Flag.String("tag"), "A tag"),
-  required_confirmations: Field.integer("required_confirmations", "evm: blocks on top of a final one"),
-  features: Field.many(Flag.String("feature"), "evm: such as eip1559"),
-  symbol: Field.text("symbol", "evm: of the native token"),
-  horizon_url: Field.text("horizon_url", "stellar: of Horizon")
+  required_confirmations: Field.integer(
+    "required_confirmations",
+    "evm: number of confirmations until a transaction is final"
+  ),
+  features: Field.many(Flag.String("feature"), "evm: a feature, such as eip1559"),
+  symbol: Field.text("symbol", "evm: symbol of the native token"),
+  horizon_url: Field.text("horizon_url", "stellar: URL of Horizon")
 }
 
 const create = Command.make(
@@ -41,11 +44,15 @@ const create = Command.make(
     given: Print.flags,
     body: Body.config(
       {
-        network_type: Field.choice("network_type", NetworkType.literals, "Decides which fields there are"),
-        name: Field.text("name", "Such as my-chain"),
+        network_type: Field.choice(
+          "network_type",
+          NetworkType.literals,
+          "Type of the network, which decides its fields"
+        ),
+        name: Field.text("name", "Name, such as my-chain"),
         ...values,
-        chain_id: Field.integer("chain_id", "evm: by EIP-155"),
-        passphrase: Field.text("passphrase", "stellar: of the network, which is no secret")
+        chain_id: Field.integer("chain_id", "evm: chain id of EIP-155"),
+        passphrase: Field.text("passphrase", "stellar: network passphrase, which is not a secret")
       },
       {}
     )
@@ -62,7 +69,7 @@ const create = Command.make(
   )
 )
 
-const id = Verb.id(NetworkId).pipe(Argument.withDescription("Type and name, such as evm:sepolia"))
+const id = Verb.id(NetworkId).pipe(Argument.withDescription("Type and name of the network, such as evm:sepolia"))
 
 const update = Command.make(
   "update",
@@ -73,23 +80,26 @@ const update = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Change a network, or override a built-in one: what is not named stays, null takes it away (RFC 7396).",
+    "Change a network, or override a built-in one, by a merge patch (RFC 7396): null removes a field.",
     `networks update evm:sepolia --data '{"rpc_urls": ["https://rpc.example.com"]}'`,
     "networks update evm:sepolia --required-confirmations 3"
   )
 )
 
 export const NetworksCommand = Command.make("networks").pipe(
-  Verb.about("Networks: what relayers can be bound to.", "networks list --all", "networks get evm:sepolia"),
+  Verb.about("Networks that relayers can be bound to.", "networks list --all", "networks get evm:sepolia"),
   Command.withSubcommands([
     list,
     Verb.onOne("get", NetworkId, (client, id) => client.networks.get({ params: { network_id: id } })).pipe(
-      Verb.about("Get a network, with what it inherits.", "networks get evm:sepolia")
+      Verb.about("Get a network with its inherited fields.", "networks get evm:sepolia")
     ),
     create,
     update,
     Verb.onOne("delete", NetworkId, (client, id) => client.networks.delete({ params: { network_id: id } })).pipe(
-      Verb.about("Delete a network that is not used; a built-in one is as it was.", "networks delete evm:my-sepolia")
+      Verb.about(
+        "Delete a network that no relayer uses, or reset a built-in network.",
+        "networks delete evm:my-sepolia"
+      )
     )
   ])
 )

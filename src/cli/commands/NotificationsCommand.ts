@@ -1,4 +1,4 @@
-// `notifications`: where the service tells of a relayer's events.
+// `notifications`: manages the webhook receivers of relayer events.
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { CreateNotification, NotificationId, UpdateNotification } from "../../domain/notification/Notification.ts"
@@ -22,18 +22,21 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
   List.print(given, columns, List.start(given.all, pages), (client, query) => client.notifications.list({ query }))
 ).pipe(Verb.about("List notifications.", "notifications list", "notifications list --all --output json"))
 
-/** `--url` is that of the service. */
-const url = Field.text("webhook_url", "An https URL (http only for loopback)")
+/** `--url` is the URL of the service. */
+const url = Field.text("webhook_url", "URL of the receiver: https, or http for loopback")
 
-const paused = Field.boolean("paused", "--paused: nothing is sent; --no-paused: it goes on")
+const paused = Field.boolean("paused", "Whether webhooks are held back (--no-paused: they are sent)")
 
 const secrets = {
-  signing_key: Field.secret("signing-key-file", "Key of the HMAC-SHA256 over each body, 32 to 512 characters")
+  signing_key: Field.secret(
+    "signing-key-file",
+    "File with the key that signs webhooks (HMAC-SHA256), 32 to 512 characters"
+  )
 }
 
 const create = Command.make(
   "create",
-  { given: Print.flags, body: Body.config({ id: Field.text("id", "Absent: a UUID"), url }, secrets) },
+  { given: Print.flags, body: Body.config({ id: Field.text("id", "Id (default: a UUID)"), url }, secrets) },
   Effect.fnUntraced(function* ({ given, body }) {
     const payload = yield* Body.read(CreateNotification, body)
     return yield* Print.one(given, (client) => client.notifications.create({ payload }))
@@ -57,7 +60,7 @@ const update = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Change a notification: what is not named stays.",
+    "Change a notification. Fields that are not named stay as they are.",
     "notifications update ops --webhook-url https://hooks.example.com/new",
     "notifications update ops --no-paused",
     `notifications update ops --data '{"signing_key": ""}'`
@@ -65,7 +68,7 @@ const update = Command.make(
 )
 
 export const NotificationsCommand = Command.make("notifications").pipe(
-  Verb.about("Notifications: where the service tells of a relayer's events.", "notifications list"),
+  Verb.about("Notifications: webhook receivers of relayer events.", "notifications list"),
   Command.withSubcommands([
     list,
     Verb.onOne("get", NotificationId, (client, id) =>

@@ -1,4 +1,4 @@
-// `openapi`: the contract as a document.
+// `openapi`: prints the contract as an OpenAPI document.
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
 import * as Verb from "../kit/Verb.ts"

@@ -1,4 +1,4 @@
-// `relayers`: their whole life.
+// `relayers`: creates, changes and deletes relayers.
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { NetworkType } from "../../domain/network/Network.ts"
@@ -16,13 +16,13 @@ const create = Command.make(
     given: Print.flags,
     body: Body.config(
       {
-        id: Field.text("id", "Absent: a UUID"),
-        name: Field.text("name", "Any text"),
-        network_type: Field.choice("network_type", NetworkType.literals, "Of the network"),
-        network: Field.text("network", "Its name, such as sepolia"),
-        signer_id: Field.text("signer_id", "A signer that can serve the network type"),
-        notification_id: Field.text("notification_id", "Where to tell of its events"),
-        paused: Field.boolean("paused", "Whether it starts paused (default no)")
+        id: Field.text("id", "Id (default: a UUID)"),
+        name: Field.text("name", "Name of the relayer"),
+        network_type: Field.choice("network_type", NetworkType.literals, "Type of the network"),
+        network: Field.text("network", "Name of the network, such as sepolia"),
+        signer_id: Field.text("signer_id", "Signer that supports the network type"),
+        notification_id: Field.text("notification_id", "Notification that gets its events"),
+        paused: Field.boolean("paused", "Whether it is created paused (default no)")
       },
       {}
     )
@@ -39,8 +39,8 @@ const create = Command.make(
   )
 )
 
-/** `--if-match 3` is `--if-match '"3"'`. */
-const condition = Field.text("if_match", "Only if the relayer still has this entity tag, which get prints").pipe(
+/** `--if-match 3` means `--if-match '"3"'`. */
+const condition = Field.text("if_match", "Entity tag that the relayer must still have; get prints it").pipe(
   Flag.map(Option.map((tag) => (/^\d+$/.test(tag) ? `"${tag}"` : tag)))
 )
 
@@ -54,9 +54,9 @@ const update = Command.make(
     ...target,
     body: Body.config(
       {
-        name: Field.text("name", "Any text"),
-        paused: Field.boolean("paused", "--paused, or --no-paused"),
-        notification_id: Field.text("notification_id", "Where to tell of its events; empty: nowhere").pipe(
+        name: Field.text("name", "Name of the relayer"),
+        paused: Field.boolean("paused", "Whether it is paused (--no-paused: it is not)"),
+        notification_id: Field.text("notification_id", "Notification that gets its events; empty: none").pipe(
           Flag.map(Option.map((id) => (id === "" ? null : id)))
         )
       },
@@ -71,7 +71,7 @@ const update = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Change a relayer: what is not named stays, null removes (RFC 7396).",
+    "Change a relayer by a merge patch (RFC 7396): null removes a field.",
     `relayers update payouts --data '{"policies": {"min_balance": "100000000000000000"}}'`,
     "relayers update payouts --name 'Payouts, old' --if-match 3",
     "relayers update payouts --data @- <patch.json"
@@ -90,17 +90,17 @@ const remove = Command.make("delete", target, ({ given, id, ifMatch }) =>
 )
 
 export const RelayersCommand = Command.make("relayers").pipe(
-  Verb.about("Relayers: workers bound to one network and one signer.", "relayers list", "relayers pause payouts"),
+  Verb.about("Relayers: accounts on one network with one signer.", "relayers list", "relayers pause payouts"),
   Command.withSubcommands([
     RelayersListCommand,
     Verb.onOne("get", RelayerId, (client, id) => client.relayers.get({ params: { relayer_id: id } })).pipe(
-      Verb.about("Get a relayer, with its entity tag.", "relayers get payouts", "relayers get payouts --output json")
+      Verb.about("Get a relayer with its entity tag.", "relayers get payouts", "relayers get payouts --output json")
     ),
     create,
     update,
     remove.pipe(Verb.about("Delete a relayer.", "relayers delete payouts")),
     pausing("pause", true).pipe(Verb.about("Pause a relayer.", "relayers pause payouts")),
-    pausing("resume", false).pipe(Verb.about("Let a paused relayer go on.", "relayers resume payouts")),
+    pausing("resume", false).pipe(Verb.about("Resume a paused relayer.", "relayers resume payouts")),
     ...RelayersHealthCommands
   ])
 )

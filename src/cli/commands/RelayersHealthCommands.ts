@@ -1,4 +1,4 @@
-// `relayers status`, `balance`, `check` and `explain`: how a relayer is doing, and why.
+// `relayers status`, `balance`, `check` and `explain`: the health of a relayer and its reasons.
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -6,7 +6,7 @@ const status = Verb.onOne("status", RelayerId, (client, id) =>
   client.relayerHealth.status({ params: { relayer_id: id } })
 ).pipe(
   Verb.about(
-    "Get a relayer's status, with a look at its chain now.",
+    "Get the status of a relayer, with the current state of its chain.",
     "relayers status payouts",
     "relayers status payouts --output json"
   )
@@ -16,7 +16,7 @@ const balance = Verb.onOne("balance", RelayerId, (client, id) =>
   client.relayerHealth.balance({ params: { relayer_id: id } })
 ).pipe(
   Verb.about(
-    "Get a relayer's balance, read from its chain now: exit code 1 where that does not answer.",
+    "Read the balance of a relayer from its chain; exit code 1 if the chain does not answer.",
     "relayers balance payouts"
   )
 )
@@ -25,13 +25,13 @@ const check = Verb.onOne("check", RelayerId, (client, id) =>
   client.relayerHealth.check({ params: { relayer_id: id } })
 ).pipe(
   Verb.about(
-    "Check a relayer now, with the same consequences as the checks that the service makes by itself.",
+    "Check a relayer now. The result counts like that of a scheduled check: it may disable or enable the relayer.",
     "relayers check payouts"
   )
 )
 
 const explain = Verb.onOne("explain", RelayerId, (client, id) =>
   client.relayerHealth.explain({ params: { relayer_id: id } })
-).pipe(Verb.about("Explain why a relayer is in its state, and what happens next.", "relayers explain payouts"))
+).pipe(Verb.about("Explain the state of a relayer and what happens next.", "relayers explain payouts"))
 
 export const RelayersHealthCommands = [status, balance, check, explain] as const

@@ -1,4 +1,4 @@
-// `relayers list`, with every filter of the API.
+// `relayers list`: lists relayers with all filters of the API.
 import { Command } from "effect/cli"
 import { NetworkName, NetworkType } from "../../domain/network/Network.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
@@ -19,19 +19,22 @@ const columns: List.Columns<Relayer> = {
 }
 
 const filter = {
-  network_type: Field.choice("network_type", NetworkType.literals, "On networks of this type"),
-  network: Field.of("network", NetworkName, "On this network"),
-  signer_id: Field.of("signer_id", SignerId, "With this signer"),
-  notification_id: Field.of("notification_id", NotificationId, "With this notification"),
-  paused: Field.boolean("paused", "Paused ones; --no-paused: the others"),
-  system_disabled: Field.boolean("system_disabled", "Disabled by the service; --no-system-disabled: the others"),
-  q: Field.text("q", "Whose name or id contains this"),
-  sort: Field.choice("sort", RelayerSort.literals, "Order (default created_at); descending as --sort=-name")
+  network_type: Field.choice("network_type", NetworkType.literals, "Only relayers on networks of this type"),
+  network: Field.of("network", NetworkName, "Only relayers on this network"),
+  signer_id: Field.of("signer_id", SignerId, "Only relayers with this signer"),
+  notification_id: Field.of("notification_id", NotificationId, "Only relayers with this notification"),
+  paused: Field.boolean("paused", "Only paused relayers; --no-paused: only the others"),
+  system_disabled: Field.boolean(
+    "system_disabled",
+    "Only relayers that the service disabled; --no-system-disabled: only the others"
+  ),
+  q: Field.text("q", "Only relayers whose name or id contains this text"),
+  sort: Field.choice("sort", RelayerSort.literals, "Order (default created_at); --sort=-name sorts in descending order")
 }
 
 export const RelayersListCommand = Command.make(
   "list",
-  { given: List.flags, pages: { ...List.pageFlags, cursor: Field.text("cursor", "From a Link header") }, filter },
+  { given: List.flags, pages: { ...List.pageFlags, cursor: Field.text("cursor", "Cursor of a Link header") }, filter },
   ({ given, pages: { cursor, ...pages }, filter }) =>
     List.print(given, columns, { ...List.start(given.all, pages), ...Field.given({ cursor }) }, (client, place) =>
       client.relayers.list({ query: { ...Field.given(filter), ...place } })

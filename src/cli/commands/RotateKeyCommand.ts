@@ -1,4 +1,4 @@
-// `rotate-key`: wraps all secrets anew.
+// `rotate-key`: encrypts all secrets with the new master key.
 import { Command } from "effect/cli"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
@@ -7,7 +7,7 @@ export const RotateKeyCommand = Command.make("rotate-key", { given: Print.flags 
   Print.one(given, (client) => client.masterKey.rotate({}))
 ).pipe(
   Verb.about(
-    "Wrap every secret anew under the STORAGE_ENCRYPTION_KEY of the service, or under a new key where it keeps its own.",
+    "Re-encrypt every secret with the STORAGE_ENCRYPTION_KEY of the service, or with a new key if the service keeps its own.",
     "rotate-key"
   )
 )

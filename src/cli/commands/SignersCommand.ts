@@ -1,4 +1,4 @@
-// `signers`: create, look, verify, delete. Their keys come from files, and never from the command line.
+// `signers`: creates, lists, verifies and deletes signers. Private keys come from files, never from the command line.
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { CreateSigner, SignerId } from "../../domain/signer/Signer.ts"
@@ -20,24 +20,27 @@ const columns: List.Columns<Signer> = {
 
 const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
   List.print(given, columns, List.start(given.all, pages), (client, query) => client.signers.list({ query }))
-).pipe(Verb.about("List signers, with their addresses.", "signers list", "signers list --all --output json"))
+).pipe(Verb.about("List signers with their addresses.", "signers list", "signers list --all --output json"))
 
 const fields = {
-  id: Field.text("id", "Absent: a UUID"),
-  type: Field.choice("type", ["plain", "local", "vault", "vault_transit"], "Where the key is"),
+  id: Field.text("id", "Id (default: a UUID)"),
+  type: Field.choice("type", ["plain", "local", "vault", "vault_transit"], "Type, which says where the key is"),
   "config.address": Field.text("address", "vault, vault_transit: URL of Vault"),
-  "config.namespace": Field.text("namespace", "vault, vault_transit: of Vault Enterprise"),
-  "config.key_name": Field.text("key_name", "vault, vault_transit: of the key"),
-  "config.mount_point": Field.text("mount_point", "vault, vault_transit: of the engine"),
+  "config.namespace": Field.text("namespace", "vault, vault_transit: namespace of Vault Enterprise"),
+  "config.key_name": Field.text("key_name", "vault, vault_transit: name of the key"),
+  "config.mount_point": Field.text("mount_point", "vault, vault_transit: mount point of the secrets engine"),
   "config.pubkey": Field.text("pubkey", "vault_transit: the ed25519 public key, as base64")
 }
 
 const secrets = {
-  "config.key": Field.secret("private-key-file", "plain: 64 hex digits (absent: a key is made inside the service)"),
-  "config.keystore": Field.secret("keystore-file", "local: a keystore of Web3 Secret Storage, version 3"),
-  "config.passphrase": Field.secret("passphrase-file", "local: of the keystore"),
-  "config.role_id": Field.secret("role-id-file", "vault, vault_transit: of the AppRole"),
-  "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: of the AppRole")
+  "config.key": Field.secret(
+    "private-key-file",
+    "plain: file with the key, 64 hex digits (default: the service generates a key)"
+  ),
+  "config.keystore": Field.secret("keystore-file", "local: keystore file in the format Web3 Secret Storage, version 3"),
+  "config.passphrase": Field.secret("passphrase-file", "local: file with the passphrase of the keystore"),
+  "config.role_id": Field.secret("role-id-file", "vault, vault_transit: file with the role id of the AppRole"),
+  "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: file with the secret id of the AppRole")
 }
 
 const create = Command.make(
@@ -69,14 +72,17 @@ const verify = Command.make(
       ]
     )
     if (data.verified) return
-    return yield* new CommandFailed({ message: `the signer ${id} does not verify`, exitCode: exitCodes.refused })
+    return yield* new CommandFailed({ message: `the signer ${id} could not be verified`, exitCode: exitCodes.refused })
   })
 ).pipe(
-  Verb.about("Fetch the public key, sign a probe, verify it: exit code 1 where a step fails.", "signers verify hot-1")
+  Verb.about(
+    "Fetch the public key, sign a probe and verify the signature; exit code 1 if a step fails.",
+    "signers verify hot-1"
+  )
 )
 
 export const SignersCommand = Command.make("signers").pipe(
-  Verb.about("Signers: holders of the keys that relayers sign with.", "signers list", "signers verify hot-1"),
+  Verb.about("Signers: the private keys that relayers sign with.", "signers list", "signers verify hot-1"),
   Command.withSubcommands([
     list,
     Verb.onOne("get", SignerId, (client, id) => client.signers.get({ params: { signer_id: id } })).pipe(
@@ -85,7 +91,7 @@ export const SignersCommand = Command.make("signers").pipe(
     create,
     verify,
     Verb.onOne("delete", SignerId, (client, id) => client.signers.delete({ params: { signer_id: id } })).pipe(
-      Verb.about("Delete a signer that no relayer uses: its key is gone for good.", "signers delete hot-1")
+      Verb.about("Delete a signer that no relayer uses. Its key is lost for good.", "signers delete hot-1")
     )
   ])
 )

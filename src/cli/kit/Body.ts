@@ -1,4 +1,4 @@
-// What a command sends: `--data`, with flags for the usual fields over it. Secrets come from files.
+// Builds the request body of a command from `--data`, flags and files with secrets. Flags take precedence over `--data`.
 import { Effect, Option, Predicate, Schema } from "effect"
 import { Flag } from "effect/cli"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
@@ -8,11 +8,11 @@ import * as Input from "./Input.ts"
 
 const data = Flag.String("data").pipe(
   Flag.withMetavar("<json|@file|@->"),
-  Flag.withDescription("The request as JSON, from a file, or from the standard input; flags win over it"),
+  Flag.withDescription("The request as JSON, from a file, or from standard input; flags take precedence"),
   Flag.optional
 )
 
-/** `fields` and `secrets` by their path in the request, such as `config.key_name`. */
+/** `fields` and `secrets` are named by their path in the request, such as `config.key_name`. */
 export const config = <
   Fields extends Readonly<Record<string, Flag.Flag<Option.Option<unknown>>>>,
   Secrets extends Readonly<Record<string, Flag.Flag<Option.Option<string>>>>
@@ -24,7 +24,7 @@ export const config = <
 interface Given {
   readonly data: Option.Option<string>
   readonly fields: Readonly<Record<string, Option.Option<unknown>>>
-  /** Files. */
+  /** Names of files. */
   readonly secrets: Readonly<Record<string, Option.Option<string>>>
 }
 
@@ -48,8 +48,8 @@ const textOf = (given: string) => {
 }
 
 const parse = (text: string) =>
-  Effect.try({ try: () => ExactJson.parse(text), catch: () => CommandFailed.usage("--data is no JSON") }).pipe(
-    Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data is no JSON object")))
+  Effect.try({ try: () => ExactJson.parse(text), catch: () => CommandFailed.usage("--data: expected JSON") }).pipe(
+    Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data: expected a JSON object")))
   )
 
 const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: Given, defaults: Members) {
@@ -59,10 +59,10 @@ const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: Given, def
     const inline = isInline ? at(body, path) : undefined
     if (inline !== undefined && inline !== null && inline !== "") {
       return yield* CommandFailed.usage(
-        `${path} is a secret, which others could read on the command line: take it from a file, by --data @file or its own flag`
+        `${path} is a secret, and other users can read the command line: use --data @file or the flag for a file`
       )
     }
-    // The newline that editors and `echo` put at the end is no part of a secret.
+    // Editors and `echo` add a newline at the end, which is not part of the secret.
     if (Option.isSome(file)) {
       body = set(body, path.split("."), (yield* Input.readText(file.value)).replace(/\r?\n$/, ""))
     }
@@ -73,7 +73,7 @@ const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: Given, def
   return body
 })
 
-/** What is wrong is told as the service tells it, field by field. */
+/** Reports problems like the service, field by field. */
 export const read = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   given: Given,
@@ -85,13 +85,13 @@ export const read = Effect.fnUntraced(function* <S extends Schema.ConstraintDeco
   )
 })
 
-/** Of a change, which has to name something. */
+/** For a change, which has to name at least one field. */
 export const patch = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   given: Given
 ) {
   const nothing = [given.data, ...Object.values(given.fields), ...Object.values(given.secrets)].every(Option.isNone)
   return nothing
-    ? yield* CommandFailed.usage("there is nothing to change: give --data, or a flag")
+    ? yield* CommandFailed.usage("there is nothing to change: use --data or a flag")
     : yield* read(schema, given)
 })

@@ -1,9 +1,9 @@
-// One call of the typed client, and what comes of it when it fails.
+// Calls the service with the typed client, and words the failure of a call.
 import { Effect, Layer, Ref } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
 import type { Headers } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
-import { randomUUID } from "node:crypto"
+import { SecureRandom } from "effect/crypto"
 import { Idempotency } from "../../api/Middleware.ts"
 import { ApiClient } from "../../client/ApiClient.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
@@ -11,11 +11,11 @@ import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import * as Connection from "./Connection.ts"
 import * as Table from "./Table.ts"
 
-/** As it came over the wire. */
+/** A response as it was received. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers.Headers
-  /** With every digit; undefined where the body is no JSON. */
+  /** With every digit of numbers. `undefined`: the body is not JSON. */
   readonly json: unknown
 }
 
@@ -24,14 +24,20 @@ export type Client = ApiClient["Service"]
 const isUnreachable = (error: unknown): error is HttpClientError.HttpClientError =>
   HttpClientError.isHttpClientError(error) && error.reason._tag === "TransportError"
 
-/** A create that went unanswered is sent once more: with the same key, it takes effect once. */
-const idempotency = HttpApiMiddleware.layerClient(Idempotency, ({ next, request }) =>
-  request.method === "POST"
-    ? next(HttpClientRequest.setHeader(request, "idempotency-key", randomUUID())).pipe(
-        Effect.retry({ times: 1, while: isUnreachable })
-      )
-    : next(request)
-)
+/** A create without a response is sent again with the same key, so that it takes effect once. */
+const idempotency = Layer.unwrap(
+  Effect.map(SecureRandom.SecureRandom, ({ uuidV4 }) =>
+    HttpApiMiddleware.layerClient(Idempotency, ({ next, request }) =>
+      request.method === "POST"
+        ? Effect.flatMap(uuidV4(), (key) =>
+            next(HttpClientRequest.setHeader(request, "idempotency-key", key)).pipe(
+              Effect.retry({ times: 1, while: isUnreachable })
+            )
+          )
+        : next(request)
+    )
+  )
+).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
 const parse = (text: string): unknown => {
   try {
@@ -52,7 +58,7 @@ const remembering = (last: Ref.Ref<Answer | undefined>) =>
     )
   ).pipe(Layer.provide(FetchHttpClient.layer))
 
-/** The innermost cause tells most: `connect ECONNREFUSED 127.0.0.1:8080`. */
+/** The innermost cause is the most specific one: `connect ECONNREFUSED 127.0.0.1:8080`. */
 const deepest = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
   const inner = cause instanceof AggregateError ? cause.errors[0] : cause.cause
@@ -66,7 +72,8 @@ interface Refusal {
 
 const refused = ({ status, headers, json }: Answer): CommandFailed => {
   const { message, error } = (json ?? {}) as Refusal
-  const what = typeof message === "string" ? message : `the answer was ${status}, and none of effect-relayer`
+  const what =
+    typeof message === "string" ? message : `the response has the status ${status} and is not from effect-relayer`
   const why = typeof error === "string" ? `: ${error}` : ""
   const id = headers["x-request-id"]
   return new CommandFailed({
@@ -83,12 +90,12 @@ const explain = (baseUrl: string, answer: Answer | undefined) => (error: unknown
     return new CommandFailed({ message, exitCode: exitCodes.unreachable })
   }
   return new CommandFailed({
-    message: `the service at ${baseUrl} answers in another way than this version expects`,
+    message: `the service at ${baseUrl} sent a response that this version does not understand`,
     exitCode: exitCodes.refused
   })
 }
 
-/** What calls the service, one call after the other. */
+/** Returns a function that calls the service. Calls must not overlap. */
 export const open = Effect.fnUntraced(function* (given: Connection.Given) {
   const { baseUrl, apiKey } = yield* Connection.open(given)
   const last = yield* Ref.make<Answer | undefined>(undefined)
@@ -99,6 +106,6 @@ export const open = Effect.fnUntraced(function* (given: Connection.Given) {
       Effect.catch((error) => Effect.flatMap(Ref.get(last), (answer) => Effect.fail(explain(baseUrl, answer)(error))))
     )
     const answer = yield* Ref.get(last)
-    return answer === undefined ? yield* Effect.die("no answer") : { value, answer }
+    return answer === undefined ? yield* Effect.die("the client made no request") : { value, answer }
   })
 })

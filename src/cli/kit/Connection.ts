@@ -1,4 +1,4 @@
-// How a command reaches the service: address and key.
+// Finds the address of the service and the API key of a command.
 import { Effect, Option, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import * as fs from "node:fs/promises"
@@ -12,11 +12,11 @@ const defaultUrl = "http://127.0.0.1:8080"
 
 export const flags = {
   url: Flag.String("url").pipe(
-    Flag.withDescription(`Where the service is (default ${defaultUrl}) [RELAYER_URL]`),
+    Flag.withDescription(`URL of the service (default ${defaultUrl}) [RELAYER_URL]`),
     Flag.optional
   ),
   keyFile: Input.file("key-file").pipe(
-    Flag.withDescription("File of the API key (default: API_KEY itself, or DATA_DIR/api-key) [API_KEY_FILE]"),
+    Flag.withDescription("File with the API key (default: API_KEY, or DATA_DIR/api-key) [API_KEY_FILE]"),
     Flag.optional
   )
 }
@@ -31,20 +31,20 @@ const baseUrl = Effect.fnUntraced(function* (given: Option.Option<string>) {
   const url = URL.parse(text)
   const fits =
     url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ""
-  if (!fits) return yield* CommandFailed.usage(`--url, or RELAYER_URL, is no URL such as ${defaultUrl}`)
+  if (!fits) return yield* CommandFailed.usage(`--url or RELAYER_URL: expected a URL such as ${defaultUrl}`)
   return url.href.replace(/\/+$/, "")
 })
 
-/** Whatever fits into a header. */
+/** Accepts what an HTTP header may contain. */
 const asKey = (text: string, place: string) =>
   /^[\x21-\x7e]+$/.test(text)
     ? Effect.succeed(Redacted.make(text))
-    : Effect.fail(CommandFailed.usage(`${place} holds no API key`))
+    : Effect.fail(CommandFailed.usage(`${place} does not contain an API key`))
 
 const readKey = (file: string) => Effect.flatMap(Input.readText(file), (text) => asKey(text.trim(), file))
 
-/** The one that the service has made, where it was started in the same place. */
-const madeKey = Effect.fnUntraced(function* () {
+/** The key that a service created in the same data directory. */
+const createdKey = Effect.fnUntraced(function* () {
   const usual = Settings.described.find(({ name }) => name === "DATA_DIR")?.default ?? ""
   const file = path.join((yield* Environment.read("DATA_DIR")) ?? usual, "api-key")
   const exists = yield* Effect.promise(() =>
@@ -55,9 +55,7 @@ const madeKey = Effect.fnUntraced(function* () {
   )
   return exists
     ? yield* readKey(file)
-    : yield* CommandFailed.usage(
-        `there is no API key: set API_KEY, or name a file of it by --key-file (${file} is none)`
-      )
+    : yield* CommandFailed.usage(`there is no API key: set API_KEY, or use --key-file (${file} does not exist)`)
 })
 
 const apiKey = Effect.fnUntraced(function* (given: Option.Option<string>) {
@@ -65,7 +63,7 @@ const apiKey = Effect.fnUntraced(function* (given: Option.Option<string>) {
   const key = yield* Environment.read("API_KEY")
   if (key !== undefined) return yield* asKey(key, "API_KEY")
   const file = yield* Environment.read("API_KEY_FILE")
-  return file === undefined ? yield* madeKey() : yield* readKey(file)
+  return file === undefined ? yield* createdKey() : yield* readKey(file)
 })
 
 export const open = (given: Given) => Effect.all({ baseUrl: baseUrl(given.url), apiKey: apiKey(given.keyFile) })

@@ -1,4 +1,4 @@
-// What the process was given beside its flags, as values: only main.ts reads it.
+// The environment variables and the lines of `.env` as values. Only main.ts reads the environment.
 import { Context, Effect } from "effect"
 
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -11,7 +11,7 @@ export class Environment extends Context.Service<
     readonly dotEnv: Variables
   }
 >()("effect-relayer/cli/kit/Environment") {
-  /** From the environment, then from `.env`; an empty one counts as not set. */
+  /** Reads the environment first, then `.env`. An empty value counts as unset. */
   static readonly read = (name: string): Effect.Effect<string | undefined, never, Environment> =>
     Effect.map(Environment, ({ variables, dotEnv }) =>
       [variables[name], dotEnv[name]].find((value) => value !== undefined && value !== "")

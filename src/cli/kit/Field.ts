@@ -1,4 +1,4 @@
-// Flags for fields of a request, named as the fields are.
+// Flags for the fields of a request, with the names of the fields.
 import { Option } from "effect"
 import type { Schema } from "effect"
 import { Flag } from "effect/cli"
@@ -9,7 +9,7 @@ const flagName = (field: string): string => field.replaceAll("_", "-")
 export const text = (field: string, help: string) =>
   Flag.String(flagName(field)).pipe(Flag.withDescription(help), Flag.optional)
 
-/** Checked as the service does. */
+/** Decoded with the schema that the service uses. */
 export const of = <A>(field: string, schema: Schema.Codec<A, string>, help: string) =>
   Flag.String(flagName(field)).pipe(Flag.withSchema(schema), Flag.withDescription(help), Flag.optional)
 
@@ -23,10 +23,10 @@ export const integer = (field: string, help: string) =>
 export const boolean = (field: string, help: string) =>
   Flag.Boolean(flagName(field)).pipe(Flag.withDescription(help), Flag.optional)
 
-/** The text of a file, which never stands on the command line. */
+/** The content of a file, so that a secret is not on the command line. */
 export const secret = (flag: string, help: string) => Input.file(flag).pipe(Flag.withDescription(help), Flag.optional)
 
-/** A flag that may be given more than once. */
+/** A flag that may be repeated. */
 export const many = <A>(flag: Flag.Flag<A>, help: string) =>
   flag.pipe(
     Flag.withDescription(`${help}; may be repeated`),
@@ -38,7 +38,7 @@ type Values<Options> = {
   readonly [K in keyof Options]?: Options[K] extends Option.Option<infer A> ? A : never
 }
 
-/** The fields that were given. */
+/** The fields whose flags were used. */
 export const given = <Options extends Readonly<Record<string, Option.Option<unknown>>>>(
   options: Options
 ): Values<Options> =>

@@ -1,11 +1,11 @@
-// Text that a command takes from files and from its standard input.
+// Reads text from files and from standard input.
 import { Effect } from "effect"
 import { Flag } from "effect/cli"
 import * as fs from "node:fs/promises"
 import { text } from "node:stream/consumers"
 import { CommandFailed } from "./CommandFailed.ts"
 
-/** Also a pipe, such as `/dev/stdin` or `<(pass show relayer)`. */
+/** A file or a pipe, such as `/dev/stdin` or `<(pass show relayer)`. */
 export const file = (name: string) => Flag.Path(name, { pathType: "either", typeName: "file" })
 
 const attempt = (name: string, run: () => Promise<string>) =>
@@ -17,4 +17,4 @@ const attempt = (name: string, run: () => Promise<string>) =>
 
 export const readText = (path: string) => attempt(path, () => fs.readFile(path, "utf8"))
 
-export const standardInput = attempt("the standard input", () => text(process.stdin))
+export const standardInput = attempt("standard input", () => text(process.stdin))

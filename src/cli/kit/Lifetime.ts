@@ -1,9 +1,9 @@
-// Spans of time as people write them: `45s`, `30m`, `12h`, `30d`, `2w`.
+// Durations as users write them: `45s`, `30m`, `12h`, `30d`, `2w`.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 
 const seconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
 
-const expected = "a span of time such as 45s, 30m, 12h, 30d or 2w"
+const expected = "a duration such as 45s, 30m, 12h, 30d or 2w"
 
 /** In seconds. */
 export const Lifetime = Schema.String.pipe(

@@ -1,4 +1,4 @@
-// Lists: a page, or every page from there on.
+// Prints lists: one page, or all following pages.
 import { Console, Effect } from "effect"
 import { Flag } from "effect/cli"
 import type { Option } from "effect"
@@ -6,7 +6,7 @@ import * as Call from "./Call.ts"
 import * as Field from "./Field.ts"
 import * as Print from "./Print.ts"
 
-/** Where a list begins, or goes on. */
+/** A position in a list. */
 export interface Place {
   readonly page?: number
   readonly per_page?: number
@@ -15,11 +15,7 @@ export interface Place {
 
 export const flags = {
   ...Print.flags,
-  all: Flag.Boolean("all").pipe(
-    Flag.withoutNegation,
-    Flag.withDescription("Follow the pages to the end"),
-    Flag.withDefault(false)
-  )
+  all: Flag.Boolean("all").pipe(Flag.withoutNegation, Flag.withDescription("Fetch all pages"), Flag.withDefault(false))
 }
 
 export interface Given extends Print.Given {
@@ -27,8 +23,8 @@ export interface Given extends Print.Given {
 }
 
 export const pageFlags = {
-  page: Field.integer("page", "Number of the page, from 1 (the default)"),
-  per_page: Field.integer("per_page", "Items on a page (default 10, with --all 1000; at most 1000)")
+  page: Field.integer("page", "Page number (default 1)"),
+  per_page: Field.integer("per_page", "Items per page (default 10, with --all 1000; at most 1000)")
 }
 
 interface PageGiven {
@@ -48,7 +44,7 @@ interface Listed<Row> {
   readonly pagination?: { readonly current_page: number; readonly per_page: number; readonly total_items: number }
 }
 
-/** By the cursor of the `Link` header; lists without cursors go on by number. */
+/** Uses the cursor of the `Link` header. Lists without cursors continue by page number. */
 export const next = (place: Place, { pagination }: Listed<unknown>, link: string | undefined): Place | undefined => {
   const { page: _, cursor: __, ...rest } = place
   const target = /<([^>]*)>;\s*rel="next"/.exec(link ?? "")?.[1]
@@ -82,5 +78,5 @@ export const print = Effect.fnUntraced(function* <Row, E>(
   } while (given.all && place !== undefined)
   if (given.output === "json") return yield* Print.json(raw)
   yield* Print.table([Object.keys(columns), ...rows.map((row) => Object.values(columns).map((cell) => cell(row)))])
-  if (place !== undefined) yield* Console.error("There are more: --all follows the pages.")
+  if (place !== undefined) yield* Console.error("There are more items: use --all to fetch all pages.")
 })

@@ -1,4 +1,4 @@
-// The document of `openapi`, loaded where it is asked for.
+// The OpenAPI document. It is loaded only when a command needs it.
 import { OpenApi } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 

@@ -1,4 +1,4 @@
-// What a command prints: the `data` of the answer as it is, or a table for people.
+// Prints the `data` of a response as JSON or as a table.
 import { Console, Effect, Predicate } from "effect"
 import { Flag } from "effect/cli"
 import { rawInteger } from "../../domain/request/ExactJson.ts"
@@ -6,12 +6,12 @@ import * as Call from "./Call.ts"
 import * as Connection from "./Connection.ts"
 import * as Table from "./Table.ts"
 
-/** Of every command that calls the service. */
+/** Flags of every command that calls the service. */
 export const flags = {
   ...Connection.flags,
   output: Flag.Literals("output", ["table", "json"]).pipe(
     Flag.withAlias("o"),
-    Flag.withDescription("How the answer is printed (default table)"),
+    Flag.withDescription("Output format (default table)"),
     Flag.withDefault("table")
   )
 }
@@ -26,20 +26,20 @@ export const dataOf = ({ json }: Call.Answer): unknown => (Predicate.hasProperty
 const text = (value: unknown, indentation?: number) =>
   JSON.stringify(value, (_, child) => (typeof child === "bigint" ? rawInteger(child) : child), indentation)
 
-/** With every digit. */
+/** Prints every digit of numbers. */
 export const json = (value: unknown) => Console.log(text(value, 2))
 
-/** The same in a line. */
+/** The same on one line. */
 export const jsonLine = (value: unknown): string => text(value)
 
 export const table = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) =>
   Console.log(Table.lines(rows).join("\n"))
 
-/** A field a line, and the entity tag where there is one; or the text that says what was done. */
+/** One field per row, and the entity tag if there is one. A `data` that is text is one row. */
 const rowsOf = (data: unknown, etag: string | undefined) =>
   typeof data === "string" ? [[data]] : [...Table.fields(data), ...(etag === undefined ? [] : [["(etag)", etag]])]
 
-/** Makes one call, prints what it answers, and returns it; `rows`: as a table, where fields do not do. */
+/** Makes one call, prints its response and returns it. `rows` makes the table if the fields are not enough. */
 export const one = Effect.fnUntraced(function* <A, E>(
   given: Given,
   call: (client: Call.Client) => Effect.Effect<A, E>,

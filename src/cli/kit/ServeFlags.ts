@@ -1,9 +1,9 @@
-// The flags of the service: every setting that is no secret, under the name that it has in the environment.
+// The flags of `serve`: all settings that are not secrets, named like their environment variables.
 import { Option } from "effect"
 import { Flag } from "effect/cli"
 import * as Settings from "../../process/settings/Settings.ts"
 
-/** Nobody should have to put a secret where other users of the machine can read it. */
+/** Settings without a flag, because other users of the machine can read the command line. */
 export const secrets: ReadonlySet<Settings.Name> = new Set([
   "API_KEY",
   "DATABASE_URL",
@@ -29,11 +29,11 @@ const named = (settings: typeof Settings.described) =>
 
 export const flags = named(Settings.described)
 
-/** Of what has to do with the database alone. */
+/** The flags of commands that only use the database. */
 export const databaseFlags = named(
   Settings.described.filter(({ name }) => name === "DATA_DIR" || name === "POSTGRES_BIN")
 )
 
-/** What was given, as a source of `Settings.decode`. */
+/** The flags that were used, as a source of `Settings.decode`. */
 export const source = (given: Given): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Option.getOrUndefined(value)]))

@@ -1,13 +1,13 @@
-// Text in columns, for people.
+// Text in aligned columns.
 import { CliOutput } from "effect/cli"
 
-/** Of somebody else's text, what would not print, or would move the cursor, is shown as `?`. */
+/** Replaces characters that do not print, or that move the cursor, by `?`. The text may come from a user of the API. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "?")
 
-/** What stands for nothing. */
+/** Shown in an empty cell. */
 const none = "-"
 
-/** Each column as wide as its widest cell, two spaces between, none at the end of a line. */
+/** Each column is as wide as its widest cell. Two spaces separate columns, and no line ends with spaces. */
 export const lines = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>): ReadonlyArray<string> => {
   const cells = rows.map((row) => row.map((cell) => (cell === undefined || cell === "" ? none : printable(cell))))
   const widths: Array<number> = []
@@ -24,7 +24,7 @@ const isScalar = (value: unknown): boolean => typeof value !== "object" || value
 
 const scalar = (value: unknown): string => (value === null ? none : String(value))
 
-/** Each field of a JSON value by its path: `policies.min_balance`, `custom_rpc_urls.0.url`. */
+/** The fields of a JSON value with their paths: `policies.min_balance`, `custom_rpc_urls.0.url`. */
 export const fields = (value: unknown, path = ""): ReadonlyArray<readonly [path: string, value: string]> => {
   if (isScalar(value)) return [[path, scalar(value)]]
   if (Array.isArray(value) && value.every(isScalar)) return [[path, value.map(scalar).join(", ")]]

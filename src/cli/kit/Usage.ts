@@ -1,25 +1,25 @@
-// What is said of a command line that does not fit: a line, and where the help is.
+// Words an invalid command line: one line with the problems, and the command that prints the help.
 import { CliOutput } from "effect/cli"
 import type { CliError } from "effect/cli"
 import { Effect } from "effect"
 import { CommandFailed } from "./CommandFailed.ts"
 
-/** Help is printed as it is; the mistakes are what `explain` makes of them. */
+/** Prints help only: `explain` reports the problems. */
 export const layer = CliOutput.layerPresenter({
   present: (event) => (event._tag === "InvalidInvocation" ? Effect.void : CliOutput.defaultPresenter.present(event))
 })
 
-/** `Did you mean this?` comes with its own lines. */
-const inLine = (message: string): string =>
+/** The suggestions of the library are on separate lines. */
+const onOneLine = (message: string): string =>
   message
     .replace("Schema validation failed: Expected ", "")
     .replace(/\s*\n\s*Did you mean this\?\s*/, "; did you mean: ")
     .trim()
     .replaceAll(/\s*\n\s*/g, ", ")
 
-/** Help that was shown because nothing else was asked for is no failure. */
+/** Help without a problem is not a failure: the user asked for it. */
 export const explain = ({ commandPath, errors }: CliError.ShowHelp): Effect.Effect<void, CommandFailed> => {
   if (errors.length === 0) return Effect.void
-  const mistakes = errors.map(({ message }) => inLine(message)).join("; ")
+  const mistakes = errors.map(({ message }) => onOneLine(message)).join("; ")
   return Effect.fail(CommandFailed.usage(`${mistakes}. See: ${commandPath.join(" ")} --help`))
 }

@@ -1,10 +1,10 @@
-// What the commands of all resources have in common.
+// The parts that the commands of all resources share.
 import type { Effect, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
 import type * as Call from "./Call.ts"
 import * as Print from "./Print.ts"
 
-/** Description and examples of a command; the first sentence stands in the list of its parent. */
+/** Adds a description and examples. The help of the parent command shows the first sentence. */
 export const about =
   (description: string, ...examples: ReadonlyArray<string>) =>
   <Name extends string, Input, ContextInput, E, R>(self: Command.Command<Name, Input, ContextInput, E, R>) =>
@@ -16,7 +16,7 @@ export const about =
 
 export const id = <A>(schema: Schema.Codec<A, string>) => Argument.String("id").pipe(Argument.withSchema(schema))
 
-/** Does one thing to the resource of an id, and prints the answer. */
+/** A command that calls one endpoint with the id of a resource and prints the response. */
 export const onOne = <const Name extends string, Id, A, E>(
   name: Name,
   schema: Schema.Codec<Id, string>,

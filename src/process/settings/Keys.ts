@@ -6,7 +6,7 @@ import * as path from "node:path"
 import type { Store } from "../../server/masterKey/MasterKeyStore.ts"
 import * as Durable from "../../sql/embedded/Durable.ts"
 import { isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
-import * as Settings from "./Settings.ts"
+import * as Variables from "./Variables.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {
   message: Schema.String,
@@ -43,7 +43,7 @@ const retired = async (file: string): Promise<ReadonlyArray<string>> => {
     (name) => name.startsWith(prefix) && /^[0-9a-f]{8}$/.test(name.slice(prefix.length))
   )
   const lines = await Promise.all(names.toSorted().map((name) => read(path.join(path.dirname(file), name))))
-  return lines.flatMap((found) => found ?? []).filter(Settings.isMasterKey)
+  return lines.flatMap((found) => found ?? []).filter(Variables.isMasterKey)
 }
 
 /**
@@ -51,7 +51,7 @@ const retired = async (file: string): Promise<ReadonlyArray<string>> => {
  * unfinished file of an earlier attempt is removed.
  */
 const replace = async (file: string, lines: ReadonlyArray<string>): Promise<void> => {
-  const leaving = ((await read(file)) ?? []).filter((line) => Settings.isMasterKey(line) && !lines.includes(line))
+  const leaving = ((await read(file)) ?? []).filter((line) => Variables.isMasterKey(line) && !lines.includes(line))
   for (const line of leaving) await Durable.add(retiredFile(file, line), line)
   const unfinished = `${file}.next`
   await fs.rm(unfinished, { force: true })
@@ -65,12 +65,12 @@ const attempt = <A>(file: string, run: () => Promise<A>): Effect.Effect<A, KeyFi
     try: run,
     catch: (cause) =>
       new KeyFileError({
-        message: `cannot keep a key in ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
+        message: `cannot use the key file ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
         cause
       })
   })
 
-/** A file that is empty or cut short holds no key, and must never be taken for one. */
+/** Reads the key in a file, or makes one if there is no file. A file that is empty or cut short is an error, never replaced. */
 const keep = (
   dataDir: string,
   name: string,
@@ -80,7 +80,7 @@ const keep = (
   const file = path.join(path.resolve(dataDir), name)
   const kept = (lines: ReadonlyArray<string>, made: boolean): Kept => {
     const [key = "", ...earlier] = lines
-    if (!fits(lines)) throw new Error("what is in it is no key; restore it from a backup")
+    if (!fits(lines)) throw new Error("it does not contain a valid key; restore it from a backup")
     return { key: Redacted.make(key), earlier: earlier.map((key) => Redacted.make(key)), file, made }
   }
   return attempt(file, async () => {
@@ -111,7 +111,7 @@ export const storageEncryptionKey = Effect.fnUntraced(function* (dataDir: string
   const kept = yield* keep(
     dataDir,
     "storage-encryption-key",
-    (lines) => lines.length > 0 && lines.every(Settings.isMasterKey),
+    (lines) => lines.length > 0 && lines.every(Variables.isMasterKey),
     () => randomBytes(32).toString("base64")
   )
   const inFile = new Set([kept.key, ...kept.earlier].map(Redacted.value))
@@ -120,17 +120,17 @@ export const storageEncryptionKey = Effect.fnUntraced(function* (dataDir: string
   return { ...kept, earlier: [...kept.earlier, ...further] }
 })
 
-/** Ids of the master keys in a data directory, if there are any. Makes nothing. */
+/** Ids of the master keys in a data directory. Creates no key. */
 export const storedMasterKeyIds = (dataDir: string): Effect.Effect<ReadonlyArray<string>, KeyFileError> => {
   const file = masterKeyFile(dataDir)
   return attempt(file, async () => [...((await read(file)) ?? []), ...(await retired(file))].map(masterKeyId))
 }
 
-/** As a line of the file. */
+/** A line of the file. */
 const masterKeyText = (key: Redacted.Redacted<Uint8Array>): string =>
   Buffer.from(Redacted.value(key)).toString("base64")
 
-/** Keeps master keys in the file that they came from. */
+/** A store that keeps master keys in the file that they were read from. */
 export const store = ({ file }: Kept): Store => ({
   keep: (keys) => Effect.orDie(attempt(file, () => replace(file, keys.map(masterKeyText))))
 })

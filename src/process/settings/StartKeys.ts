@@ -1,4 +1,4 @@
-// The keys that a start has: those that are set, or those that are kept in DATA_DIR.
+// The keys of a start: those that the operator set, or else those that are kept in the data directory.
 import { Effect, Option } from "effect"
 import * as Keys from "./Keys.ts"
 import type { Settings } from "./Settings.ts"
@@ -12,7 +12,7 @@ export const startKeys = Effect.fnUntraced(function* (settings: Settings) {
       : { key: STORAGE_ENCRYPTION_KEY, earlier: [] }
   return {
     apiKey: given.key,
-    /** Absent where the operator has set one. */
+    /** Absent: the operator set the API key. */
     keptApiKey: "file" in given ? given : undefined,
     masterKey: master.key,
     earlierMasterKeys: master.earlier,

@@ -1,5 +1,5 @@
-// Stopping with `npm start`. npm ends at a signal, and the shell between does not pass it on: this process only sees that
-// its parent is gone, and then stops as it would have at the signal.
+// Stops the service with `npm start`. npm ends on a signal, but the shell between npm and this process does not pass the signal on.
+// This process sees that its parent is gone, and sends the signal to itself.
 import { Effect, Schedule } from "effect"
 
 export const stopWithParent = Effect.suspend(() => {

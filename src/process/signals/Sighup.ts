@@ -1,6 +1,6 @@
-// A terminal that hangs up asks to stop, as SIGTERM does: by itself, Node would end at once, and leave PostgreSQL behind.
-// Under `nohup`, too, as Node undoes what that ignores.
+// Handles SIGHUP, which a closing terminal sends, like SIGTERM. Without a handler, Node would end at once and leave PostgreSQL running.
+// This also applies under `nohup`, because Node resets signals that its parent ignores.
 
-export const stopAtHangUp = (): void => {
+export const stopOnSighup = (): void => {
   process.on("SIGHUP", () => void process.emit("SIGTERM"))
 }

@@ -1,4 +1,4 @@
-// What a command sends, from data, flags and files.
+// The request body of a command, from data, flags and files.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Redacted } from "effect"
 import * as fs from "node:fs/promises"
@@ -37,7 +37,7 @@ const refusal = <A>(self: Effect.Effect<A, CommandFailed>) =>
   })
 
 describe("the request of a command", () => {
-  it.effect("is its data, with every digit, then its flags, then its defaults", () =>
+  it.effect("contains its data with every digit, overridden by flags, over the defaults", () =>
     Effect.gen(function* () {
       const { paused: _, ...relayer } = evmRelayer
       const text = JSON.stringify({ ...relayer, policies: {} }).replace(
@@ -59,7 +59,7 @@ describe("the request of a command", () => {
     })
   )
 
-  it.effect("takes secrets from files, without the newline at their end, into the place where they belong", () =>
+  it.effect("contains secrets from files without the newline at the end", () =>
     Effect.gen(function* () {
       const key = "1".repeat(64)
       const fields = { type: "plain" }
@@ -71,7 +71,7 @@ describe("the request of a command", () => {
     })
   )
 
-  it.effect("takes no secret from the command line, and does not repeat it", () =>
+  it.effect("refuses a secret on the command line without repeating it", () =>
     Effect.gen(function* () {
       const key = "2".repeat(64)
       const inline = given(`{"type": "plain", "config": {"key": "${key}"}}`)
@@ -84,20 +84,20 @@ describe("the request of a command", () => {
     })
   )
 
-  it.effect("is refused as the service would refuse it, before it is sent", () =>
+  it.effect("is refused with the errors of the service before it is sent", () =>
     Effect.gen(function* () {
       const url = "http://example.com"
       const wrong = yield* refusal(Body.read(CreateNotification, given('{"id": "a b", "more": 1}', { url })))
       assert.include(wrong, "id: Expected 1 to 36 letters, digits, dashes and underscores")
       assert.include(wrong, "url: Expected an https URL")
       assert.include(wrong, "more: is not a known field")
-      assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("{"))), "--data is no JSON")
-      assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("[]"))), "--data is no JSON object")
+      assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("{"))), "--data: expected JSON")
+      assert.strictEqual(yield* refusal(Body.read(CreateNotification, given("[]"))), "--data: expected a JSON object")
       assert.include(yield* refusal(Body.read(CreateNotification, given("@/nowhere"))), "cannot read /nowhere")
     })
   )
 
-  it.effect("of a change names something", () =>
+  it.effect("of a change names at least one field", () =>
     Effect.gen(function* () {
       assert.match(yield* refusal(Body.patch(UpdateNotification, given(undefined))), /^there is nothing to change/)
     })

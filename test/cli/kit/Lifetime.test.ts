@@ -1,11 +1,11 @@
-// Spans of time on the command line.
+// Durations on the command line.
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Lifetime } from "../../../src/cli/kit/Lifetime.ts"
 
 const decode = Schema.decodeUnknownEffect(Lifetime)
 
-it.effect("spans are seconds", () =>
+it.effect("a duration is decoded to seconds", () =>
   Effect.gen(function* () {
     for (const [text, seconds] of [
       ["0s", 0],
@@ -20,7 +20,7 @@ it.effect("spans are seconds", () =>
   })
 )
 
-it.effect("whatever else is refused with the form that is expected", () =>
+it.effect("any other text is refused with the expected form", () =>
   Effect.gen(function* () {
     for (const text of ["", "30", "d", "1.5h", "-1d", "1y", "1d2h", "1 d", "9999999999d"]) {
       assert.include((yield* Effect.flip(decode(text))).message, "45s, 30m, 12h, 30d or 2w", text)

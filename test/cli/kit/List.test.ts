@@ -1,4 +1,4 @@
-// How a list goes on.
+// The pages that a list command requests.
 import { assert, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import * as List from "../../../src/cli/kit/List.ts"
@@ -9,7 +9,7 @@ const page = (current_page: number, per_page: number, total_items: number) => ({
 })
 
 describe("a list", () => {
-  it("starts where it was told, with large pages where all of it is wanted", () => {
+  it("starts at the given page, and uses large pages for --all", () => {
     const none = { page: Option.none(), per_page: Option.none() }
     assert.deepStrictEqual(List.start(false, none), {})
     assert.deepStrictEqual(List.start(true, none), { per_page: 1000 })
@@ -19,14 +19,14 @@ describe("a list", () => {
     })
   })
 
-  it("goes on by the cursor of the link, and by it alone", () => {
+  it("continues with the cursor of the Link header and without a page number", () => {
     const link = '</relay/api/v1/relayers?per_page=5&cursor=a%2Bb>; rel="next"'
     assert.deepStrictEqual(List.next({ page: 1, per_page: 5 }, page(1, 5, 11), link), { per_page: 5, cursor: "a+b" })
     assert.deepStrictEqual(List.next({ cursor: "z" }, { data: [] }, link), { cursor: "a+b" })
     assert.isUndefined(List.next({ cursor: "z" }, { data: [] }, undefined))
   })
 
-  it("goes on by number where there are no cursors, up to its end", () => {
+  it("continues by page number to the last page if there is no cursor", () => {
     assert.deepStrictEqual(List.next({ per_page: 5 }, page(1, 5, 11), undefined), { per_page: 5, page: 2 })
     assert.deepStrictEqual(List.next({ per_page: 5, page: 2 }, page(2, 5, 11), undefined), { per_page: 5, page: 3 })
     assert.isUndefined(List.next({ per_page: 5, page: 3 }, page(3, 5, 11), undefined))

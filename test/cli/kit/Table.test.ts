@@ -1,9 +1,9 @@
-// What people see of an answer.
+// Tables of a response.
 import { assert, describe, it } from "@effect/vitest"
 import * as Table from "../../../src/cli/kit/Table.ts"
 
 describe("a table", () => {
-  it("has columns as wide as their widest cell on a terminal, and no blanks at the end of a line", () => {
+  it("has columns as wide as their widest cell on a terminal, and no spaces at the end of a line", () => {
     assert.deepStrictEqual(
       Table.lines([
         ["ID", "NAME"],
@@ -22,13 +22,13 @@ describe("a table", () => {
     )
   })
 
-  it("lets nobody's names move the cursor or forge a line", () => {
+  it("replaces characters that move the cursor or start a line", () => {
     assert.deepStrictEqual(Table.lines([["a\u001b[2J\r\nb\u202ec", "\u0085"]]), ["a?[2J??b?c  ?"])
   })
 })
 
-describe("the fields of an answer", () => {
-  it("stand by their paths, with every digit", () => {
+describe("the fields of a response", () => {
+  it("are named by their paths and have every digit", () => {
     const answer = {
       id: "payouts",
       disabled: null,

@@ -1,0 +1,153 @@
+// The table of environment variables. Only the process and the CLI know their names.
+import { Schema, SchemaTransformation } from "effect"
+import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/AdministratorKey.ts"
+import * as AllowList from "../../outbound/AllowList.ts"
+
+const integer = (minimum: number, maximum: number) =>
+  Schema.String.check(Schema.isPattern(/^\d{1,15}$/u, { expected: `an integer from ${minimum} to ${maximum}` })).pipe(
+    Schema.decodeTo(
+      Schema.Int.check(
+        Schema.isBetween({ minimum, maximum }, { expected: `an integer from ${minimum} to ${maximum}` })
+      ),
+      SchemaTransformation.transform({ decode: Number, encode: String })
+    )
+  )
+
+const url = (protocols: ReadonlyArray<string>) => {
+  const expected = `a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`
+  return Schema.String.check(
+    Schema.makeFilter(
+      (text: string) => {
+        const parsed = URL.parse(text)
+        return parsed !== null && protocols.includes(parsed.protocol)
+      },
+      { expected }
+    )
+  )
+}
+
+/** 32 bytes as base64. */
+export const isMasterKey = (text: string): boolean =>
+  /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32
+
+const masterKey = Schema.String.check(Schema.makeFilter(isMasterKey, { expected: "32 bytes as base64" }))
+
+/** The keys of `STORAGE_DECRYPTION_KEYS`. */
+export const masterKeys = (text: string): ReadonlyArray<string> => text.split(",").map((key) => key.trim())
+
+const masterKeyList = Schema.String.check(
+  Schema.makeFilter((text: string) => masterKeys(text).every(isMasterKey), {
+    expected: "keys of 32 bytes as base64, separated by commas"
+  })
+)
+
+/** Each variable: its form, its default, an example, and the help of its flag. */
+export const variables = {
+  HOST: { schema: Schema.NonEmptyString, default: "127.0.0.1", example: "0.0.0.0", help: "Address to listen on" },
+  PORT: { schema: integer(0, 65535), default: "8080", example: "8080", help: "Port to listen on; 0: a free port" },
+  API_KEY: {
+    schema: Schema.optionalKey(
+      Schema.RedactedFromValue(
+        Schema.String.check(
+          Schema.makeFilter(isAdministratorKey, { expected: `at least ${minAdministratorKeyLength} characters` })
+        )
+      )
+    ),
+    example: "the output of: openssl rand -hex 32",
+    help: "Key of the administrator; if unset, created on the first start and kept in DATA_DIR"
+  },
+  DATABASE_URL: {
+    schema: Schema.optionalKey(Schema.RedactedFromValue(url(["postgres:", "postgresql:"]))),
+    example: "postgres://relayer:password@db:5432/relayer",
+    help: "URL of PostgreSQL 15 or later; if unset, the embedded PostgreSQL"
+  },
+  DATA_DIR: {
+    schema: Schema.NonEmptyString,
+    default: "./data",
+    example: "/var/lib/relayer",
+    help: "Folder for the embedded database and for keys that the service creates"
+  },
+  POSTGRES_BIN: {
+    schema: Schema.optionalKey(Schema.NonEmptyString),
+    example: "/usr/lib/postgresql/18/bin",
+    help: "Folder with initdb and postgres, to use instead of the npm binaries"
+  },
+  STORAGE_ENCRYPTION_KEY: {
+    schema: Schema.optionalKey(Schema.RedactedFromValue(masterKey)),
+    example: "the output of: openssl rand -base64 32",
+    help: "Encrypts the secrets in the database; required with DATABASE_URL, otherwise created and kept in DATA_DIR"
+  },
+  STORAGE_DECRYPTION_KEYS: {
+    schema: Schema.optionalKey(Schema.RedactedFromValue(masterKeyList)),
+    example: "the previous STORAGE_ENCRYPTION_KEY",
+    help: "Previous keys that can still decrypt stored secrets, separated by commas, for a rotation"
+  },
+  RATE_LIMIT_REQUESTS_PER_SECOND: {
+    schema: integer(1, 1_000_000),
+    default: "100",
+    example: "100",
+    help: "Requests per second for each API key"
+  },
+  RATE_LIMIT_BURST_SIZE: {
+    schema: integer(1, 1_000_000),
+    default: "300",
+    example: "300",
+    help: "Requests that an idle API key may send at once"
+  },
+  REDIS_URL: {
+    schema: Schema.optionalKey(Schema.RedactedFromValue(url(["redis:", "rediss:"]))),
+    example: "redis://redis:6379",
+    help: "Redis that counts requests across instances; if unset, each instance counts by itself"
+  },
+  REQUEST_TIMEOUT_MS: {
+    schema: integer(1, 3_600_000),
+    default: "30000",
+    example: "30000",
+    help: "Milliseconds until a request is answered with 503; it has to arrive within half of them"
+  },
+  MAX_BODY_BYTES: {
+    schema: integer(1, 67_108_864),
+    default: "1048576",
+    example: "1048576",
+    help: "Largest request body in bytes"
+  },
+  SHUTDOWN_GRACE_MS: {
+    schema: integer(0, 3_600_000),
+    default: "10000",
+    example: "10000",
+    help: "Milliseconds for requests to finish after SIGTERM"
+  },
+  OUTBOUND_ALLOW: {
+    schema: Schema.optionalKey(AllowList.FromText),
+    example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
+    help: "Internal hosts and ranges that URLs of users may point to; if unset, none"
+  },
+  WATCH: {
+    schema: Schema.Literals(["on", "off"]),
+    default: "on",
+    example: "off",
+    help: "off: only serves requests; other instances on the database check relayers and send webhooks"
+  },
+  HEALTH_CHECK_INTERVAL_MS: {
+    schema: integer(1000, 86_400_000),
+    default: "60000",
+    example: "60000",
+    help: "Milliseconds between two checks of a healthy relayer"
+  },
+  LOG_LEVEL: {
+    schema: Schema.Literals(["trace", "debug", "info", "warn", "error", "fatal", "none"]),
+    default: "info",
+    example: "info",
+    help: "Lowest level that is logged"
+  },
+  LOG_FORMAT: {
+    schema: Schema.optionalKey(Schema.Literals(["pretty", "json"])),
+    example: "json",
+    help: "Format of log records; if unset, pretty on a terminal and json elsewhere"
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    schema: Schema.optionalKey(url(["http:", "https:"])),
+    example: "http://localhost:4318",
+    help: "Collector that gets traces, metrics and logs by OTLP over HTTP"
+  }
+} as const
