@@ -1,16 +1,16 @@
-// Whether the database answers, and who is connected.
+// Checks the schema of the database, and counts the connections to it.
 import { Effect } from "effect"
 import { latestMigration, migrationsTable } from "./migrations/index.ts"
 import { client, query } from "./Query.ts"
 
-/** The database answers, and its schema is the one that this code works on. */
+/** Whether the database answers and has the schema of this version. */
 export const isCurrent = Effect.gen(function* () {
   const sql = yield* client
   const [row] = yield* sql<{ latest: number | null }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
   return row?.latest === latestMigration
 })
 
-/** Connections of this service, of all instances, by state: `active`, `idle`, `idle in transaction`. */
+/** Counts the connections of all instances by state: `active`, `idle`, `idle in transaction`. */
 export const connections = Effect.gen(function* () {
   const sql = yield* client
   return yield* sql<{ readonly state: string; readonly count: bigint }>`
