@@ -1,4 +1,4 @@
-// The commands beside `serve`, as processes of their own, against a service that runs.
+// The commands except `serve`, run as processes against a running service.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { OpenApi } from "effect/http-api"
@@ -18,7 +18,7 @@ import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 
-/** Passes requests on; the answer of the first is lost on its way, when the service has done what it was asked to. */
+/** A proxy that forwards requests and drops the first response after the service has handled the request. */
 const losingTheFirstAnswer = Effect.fnUntraced(function* (target: string) {
   const seen: Array<string> = []
   const forward = async (request: http.IncomingMessage, response: http.ServerResponse) => {
@@ -47,7 +47,7 @@ const losingTheFirstAnswer = Effect.fnUntraced(function* (target: string) {
 const json = (text: string): unknown => JSON.parse(text)
 
 describe("the command line", () => {
-  it.live("creates, changes and deletes, and prints the data of the answers with every digit", () =>
+  it.live("creates, changes and deletes, and prints the data of the responses with every digit", () =>
     Effect.gen(function* () {
       const { service, call, output, write } = yield* running()
       const key = yield* write("hot.key", `${"1".repeat(64)}\n`)
@@ -91,7 +91,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("lists a page as a table, and all pages by their cursors or numbers", () =>
+  it.live("prints one page as a table, and all pages with cursors or page numbers", () =>
     Effect.gen(function* () {
       const { service, call, output } = yield* running()
       yield* service.call("/api/v1/notifications", { body: notification })
@@ -114,7 +114,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("makes keys that are good for what they were made for, and tells by exit codes what went wrong", () =>
+  it.live("creates keys with scopes, and reports failures with exit codes", () =>
     Effect.gen(function* () {
       const { service, call, output, write } = yield* running()
       const arguments_ = ["keys", "create", "--name", "ci", "--scope", "signers:read", "--expires-in", "1h", "--quiet"]
@@ -153,7 +153,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("sends a create that went unanswered once more, and it takes effect once", () =>
+  it.live("sends a create without a response again, which takes effect once", () =>
     Effect.gen(function* () {
       const { service, call, output } = yield* running()
       const proxy = yield* losingTheFirstAnswer(service.baseUrl)
@@ -166,7 +166,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("verifies the audit log against a head that was kept", () =>
+  it.live("verifies the audit log against an earlier head", () =>
     Effect.gen(function* () {
       const { service, call, output } = yield* running()
       yield* service.call("/api/v1/signers", { body: signer })
@@ -181,7 +181,7 @@ describe("the command line", () => {
 })
 
 describe("without a service", () => {
-  it.live("config check tells what is set and where, or every mistake, and makes nothing", () =>
+  it.live("config check prints every setting with its source, or every problem, and creates nothing", () =>
     Effect.gen(function* () {
       const home = yield* folder
       yield* Effect.promise(() => fs.writeFile(path.join(home, ".env"), "RATE_LIMIT_BURST_SIZE=11\n"))
@@ -223,7 +223,7 @@ describe("without a service", () => {
     })
   )
 
-  it.live("openapi prints the contract; help has examples; completion knows what is below a command", () =>
+  it.live("openapi prints the contract, help has examples, and completion knows subcommands", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const output = (...flags: ReadonlyArray<string>) =>

@@ -1,4 +1,4 @@
-// The commands about what the service watches: health, deliveries and events.
+// The commands for health, deliveries and events.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
@@ -16,7 +16,7 @@ const settings = { OUTBOUND_ALLOW: "127.0.0.0/8" }
 const { custom_rpc_urls: _, notification_id: __, policies: ___, ...relayer } = evmRelayer
 
 describe("the command line", () => {
-  it.live("tells how a relayer is doing, and why", () =>
+  it.live("shows the health of a relayer and its reasons", () =>
     Effect.gen(function* () {
       const rpc = yield* EvmRpc.make({ balance: 2n ** 127n })
       const { service, call, output } = yield* running(settings)
@@ -86,7 +86,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("says what does not fit a notification and its deliveries", () =>
+  it.live("reports invalid input for notifications and deliveries", () =>
     Effect.gen(function* () {
       const { call, output } = yield* running(settings)
       yield* output("notifications", "create", "--id", "ops", "--webhook-url", "http://127.0.0.1:9/hook")
@@ -105,7 +105,7 @@ describe("the command line", () => {
     })
   )
 
-  it.live("lists events from anywhere on, and follows them across a restart of the service", () =>
+  it.live("lists events from any position, and follows them across a restart of the service", () =>
     Effect.gen(function* () {
       const { home, env, service, call, output } = yield* running(settings)
       const create = (service: Service.Listening, id: string) =>
@@ -152,7 +152,7 @@ describe("the command line", () => {
       yield* shows("c", "d")
       assert.deepStrictEqual(yield* Service.stop(service), { code: 0, signal: null })
       yield* until(
-        "a line that it cannot be reached",
+        "a line that says that the service cannot be reached",
         Effect.sync(() => /cannot reach .*; retrying\n/.test(follower.stderr()) || undefined)
       )
       const next = yield* Service.listen({ folder: home, env: { ...env, PORT: new URL(service.baseUrl).port } })

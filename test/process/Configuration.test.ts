@@ -1,4 +1,4 @@
-// Where settings come from, and what is said of those that do not fit.
+// The sources of settings, and the errors about invalid settings.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
@@ -13,7 +13,7 @@ interface Sources {
   readonly dotEnv?: string
 }
 
-/** The burst that a service with these sources grants. */
+/** The burst limit of a service with these sources. */
 const burst = Effect.fnUntraced(function* (database: string, { flags = [], env, dotEnv }: Sources) {
   const home = yield* folder
   if (dotEnv !== undefined) yield* Effect.promise(() => fs.writeFile(path.join(home, ".env"), dotEnv))
@@ -27,7 +27,7 @@ const burst = Effect.fnUntraced(function* (database: string, { flags = [], env, 
 }, Effect.scoped)
 
 describe.concurrent("settings", () => {
-  it.live("come from flags, then the environment, then .env, then defaults; an empty one is as none", () =>
+  it.live("come from flags, then the environment, then .env, then defaults; an empty value counts as unset", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make
       const dotEnv = "# ours\nRATE_LIMIT_BURST_SIZE=11\n"
@@ -42,7 +42,7 @@ describe.concurrent("settings", () => {
     })
   )
 
-  it.live("that do not fit are all told at once: name, form and an example, and no secret", () =>
+  it.live("that are invalid are all reported with name, form and example, and without secrets", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const ended = yield* Service.run({
@@ -94,7 +94,7 @@ describe.concurrent("settings", () => {
     })
   )
 
-  it.live("that nobody knows are refused as flags, and secrets are no flags", () =>
+  it.live("have flags, except secrets, and an unknown flag is refused", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const ended = yield* Service.run({ folder: home, flags: ["--api-key", "x"] })

@@ -1,4 +1,4 @@
-// What is left when processes are killed, and what becomes of it.
+// Kills of the service and of its PostgreSQL.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"
@@ -12,7 +12,7 @@ const kill = (pid: number) => Effect.sync(() => void process.kill(pid, "SIGKILL"
 
 const gone = (pid: number) => until(`the end of ${pid}`, isGone(pid))
 
-/** Creates signers without a pause until the service goes away; the ids that it has acknowledged. */
+/** Creates signers until the service is gone. Returns the ids of those that it acknowledged. */
 const writeUntilTheEnd = (service: Service.Listening) =>
   Effect.gen(function* () {
     const acknowledged: Array<string> = []
@@ -38,7 +38,7 @@ const ids = (service: Service.Listening) =>
   )
 
 describe.concurrent("a kill", () => {
-  it.live("of the service, then of both, loses nothing that was acknowledged", () =>
+  it.live("of the service, and then of both processes, loses no acknowledged write", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const postgres = Effect.map(postgresPid(path.join(home, "data")), (pid) => pid ?? assert.fail("no PostgreSQL"))
@@ -78,7 +78,7 @@ describe.concurrent("a kill", () => {
     })
   )
 
-  it.live("of PostgreSQL is answered with 503 while it is away, and mended without anybody's help", () =>
+  it.live("of PostgreSQL causes 503 until the service has restarted it", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const data = path.join(home, "data")
@@ -86,7 +86,7 @@ describe.concurrent("a kill", () => {
       const first = (yield* postgresPid(data)) ?? assert.fail("no PostgreSQL")
       yield* service.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
 
-      // Without its files it cannot come back before we have looked.
+      // Without its files, it cannot restart before the test has seen the outage.
       const [files, hidden] = [path.join(data, "postgres"), path.join(data, "hidden")]
       yield* Effect.promise(() => fs.rename(files, hidden))
       yield* kill(first)
@@ -112,7 +112,7 @@ describe.concurrent("a kill", () => {
       assert.deepStrictEqual(yield* ids(service), ["kept"])
       assert.include(service.stdout(), "the embedded PostgreSQL ended and is restarted")
 
-      // Now without a hindrance: whoever asks meanwhile gets an answer or a 503, and nothing else.
+      // This time it restarts at once. Meanwhile requests get 200 or 503.
       yield* kill(second)
       const seen = new Set<number>()
       yield* until(
@@ -130,7 +130,7 @@ describe.concurrent("a kill", () => {
     })
   )
 
-  it.live("is not what a second service does to the first one on its directory", () =>
+  it.live("of PostgreSQL is not caused by a second service on the same directory", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const data = path.join(home, "data")

@@ -1,4 +1,4 @@
-// The service is killed between the steps of a change: what it has not committed is not there, what it has is whole.
+// Kills of the service between the steps of a change: the change is committed completely or not at all.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
@@ -10,7 +10,7 @@ import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 
-/** Writers of a table wait here while somebody has the lock: at their statement, or as they commit. */
+/** Writers of a table wait for an advisory lock, at their statement or at their commit. */
 const makePoints = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -36,7 +36,7 @@ interface Point {
   readonly table: Table
 }
 
-/** Everything that a change could have left. */
+/** All rows that a change can write. */
 const state = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ state: string }>`
@@ -52,7 +52,7 @@ const state = Effect.gen(function* () {
   return row?.state ?? ""
 })
 
-/** The service is killed while `request` waits at `point`; afterwards the database finishes by itself. */
+/** Kills the service while `request` waits at `point`, and then waits until the database has ended its sessions. */
 const killAt = Effect.fnUntraced(function* (
   service: Service.Listening,
   point: Point,
@@ -79,7 +79,7 @@ const killAt = Effect.fnUntraced(function* (
     SELECT count(*) AS n FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'effect-relayer'`
   yield* until(
-    "the end of what the service has begun",
+    "the end of the sessions of the service",
     Effect.map(Effect.orDie(left), ([row]) => (row?.n === 0n ? true : undefined))
   )
 })
@@ -130,7 +130,7 @@ const changes = (keyId: string): ReadonlyArray<Change> => [
 ]
 
 describe("a service that is killed", () => {
-  it.live("leaves a change whole or not at all, and takes the same request again", () =>
+  it.live("leaves a change complete or not at all, and accepts the same request again", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make
       const options = { folder: yield* folder, env: Service.onServer(server, database) }
@@ -151,7 +151,7 @@ describe("a service that is killed", () => {
             else assert.notStrictEqual(after, before, name)
             service = yield* Service.listen(options)
           }
-          // It was committed as the service died: the sender never heard of it, and sends it again.
+          // The change was committed when the service was killed. The caller got no response and sends the request again.
           const committed = yield* state
           const again = yield* service.call(change.path, change.call)
           assert.include([200, 201], again.status, again.text)

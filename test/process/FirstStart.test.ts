@@ -1,4 +1,4 @@
-// What somebody sees who types `npm start` for the first time, and for the second.
+// The output of the first and the second start.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile, spawnSync } from "node:child_process"
@@ -12,10 +12,10 @@ const run = promisify(execFile)
 
 const hasCurl = spawnSync("bash", ["-c", "command -v curl"]).status === 0
 
-/** From `export` to the last command, as somebody would copy them. */
+/** The printed lines from `export` to the last command. */
 const commands = (stdout: string): string => /^ {2}export API_KEY=(?:.|\n)*?(?=\n\n)/m.exec(stdout)?.[0] ?? ""
 
-/** Runs them as they are; a `.curlrc` makes curl quiet and ends each body with a line. */
+/** Runs them unchanged. A `.curlrc` makes curl silent and ends each body with a newline. */
 const paste = Effect.fnUntraced(function* (script: string, home: string) {
   yield* Effect.promise(() => fs.writeFile(path.join(home, ".curlrc"), 'silent\nwrite-out = "\\n"\n'))
   const { stdout } = yield* Effect.promise(() =>
@@ -30,7 +30,7 @@ const paste = Effect.fnUntraced(function* (script: string, home: string) {
 const mode = (file: string) => Effect.promise(async () => ((await fs.stat(file)).mode & 0o777).toString(8))
 
 describe.concurrent("the first start", () => {
-  it.live.skipIf(!hasCurl)("prints commands that work as they are printed", () =>
+  it.live.skipIf(!hasCurl)("prints commands that work without changes", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const service = yield* Service.listen({ folder: home, env: {} })
@@ -45,7 +45,7 @@ describe.concurrent("the first start", () => {
     })
   )
 
-  it.live("makes keys that only the owner can read, and shows the API key then and never again", () =>
+  it.live("creates keys that only the owner can read, and prints the API key only once", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const data = path.join(home, "data")
@@ -71,11 +71,11 @@ describe.concurrent("the first start", () => {
 
   for (const [where, options] of [
     ["on an empty directory", { mode: 0o711 }],
-    ["on one that only its owner may enter", { mode: 0o700 }],
-    ["in containers of their own, on one volume", { mode: 0o711, isolated: true }]
+    ["on a directory that only its owner can enter", { mode: 0o700 }],
+    ["in separate containers on one volume", { mode: 0o711, isolated: true }]
   ] as const) {
     it.live.skipIf("isolated" in options && !Service.canIsolate)(
-      `goes well when two are begun at once ${where}: one serves, the other says why not`,
+      `of two services at once ${where}: one serves, the other is refused`,
       () =>
         Effect.gen(function* () {
           const home = yield* folder
@@ -88,7 +88,7 @@ describe.concurrent("the first start", () => {
             [1]
           )
           assert.match(refused[0]?.stderr ?? "", Service.inUse)
-          // In a container, process ids are others.
+          // Process ids are different in a container.
           if (!isolated) assert.include(refused[0]?.stderr, `process ${listening[0]?.pid} on `)
         })
     )

@@ -1,4 +1,4 @@
-// A short run of the fuzz, with seeds that stay: the long one is `npm run fuzz`.
+// A short fuzz run with fixed seeds. `npm run fuzz` is the long one.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Fuzz from "../../faults/fuzz/Fuzz.ts"
@@ -10,9 +10,9 @@ import * as Service from "../../testkit/process/Service.ts"
 const seeds = [1, 2, 3]
 const count = 1000
 
-describe("requests that nobody should send, and bytes that are none", () => {
+describe("invalid requests, and bytes that are not a request", () => {
   it.live(
-    "are answered as the contract says, tell nothing of the inside, and leave the service well",
+    "get responses of the contract that reveal no internals, and the service stays healthy",
     () =>
       Effect.gen(function* () {
         const env = Service.onServer(inject("postgres"), yield* TestDatabase.make)
@@ -21,7 +21,7 @@ describe("requests that nobody should send, and bytes that are none", () => {
         for (const seed of seeds) {
           const report = yield* Fuzz.run({ port, world, secrets, seed, from: 0, count, concurrency: 32 })
           assert.deepStrictEqual(report.findings, [], `npm run fuzz -- --seed ${seed} --at <at>`)
-          // A run that only ever was turned away would find nothing, too.
+          // A run whose requests are all refused would find nothing.
           for (const status of ["200", "201", "400", "401", "403", "404", "409", "415", "431"]) {
             assert.isAbove(report.counts.get(status) ?? 0, 0, status)
           }

@@ -1,4 +1,4 @@
-// Secrets go in, and turn up nowhere else.
+// Secrets that are sent appear nowhere in output and files.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
@@ -21,7 +21,7 @@ const secrets = {
   "a token of another kind": "leak-test-basic-token-0123456789"
 }
 
-/** As text, and the bytes behind it, raw and as hex and base64; lower case, in one byte per character. */
+/** The encodings of a secret, in lower case: the text and its decoded bytes, as latin1, hex and base64. */
 const forms = (secret: string): ReadonlyArray<string> => {
   const encodings = [Buffer.from(secret)]
   if (/^[0-9a-f]{64}$/i.test(secret)) encodings.push(Buffer.from(secret, "hex"))
@@ -66,7 +66,7 @@ const notification = {
   signing_key: secrets["a signing key"]
 }
 
-/** What is sent, and the status that answers it. Refusals tell what is wrong; they must not tell what was sent. */
+/** Requests and their status. Errors name the problem but must not contain the value. */
 const requests: ReadonlyArray<readonly [string, unknown, number]> = [
   ["signers", signer, 201],
   ["signers", signer, 409],
@@ -84,7 +84,7 @@ const requests: ReadonlyArray<readonly [string, unknown, number]> = [
 ]
 
 describe("secrets", () => {
-  it.live("are in no answer, no log line of any level, and no file of the database", () =>
+  it.live("are in no response, no log record of any level, and no file of the database", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const service = yield* Service.listen({
@@ -123,7 +123,7 @@ describe("secrets", () => {
         if (content.includes("leak-notification")) where.add(path.relative(database, file).split(path.sep)[0] ?? "")
         assertNoSecretIn(file, content)
       }
-      // What is no secret is found, in tables and in the WAL: the search does search.
+      // The search finds text that is not secret, in tables and in the WAL.
       assert.includeMembers([...where], ["base", "pg_wal"])
     })
   )

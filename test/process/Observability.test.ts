@@ -1,4 +1,4 @@
-// What leaves the process: telemetry by OTLP, and answers to bytes that are no request.
+// Telemetry by OTLP, and responses to bytes that are not an HTTP request.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createServer } from "node:http"
@@ -8,7 +8,7 @@ import * as TestDatabase from "../../testkit/TestDatabase.ts"
 import { folder, until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
-/** An OTLP collector that keeps the bodies that it gets, by path. */
+/** An OTLP collector that keeps the bodies of its requests by path. */
 const collector = Effect.acquireRelease(
   Effect.callback<{ readonly url: string; readonly received: Map<string, string>; readonly close: () => void }>(
     (resume) => {
@@ -30,7 +30,7 @@ const collector = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-/** Sends `bytes` on a connection of its own and returns all that comes back. */
+/** Sends `bytes` on a new connection and returns everything that is received. */
 const send = (baseUrl: string, bytes: string) =>
   Effect.callback<string>((resume) => {
     const { hostname, port } = new URL(baseUrl)
@@ -49,7 +49,7 @@ const started = Effect.fnUntraced(function* (env: Record<string, string>) {
 })
 
 describe.concurrent("observability", () => {
-  it.live("spans, log lines and metrics arrive at an OTLP collector, with the parent that the caller names", () =>
+  it.live("spans, log records and metrics arrive at an OTLP collector, with the trace of the caller", () =>
     Effect.gen(function* () {
       const { url, received } = yield* collector
       const service = yield* started({ OTEL_EXPORTER_OTLP_ENDPOINT: url })
@@ -74,7 +74,7 @@ describe.concurrent("observability", () => {
     })
   )
 
-  it.live("bytes that are no request, two keys, and too many headers get an envelope", () =>
+  it.live("bytes that are not a request, two keys, and too many headers get an envelope", () =>
     Effect.gen(function* () {
       const { baseUrl } = yield* started({})
       const key = `Authorization: Bearer ${Service.apiKey}\r\n`

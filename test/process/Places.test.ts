@@ -1,4 +1,4 @@
-// Who starts it, and where the files lie.
+// The embedded PostgreSQL for different system users and folders.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
@@ -19,7 +19,7 @@ const works = Effect.fnUntraced(function* (options: Service.Options) {
 })
 
 describe.concurrent("the embedded PostgreSQL", () => {
-  it.live("works where only its starter may enter; for root, in a place that is told and linked", () =>
+  it.live("works in a folder that only its user can enter; for root, in another place that is logged and linked", () =>
     Effect.gen(function* () {
       const home = yield* folder
       yield* Effect.promise(() => fs.chmod(home, 0o700))
@@ -40,7 +40,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("works for a user without rights, in a DATA_DIR of its own", (context) =>
+  it.live("works for a user without rights in the DATA_DIR of that user", (context) =>
     Effect.gen(function* () {
       const needed = [path.dirname(Service.main), process.execPath, path.resolve("node_modules/effect")]
       const reachable = yield* Effect.forEach(needed, (target) => canReach(nobody, target))
@@ -56,7 +56,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
       assert.isTrue(files.isDirectory())
       assert.strictEqual(files.uid, isRoot ? nobody.uid : process.getuid?.())
 
-      // Somebody else has started it once: a lock that cannot be written would keep nobody off.
+      // A lock file of another user that cannot be written would not lock anything.
       yield* Effect.promise(() => fs.chmod(path.join(data, "postgres.lock"), 0o444))
       const refused = yield* Service.run({ folder: home, user })
       assert.strictEqual(refused.code, 1)

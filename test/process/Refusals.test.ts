@@ -1,4 +1,4 @@
-// Starts that cannot go well: one line for the operator, exit code 1, and nothing left running.
+// Starts that fail: one line for the operator, exit code 1, and no process left running.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 
-/** Starts, and returns the line that it ends with. */
+/** Starts the service and returns its error line. */
 const refusal = Effect.fnUntraced(function* (options: Service.Options) {
   const { code, stderr, stdout } = yield* Service.run(options)
   assert.strictEqual(code, 1, stderr + stdout)
@@ -25,7 +25,7 @@ const refusal = Effect.fnUntraced(function* (options: Service.Options) {
 })
 
 describe.concurrent("a start is refused", () => {
-  it.live("where the port is taken", () =>
+  it.live("if the port is in use", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const port = yield* takenPort
@@ -35,7 +35,7 @@ describe.concurrent("a start is refused", () => {
     })
   )
 
-  it.live("where DATABASE_URL cannot be reached, or has no such database, or another schema in it", () =>
+  it.live("if DATABASE_URL cannot be reached, or the database does not exist", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const port = yield* Effect.scoped(takenPort)
@@ -50,7 +50,7 @@ describe.concurrent("a start is refused", () => {
     })
   )
 
-  it.live("where the schema is newer than the program", () =>
+  it.live("if the schema is newer than the program", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const database = yield* TestDatabase.make
@@ -64,7 +64,7 @@ describe.concurrent("a start is refused", () => {
     })
   )
 
-  it.live("with another STORAGE_ENCRYPTION_KEY than the data were written with, and PostgreSQL is stopped again", () =>
+  it.live("with a STORAGE_ENCRYPTION_KEY that did not write the data, and PostgreSQL is stopped again", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const data = path.join(home, "data")
@@ -84,7 +84,7 @@ describe.concurrent("a start is refused", () => {
     })
   )
 
-  it.live("with a POSTGRES_BIN where nothing is", () =>
+  it.live("with a POSTGRES_BIN that does not exist", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const line = yield* refusal({ folder: home, flags: ["--postgres-bin", path.join(home, "bin")] })
@@ -93,7 +93,7 @@ describe.concurrent("a start is refused", () => {
     })
   )
 
-  it.live("with a DATA_DIR that is no folder", () =>
+  it.live("with a DATA_DIR that is not a folder", () =>
     Effect.gen(function* () {
       const home = yield* folder
       yield* Effect.promise(() => fs.writeFile(path.join(home, "data"), ""))
@@ -101,7 +101,7 @@ describe.concurrent("a start is refused", () => {
     })
   )
 
-  it.live("with a key file that holds no key", () =>
+  it.live("with a key file that contains no key", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const {

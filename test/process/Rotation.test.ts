@@ -1,4 +1,4 @@
-// The master key changes: given by the operator to real processes, or kept in a file that a kill leaves at any step.
+// Rotation of the master key: set by the operator of real processes, or kept in a file, with a kill at each step.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -26,7 +26,7 @@ import * as Service from "../../testkit/process/Service.ts"
 const newKey = Buffer.alloc(32, 8).toString("base64")
 
 describe.concurrent("STORAGE_ENCRYPTION_KEY", () => {
-  it.live("is changed with the key of before in STORAGE_DECRYPTION_KEYS, and not without it", () =>
+  it.live("can be changed only if the previous key is in STORAGE_DECRYPTION_KEYS", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const env = Service.onServer(inject("postgres"), yield* TestDatabase.make)
@@ -64,12 +64,12 @@ describe.concurrent("STORAGE_ENCRYPTION_KEY", () => {
       const dropped = yield* refusal({ STORAGE_ENCRYPTION_KEY: newKey })
       assert.match(dropped, /still contains secrets under another master key .*STORAGE_DECRYPTION_KEYS/)
       assert.match(yield* refusal({}), /still contains secrets under another master key/)
-      // Nothing that was refused has left a mark: these keys are all that it takes.
+      // The refused starts left no mark, so these keys are sufficient.
       yield* Service.stop(yield* listen(changed))
     })
   )
 
-  it.effect("and STORAGE_DECRYPTION_KEYS are 32 bytes each, and never told", () =>
+  it.effect("and STORAGE_DECRYPTION_KEYS are 32 bytes each and appear in no error", () =>
     Effect.gen(function* () {
       const [one = "", other = ""] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString("base64"))
       const settings = yield* Settings.decode({ STORAGE_DECRYPTION_KEYS: `${one}, ${other}\n` })
@@ -93,16 +93,16 @@ const startFrom = Effect.fnUntraced(function* (dataDir: string) {
   return { kept, keys, store: Keys.store(kept) }
 })
 
-/** Runs `self` in a service that has its master keys from the file; `change` is what befalls the store. */
+/** Runs `self` in a service with the master keys of the file. `change` wraps the store. */
 const withFile =
   (dataDir: string, change: (store: Store, file: string) => Store = (store) => store) =>
   <A, E, R>(self: Effect.Effect<A, E, R>) =>
     Effect.flatMap(startFrom(dataDir), ({ kept, keys, store }) => withStart(keys, change(store, kept.file))(self))
 
-/** As if the process were killed: what it was about to do is not done. */
+/** Simulates a kill: the next steps do not happen. */
 const killed = Effect.die(new Error("killed"))
 
-/** The file is written twice: with the new key and those of before, and with the new key alone. */
+/** The file is written twice: with the new and the previous keys, then with only the new key. */
 const kills = {
   "before the file is written": { write: 1, at: "before" },
   "while the file is written": { write: 1, at: "within" },
@@ -154,7 +154,7 @@ const assertDone = Effect.fnUntraced(function* (dataDir: string) {
 })
 
 describe("a master key that is kept in a file", () => {
-  it.effect("is replaced by a new one, with no restart", () =>
+  it.effect("is replaced by a new one without a restart", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
       const before = yield* startFrom(dataDir)
@@ -174,7 +174,7 @@ describe("a master key that is kept in a file", () => {
   )
 
   for (const [when, kill] of Object.entries(kills)) {
-    it.effect(`opens everything after a kill ${when}, and the next rotation goes to its end`, () =>
+    it.effect(`opens every secret after a kill ${when}, and the next rotation completes`, () =>
       Effect.gen(function* () {
         const dataDir = yield* folder
         yield* withFile(dataDir)(addSigners("a"))
@@ -192,7 +192,7 @@ describe("a master key that is kept in a file", () => {
       }).pipe(tested)
     )
 
-    it.effect(`goes on to serve after a rotation that failed ${when}, and can be rotated again`, () =>
+    it.effect(`serves after a rotation that failed ${when}, and can be rotated again`, () =>
       Effect.gen(function* () {
         const dataDir = yield* folder
         yield* Effect.gen(function* () {
@@ -208,7 +208,7 @@ describe("a master key that is kept in a file", () => {
     )
   }
 
-  it.live("opens everything after a kill while secrets are re-wrapped", () =>
+  it.live("opens every secret after a kill while secrets are re-encrypted", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
       const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-// How the command ends when it is asked to.
+// The end of the service on signals.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
@@ -27,7 +27,7 @@ const refusesConnections = (baseUrl: string) =>
 
 describe.concurrent("a signal", () => {
   it.live(
-    "lets requests in flight finish, refuses new connections, and stops PostgreSQL; a second one is as none",
+    "lets requests in flight finish, refuses new connections, and stops PostgreSQL; a second signal changes nothing",
     () =>
       Effect.gen(function* () {
         const home = yield* folder
@@ -61,7 +61,7 @@ describe.concurrent("a signal", () => {
       })
   )
 
-  it.live("does not wait for requests beyond the grace", () =>
+  it.live("waits for requests no longer than the grace period", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const service = yield* Service.listen({ folder: home, flags: ["--shutdown-grace-ms=200"] })
@@ -76,7 +76,7 @@ describe.concurrent("a signal", () => {
     })
   )
 
-  it.live("SIGHUP is one to stop, too, and leaves no PostgreSQL behind", () =>
+  it.live("SIGHUP stops the service and its PostgreSQL", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const service = yield* Service.listen({ folder: home })
@@ -88,7 +88,7 @@ describe.concurrent("a signal", () => {
     })
   )
 
-  it.live("that ends npm, or its shell, is one to the service", () =>
+  it.live("that ends npm, or its shell, stops the service", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const env = { API_KEY: Service.apiKey, npm_lifecycle_event: "start" }
@@ -97,7 +97,7 @@ describe.concurrent("a signal", () => {
       yield* Effect.addFinalizer(() => Effect.ignore(Effect.try(() => process.kill(pid, "SIGKILL"))))
       const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
       yield* shell.kill("SIGKILL")
-      // Its output ends with the service.
+      // The output closes when the service has ended.
       assert.deepStrictEqual(yield* Effect.timeout(shell.exited, "8 seconds"), { code: null, signal: "SIGKILL" })
       yield* until("the end of the service", isGone(pid))
       assert.isTrue(yield* isGone(postgres))
@@ -110,7 +110,7 @@ describe.concurrent("a signal", () => {
     ["SIGHUP", asked],
     ["SIGKILL", { code: null, signal: "SIGKILL" }]
   ] as const) {
-    it.live(`${signal} in the middle of the first start leaves nothing that the next start minds`, () =>
+    it.live(`${signal} during the first start does not prevent the next start`, () =>
       Effect.gen(function* () {
         const home = yield* folder
         const data = path.join(home, "data")

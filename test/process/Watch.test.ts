@@ -1,4 +1,4 @@
-// Two processes on one PostgreSQL watch 200 relayers, one of them is killed, and what they tell arrives.
+// Two instances check 200 relayers and send webhooks, and one of them is killed.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -18,7 +18,7 @@ const ids = Array.from({ length: count }, (_, index) => `r${index + 1}`)
 
 const addressOf = (id: string) => `0x${id.slice(1).padStart(40, "0")}`
 
-/** Each with a signer of its own, all on one network and with one notification. */
+/** Each relayer has its own signer. All are on one network and have one notification. */
 const addRelayers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -30,7 +30,7 @@ const addRelayers = Effect.gen(function* () {
     FROM generate_series(1, ${count}::int) n`
 })
 
-describe("two services that watch", () => {
+describe("two instances that run the jobs", () => {
   it.live(
     "share the checks, go on when one is killed, and lose no webhook",
     () =>
@@ -70,7 +70,7 @@ describe("two services that watch", () => {
         }
         yield* Effect.provideService(addRelayers, SqlClient.SqlClient, sql)
 
-        /** When each account was looked at. */
+        /** The times of the checks of each account. */
         const looks = () => {
           const times = new Map(ids.map((id) => [addressOf(id), [] as Array<number>]))
           for (const { method, params, at } of rpc.seen) {
@@ -91,7 +91,7 @@ describe("two services that watch", () => {
           assert.isAtLeast(Math.min(...gaps), interval / 2, `${address} is checked once per period: ${gaps.join()}`)
         }
 
-        // Patches through both, while one of them is killed.
+        // Both instances get patches while one of them is killed.
         const acknowledged = new Set<string>()
         const patch = (id: string, service: Service.Listening) =>
           service.call(`/api/v1/relayers/${id}`, { method: "PATCH", body: { paused: true } }).pipe(
@@ -116,7 +116,7 @@ describe("two services that watch", () => {
             const told = new Set(paused().map(({ payload }) => payload.relayer?.id))
             return [...acknowledged].every((id) => told.has(id)) ? true : undefined
           }),
-          // What the dead one was sending is free when its lease ends.
+          // A webhook that the killed instance was sending is free when its lease ends.
           "70 seconds"
         )
         for (const id of acknowledged) {
@@ -124,12 +124,12 @@ describe("two services that watch", () => {
           assert.strictEqual(new Set(deliveries.map((delivery) => delivery.id)).size, 1, "duplicates carry the same id")
         }
 
-        // What the dead one was at is taken over when its lease ends; all else goes on.
+        // Checks of the killed instance are taken over when their leases end. All others continue.
         const leased = sql<{ n: bigint }>`
           SELECT count(*) AS n FROM relayer_checks WHERE claimed_by IS NOT NULL AND next_check_at > now() + interval '3 seconds'
             AND next_check_at < now() + interval '61 seconds'`
         yield* until(
-          "two more checks of every relayer that the dead one was not at",
+          "two more checks of every relayer that the killed instance was not checking",
           Effect.map(Effect.orDie(leased), ([row]) =>
             seenTimes(2, killedAt) + Number(row?.n) >= count ? true : undefined
           ),

@@ -1,4 +1,4 @@
-// What a service that watches does with its work when it is asked to stop: it finishes it, or leaves it to another at once.
+// The jobs of an instance that is stopped: it finishes its work or releases it to other instances at once.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { evmRelayer, signer } from "../../testkit/fixtures.ts"
@@ -12,10 +12,10 @@ const asked = { code: 0, signal: null }
 
 const { custom_rpc_urls: _, policies: __, ...relayer } = evmRelayer
 
-/** Far more than another look at the queue takes, and far less than a lease lasts. */
+/** Much longer than the next poll of the queue takes, and much shorter than a lease. */
 const soon = "10 seconds"
 
-/** A service that watches a relayer of a chain and tells a receiver, both stand-ins; and a way to start one more. */
+/** An instance that checks a relayer and sends webhooks, with a fake chain and receiver, and a way to start another instance. */
 const watching = Effect.gen(function* () {
   const home = yield* folder
   const [rpc, receiver] = [yield* EvmRpc.make(), yield* Receiver.make]
@@ -54,8 +54,8 @@ const drains = (service: Service.Service) =>
     Effect.sync(() => service.stdout().includes('"draining"') || undefined)
   )
 
-describe("a service that is asked to stop", () => {
-  it.live("waits for the answer to a webhook that it is sending, and nobody sends it again", () =>
+describe("an instance that is stopped", () => {
+  it.live("waits for the response to a webhook that it is sending, which is not sent again", () =>
     Effect.gen(function* () {
       const { one, start, create, receiver } = yield* watching
       receiver.answer = () => "hang"
@@ -70,7 +70,7 @@ describe("a service that is asked to stop", () => {
       const [delivery] = yield* deliveries(two)
       assert.deepInclude(delivery, { state: "delivered" })
       assert.lengthOf(delivery?.attempts ?? [], 1)
-      // What comes later goes out by the other: it has looked at the queue since.
+      // The other instance sends later webhooks, so it has polled the queue since.
       const patched = yield* two.call("/api/v1/relayers/relayer-1", { method: "PATCH", body: { name: "Later" } })
       assert.strictEqual(patched.status, 200)
       yield* receiver.arrived(2)
@@ -81,13 +81,13 @@ describe("a service that is asked to stop", () => {
     })
   )
 
-  it.live("claims no more webhooks, and leaves to others at once what is not answered in five seconds", () =>
+  it.live("claims no more webhooks, and releases those without a response within five seconds", () =>
     Effect.gen(function* () {
       const { one, start, create, receiver } = yield* watching
       receiver.answer = () => "hang"
       yield* create
       yield* receiver.arrived(1)
-      // Behind the first one, of the same relayer.
+      // Queued behind the first one, because it is for the same relayer.
       yield* one.call("/api/v1/relayers/relayer-1", { method: "PATCH", body: { name: "Later" } })
       assert.deepStrictEqual(yield* Service.stop(one), asked)
       assert.lengthOf(receiver.seen, 1)
@@ -105,13 +105,13 @@ describe("a service that is asked to stop", () => {
     })
   )
 
-  it.live("gives back a check that takes its time, and another one makes it at once", () =>
+  it.live("releases a slow check, which another instance makes at once", () =>
     Effect.gen(function* () {
       const { one, start, create, rpc } = yield* watching
       rpc.fail("hang")
       yield* create
       yield* until(
-        "the look at the chain",
+        "the check of the chain",
         Effect.sync(() => rpc.count("eth_chainId") > 0 || undefined)
       )
       assert.deepStrictEqual(yield* Effect.timeout(Service.stop(one), soon), asked)
@@ -122,7 +122,7 @@ describe("a service that is asked to stop", () => {
         ({ text }): string => JSON.parse(text).data.state
       )
       yield* until(
-        "a good check",
+        "a successful check",
         Effect.map(health, (state) => state === "healthy" || undefined),
         soon
       )

@@ -7,7 +7,7 @@ import * as Settings from "../../../src/process/settings/Settings.ts"
 import { folder } from "../../../testkit/process/Folder.ts"
 
 describe("kept keys", () => {
-  it.effect("are made once, also by many at once, and only their owner can read them", () =>
+  it.effect("are created once, even by concurrent starts, and only their owner can read them", () =>
     Effect.gen(function* () {
       const dataDir = path.join(yield* folder, "data")
       const made = yield* Effect.all(
@@ -22,7 +22,7 @@ describe("kept keys", () => {
     })
   )
 
-  it.effect("that are empty or cut short are refused: an empty key would let everybody in", () =>
+  it.effect("that are empty or cut short are refused, because an empty key would admit every caller", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
       for (const text of ["", "\n", "er_short"]) {
@@ -38,7 +38,7 @@ describe("kept keys", () => {
     })
   )
 
-  it.effect("are one per file, but for master keys: their current one comes first", () =>
+  it.effect("are one per file, except master keys, of which the current one comes first", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
       const [one, other] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString("base64"))
