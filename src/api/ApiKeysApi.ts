@@ -1,8 +1,9 @@
 // API keys: made, shown once, rotated, revoked.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { ApiKey, ApiKeyId, CreateApiKey, NewApiKey, RotateApiKey } from "../domain/access/ApiKey.ts"
+import { ApiKey, ApiKeyId, CreateApiKey, NewApiKey, RevokedApiKeys, RotateApiKey } from "../domain/access/ApiKey.ts"
 import { PageQuery } from "../domain/request/Page.ts"
+import { Flag } from "../domain/request/Text.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -11,12 +12,14 @@ import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ key_id: ApiKeyId })
 
+const RevokeQuery = { descendants: Schema.optionalKey(Flag) }
+
 export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
   .add(
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateApiKey),
       success: Envelope.created(NewApiKey),
-      error: [Errors.ForbiddenError, ...Errors.any]
+      error: [Errors.ForbiddenError, Errors.TooManyApiKeysError, ...Errors.any]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -60,11 +63,18 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
       ),
     HttpApiEndpoint.delete("delete", "/:key_id", {
       params,
-      success: Envelope.of(Schema.Literal("API key deleted successfully")),
+      query: RevokeQuery,
+      success: Envelope.of(RevokedApiKeys),
       error: [Errors.ApiKeyNotFoundError, Errors.ForbiddenError, ...Errors.any]
     })
       .annotate(RequiredScope, "api-keys:write")
-      .annotateMerge(OpenApi.annotations({ summary: "Revoke an API key", description: "It ends at once." }))
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Revoke an API key",
+          description:
+            "The key ends at once. With `descendants=true`, all keys end that it has created, directly or through others; without, the response lists those that stay valid."
+        })
+      )
   )
   .middleware(DecodeErrors)
   .middleware(Authorization)

@@ -142,6 +142,8 @@ export const MethodNotAllowedError = headed(
 
 export const ForbiddenError = failure(Caller.Forbidden, 403, "Forbidden")
 
+export const TooManyApiKeysError = explained(ApiKey.TooManyApiKeys, 409, "Too many API keys")
+
 export const NotFoundError = failure(Request.NotFound, 404, "Not Found")
 export const ApiKeyNotFoundError = failure(ApiKey.ApiKeyNotFound, 404, "API key not found")
 export const DeliveryNotFoundError = failure(Delivery.DeliveryNotFound, 404, "Delivery not found")

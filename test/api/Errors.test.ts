@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Errors from "../../src/api/Errors.ts"
-import { ApiKeyNotFound } from "../../src/domain/access/ApiKey.ts"
+import { ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
 import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
 import { DeliveryNotFound } from "../../src/domain/notification/Delivery.ts"
 import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/request/Idempotency.ts"
@@ -26,6 +26,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.UnauthorizedError, new Unauthorized({ reason: "invalid_token" })],
   [Errors.ForbiddenError, new Forbidden({})],
   [Errors.TooManyRequestsError, new TooManyRequests({ retryAfter: 7 })],
+  [Errors.TooManyApiKeysError, new TooManyApiKeys({ error: "revoke one first" })],
   [Errors.NotFoundError, new Request.NotFound({})],
   [Errors.DeliveryNotFoundError, new DeliveryNotFound({})],
   [Errors.NetworkNotFoundError, new NetworkNotFound({})],

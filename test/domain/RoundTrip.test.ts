@@ -7,7 +7,7 @@ import { immutable } from "../../src/domain/request/MergePatch.ts"
 
 type Codec = Schema.Codec<unknown>
 
-const src = new URL("../../src", import.meta.url)
+const src = new URL("../../src/", import.meta.url)
 const files = fs.globSync(["domain/**/*.ts", "api/**/*.ts"], { cwd: src }).sort()
 
 const schemas = new Map<string, Codec>()

@@ -103,6 +103,27 @@ const rotate = Command.make(
   )
 )
 
+const revoke = Command.make(
+  "delete",
+  {
+    given: Print.flags,
+    id: Verb.id(ApiKeyId),
+    descendants: Flag.Boolean("descendants").pipe(
+      Flag.withoutNegation,
+      Flag.withDescription("Revoke also the keys that it has created, directly or through others"),
+      Flag.withDefault(false)
+    )
+  },
+  ({ given, id, descendants }) =>
+    Print.one(given, (client) => client.apiKeys.delete({ params: { key_id: id }, query: { descendants } }))
+).pipe(
+  Verb.about(
+    "Revoke an API key: it ends at once. Prints the keys that it has created and that stay valid.",
+    "keys delete 0b5c…",
+    "keys delete 0b5c… --descendants"
+  )
+)
+
 export const KeysCommand = Command.make("keys").pipe(
   Verb.about("API keys, which give callers access to the service.", "keys list", "keys create --name ci --scope '*'"),
   Command.withSubcommands([
@@ -112,8 +133,6 @@ export const KeysCommand = Command.make("keys").pipe(
     ),
     create,
     rotate,
-    Verb.onOne("delete", ApiKeyId, (client, id) => client.apiKeys.delete({ params: { key_id: id } })).pipe(
-      Verb.about("Revoke an API key at once.", "keys delete 0b5c…")
-    )
+    revoke
   ])
 )

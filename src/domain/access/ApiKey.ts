@@ -44,7 +44,9 @@ const shown = {
   /** To the minute. */
   last_used_at: Schema.optionalKey(Instant),
   /** The network address that it came from. */
-  last_used_from: Schema.optionalKey(Schema.String)
+  last_used_from: Schema.optionalKey(Schema.String),
+  /** Id of the caller that created it; absent for keys of earlier versions. */
+  created_by: Schema.optionalKey(Schema.String)
 }
 
 export const ApiKey = Schema.Struct(shown).annotate({ identifier: "ApiKey" })
@@ -55,5 +57,22 @@ export const NewApiKey = Schema.Struct({ ...shown, key: Schema.RedactedFromValue
   identifier: "NewApiKey"
 })
 export type NewApiKey = typeof NewApiKey.Type
+
+/** What a revocation did. */
+export const RevokedApiKeys = Schema.Struct({
+  /** The keys that are revoked. */
+  revoked: Schema.Array(ApiKeyId),
+  /** Keys that a revoked key has created, directly or through others, and that are still valid. */
+  remaining: Schema.Array(ApiKeyId)
+}).annotate({ identifier: "RevokedApiKeys" })
+export type RevokedApiKeys = typeof RevokedApiKeys.Type
+
+/** Keys that one API key may have created, directly, at the same time. */
+export const maxCreatedKeys = 100
+
+/** The creator has `maxCreatedKeys` keys. */
+export class TooManyApiKeys extends Schema.TaggedError<TooManyApiKeys>()("TooManyApiKeys", {
+  error: Schema.String
+}) {}
 
 export class ApiKeyNotFound extends Schema.TaggedError<ApiKeyNotFound>()("ApiKeyNotFound", {}) {}

@@ -28,6 +28,10 @@ export const current = Effect.map(
 /** Whether there is such a relayer for this caller. */
 export const mayUseRelayer = (caller: Caller, id: string): boolean => caller.relayerIds?.includes(id) ?? true
 
+/** Whether the caller may do everything: the administrator, or a host program. */
+export const isAdministrator = ({ scopes, relayerIds }: Caller): boolean =>
+  scopes === undefined && relayerIds === undefined
+
 /** The request brings no token, or one that is unknown, expired or revoked. Which of these three is not said. */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {
   /** Absent: the request brings no token. */

@@ -49,3 +49,16 @@ const includes = (granted: Grant, needed: Grant): boolean =>
 /** What `grants` allow includes all of `needed`. */
 export const allows = (grants: ReadonlyArray<Grant>, needed: Grant): boolean =>
   grants.some((granted) => includes(granted, needed))
+
+const narrowable: ReadonlySet<Scope> = new Set([
+  ...RelayerNames.narrowableScopes,
+  ...NotificationNames.narrowableScopes,
+  ...EventNames.narrowableScopes
+])
+
+/**
+ * Whether a key that is limited to some relayers may hold the grant: nothing that it allows shows or changes anything that
+ * does not belong to those relayers.
+ */
+export const isNarrowable = (grant: Grant): boolean =>
+  Scope.literals.every((scope) => !includes(grant, scope) || narrowable.has(scope))

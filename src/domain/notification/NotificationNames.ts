@@ -20,4 +20,7 @@ export const eventTypes = [
 
 export const scopes = ["notifications:read", "notifications:write"] as const
 
+/** Scopes that a key limited to some relayers may hold. It sees only the notifications of these relayers. */
+export const narrowableScopes = ["notifications:read"] as const
+
 export const allScopes = "notifications:*"

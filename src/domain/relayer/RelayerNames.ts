@@ -19,4 +19,7 @@ export const eventTypes = [
 
 export const scopes = ["relayers:read", "relayers:write"] as const
 
+/** Scopes that a key limited to some relayers may hold. */
+export const narrowableScopes = ["relayers:read", "relayers:write"] as const
+
 export const allScopes = "relayers:*"

@@ -1,22 +1,29 @@
 // API keys: made and rotated here, shown once, and known afterwards by their hash alone.
-import { Context, DateTime, Duration, Effect, FiberSet, Layer, Option } from "effect"
+import { Cache, Context, DateTime, Duration, Effect, Exit, FiberSet, Layer, Option } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
 import { SqlClient } from "effect/sql"
-import { ApiKey, ApiKeyId, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/access/ApiKey.ts"
-import type { CreateApiKey, NewApiKey, RotateApiKey } from "../../domain/access/ApiKey.ts"
+import { ApiKey, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/access/ApiKey.ts"
+import type {
+  ApiKeyId,
+  CreateApiKey,
+  NewApiKey,
+  RevokedApiKeys,
+  RotateApiKey,
+  TooManyApiKeys
+} from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
-import { allows } from "../../domain/access/Scope.ts"
+import type { BadRequest } from "../../domain/request/Request.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { ApiKeysRepo } from "./ApiKeysRepo.ts"
 import type { Holder } from "./ApiKeysRepo.ts"
 import { hashKey, isWellFormed, makeKey } from "./Key.ts"
+import * as KeyCreation from "./KeyCreation.ts"
 
 /** `last_used_at` is written at most this often. */
 const touchEvery = Duration.minutes(1)
@@ -24,25 +31,34 @@ const touchEvery = Duration.minutes(1)
 /** Uses that are remembered, so as not to write each: beyond it, the oldest is forgotten. */
 const maxRemembered = 10_000
 
-/** Whether `caller` may do all that a key with these powers may: nobody gives, or takes over, more than they have. */
-const covers = (caller: Caller.Caller, { scopes, relayer_ids }: Pick<ApiKey, "scopes" | "relayer_ids">): boolean => {
-  const granted = caller.scopes
-  const hasScopes = granted === undefined || scopes.every((scope) => allows(granted, scope))
-  const hasRelayers =
-    caller.relayerIds === undefined || (relayer_ids?.every((id) => Caller.mayUseRelayer(caller, id)) ?? false)
-  return hasScopes && hasRelayers
-}
+/** Unknown keys that are remembered, so that a caller who repeats one causes no further query. */
+const maxUnknown = 10_000
+
+/** How long an unknown key is remembered. A database that is restored meanwhile may know it again. */
+const unknownFor = Duration.minutes(1)
 
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** `Forbidden` where the key could do more than its maker; `BadRequest` where it would have expired already. */
-    create(request: CreateApiKey): Effect.Effect<NewApiKey, BadRequest | Caller.Forbidden>
+    /**
+     * Fails with `Forbidden` if the key could do more than its creator, and with `BadRequest` if it would have expired
+     * already, would expire after its creator, or is limited to relayers and holds a scope that reaches further.
+     */
+    create(request: CreateApiKey): Effect.Effect<NewApiKey, BadRequest | Caller.Forbidden | TooManyApiKeys>
     list(query: PageQuery): Effect.Effect<Page<ApiKey>>
     get(id: ApiKeyId): Effect.Effect<ApiKey, ApiKeyNotFound>
-    /** Ends at once, with the key before it. `Forbidden` where it can do more than the caller. */
-    delete(id: ApiKeyId): Effect.Effect<void, ApiKeyNotFound | Caller.Forbidden>
-    /** A new key with the same id, name and scopes; the one before lives on for the overlap, the one before that ends. */
+    /**
+     * Revokes the key at once, with its previous version, and if `descendants` is set, all keys that descend from it. Fails
+     * with `Forbidden` if the key can do more than the caller.
+     */
+    delete(
+      id: ApiKeyId,
+      options?: { readonly descendants?: boolean }
+    ): Effect.Effect<RevokedApiKeys, ApiKeyNotFound | Caller.Forbidden>
+    /**
+     * Replaces the key by a new one with the same id, name and scopes. The previous one stays valid for the overlap. Only the
+     * key itself or the administrator may do this: whoever rotates a key gets it, and could act under its name.
+     */
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
     /** Who holds a key. None where it is unknown, revoked or expired. Remembers the use. */
     find(key: Redacted.Redacted, from: string | undefined): Effect.Effect<Option.Option<Caller.Caller>>
@@ -54,45 +70,40 @@ export class ApiKeys extends Context.Service<
       const repo = yield* ApiKeysRepo
       const changes = yield* Changes
       const sql = yield* SqlClient.SqlClient
-      const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
       const run = yield* FiberSet.makeRuntime<never>()
-
-      const create = Effect.fn("ApiKeys.create")(function* (request: CreateApiKey) {
-        const now = yield* DateTime.now
-        if (request.expires_at !== undefined && DateTime.isLessThanOrEqualTo(request.expires_at, now)) {
-          return yield* BadRequest.of([{ field: "expires_at", message: "must be in the future" }])
-        }
-        if (!covers(yield* Caller.current, request)) return yield* new Caller.Forbidden({})
-        const key = makeKey()
-        const shown: ApiKey = { id: ApiKeyId.make(yield* random.uuidV4()), ...request, created_at: now }
-        yield* transaction(
-          Effect.andThen(
-            repo.insert(shown, hashKey(key)),
-            changes.record({ action: "key.created", id: shown.id, schema: ApiKey, after: shown })
-          )
-        )
-        yield* Effect.annotateLogs(Effect.logInfo("API key created"), { key_id: shown.id })
-        return { ...shown, key }
-      })
+      const create = yield* KeyCreation.make
 
       /** A key that the caller may change, held until the transaction ends. */
       const hold = Effect.fn("ApiKeys.hold")(function* (id: ApiKeyId) {
         const found = yield* repo.findForUpdate(id)
         if (Option.isNone(found)) return yield* new ApiKeyNotFound({})
-        if (!covers(yield* Caller.current, found.value)) return yield* new Caller.Forbidden({})
+        if (!KeyCreation.covers(yield* Caller.current, found.value)) return yield* new Caller.Forbidden({})
         return found.value
       })
 
-      const remove = Effect.fn("ApiKeys.delete")(function* (id: ApiKeyId) {
+      const remove = Effect.fn("ApiKeys.delete")(function* (
+        id: ApiKeyId,
+        options: { readonly descendants?: boolean } = {}
+      ) {
         const before = yield* hold(id)
-        yield* repo.delete(id)
-        yield* changes.record({ action: "key.deleted", id, schema: ApiKey, before })
-        yield* Effect.annotateLogs(Effect.logInfo("API key deleted"), { key_id: id })
+        const descendants = yield* repo.descendants(id)
+        const revoked = options.descendants === true ? [before, ...descendants] : [before]
+        yield* repo.delete(revoked.map((key) => key.id))
+        for (const key of revoked) {
+          yield* changes.record({ action: "key.deleted", id: key.id, schema: ApiKey, before: key })
+          yield* Effect.annotateLogs(Effect.logInfo("API key deleted"), { key_id: key.id })
+        }
+        return {
+          revoked: revoked.map((key) => key.id),
+          remaining: options.descendants === true ? [] : descendants.map((key) => key.id)
+        }
       }, transaction)
 
       const rotate = Effect.fn("ApiKeys.rotate")(function* (id: ApiKeyId, request: RotateApiKey) {
+        const caller = yield* Caller.current
         const before = yield* hold(id)
+        if (!Caller.isAdministrator(caller) && caller.id !== id) return yield* new Caller.Forbidden({})
         const overlap = Duration.seconds(request.overlap_seconds ?? defaultOverlapSeconds)
         const previous_expires_at = DateTime.addDuration(yield* DateTime.now, overlap)
         const key = makeKey()
@@ -131,9 +142,14 @@ export class ApiKeys extends Context.Service<
         all: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))
       })
 
+      const unknown = yield* Cache.makeWith((hash: string) => findByHash(hash), {
+        capacity: maxUnknown,
+        timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isNone(exit.value) ? unknownFor : Duration.zero)
+      })
+
       const find = Effect.fnUntraced(function* (key: Redacted.Redacted, from: string | undefined) {
         if (!isWellFormed(key)) return Option.none()
-        const found = yield* findByHash(Hex.encode(hashKey(key)))
+        const found = yield* Cache.get(unknown, Hex.encode(hashKey(key)))
         if (Option.isNone(found)) return Option.none()
         const { id, scopes, relayer_ids } = found.value
         yield* touch(id, from)

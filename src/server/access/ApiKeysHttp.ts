@@ -15,7 +15,7 @@ export const ApiKeysHttp = HttpApiBuilder.group(
       list: ({ query }) => Respond.page(keys.list(query)),
       get: ({ params }) => Respond.one(keys.get(params.key_id)),
       rotate: ({ params, payload }) => Respond.one(keys.rotate(params.key_id, payload)),
-      delete: ({ params }) => Respond.done(keys.delete(params.key_id), "API key deleted successfully")
+      delete: ({ params, query }) => Respond.one(keys.delete(params.key_id, query))
     })
   })
 )

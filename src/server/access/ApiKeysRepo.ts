@@ -1,5 +1,5 @@
 // The table `api_keys`.
-import { Context, DateTime, Effect, Layer, Option } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { ApiKey } from "../../domain/access/ApiKey.ts"
 import type { ApiKeyId } from "../../domain/access/ApiKey.ts"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
@@ -18,17 +18,30 @@ export interface Holder {
   readonly relayer_ids: ReadonlyArray<string> | null
 }
 
+/** What limits the keys that an API key creates. */
+export interface Creator {
+  readonly expires_at: DateTime.Utc | undefined
+  /** API keys from the first one down to the creator's own. */
+  readonly ancestors: ReadonlyArray<string>
+  /** How many keys it has created that are not revoked. */
+  readonly created: number
+}
+
 export class ApiKeysRepo extends Context.Service<
   ApiKeysRepo,
   {
-    insert(key: ApiKey, hash: Uint8Array): Effect.Effect<void>
+    insert(key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>): Effect.Effect<void>
+    /** Holds the row until the transaction ends. None if the caller is no API key. */
+    holdCreator(id: string): Effect.Effect<Option.Option<Creator>>
+    /** Keys that it has created, directly or through others, in creation order; held until the transaction ends. */
+    descendants(id: ApiKeyId): Effect.Effect<ReadonlyArray<ApiKey>>
     find(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
     /** Holds the row until the transaction ends. */
     findForUpdate(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
     /** By hashes, in hex, that are good `at` this moment: of the key, or of the one before while it lives on. In their order. */
     findByHashes(hashes: ReadonlyArray<string>, at: DateTime.Utc): Effect.Effect<ReadonlyArray<Option.Option<Holder>>>
     page(request: PageRequest): Effect.Effect<Page<ApiKey>>
-    delete(id: ApiKeyId): Effect.Effect<void>
+    delete(ids: ReadonlyArray<ApiKeyId>): Effect.Effect<void>
     /** The present key becomes the previous one. */
     rotate(id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc): Effect.Effect<void>
     touch(id: ApiKeyId, at: DateTime.Utc, from: string | undefined): Effect.Effect<void>
@@ -40,10 +53,10 @@ export class ApiKeysRepo extends Context.Service<
       const sql = yield* client
       const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
       const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
-        ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from`
+        ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by`
       const selection = { table: "api_keys", columns, Row }
 
-      const insert = (key: ApiKey, hash: Uint8Array) =>
+      const insert = (key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>) =>
         sql`INSERT INTO api_keys ${sql.insert({
           id: key.id,
           name: key.name,
@@ -51,7 +64,9 @@ export class ApiKeysRepo extends Context.Service<
           scopes: key.scopes,
           relayer_ids: key.relayer_ids ?? null,
           expires_at: key.expires_at === undefined ? null : DateTime.toDate(key.expires_at),
-          created_at: DateTime.toDate(key.created_at)
+          created_at: DateTime.toDate(key.created_at),
+          created_by: key.created_by ?? null,
+          ancestors
         })}`.pipe(Effect.asVoid, query("ApiKeysRepo.insert"))
 
       const row = selectRow(sql, selection)
@@ -78,8 +93,27 @@ export class ApiKeysRepo extends Context.Service<
       const selectRows = selectPage(sql, selection)
       const page = (request: PageRequest) => selectRows(request).pipe(query("ApiKeysRepo.page"))
 
-      const deleteRow = (id: ApiKeyId) =>
-        sql`DELETE FROM api_keys WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))
+      const deleteRows = (ids: ReadonlyArray<ApiKeyId>) =>
+        sql`DELETE FROM api_keys WHERE id = ANY(${ids}::text[])`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))
+
+      /** Two statements: the count must see what the requests wrote that held the row before. */
+      const holdCreator = (id: string) =>
+        Effect.gen(function* () {
+          const [row] = yield* sql<{ expires_at: Date | null; ancestors: ReadonlyArray<string> }>`
+            SELECT expires_at, ancestors FROM api_keys WHERE id = ${id} FOR UPDATE`
+          if (row === undefined) return Option.none<Creator>()
+          const [counted] = yield* sql<{ created: number }>`
+            SELECT count(*)::int AS created FROM api_keys WHERE created_by = ${id}`
+          const expires_at = row.expires_at === null ? undefined : DateTime.fromDateUnsafe(row.expires_at)
+          return Option.some({ ancestors: row.ancestors, expires_at, created: counted?.created ?? 0 })
+        }).pipe(query("ApiKeysRepo.holdCreator"))
+
+      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row))
+      const descendants = (id: ApiKeyId) =>
+        sql`SELECT ${columns} FROM api_keys t WHERE t.ancestors @> ARRAY[${id}]::text[] ORDER BY t.seq FOR UPDATE`.pipe(
+          Effect.flatMap(decodeRows),
+          query("ApiKeysRepo.descendants")
+        )
 
       const rotate = (id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc) =>
         sql`
@@ -91,7 +125,18 @@ export class ApiKeysRepo extends Context.Service<
           UPDATE api_keys SET last_used_at = ${DateTime.toDate(moment)}, last_used_from = ${from ?? null}
           WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.touch"))
 
-      return ApiKeysRepo.of({ insert, find, findForUpdate, findByHashes, page, delete: deleteRow, rotate, touch })
+      return ApiKeysRepo.of({
+        insert,
+        find,
+        findForUpdate,
+        findByHashes,
+        holdCreator,
+        descendants,
+        page,
+        delete: deleteRows,
+        rotate,
+        touch
+      })
     })
   )
 }

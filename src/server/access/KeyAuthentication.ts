@@ -4,7 +4,7 @@ import { timingSafeEqual } from "node:crypto"
 import { AdministratorKeyTooShort, isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
 import { Forbidden, Unauthorized, mayUseRelayer } from "../../domain/access/Caller.ts"
 import type { Caller } from "../../domain/access/Caller.ts"
-import { allows } from "../../domain/access/Scope.ts"
+import { allows, isNarrowable } from "../../domain/access/Scope.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import type { Use } from "../authentication/Authentication.ts"
 import { ApiKeys } from "./ApiKeys.ts"
@@ -12,6 +12,8 @@ import { hashKey } from "./Key.ts"
 
 const isAllowed = (caller: Caller, { scope, relayerId }: Use): boolean =>
   (caller.scopes === undefined || allows(caller.scopes, scope ?? "*")) &&
+  // Also for keys that were created before the scopes of limited keys were checked.
+  (caller.relayerIds === undefined || scope === undefined || isNarrowable(scope)) &&
   (relayerId === undefined || mayUseRelayer(caller, relayerId))
 
 /** The administrator may do everything; an API key may do what its scopes allow. */

@@ -1,6 +1,7 @@
 // Notifications: their signing keys are sealed and never leave.
 import { Context, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
+import * as Caller from "../../domain/access/Caller.ts"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import {
   Notification,
@@ -81,14 +82,21 @@ export class Notifications extends Context.Service<
         return notification
       })
 
-      const list = Effect.fn("Notifications.list")((query: PageQuery) => repo.page(pageRequest(query)))
+      const list = Effect.fn("Notifications.list")(function* (query: PageQuery) {
+        return yield* repo.page(pageRequest(query), (yield* Caller.current).relayerIds)
+      })
 
       const orNotFound = Option.match({
         onNone: () => Effect.fail(new NotificationNotFound({})),
         onSome: (notification: Notification) => Effect.succeed(notification)
       })
 
-      const get = Effect.fn("Notifications.get")((id: NotificationId) => Effect.flatMap(repo.find(id), orNotFound))
+      /** For a caller that is limited to some relayers, only the notifications of these relayers exist. */
+      const get = Effect.fn("Notifications.get")(function* (id: NotificationId) {
+        const ids = (yield* Caller.current).relayerIds
+        if (ids !== undefined && !(yield* repo.isUsedBy(id, ids))) return yield* new NotificationNotFound({})
+        return yield* Effect.flatMap(repo.find(id), orNotFound)
+      })
 
       /** Held until the transaction ends. */
       const hold = (id: NotificationId) => Effect.flatMap(repo.findForUpdate(id), orNotFound)

@@ -37,7 +37,10 @@ export class NotificationsRepo extends Context.Service<
     delete(id: NotificationId): Effect.Effect<void, NotificationInUse>
     /** Ids of relayers that use it, at most `limit`; waits for who is changing one of them. */
     users(id: NotificationId, limit: number): Effect.Effect<ReadonlyArray<string>>
-    page(request: PageRequest): Effect.Effect<Page<Notification>>
+    /** Whether one of these relayers uses it. */
+    isUsedBy(id: NotificationId, relayerIds: ReadonlyArray<string>): Effect.Effect<boolean>
+    /** `relayerIds`: only notifications that one of these relayers uses. */
+    page(request: PageRequest, relayerIds?: ReadonlyArray<string>): Effect.Effect<Page<Notification>>
   }
 >()("effect-relayer/server/notifications/NotificationsRepo") {
   static readonly layer = Layer.effect(
@@ -106,7 +109,19 @@ export class NotificationsRepo extends Context.Service<
         )
 
       const selectRows = selectPage(sql, selection)
-      const page = (request: PageRequest) => selectRows(request).pipe(query("NotificationsRepo.page"))
+      const page = (request: PageRequest, relayerIds?: ReadonlyArray<string>) => {
+        const where = sql`t.id IN (SELECT notification_id FROM relayers WHERE id = ANY(${relayerIds ?? []}::text[]))`
+        return selectRows(relayerIds === undefined ? request : { ...request, where }).pipe(
+          Effect.map(({ items, total }) => ({ request, items, total })),
+          query("NotificationsRepo.page")
+        )
+      }
+
+      const isUsedBy = (id: NotificationId, relayerIds: ReadonlyArray<string>) =>
+        sql`SELECT 1 FROM relayers WHERE notification_id = ${id} AND id = ANY(${relayerIds}::text[]) LIMIT 1`.pipe(
+          Effect.map((rows) => rows.length > 0),
+          query("NotificationsRepo.isUsedBy")
+        )
 
       return NotificationsRepo.of({
         insert,
@@ -117,6 +132,7 @@ export class NotificationsRepo extends Context.Service<
         pause,
         delete: deleteRow,
         users,
+        isUsedBy,
         page
       })
     })

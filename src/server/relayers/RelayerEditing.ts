@@ -1,6 +1,7 @@
 // The rules of changing and deleting a relayer.
 import { Effect } from "effect"
-import type { RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
@@ -25,12 +26,22 @@ export const make = Effect.gen(function* () {
     return isCurrent(ifMatch, found.version) ? found : yield* new PreconditionFailed({})
   })
 
+  /** For a caller that is limited to some relayers, only the notifications of these relayers exist. */
+  const checkNotification = Effect.fnUntraced(function* (before: Relayer, after: Pick<Relayer, "notification_id">) {
+    const ids = (yield* Caller.current).relayerIds
+    const { notification_id } = after
+    if (ids === undefined || notification_id === undefined || notification_id === before.notification_id) return
+    if (yield* repo.useNotification(ids, notification_id)) return
+    return yield* BadRequest.of([RelayerReferences.noNotification])
+  })
+
   const update = Effect.fn("StoredRelayers.update")(
     function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
       const held = yield* hold(id, ifMatch)
       const before = held.value
       const { request, isChanged } = yield* RelayerPatch.apply(before, yield* urls.open(held), patch)
       if (!isChanged) return held
+      yield* checkNotification(before, request)
       const stored = patch.custom_rpc_urls === undefined ? undefined : yield* urls.store(id, request.custom_rpc_urls)
       const after = yield* repo.update(id, request, stored)
       yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })

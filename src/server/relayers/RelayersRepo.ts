@@ -31,6 +31,8 @@ export class RelayersRepo extends Context.Service<
     findSealed(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
     /** Holds the row until the transaction ends. */
     findForUpdate(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
+    /** Whether one of these relayers has this notification. */
+    useNotification(ids: ReadonlyArray<string>, notification: string): Effect.Effect<boolean>
     /** What of `request` can change; `urls` absent: as they are. */
     update(
       id: RelayerId,
@@ -71,6 +73,12 @@ export class RelayersRepo extends Context.Service<
         sql<HeldRow>`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id}`.pipe(
           Effect.map(first(HeldRelayer)),
           query("RelayersRepo.findSealed")
+        )
+
+      const useNotification = (ids: ReadonlyArray<string>, notification: string) =>
+        sql`SELECT 1 FROM relayers WHERE id = ANY(${ids}::text[]) AND notification_id = ${notification} LIMIT 1`.pipe(
+          Effect.map((rows) => rows.length > 0),
+          query("RelayersRepo.useNotification")
         )
 
       const findForUpdate = (id: RelayerId) =>
@@ -122,6 +130,7 @@ export class RelayersRepo extends Context.Service<
         findAll,
         findSealed,
         findForUpdate,
+        useNotification,
         update,
         setDisabled,
         delete: deleteRow,

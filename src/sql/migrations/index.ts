@@ -9,6 +9,7 @@ import reading from "./0007_reading.ts"
 import sharedSigners from "./0008_shared_signers.ts"
 import unlinkedAudit from "./0009_unlinked_audit.ts"
 import idempotencyClaims from "./0010_idempotency_claims.ts"
+import keyCreators from "./0011_key_creators.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -20,7 +21,8 @@ export const migrations = {
   "0007_reading": reading,
   "0008_shared_signers": sharedSigners,
   "0009_unlinked_audit": unlinkedAudit,
-  "0010_idempotency_claims": idempotencyClaims
+  "0010_idempotency_claims": idempotencyClaims,
+  "0011_key_creators": keyCreators
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

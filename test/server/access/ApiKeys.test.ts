@@ -15,7 +15,7 @@ layerEach(TestApi.layer())("API keys", (it) => {
       const created = yield* call("/api/v1/api-keys", {
         body: {
           name: "deploy",
-          scopes: ["relayers:read", "signers:*"],
+          scopes: ["relayers:*", "events:read"],
           relayer_ids: ["relayer-1"],
           expires_at: "2100-01-02T03:04:05Z"
         }
@@ -26,7 +26,7 @@ layerEach(TestApi.layer())("API keys", (it) => {
       assert.strictEqual(created.headers.get("location"), `/api/v1/api-keys/${shown.id}`)
       assert.deepInclude(shown, {
         name: "deploy",
-        scopes: ["relayers:read", "signers:*"],
+        scopes: ["relayers:*", "events:read"],
         relayer_ids: ["relayer-1"],
         expires_at: "2100-01-02T03:04:05.000Z"
       })
@@ -82,7 +82,7 @@ layerEach(TestApi.layer())("API keys", (it) => {
 
       const revoked = yield* make({ scopes: ["*"] })
       const deleted = yield* call(`/api/v1/api-keys/${revoked.id}`, { key: revoked.key, method: "DELETE" })
-      assert.deepStrictEqual(deleted.json, { success: true, data: "API key deleted successfully" })
+      assert.deepStrictEqual(deleted.json, { success: true, data: { revoked: [revoked.id], remaining: [] } })
       assert.strictEqual(yield* statusOf("/api/v1/relayers", { key: revoked.key }), 401)
       const missing = yield* call(`/api/v1/api-keys/${revoked.id}`)
       assert.deepStrictEqual([missing.status, missing.json.message], [404, "API key not found"])
@@ -125,6 +125,10 @@ layerEach(TestApi.layer())("API keys", (it) => {
         [{ scopes: [] }, /^scopes: /],
         [{}, /^scopes: is required$/],
         [{ scopes: ["*"], relayer_ids: [] }, /^relayer_ids: /],
+        [
+          { scopes: ["relayers:read", "signers:read"], relayer_ids: ["a"] },
+          /^scopes\.1: a key that is limited to relayers may not hold signers:read$/
+        ],
         [{ scopes: ["*"], relayer_ids: ["a b"] }, /^relayer_ids\.0: /],
         [{ scopes: ["*"], expires_at: "tomorrow" }, /^expires_at: /],
         [{ scopes: ["*"], expires_at: "1969-01-01T00:00:00Z" }, /^expires_at: must be in the future$/],

@@ -1,0 +1,100 @@
+// The rules of creating an API key: it can do nothing that its creator cannot do, and does not outlive its creator.
+import { DateTime, Effect, Option } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { ApiKey, ApiKeyId, TooManyApiKeys, maxCreatedKeys } from "../../domain/access/ApiKey.ts"
+import type { CreateApiKey } from "../../domain/access/ApiKey.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import { allows, isNarrowable } from "../../domain/access/Scope.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import type { Violation } from "../../domain/request/Request.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import { ApiKeysRepo } from "./ApiKeysRepo.ts"
+import type { Creator } from "./ApiKeysRepo.ts"
+import { hashKey, makeKey } from "./Key.ts"
+
+/** Whether the caller may do everything that a key with these powers may do. */
+export const covers = (
+  caller: Caller.Caller,
+  { scopes, relayer_ids }: Pick<ApiKey, "scopes" | "relayer_ids">
+): boolean => {
+  const granted = caller.scopes
+  const hasScopes = granted === undefined || scopes.every((scope) => allows(granted, scope))
+  const hasRelayers =
+    caller.relayerIds === undefined || (relayer_ids?.every((id) => Caller.mayUseRelayer(caller, id)) ?? false)
+  return hasScopes && hasRelayers
+}
+
+const tooWide = ({ scopes, relayer_ids }: CreateApiKey): ReadonlyArray<Violation> =>
+  relayer_ids === undefined
+    ? []
+    : scopes.flatMap((scope, index) =>
+        isNarrowable(scope)
+          ? []
+          : [{ field: `scopes.${index}`, message: `a key that is limited to relayers may not hold ${scope}` }]
+      )
+
+/** A key without a date of its own gets that of its creator. */
+const expiry = (given: DateTime.Utc | undefined, creator: Creator | undefined) => {
+  const latest = creator?.expires_at
+  if (given === undefined || latest === undefined) return Effect.succeed(given ?? latest)
+  return DateTime.isGreaterThan(given, latest)
+    ? Effect.fail(
+        BadRequest.of([
+          {
+            field: "expires_at",
+            message: `must not be later than ${DateTime.formatIso(latest)}, when the creating key expires`
+          }
+        ])
+      )
+    : Effect.succeed(given)
+}
+
+export const make = Effect.gen(function* () {
+  const repo = yield* ApiKeysRepo
+  const changes = yield* Changes
+  const random = yield* SecureRandom.SecureRandom
+  const transaction = yield* Transaction.make
+
+  /** The API key that creates another one, locked, so that its keys are counted one request at a time. */
+  const holdCreator = Effect.fnUntraced(function* (caller: Caller.Caller) {
+    if (Caller.isAdministrator(caller)) return undefined
+    const creator = Option.getOrUndefined(yield* repo.holdCreator(caller.id))
+    if (creator === undefined || creator.created < maxCreatedKeys) return creator
+    return yield* new TooManyApiKeys({
+      error: `an API key may have ${maxCreatedKeys} keys that it has created: revoke one first`
+    })
+  })
+
+  const store = Effect.fnUntraced(function* (request: CreateApiKey, caller: Caller.Caller, now: DateTime.Utc) {
+    const creator = yield* holdCreator(caller)
+    const expires_at = yield* expiry(request.expires_at, creator)
+    const key = makeKey()
+    const { expires_at: _, ...rest } = request
+    const shown: ApiKey = {
+      id: ApiKeyId.make(yield* random.uuidV4()),
+      ...rest,
+      created_at: now,
+      created_by: caller.id,
+      ...(expires_at === undefined ? {} : { expires_at })
+    }
+    const ancestors = creator === undefined ? [] : [...creator.ancestors, caller.id]
+    yield* repo.insert(shown, hashKey(key), ancestors)
+    yield* changes.record({ action: "key.created", id: shown.id, schema: ApiKey, after: shown })
+    return { ...shown, key }
+  }, transaction)
+
+  return Effect.fn("ApiKeys.create")(function* (request: CreateApiKey) {
+    const now = yield* DateTime.now
+    if (request.expires_at !== undefined && DateTime.isLessThanOrEqualTo(request.expires_at, now)) {
+      return yield* BadRequest.of([{ field: "expires_at", message: "must be in the future" }])
+    }
+    const violations = tooWide(request)
+    if (violations.length > 0) return yield* BadRequest.of(violations)
+    const caller = yield* Caller.current
+    if (!covers(caller, request)) return yield* new Caller.Forbidden({})
+    const created = yield* store(request, caller, now)
+    yield* Effect.annotateLogs(Effect.logInfo("API key created"), { key_id: created.id, created_by: caller.id })
+    return created
+  })
+})
