@@ -5,8 +5,7 @@ import { readdirSync } from "node:fs"
 
 /** The features of `src/server/`, from the lowest floor to the highest. A feature imports only from floors below its own. */
 const floors: ReadonlyArray<ReadonlyArray<string>> = [
-  ["responses"],
-  ["authentication", "observability"],
+  ["authentication", "observability", "responses"],
   ["lifecycle", "secrets"],
   ["cursors", "idempotency", "limits"],
   ["audit", "chains", "events", "outbox"],

@@ -23,8 +23,6 @@ const unit = [
   "test/server/chains/**/*.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
-  "test/server/http/Yaml.test.ts",
-  "test/server/responses/Accept.test.ts",
   "test/sql/Tls.test.ts",
   "test/server/signers/{Keystore,LocalKey,Vault,VaultTransit}.test.ts"
 ]

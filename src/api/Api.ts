@@ -1,4 +1,4 @@
-// The whole contract.
+// The contract: every endpoint, and what the OpenAPI document says about all of them.
 import { HttpApi, OpenApi } from "effect/http-api"
 import { ApiKeysApi } from "./ApiKeysApi.ts"
 import { AuditApi } from "./AuditApi.ts"
@@ -7,7 +7,7 @@ import { MasterKeyApi } from "./MasterKeyApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
 import { NetworksApi } from "./NetworksApi.ts"
 import { NotificationsApi } from "./NotificationsApi.ts"
-import * as Document from "./Document.ts"
+import * as Document from "./document/Document.ts"
 import { RelayerHealthApi } from "./RelayerHealthApi.ts"
 import { RelayersApi } from "./RelayersApi.ts"
 import { scopesOf } from "./Scopes.ts"
@@ -37,7 +37,8 @@ export class Api extends endpoints
     OpenApi.annotations({
       title: "effect-relayer",
       version,
-      license: { name: "Apache-2.0" },
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      servers: [{ url: "/", description: "The instance that serves this document." }],
       description: Document.description,
       transform: (document) => Document.transform(document, scopes)
     })

@@ -1,9 +1,10 @@
-// API keys: made, shown once, rotated, revoked.
+// The endpoints of API keys: create, list, read, rotate, revoke.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ApiKey, ApiKeyId, CreateApiKey, NewApiKey, RevokedApiKeys, RotateApiKey } from "../domain/access/ApiKey.ts"
 import { PageQuery } from "../domain/request/Page.ts"
-import { Flag } from "../domain/request/Text.ts"
+import { flag } from "../domain/request/Text.ts"
+import { withOptionalBody } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -12,7 +13,7 @@ import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ key_id: ApiKeyId })
 
-const RevokeQuery = { descendants: Schema.optionalKey(Flag) }
+const RevokeQuery = { descendants: Schema.optionalKey(flag("Whether to revoke the keys that this key created, too.")) }
 
 export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
   .add(
@@ -28,7 +29,7 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
         OpenApi.annotations({
           summary: "Create an API key",
           description:
-            "`key` is shown in this answer and nowhere else: the service keeps its hash. Nobody can give a key more than they have."
+            "Only this response contains `key`; the service stores its hash. A key cannot get scopes or relayers that its creator lacks."
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -44,7 +45,9 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
       error: [Errors.ApiKeyNotFoundError, ...Errors.any]
     })
       .annotate(RequiredScope, "api-keys:read")
-      .annotateMerge(OpenApi.annotations({ summary: "Get an API key" })),
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Get an API key", description: "The key itself is not returned." })
+      ),
     HttpApiEndpoint.post("rotate", "/:key_id/rotate", {
       params,
       payload: Json.optionalBody(RotateApiKey),
@@ -58,7 +61,8 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
         OpenApi.annotations({
           summary: "Rotate an API key",
           description:
-            "A new `key` with the same id, name and scopes. The one before lives on for `overlap_seconds`, a day unless told; the one before that ends at once."
+            "Creates a new `key` with the same id, name and scopes. The previous key stays valid for `overlap_seconds`, by default one day; the key before that is revoked at once.",
+          transform: withOptionalBody
         })
       ),
     HttpApiEndpoint.delete("delete", "/:key_id", {
@@ -72,7 +76,7 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
         OpenApi.annotations({
           summary: "Revoke an API key",
           description:
-            "The key ends at once. With `descendants=true`, all keys end that it has created, directly or through others; without, the response lists those that stay valid."
+            "The key is refused from now on. With `descendants=true`, all keys that it created, directly or through others, are revoked as well; without, the response lists those that stay valid."
         })
       )
   )
@@ -82,6 +86,6 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
   .annotateMerge(
     OpenApi.annotations({
       title: "API keys",
-      description: "Who may call, and what they may do. The key of the configuration may do everything."
+      description: "Credentials of callers. The administrator's key, which is in the configuration, may do everything."
     })
   ) {}

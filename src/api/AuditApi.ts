@@ -1,6 +1,7 @@
-// The audit log, and the check that nobody has tampered with it.
+// The endpoints of the audit log: list and verify.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../domain/audit/Audit.ts"
+import { linked } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import { Authorization, DecodeErrors } from "./Middleware.ts"
@@ -17,7 +18,9 @@ export class AuditApi extends HttpApiGroup.make("audit")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List the audit log",
-          description: "Every change that was committed before the request. The `Link` header leads to the next page."
+          description:
+            "Lists the changes that were committed before the request. The `Link` header leads to the next page.",
+          transform: linked
         })
       ),
     HttpApiEndpoint.get("verify", "/verify", {
@@ -30,11 +33,13 @@ export class AuditApi extends HttpApiGroup.make("audit")
         OpenApi.annotations({
           summary: "Verify the audit log",
           description:
-            "Reads all of it and follows its chain of hashes. Keep `head` elsewhere and send it the next time: then records that were cut off, or all of them written anew, show as well."
+            "Reads all records and checks their chain of hashes. Store `head` elsewhere and send it as `position` and `hash` the next time: this also detects records that were cut off, and a log that was rewritten."
         })
       )
   )
   .middleware(DecodeErrors)
   .middleware(Authorization)
   .prefix("/api/v1/audit")
-  .annotateMerge(OpenApi.annotations({ title: "Audit", description: "Who changed what, and when." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Audit", description: "Record of every change: who changed what, and when." })
+  ) {}

@@ -1,75 +1,101 @@
-// The shape of every answer that is no failure.
-import { Schema } from "effect"
+// The envelope around the data of every successful response.
+import { Schema, SchemaAST } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import type { Page } from "../domain/request/Page.ts"
 import { Value } from "../domain/request/ExactJson.ts"
+import { field } from "../domain/request/Field.ts"
 import * as Json from "./Json.ts"
 
-/** A span of the request, as OpenTelemetry names its parts. */
+const TraceId = field(Schema.String, "Identifier of the trace (OpenTelemetry).", "5b8aa5a2d2c872e8321cf37308d69df2")
+const SpanId = Schema.String
+
+/** A span of the request, with its parts named as in OpenTelemetry. */
 const Span = Schema.Struct({
-  name: Schema.String,
-  trace_id: Schema.String,
-  span_id: Schema.String,
-  parent_span_id: Schema.optionalKey(Schema.String),
-  started_at: Schema.String,
-  /** Absent while the span is running. */
+  name: field(Schema.String, "What the span measures.", "Relayers.create"),
+  trace_id: TraceId,
+  span_id: field(SpanId, "Identifier of the span in its trace.", "051581bf3cb55c13"),
+  parent_span_id: Schema.optionalKey(field(SpanId, "The span that contains this one.", "5fb397be34d26b51")),
+  started_at: field(Schema.String, "When the span started.", "2026-01-02T03:04:05.678Z"),
   duration_ms: Schema.optionalKey(
-    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+    field(
+      Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+      "Duration in milliseconds. Absent while the span is running.",
+      1.25
+    )
   ),
-  status: Schema.Literals(["running", "ok", "error"]),
-  attributes: Schema.Record(Schema.String, Value)
-}).annotate({ identifier: "Span" })
+  status: field(
+    Schema.Literals(["running", "ok", "error"]),
+    "Whether the span is running, has succeeded or has failed.",
+    "ok"
+  ),
+  attributes: field(Schema.Record(Schema.String, Value), "Further data of the span.", {
+    "db.system.name": "postgresql"
+  })
+}).annotate({ identifier: "Span", description: "A span of the request." })
+
+const LogLine = Schema.Struct({
+  level: field(
+    Schema.Literals(["log", "info", "error", "warn", "debug", "result"]),
+    "Severity of the message.",
+    "info"
+  ),
+  message: field(Schema.String, "The log message with its annotations.", "relayer created")
+}).annotate({ identifier: "LogLine", description: "A log message of the request." })
 
 export const Metadata = Schema.Struct({
-  logs: Schema.Array(
-    Schema.Struct({
-      level: Schema.Literals(["log", "info", "error", "warn", "debug", "result"]),
-      message: Schema.String
-    })
-  ),
-  /** Oldest first. */
-  traces: Schema.Array(Span)
+  logs: field(Schema.Array(LogLine), "Log messages of the request, oldest first."),
+  traces: field(Schema.Array(Span), "Spans of the request, oldest first.")
 }).annotate({
   identifier: "Metadata",
-  description: "Log lines and spans of this very request; present where it was sent with `X-Relayer-Debug: true`."
+  description: "Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`."
 })
 export type Metadata = typeof Metadata.Type
 
 export const Pagination = Schema.Struct({
-  current_page: Schema.Int,
-  per_page: Schema.Int,
-  total_items: Schema.Int
-}).annotate({ identifier: "Pagination", description: "What was served, and how many items there are in all." })
+  current_page: field(Schema.Int, "The page that was served, from 1.", 1),
+  per_page: field(Schema.Int, "The page size that was served, at most 1000.", 10),
+  total_items: field(Schema.Int, "Items on all pages. With `cursor`, the count of the first page.", 42)
+}).annotate({ identifier: "Pagination", description: "The page that was served and the number of all items." })
+
+const succeeded = field(Schema.Literal(true), "Whether the request succeeded.", true)
+
+const metadata = Schema.optionalKey(Metadata)
+
+/** Names the envelope after its data in the OpenAPI document, if the data has a name. */
+const named = <S extends Schema.Top>(envelope: S, data: Schema.Top, suffix: string) => {
+  const identifier = SchemaAST.resolveIdentifier(data.ast)
+  return identifier === undefined ? envelope : envelope.annotate({ identifier: identifier + suffix })
+}
+
+const envelope = <S extends Schema.Top>(data: S) => Schema.Struct({ success: succeeded, data, metadata })
 
 /** One item. */
-export const of = <S extends Schema.Top>(data: S) =>
-  Json.body(
-    Schema.Struct({
-      success: Schema.Literal(true),
-      data,
-      metadata: Schema.optionalKey(Metadata)
-    })
-  )
+export const of = <S extends Schema.Top>(data: S) => Json.body(named(envelope(data), data, "Response"))
 
 export const createdStatus = 201
 
 export const created = <S extends Schema.Top>(data: S) => of(data).pipe(HttpApiSchema.status(createdStatus))
 
+const many = <S extends Schema.Top>(item: S) => field(Schema.Array(item), "The items of this page.")
+
 /** Some items of a list that is not counted. */
-export const listOf = <S extends Schema.Top>(item: S) => of(Schema.Array(item))
+export const listOf = <S extends Schema.Top>(item: S) => Json.body(named(envelope(many(item)), item, "ListResponse"))
 
 /** A page of items, with the number of all. */
 export const pageOf = <S extends Schema.Top>(item: S) =>
   Json.body(
-    Schema.Struct({
-      success: Schema.Literal(true),
-      data: Schema.Array(item),
-      pagination: Pagination,
-      metadata: Schema.optionalKey(Metadata)
-    })
+    named(
+      Schema.Struct({ success: succeeded, data: many(item), pagination: Pagination, metadata }),
+      item,
+      "PageResponse"
+    )
   )
 
-/** The envelopes as text, around data that is JSON already. */
+/** The answer to a delete. */
+export const deleted = <const Messages extends readonly [string, ...Array<string>]>(...messages: Messages) =>
+  of(field(Schema.Literals(messages), "What was done.", messages[0]))
+
+/** The envelope as text, around data that is JSON text already. */
 export const text = (data: string, extra: { readonly metadata?: Metadata }): string =>
   `{"success":true,"data":${data}${rest(extra)}}`
 

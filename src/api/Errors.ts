@@ -1,7 +1,10 @@
-// The only table from error to status and message. Each entry is a schema that works both ways: the server encodes the
-// error with it, the typed client decodes the body back to the same class.
+// The only table that maps an error to a status and a message. Each entry works both ways: the server encodes the error
+// with it, and the typed client decodes the body to the same class.
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
+import { field } from "../domain/request/Field.ts"
+import * as Failure from "./Failure.ts"
+import { explained, failure, headed, values } from "./Failure.ts"
 import * as ApiKey from "../domain/access/ApiKey.ts"
 import * as Caller from "../domain/access/Caller.ts"
 import * as Delivery from "../domain/notification/Delivery.ts"
@@ -9,106 +12,44 @@ import * as Idempotency from "../domain/request/Idempotency.ts"
 import * as MasterKey from "../domain/masterKey/MasterKey.ts"
 import * as Network from "../domain/network/Network.ts"
 import * as Notification from "../domain/notification/Notification.ts"
+import { count } from "../domain/request/Page.ts"
 import * as Relayer from "../domain/relayer/Relayer.ts"
 import * as Request from "../domain/request/Request.ts"
 import * as Signer from "../domain/signer/Signer.ts"
 import * as Version from "../domain/request/Version.ts"
 
-const body = <Message extends string>(message: Message) => ({
-  data: Schema.Null,
-  message: Schema.Literal(message),
-  success: Schema.Literal(false)
+export const BadRequestError = Schema.Struct({
+  ...Failure.fields("Bad Request"),
+  error: Schema.optionalKey(Failure.explanation)
 })
-
-/** A value of `body`. */
-const bodyOf = <const Message extends string>(message: Message) => ({ data: null, message, success: false as const })
-
-interface Fieldless<E> {
-  new (props: {}): E
-}
-
-const failure = <E extends Schema.Top & Fieldless<E["Type"]>, const Message extends string>(
-  error: E,
-  status: number,
-  message: Message
-) =>
-  Schema.Struct(body(message)).pipe(
+  .annotate({ identifier: "BadRequestError" })
+  .pipe(
     Schema.decodeTo(
-      Schema.toType(error),
+      Schema.toType(Request.BadRequest),
       SchemaTransformation.transform({
-        decode: (): E["Type"] => new error({}),
-        encode: () => bodyOf(message)
+        decode: ({ error }) => new Request.BadRequest(error === undefined ? {} : { error }),
+        encode: ({ error }) => ({ ...values("Bad Request"), ...(error === undefined ? {} : { error }) })
       })
-    ),
-    HttpApiSchema.status(status)
-  )
-
-interface Explained<E> {
-  new (props: { readonly error: string }): E
-}
-
-/** A failure whose `error` text says more. */
-const explained = <
-  E extends Schema.Top & Explained<E["Type"]> & { readonly Type: { readonly error: string } },
-  const Message extends string
->(
-  error: E,
-  status: number,
-  message: Message
-) =>
-  Schema.Struct({ ...body(message), error: Schema.String }).pipe(
-    Schema.decodeTo(
-      Schema.toType(error),
-      SchemaTransformation.transform({
-        decode: (failed): E["Type"] => new error({ error: failed.error }),
-        encode: (failed: E["Type"]) => ({ ...bodyOf(message), error: failed.error })
-      })
-    ),
-    HttpApiSchema.status(status)
-  )
-
-/** A failure whose response has header fields. */
-const headed = <E extends Schema.Top, const Message extends string, Fields extends Schema.Struct.Fields>(
-  error: E,
-  status: number,
-  message: Message,
-  headers: Fields,
-  transformation: {
-    readonly decode: (headers: Schema.Struct<Fields>["Type"]) => E["Type"]
-    readonly encode: (error: E["Type"]) => Schema.Struct<Fields>["Type"]
-  }
-) =>
-  error.pipe(
-    HttpApiSchema.encodeToWithHeaders(
-      { body: Schema.Struct(body(message)).pipe(HttpApiSchema.status(status)), headers },
-      {
-        decode: ({ headers }) => transformation.decode(headers),
-        encode: (error) => ({ body: bodyOf(message), headers: transformation.encode(error) })
-      }
     )
   )
+  .annotate({ description: "The request is invalid; `error` names every invalid field." })
+  .pipe(HttpApiSchema.status(400))
 
-const retryAfter = { "retry-after": Schema.FiniteFromString }
-
-export const BadRequestError = Schema.Struct({ ...body("Bad Request"), error: Schema.optionalKey(Schema.String) }).pipe(
-  Schema.decodeTo(
-    Schema.toType(Request.BadRequest),
-    SchemaTransformation.transform({
-      decode: ({ error }) => new Request.BadRequest(error === undefined ? {} : { error }),
-      encode: ({ error }) => ({ ...bodyOf("Bad Request"), ...(error === undefined ? {} : { error }) })
-    })
-  ),
-  HttpApiSchema.status(400)
-)
-
-/** The attributes of RFC 6750, section 3.1. There is none if the request brings no token. */
+/** The attributes of RFC 6750, section 3.1. They are absent if the request has no API key. */
 const invalidToken = 'Bearer error="invalid_token"' as const
 
 export const UnauthorizedError = headed(
   Caller.Unauthorized,
   401,
   "Unauthorized",
-  { "www-authenticate": Schema.Literals(["Bearer", invalidToken]) },
+  "The API key is missing, malformed, unknown, expired or revoked.",
+  {
+    "www-authenticate": field(
+      Schema.Literals(["Bearer", invalidToken]),
+      "The authentication scheme (RFC 6750), with an error if the request has an API key.",
+      "Bearer"
+    )
+  },
   {
     decode: (headers) =>
       new Caller.Unauthorized(headers["www-authenticate"] === invalidToken ? { reason: "invalid_token" } : {}),
@@ -116,101 +57,222 @@ export const UnauthorizedError = headed(
   }
 )
 
-export const TooManyRequestsError = headed(Caller.TooManyRequests, 429, "Too Many Requests", retryAfter, {
-  decode: (headers) => new Caller.TooManyRequests({ retryAfter: headers["retry-after"] }),
-  encode: ({ retryAfter }) => ({ "retry-after": retryAfter })
-})
+const retryAfter = { "retry-after": count("Seconds after which the caller may try again.", 1) }
 
-/** Seconds after which a caller may try again when the database is away or the process drains. */
+export const TooManyRequestsError = headed(
+  Caller.TooManyRequests,
+  429,
+  "Too Many Requests",
+  "The API key has used up its rate limit. Try again after `Retry-After`.",
+  retryAfter,
+  {
+    decode: (headers) => new Caller.TooManyRequests({ retryAfter: headers["retry-after"] }),
+    encode: ({ retryAfter }) => ({ "retry-after": retryAfter })
+  }
+)
+
+/** Seconds after which a caller may try again if the database cannot be reached or the instance is stopping. */
 export const retryAfterUnavailable = 1
 
-export const ServiceUnavailableError = headed(Request.ServiceUnavailable, 503, "Service Unavailable", retryAfter, {
-  decode: () => new Request.ServiceUnavailable({}),
-  encode: () => ({ "retry-after": retryAfterUnavailable })
-})
+export const ServiceUnavailableError = headed(
+  Request.ServiceUnavailable,
+  503,
+  "Service Unavailable",
+  "The database or the chain cannot be reached, the request took too long, or the instance is stopping. Try again after `Retry-After`.",
+  retryAfter,
+  {
+    decode: () => new Request.ServiceUnavailable({}),
+    encode: () => ({ "retry-after": retryAfterUnavailable })
+  }
+)
 
 export const MethodNotAllowedError = headed(
   Request.MethodNotAllowed,
   405,
   "Method Not Allowed",
-  { allow: Schema.String },
+  "The path exists, but not for this method.",
+  { allow: field(Schema.String, "The methods of the path.", "GET, POST") },
   {
     decode: ({ allow }) => new Request.MethodNotAllowed({ allow: allow.match(/[A-Z]+/g) ?? [] }),
     encode: ({ allow }) => ({ allow: allow.join(", ") })
   }
 )
 
-export const ForbiddenError = failure(Caller.Forbidden, 403, "Forbidden")
+export const ForbiddenError = failure(
+  Caller.Forbidden,
+  403,
+  "Forbidden",
+  "The API key lacks the scope of this operation, or is limited to other relayers."
+)
 
-export const TooManyApiKeysError = explained(ApiKey.TooManyApiKeys, 409, "Too many API keys")
+export const TooManyApiKeysError = explained(
+  ApiKey.TooManyApiKeys,
+  409,
+  "Too many API keys",
+  "The caller has created as many API keys as it may have at the same time."
+)
 
-export const NotFoundError = failure(Request.NotFound, 404, "Not Found")
-export const ApiKeyNotFoundError = failure(ApiKey.ApiKeyNotFound, 404, "API key not found")
-export const DeliveryNotFoundError = failure(Delivery.DeliveryNotFound, 404, "Delivery not found")
-export const NetworkNotFoundError = failure(Network.NetworkNotFound, 404, "Network not found")
-export const NotificationNotFoundError = failure(Notification.NotificationNotFound, 404, "Notification not found")
-export const RelayerNotFoundError = failure(Relayer.RelayerNotFound, 404, "Relayer not found")
-export const SignerNotFoundError = failure(Signer.SignerNotFound, 404, "Signer not found")
+export const NotFoundError = failure(Request.NotFound, 404, "Not Found", "The path does not exist.")
 
-export const NetworkIdTakenError = failure(Network.NetworkIdTaken, 409, "Network with this ID already exists")
+export const ApiKeyNotFoundError = failure(ApiKey.ApiKeyNotFound, 404, "API key not found", "No API key has this id.")
+export const DeliveryNotFoundError = failure(
+  Delivery.DeliveryNotFound,
+  404,
+  "Delivery not found",
+  "The notification has no delivery with this id."
+)
+export const NetworkNotFoundError = failure(
+  Network.NetworkNotFound,
+  404,
+  "Network not found",
+  "No network has this id."
+)
+export const NotificationNotFoundError = failure(
+  Notification.NotificationNotFound,
+  404,
+  "Notification not found",
+  "No notification has this id."
+)
+export const RelayerNotFoundError = failure(
+  Relayer.RelayerNotFound,
+  404,
+  "Relayer not found",
+  "No relayer has this id, or the API key is limited to others."
+)
+export const SignerNotFoundError = failure(Signer.SignerNotFound, 404, "Signer not found", "No signer has this id.")
+
+export const NetworkIdTakenError = failure(
+  Network.NetworkIdTaken,
+  409,
+  "Network with this ID already exists",
+  "A network of this type already has this name."
+)
 export const NotificationIdTakenError = failure(
   Notification.NotificationIdTaken,
   409,
-  "Notification with this ID already exists"
+  "Notification with this ID already exists",
+  "A notification already has this id."
 )
-export const RelayerIdTakenError = failure(Relayer.RelayerIdTaken, 409, "Relayer with this ID already exists")
-export const SignerIdTakenError = failure(Signer.SignerIdTaken, 409, "Signer with this ID already exists")
+export const RelayerIdTakenError = failure(
+  Relayer.RelayerIdTaken,
+  409,
+  "Relayer with this ID already exists",
+  "A relayer already has this id."
+)
+export const SignerIdTakenError = failure(
+  Signer.SignerIdTaken,
+  409,
+  "Signer with this ID already exists",
+  "A signer already has this id."
+)
 
-export const NetworkInUseError = explained(Network.NetworkInUse, 409, "Network is in use")
-export const NotificationInUseError = explained(Notification.NotificationInUse, 409, "Notification is in use")
-export const SignerInUseError = explained(Signer.SignerInUse, 409, "Signer is in use")
+export const NetworkInUseError = explained(
+  Network.NetworkInUse,
+  409,
+  "Network is in use",
+  "Relayers or other networks use it; `error` names them."
+)
+export const NotificationInUseError = explained(
+  Notification.NotificationInUse,
+  409,
+  "Notification is in use",
+  "Relayers use it; `error` names them."
+)
+export const SignerInUseError = explained(
+  Signer.SignerInUse,
+  409,
+  "Signer is in use",
+  "Relayers use it; `error` names them."
+)
 
 const stillRunning = "Request with this idempotency key is still running"
 
 /** Seconds after which a caller may repeat a request whose first copy is still running. */
 export const retryAfterBusy = 1
 
-export const IdempotencyKeyBusyError = headed(Idempotency.IdempotencyKeyBusy, 409, stillRunning, retryAfter, {
-  decode: () => new Idempotency.IdempotencyKeyBusy({}),
-  encode: () => ({ "retry-after": retryAfterBusy })
-})
+export const IdempotencyKeyBusyError = headed(
+  Idempotency.IdempotencyKeyBusy,
+  409,
+  stillRunning,
+  "The first request with this `Idempotency-Key` is still running; `Retry-After` is sent.",
+  retryAfter,
+  {
+    decode: () => new Idempotency.IdempotencyKeyBusy({}),
+    encode: () => ({ "retry-after": retryAfterBusy })
+  }
+)
 
 export const IdempotencyKeyReusedError = failure(
   Idempotency.IdempotencyKeyReused,
   422,
-  "Idempotency key reused with a different request"
+  "Idempotency key reused with a different request",
+  "The `Idempotency-Key` was used for another request."
 )
 
-export const RotationRunningError = failure(MasterKey.RotationRunning, 409, "Rotation of the master key is running")
+export const RotationRunningError = failure(
+  MasterKey.RotationRunning,
+  409,
+  "Rotation of the master key is running",
+  "Another rotation of the master key is running."
+)
 
-export const PreconditionFailedError = failure(Version.PreconditionFailed, 412, "Precondition Failed")
+export const PreconditionFailedError = failure(
+  Version.PreconditionFailed,
+  412,
+  "Precondition Failed",
+  "The current version of the resource does not match `If-Match`."
+)
 
-export const PayloadTooLargeError = failure(Request.PayloadTooLarge, 413, "Payload Too Large")
-
-/** `Accept` and `Accept-Encoding` say what the endpoint takes instead (RFC 9110, section 15.5.16). */
+export const PayloadTooLargeError = failure(
+  Request.PayloadTooLarge,
+  413,
+  "Payload Too Large",
+  "The body is larger than the limit."
+)
+/** `Accept` and `Accept-Encoding` say what the endpoint accepts (RFC 9110, section 15.5.16). */
 export const UnsupportedMediaTypeError = headed(
   Request.UnsupportedMediaType,
   415,
   "Unsupported Media Type",
-  { accept: Schema.String, "accept-encoding": Schema.Literal("identity") },
+  "The content type or the encoding of the body is not supported.",
+  {
+    accept: field(Schema.String, "The supported content types.", "application/json"),
+    "accept-encoding": field(Schema.Literal("identity"), "The supported encoding: none.", "identity")
+  },
   {
     decode: ({ accept }) => new Request.UnsupportedMediaType({ accept: accept.match(/[^\s,]+/g) ?? [] }),
     encode: ({ accept }) => ({ accept: accept.join(", "), "accept-encoding": "identity" as const })
   }
 )
 
-export const InternalServerErrorError = failure(Request.InternalServerError, 500, "Internal Server Error")
+export const InternalServerErrorError = failure(
+  Request.InternalServerError,
+  500,
+  "Internal Server Error",
+  "The service has a fault. It is logged with the `x-request-id` of this response."
+)
 
-// These are sent before there is a request that an endpoint could answer.
-export const RequestTimeoutError = failure(Request.RequestTimeout, 408, "Request Timeout")
-export const ExpectationFailedError = failure(Request.ExpectationFailed, 417, "Expectation Failed")
+// The next three are sent before there is a request that an endpoint could answer.
+export const RequestTimeoutError = failure(
+  Request.RequestTimeout,
+  408,
+  "Request Timeout",
+  "The request did not arrive in time."
+)
+export const ExpectationFailedError = failure(
+  Request.ExpectationFailed,
+  417,
+  "Expectation Failed",
+  "The service does not support the value of `Expect`."
+)
 export const RequestHeaderFieldsTooLargeError = failure(
   Request.RequestHeaderFieldsTooLarge,
   431,
-  "Request Header Fields Too Large"
+  "Request Header Fields Too Large",
+  "The headers are larger than the limit."
 )
 
-/** Failures of any endpoint. */
+/** Failures that every endpoint can have. */
 export const any = [InternalServerErrorError, ServiceUnavailableError] as const
 
 /** A request that waits for something outside of the database is refused if its caller has too many of them. */

@@ -1,16 +1,24 @@
-// Events: what has happened, page by page or as a stream.
-import { Schema } from "effect"
+// The endpoint of events: a list, or a stream of Server-Sent Events.
+import { Schema, flow } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Event, EventQuery } from "../domain/event/Event.ts"
-import { Count } from "../domain/request/Page.ts"
+import { count } from "../domain/request/Page.ts"
+import { linked, streamed } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import { Authorization, DecodeErrors } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
+const stream = {
+  description:
+    "Server-Sent Events without end. Each event has its `id`, its type as `event`, and the event as in the list as `data`. A comment every 15 seconds keeps the connection alive.",
+  example:
+    'retry: 2000\n\nid: 7\nevent: relayer.paused\ndata: {"id":7,"type":"relayer.paused","resource_id":"payouts","at":"2026-01-02T03:04:05.678Z","data":{}}\n\n'
+}
+
 const resumption = Schema.Struct({
   "last-event-id": Schema.optionalKey(
-    Count.annotateKey({ description: "As `after`, which it wins over: sent by whoever takes up a stream again." })
+    count("Like `after`, and takes precedence over it. `EventSource` sends it when it reconnects.", 42)
   )
 })
 
@@ -27,7 +35,8 @@ export class EventsApi extends HttpApiGroup.make("events")
         OpenApi.annotations({
           summary: "List events, or follow them",
           description:
-            "In an order in which nothing is missing and nothing comes in between later: who goes on after the last event, by the `Link` header or with `after`, gets each event once. An answer holds `limit` events, 100 by default and 1000 at most. There always is a next page, which may still be empty: `wait` waits for its first event, 25 seconds at most. With `Accept: text/event-stream` the same as Server-Sent Events, without an end: what has been, then what happens. Reconnect with `Last-Event-ID`, as `EventSource` does by itself. A reader that does not take its events is cut off after 30 seconds. A key that is limited to relayers sees the events of these."
+            "Events have one order, without gaps and without late insertions. A reader that continues after the last event, by the `Link` header or with `after`, gets each event once. A response holds up to `limit` events. There is always a next page, which may be empty: `wait` waits for its first event. With `Accept: text/event-stream`, the response is an endless stream of Server-Sent Events: first the past events, then each new event. Reconnect with `Last-Event-ID`, as `EventSource` does. The service closes a stream whose reader takes no events for 30 seconds. An API key that is limited to some relayers gets only their events.",
+          transform: flow(linked, streamed(stream))
         })
       )
   )
@@ -35,5 +44,8 @@ export class EventsApi extends HttpApiGroup.make("events")
   .middleware(Authorization)
   .prefix("/api/v1/events")
   .annotateMerge(
-    OpenApi.annotations({ title: "Events", description: "What has happened to relayers and all the others." })
+    OpenApi.annotations({
+      title: "Events",
+      description: "Facts that the service publishes about its resources, in one order."
+    })
   ) {}

@@ -1,4 +1,4 @@
-// Requests as a newcomer would send them; the tests decode and send each of them.
+// Example requests for the OpenAPI document. The tests decode and send each of them.
 
 export const requests = {
   "post /api/v1/signers": { id: "hot-1", type: "plain" },

@@ -1,4 +1,4 @@
-// The master key: the key under which all other secrets lie.
+// The endpoint that rotates the master key.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { MasterKeyRotation } from "../domain/masterKey/MasterKey.ts"
 import * as Envelope from "./Envelope.ts"
@@ -18,7 +18,7 @@ export class MasterKeyApi extends HttpApiGroup.make("masterKey")
         OpenApi.annotations({
           summary: "Rotate the master key",
           description:
-            "Wraps every secret in the database anew, while everything goes on: under `STORAGE_ENCRYPTION_KEY`, or, where the service keeps its key in a file, under a new key that it makes now. Answers when the keys before are needed no more; it goes on where the caller does not wait for that."
+            "Encrypts every secret in the database again, without downtime: with `STORAGE_ENCRYPTION_KEY`, or, if the service keeps its master key in a file, with a new key. The response is sent when no secret needs the previous keys. The rotation continues if the caller disconnects."
         })
       )
   )
@@ -26,5 +26,5 @@ export class MasterKeyApi extends HttpApiGroup.make("masterKey")
   .middleware(Authorization)
   .prefix("/api/v1/master-key")
   .annotateMerge(
-    OpenApi.annotations({ title: "Master key", description: "The key under which all other secrets lie." })
+    OpenApi.annotations({ title: "Master key", description: "The key that encrypts all secrets in the database." })
   ) {}

@@ -1,16 +1,23 @@
-// Metrics: their names as JSON, their values in the Prometheus text format.
+// The endpoints of metrics: names as JSON, values in the Prometheus text format.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { field } from "../domain/request/Field.ts"
 import { NotFoundError } from "./Errors.ts"
 
 /** Prometheus text exposition format 0.0.4. */
 export const prometheusContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-const Exposition = Schema.String.annotate({ identifier: "PrometheusExposition" }).pipe(
-  HttpApiSchema.asText({ contentType: "text/plain" })
-)
+const Exposition = Schema.String.annotate({
+  identifier: "PrometheusExposition",
+  description: "Metrics in the Prometheus text exposition format.",
+  examples: ["# TYPE relayers gauge\nrelayers 3\n"]
+}).pipe(HttpApiSchema.asText({ contentType: "text/plain" }))
 
-const Names = Schema.Array(Schema.String).annotate({ identifier: "MetricNames" })
+const Names = Schema.Array(Schema.String).annotate({
+  identifier: "MetricNames",
+  description: "Names of the metrics.",
+  examples: [["http_requests_total", "relayers"]]
+})
 
 export class MetricsApi extends HttpApiGroup.make("metrics")
   .add(
@@ -18,16 +25,20 @@ export class MetricsApi extends HttpApiGroup.make("metrics")
       OpenApi.annotations({
         summary: "Names of the metrics",
         description:
-          "A JSON array of names. A scraper whose `Accept` prefers `text/plain` or OpenMetrics gets the values of all metrics instead."
+          "Answers a JSON array of names. If `Accept` prefers `text/plain` or OpenMetrics, it answers the values of all metrics."
       })
     ),
     HttpApiEndpoint.get("one", "/metrics/:metric_name", {
-      params: Schema.Struct({ metric_name: Schema.String }),
+      params: Schema.Struct({ metric_name: field(Schema.String, "Name of the metric.", "http_requests_total") }),
       success: Exposition,
       error: NotFoundError
-    }).annotateMerge(OpenApi.annotations({ summary: "Values of one metric" })),
+    }).annotateMerge(
+      OpenApi.annotations({ summary: "Values of one metric", description: "In the Prometheus text format." })
+    ),
     HttpApiEndpoint.get("scrape", "/debug/metrics/scrape", { success: Exposition }).annotateMerge(
-      OpenApi.annotations({ summary: "Values of all metrics" })
+      OpenApi.annotations({ summary: "Values of all metrics", description: "In the Prometheus text format." })
     )
   )
-  .annotateMerge(OpenApi.annotations({ title: "Metrics" })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Metrics", description: "What the service measures, for Prometheus." })
+  ) {}

@@ -1,4 +1,4 @@
-// Networks: those that are built in, and a team's own.
+// The endpoints of networks: create, list, read, change, delete.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { CreateNetwork, Network, NetworkId, UpdateNetwork } from "../domain/network/Network.ts"
@@ -25,7 +25,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         OpenApi.annotations({
           summary: "Create a network",
           description:
-            "What it does not bring is inherited from the network that `from` names, of the same type. `rpc_urls` are replaced whole, `tags` and `features` are added to the inherited ones. RPC URLs are encrypted at rest and come back masked."
+            "The network inherits every field that the request leaves out from the network in `from`, which must be of the same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC URLs are encrypted at rest and returned masked."
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -37,7 +37,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       .annotateMerge(
         OpenApi.annotations({
           summary: "List networks",
-          description: "Those that are built in, then a team's own in creation order."
+          description: "Built-in networks first, then created networks in creation order."
         })
       ),
     HttpApiEndpoint.get("get", "/:network_id", {
@@ -49,7 +49,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Get a network",
-          description: "By its id: type and name, such as `evm:sepolia`."
+          description: "The id is the type and the name, such as `evm:sepolia`. Inherited fields are included."
         })
       ),
     HttpApiEndpoint.patch("update", "/:network_id", {
@@ -64,12 +64,12 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         OpenApi.annotations({
           summary: "Change a network",
           description:
-            "A merge patch (RFC 7396) over what the network itself says: what is absent stays, null takes it away, so that the inherited value counts again. A built-in network is overridden: there, every value replaces the built-in one, and null brings that one back. In `rpc_urls`, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask."
+            "A merge patch (RFC 7396) of the fields that the network defines itself: absent fields stay, null removes a field so that the inherited value applies again. In a built-in network, a value overrides the built-in one, and null restores it. In `rpc_urls`, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask."
         })
       ),
     HttpApiEndpoint.delete("delete", "/:network_id", {
       params,
-      success: Envelope.of(Schema.Literals(["Network deleted successfully", "Network reset successfully"])),
+      success: Envelope.deleted("Network deleted successfully", "Network reset successfully"),
       error: [Errors.NetworkNotFoundError, Errors.NetworkInUseError, ...Errors.any]
     })
       .annotate(RequiredScope, "networks:write")
@@ -77,7 +77,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         OpenApi.annotations({
           summary: "Delete a network, or reset a built-in one",
           description:
-            "Not while relayers are on it or other networks are from it. A built-in network loses what was overridden, also while it is used."
+            "Refused while relayers use the network or other networks inherit from it. A built-in network loses its overrides, also while it is in use."
         })
       )
   )
@@ -85,5 +85,5 @@ export class NetworksApi extends HttpApiGroup.make("networks")
   .middleware(Authorization)
   .prefix("/api/v1/networks")
   .annotateMerge(
-    OpenApi.annotations({ title: "Networks", description: "The networks that relayers can be bound to." })
+    OpenApi.annotations({ title: "Networks", description: "Configurations of chains that relayers can be bound to." })
   ) {}

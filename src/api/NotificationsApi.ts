@@ -1,4 +1,4 @@
-// Notifications: their whole life, and their deliveries.
+// The endpoints of notifications and of their deliveries.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import {
@@ -16,6 +16,7 @@ import {
   UpdateNotification
 } from "../domain/notification/Notification.ts"
 import { PageQuery } from "../domain/request/Page.ts"
+import { linked } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -39,7 +40,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         OpenApi.annotations({
           summary: "Create a notification",
           description:
-            "The signing key is encrypted at rest and never returned: `has_signing_key` tells whether there is one."
+            "The signing key is encrypted at rest and never returned; `has_signing_key` says whether there is one."
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -55,7 +56,9 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       error: [Errors.NotificationNotFoundError, ...Errors.any]
     })
       .annotate(RequiredScope, "notifications:read")
-      .annotateMerge(OpenApi.annotations({ summary: "Get a notification" })),
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Get a notification", description: "The signing key is not returned." })
+      ),
     HttpApiEndpoint.patch("update", "/:notification_id", {
       params,
       payload: Json.mergePatch(UpdateNotification),
@@ -68,19 +71,19 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         OpenApi.annotations({
           summary: "Change a notification",
           description:
-            "What is absent or null stays. A new `signing_key` signs at once, and the one before signs beside it for 24 hours; an empty one removes both. `paused` stops deliveries; those of the last 24 hours follow when it is false again."
+            "Fields that are absent or null stay. A new `signing_key` signs at once; for 24 hours, webhooks also carry a signature by the previous key. An empty `signing_key` removes both. `paused` stops deliveries; those of the last 24 hours are sent when it is false again."
         })
       ),
     HttpApiEndpoint.delete("delete", "/:notification_id", {
       params,
-      success: Envelope.of(Schema.Literal("Notification deleted successfully")),
+      success: Envelope.deleted("Notification deleted successfully"),
       error: [Errors.NotificationNotFoundError, Errors.NotificationInUseError, ...Errors.any]
     })
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a notification",
-          description: "With its deliveries. Refused while relayers use it."
+          description: "Also deletes its deliveries. Refused while relayers use it."
         })
       ),
     HttpApiEndpoint.post("test", "/:notification_id/test", {
@@ -94,7 +97,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         OpenApi.annotations({
           summary: "Send a test",
           description:
-            "Sends a signed webhook of the event `test` now, once, also where the notification is paused, and answers with what came of it."
+            "Sends one signed webhook of the event `test` now, even if the notification is paused, and returns the result."
         })
       ),
     HttpApiEndpoint.get("deliveries", "/:notification_id/deliveries", {
@@ -108,7 +111,8 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         OpenApi.annotations({
           summary: "List deliveries",
           description:
-            "Of the last 30 days, the latest first, with what was sent and what was answered. The `Link` header leads to the next page."
+            "Deliveries of the last 30 days, newest first, each with its body and the responses of the receiver. The `Link` header leads to the next page.",
+          transform: linked
         })
       ),
     HttpApiEndpoint.post("retry", "/:notification_id/deliveries/:delivery_id/retry", {
@@ -122,7 +126,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         OpenApi.annotations({
           summary: "Retry a delivery",
           description:
-            "Now, under the same `webhook-id`. One that is pending goes on being tried; one that was delivered or given up gets one attempt."
+            "Sends the delivery now, with the same `webhook-id`. A pending delivery keeps its schedule; a delivered or failed one gets one more attempt."
         })
       ),
     HttpApiEndpoint.post("replay", "/:notification_id/replay", {
@@ -138,7 +142,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         OpenApi.annotations({
           summary: "Replay deliveries",
           description:
-            "Sends everything of a time again, at most 10,000 deliveries, in its order and under the same `webhook-id`s, as if it were new. What is pending anyway is not counted; tests are left out."
+            "Sends the deliveries of a period again, at most 10,000, in their order and with the same `webhook-id`s. Pending deliveries are not counted, and tests are left out."
         })
       )
   )
@@ -146,5 +150,8 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
   .middleware(Authorization)
   .prefix("/api/v1/notifications")
   .annotateMerge(
-    OpenApi.annotations({ title: "Notifications", description: "Where the service tells of a relayer's events." })
+    OpenApi.annotations({
+      title: "Notifications",
+      description: "Receivers of webhooks about relayers, and the deliveries to them."
+    })
   ) {}

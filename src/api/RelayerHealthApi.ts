@@ -1,4 +1,4 @@
-// The health of relayers.
+// The endpoints of relayer health: status, balance, check, explain.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerExplanation } from "../domain/health/HealthExplanation.ts"
@@ -21,7 +21,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
         OpenApi.annotations({
           summary: "Get a relayer's status",
           description:
-            "Looks at the chain now. Where it does not answer, `live` is false, and balance and nonce are what was last read, at `read_at`."
+            "Inspects the chain now. If no provider answers, `live` is false, and balance and nonce are those of the last inspection, at `read_at`."
         })
       ),
     HttpApiEndpoint.get("balance", "/:relayer_id/balance", { ...outbound, success: Envelope.of(RelayerBalance) })
@@ -29,7 +29,8 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Get a relayer's balance",
-          description: "Read from the chain now; 503 where it does not answer, or is another one than the network's."
+          description:
+            "Reads the balance from the chain now. Answers 503 if no provider answers, or if the provider serves another chain."
         })
       ),
     HttpApiEndpoint.post("check", "/:relayer_id/check", { ...outbound, success: Envelope.of(RelayerStatus) })
@@ -39,7 +40,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
         OpenApi.annotations({
           summary: "Check a relayer now",
           description:
-            "The same check that is made every minute, with the same consequences: two failed checks in a row disable the relayer (three until its chain has answered once, a wrong chain at once), and one good check enables it."
+            "Runs the regular health check now, with the same consequences: two failed checks in a row disable the relayer (three until its chain has answered once, and a wrong chain at once), and one successful check enables it."
         })
       ),
     HttpApiEndpoint.get("explain", "/:relayer_id/explain", { params, success: Envelope.of(RelayerExplanation), error })
@@ -47,11 +48,13 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Explain a relayer's state",
-          description: "Why it is in its state, what happens next and when, in words and in a code."
+          description: "Says why the relayer is in its state, what happens next and when, as text and as a code."
         })
       )
   )
   .middleware(DecodeErrors)
   .middleware(Authorization)
   .prefix("/api/v1/relayers")
-  .annotateMerge(OpenApi.annotations({ title: "Relayer health", description: "How relayers are doing, and why." })) {}
+  .annotateMerge(
+    OpenApi.annotations({ title: "Relayer health", description: "Whether relayers work, and why not." })
+  ) {}

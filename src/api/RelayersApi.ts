@@ -1,7 +1,9 @@
-// Relayers: their whole life.
+// The endpoints of relayers: create, list, read, change, delete.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "../domain/relayer/Relayer.ts"
+import { field } from "../domain/request/Field.ts"
+import { linked, versioned } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -10,8 +12,15 @@ import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
 
-/** The entity tags of which one has to be the relayer's, or `*`. */
-const condition = Schema.Struct({ "if-match": Schema.optionalKey(Schema.String) })
+const condition = Schema.Struct({
+  "if-match": Schema.optionalKey(
+    field(
+      Schema.String,
+      "Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412.",
+      '"3"'
+    )
+  )
+})
 
 export class RelayersApi extends HttpApiGroup.make("relayers")
   .add(
@@ -40,7 +49,8 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "List relayers",
           description:
-            "In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the next page: with its `cursor`, the last page of a long list is served as fast as the first, relayers that come or go in between move nothing, and `total_items` stays what it was on the first page."
+            "In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the next page by `cursor`: the last page is served as fast as the first, no relayer is skipped or repeated if others are created or deleted, and `total_items` is that of the first page.",
+          transform: linked
         })
       ),
     HttpApiEndpoint.get("get", "/:relayer_id", {
@@ -49,7 +59,13 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       error: [Errors.RelayerNotFoundError, ...Errors.any]
     })
       .annotate(RequiredScope, "relayers:read")
-      .annotateMerge(OpenApi.annotations({ summary: "Get a relayer" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get a relayer",
+          description: "RPC URLs are masked.",
+          transform: versioned
+        })
+      ),
     HttpApiEndpoint.patch("update", "/:relayer_id", {
       params,
       headers: condition,
@@ -63,21 +79,22 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "Change a relayer",
           description:
-            "A merge patch (RFC 7396): absent fields stay, null removes a field. The result is checked as a whole. `custom_rpc_urls` is replaced whole; in it, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent patches apply one after the other; with `If-Match`, a patch of an older version is refused."
+            "A merge patch (RFC 7396): absent fields stay, null removes a field. The result must be a valid relayer. `custom_rpc_urls` is replaced as a whole; in it, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent patches apply one after the other; with `If-Match`, a patch of an older version is refused.",
+          transform: versioned
         })
       ),
     HttpApiEndpoint.delete("delete", "/:relayer_id", {
       params,
       headers: condition,
-      success: Envelope.of(Schema.Literal("Relayer deleted successfully")),
+      success: Envelope.deleted("Relayer deleted successfully"),
       error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
     })
       .annotate(RequiredScope, "relayers:write")
-      .annotateMerge(OpenApi.annotations({ summary: "Delete a relayer" }))
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Delete a relayer", description: "Its signer, network and notification stay." })
+      )
   )
   .middleware(DecodeErrors)
   .middleware(Authorization)
   .prefix("/api/v1/relayers")
-  .annotateMerge(
-    OpenApi.annotations({ title: "Relayers", description: "Workers bound to one network and one signer." })
-  ) {}
+  .annotateMerge(OpenApi.annotations({ title: "Relayers", description: "Accounts on one network with one signer." })) {}

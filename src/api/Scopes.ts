@@ -1,16 +1,16 @@
-// The scope that an endpoint needs, declared where the endpoint is.
+// The scope that an endpoint requires, as an annotation of the endpoint.
 import { Context } from "effect"
 import { HttpApi } from "effect/http-api"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { Scope } from "../domain/access/Scope.ts"
 
-/** Every endpoint that asks for an API key is annotated with it; one that is not lets nobody in but the administrator. */
+/** An endpoint with `Authorization` and without this annotation is for the administrator only. */
 export class RequiredScope extends Context.Service<RequiredScope, Scope>()("effect-relayer/api/Scopes/RequiredScope") {}
 
 export const scopeOf = (endpoint: HttpApiEndpoint.Top): Scope | undefined =>
   Context.getOrUndefined(endpoint.annotations, RequiredScope)
 
-/** By the operation's id in the OpenAPI document: group and endpoint, such as `relayers.create`. */
+/** Required scopes by the id of the operation in the OpenAPI document, such as `relayers.create`. */
 export const scopesOf = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
 ): ReadonlyMap<string, Scope> => {

@@ -1,4 +1,4 @@
-// Signers: create, list, read, verify, delete; they do not change. Keys go in and never come out.
+// The endpoints of signers: create, list, read, verify, delete. Signers do not change, and no key is ever returned.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { PageQuery } from "../domain/request/Page.ts"
@@ -25,7 +25,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
         OpenApi.annotations({
           summary: "Create a signer",
           description:
-            "`plain`: with a 32-byte key of yours, or with one made inside the service when `config.key` is left out. `local`: with the key of a keystore (Web3 Secret Storage version 3), which is opened once. `vault`: with a key that lies in the key-value store of HashiCorp Vault and is read for each use. `vault_transit`: with an ed25519 key that never leaves Vault. Secrets are encrypted at rest and never returned."
+            "`plain` stores the given 32-byte key, or generates one if `config.key` is left out. `local` stores the key of a keystore (Web3 Secret Storage version 3). `vault` reads the key from the key-value store of HashiCorp Vault for each use. `vault_transit` signs in Vault with an ed25519 key that never leaves it. Secrets are encrypted at rest and never returned."
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -41,17 +41,17 @@ export class SignersApi extends HttpApiGroup.make("signers")
       error: [Errors.SignerNotFoundError, ...Errors.any]
     })
       .annotate(RequiredScope, "signers:read")
-      .annotateMerge(OpenApi.annotations({ summary: "Get a signer" })),
+      .annotateMerge(OpenApi.annotations({ summary: "Get a signer", description: "Secrets are not returned." })),
     HttpApiEndpoint.delete("delete", "/:signer_id", {
       params,
-      success: Envelope.of(Schema.Literal("Signer deleted successfully")),
+      success: Envelope.deleted("Signer deleted successfully"),
       error: [Errors.SignerNotFoundError, Errors.SignerInUseError, ...Errors.any]
     })
       .annotate(RequiredScope, "signers:write")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Delete a signer",
-          description: "Refused while relayers use it; `error` names them. The key is gone for good."
+          description: "Refused while relayers use it; `error` names them. A stored key is lost forever."
         })
       ),
     HttpApiEndpoint.post("verify", "/:signer_id/verify", {
@@ -65,7 +65,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
         OpenApi.annotations({
           summary: "Verify a signer",
           description:
-            "On each curve of the signer: fetches the public key, which must be that of the addresses, has a random probe signed, and verifies the signature. Answers 200 also where a step has failed: `verified` tells, and `steps` which one and why."
+            "Tests each curve of the signer: reads the public key, which must match the addresses, signs random data, and verifies the signature. A failed step also answers 200: see `verified` and `steps`."
         })
       )
   )
@@ -73,5 +73,8 @@ export class SignersApi extends HttpApiGroup.make("signers")
   .middleware(Authorization)
   .prefix("/api/v1/signers")
   .annotateMerge(
-    OpenApi.annotations({ title: "Signers", description: "Holders of the keys that relayers sign with." })
+    OpenApi.annotations({
+      title: "Signers",
+      description: "Private keys, or references to them, that relayers sign with."
+    })
   ) {}

@@ -1,47 +1,57 @@
-// Health and readiness: open to everyone, never rate limited.
+// The endpoints of health and readiness. They need no API key and have no rate limit.
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { field } from "../domain/request/Field.ts"
 
-const Health = Schema.Literal("OK").pipe(HttpApiSchema.asText({ contentType: "text/plain" }))
+const Health = Schema.Literal("OK")
+  .annotate({ description: "The process runs." })
+  .pipe(HttpApiSchema.asText({ contentType: "text/plain" }))
 
-const Component = Schema.Struct({ status: Schema.Literals(["healthy", "unhealthy"]) })
+const Component = Schema.Struct({
+  status: field(Schema.Literals(["healthy", "unhealthy"]), "State of the component.", "healthy")
+})
 
-/**
- * `off`: this instance leaves the work to others (`WATCH=off`). `unhealthy`: a task of the job has not succeeded for half a
- * minute.
- */
-const JobStatus = Schema.Literals(["healthy", "unhealthy", "off"]).annotate({ identifier: "JobStatus" })
+const JobStatus = Schema.Literals(["healthy", "unhealthy", "off"]).annotate({
+  identifier: "JobStatus",
+  description:
+    "`unhealthy`: a task of the job has not succeeded for half a minute. `off`: this instance leaves the job to others (`WATCH=off`).",
+  examples: ["healthy"]
+})
 export type JobStatus = typeof JobStatus.Type
 
 const jobs = {
-  /** Links the records of the audit log. */
-  audit: JobStatus,
-  /** Sends webhooks. */
-  deliveries: JobStatus,
-  /** Notifies the readers of events, and reads for them. */
-  events: JobStatus,
-  /** Measures the gauges that need the database. */
-  gauges: JobStatus,
-  /** Checks relayers on their chains. */
-  health_checks: JobStatus,
-  /** Deletes what is older than its retention. */
-  retention: JobStatus
+  audit: field(JobStatus, "Links the records of the audit log."),
+  deliveries: field(JobStatus, "Sends webhooks."),
+  events: field(JobStatus, "Notifies the readers of events, and reads for them."),
+  gauges: field(JobStatus, "Measures the gauges that need the database."),
+  health_checks: field(JobStatus, "Checks relayers on their chains."),
+  retention: field(JobStatus, "Deletes what is older than its retention.")
 }
 export type JobName = keyof typeof jobs
 
 export const Readiness = Schema.Struct({
-  /** Whether a load balancer should send requests here. Also true if the status is `degraded`. */
-  ready: Schema.Boolean,
-  /** `degraded`: the instance answers requests, but a background job does not do its work. */
-  status: Schema.Literals(["healthy", "degraded", "unhealthy"]),
-  components: Schema.Struct({
-    database: Component,
-    /** `unhealthy` from the moment at which the process begins to stop. */
-    process: Component,
-    /** `status` is the worst of the jobs. */
-    jobs: Schema.Struct({ status: JobStatus, ...jobs })
-  })
-}).annotate({ identifier: "Readiness" })
+  ready: field(
+    Schema.Boolean,
+    "Whether a load balancer should send requests to this instance. Also true while degraded.",
+    true
+  ),
+  status: field(
+    Schema.Literals(["healthy", "degraded", "unhealthy"]),
+    "`degraded`: the instance answers requests, but a background job does not do its work.",
+    "healthy"
+  ),
+  components: field(
+    Schema.Struct({
+      database: field(Component, "The database answers, and its schema is current."),
+      process: field(Component, "`unhealthy` as soon as the process begins to stop."),
+      jobs: field(
+        Schema.Struct({ status: field(JobStatus, "The worst status of the jobs."), ...jobs }),
+        "The background jobs."
+      )
+    }),
+    "What the instance needs for its work."
+  )
+}).annotate({ identifier: "Readiness", description: "Whether an instance can answer requests and do its work." })
 export type Readiness = typeof Readiness.Type
 
 /** The same body as `Readiness`, with status 503. */
@@ -56,18 +66,21 @@ const NotReadyError = Readiness.pipe(
     })
   ),
   HttpApiSchema.status(503)
-)
+).annotate({ description: "The instance is not ready." })
 
 export class SystemApi extends HttpApiGroup.make("system")
   .add(
     HttpApiEndpoint.get("health", "/v1/health", { success: Health }).annotateMerge(
       OpenApi.annotations({
         summary: "Health",
-        description: "Always 200 with the text OK while the process runs; depends on nothing else."
+        description: "Answers 200 with the text OK as long as the process runs. Depends on nothing else."
       })
     ),
     HttpApiEndpoint.get("healthAlias", "/api/v1/health", { success: Health }).annotateMerge(
-      OpenApi.annotations({ summary: "Health, at the path that other clients call" })
+      OpenApi.annotations({
+        summary: "Health (alias)",
+        description: "The same as `/v1/health`, at the path that other clients call."
+      })
     ),
     HttpApiEndpoint.get("ready", "/api/v1/ready", { success: Readiness, error: NotReadyError }).annotateMerge(
       OpenApi.annotations({
@@ -77,4 +90,4 @@ export class SystemApi extends HttpApiGroup.make("system")
       })
     )
   )
-  .annotateMerge(OpenApi.annotations({ title: "System" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "System", description: "Health and readiness of an instance." })) {}

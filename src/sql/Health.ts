@@ -1,16 +1,16 @@
-// Checks the schema of the database, and counts the connections to it.
+// Whether the database answers, and who is connected.
 import { Effect } from "effect"
 import { latestMigration, migrationsTable } from "./migrations/index.ts"
 import { client, query } from "./Query.ts"
 
-/** Whether the database answers and has the schema of this version. */
+/** The database answers, and its schema is the one that this code works on. */
 export const isCurrent = Effect.gen(function* () {
   const sql = yield* client
   const [row] = yield* sql<{ latest: number | null }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
   return row?.latest === latestMigration
 })
 
-/** Counts the connections of all instances by state: `active`, `idle`, `idle in transaction`. */
+/** Connections of this service, of all instances, by state: `active`, `idle`, `idle in transaction`. */
 export const connections = Effect.gen(function* () {
   const sql = yield* client
   return yield* sql<{ readonly state: string; readonly count: bigint }>`

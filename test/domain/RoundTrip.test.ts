@@ -2,17 +2,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Schema } from "effect"
 import * as fs from "node:fs"
+import * as path from "node:path"
 import * as Json from "../../src/api/Json.ts"
 import { immutable } from "../../src/domain/request/MergePatch.ts"
 
 type Codec = Schema.Codec<unknown>
 
-const src = new URL("../../src/", import.meta.url)
+const src = path.join(import.meta.dirname, "../../src")
 const files = fs.globSync(["domain/**/*.ts", "api/**/*.ts"], { cwd: src }).sort()
 
 const schemas = new Map<string, Codec>()
 for (const file of files) {
-  const module: Record<string, unknown> = await import(new URL(file, src).href)
+  const module: Record<string, unknown> = await import(path.join(src, file))
   for (const [name, value] of Object.entries(module)) {
     if (Schema.isSchema(value) && value !== immutable) schemas.set(`${file} ${name}`, value as Codec)
   }

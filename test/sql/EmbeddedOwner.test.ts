@@ -1,4 +1,4 @@
-// The claim on a data directory: two services at once, servers that were left behind, and links.
+// Who has a data directory, where two services come to it at once, and where its files are.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"
@@ -15,7 +15,7 @@ import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
 import { folder, isGone, until } from "../../testkit/process/Folder.ts"
 import { dataDirectory, deadPid, kept, lockText, refusal, serves, value } from "./Embedded.ts"
 
-/** A server without a service. */
+/** A server whose service is gone. */
 const orphan = Effect.fnUntraced(function* (dataDir: string) {
   const binaries = yield* Binaries.locate(undefined, serverUser())
   yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
@@ -28,7 +28,7 @@ const names = (folder: string) => Effect.promise(() => fs.readdir(folder))
 
 const here = `effect-relayer process ${process.pid} on ${os.hostname()}`
 
-/** Accepts connections and stays silent. */
+/** Takes connections and says nothing. */
 const listening = (socket: string) =>
   Effect.acquireRelease(
     Effect.callback<net.Server>((resume) => {
@@ -38,7 +38,7 @@ const listening = (socket: string) =>
     (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)))
   )
 
-/** Binaries that start another server first, so that the first start of the server fails. */
+/** Binaries whose server finds, when it starts for the first time, that another one has just come first. */
 const overtaken = Effect.fnUntraced(function* (home: string) {
   const { initdb, postgres } = yield* Binaries.locate(undefined, serverUser())
   const bin = path.join(home, "bin")
@@ -61,7 +61,7 @@ const overtaken = Effect.fnUntraced(function* (home: string) {
 })
 
 describe.concurrent("a data directory", () => {
-  it.live("belongs to one service from before the database exists until the service has ended", () =>
+  it.live("is one service's from before there is a database, and nobody's once that service is gone", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const files = path.join(dataDir, "postgres")
@@ -73,14 +73,14 @@ describe.concurrent("a data directory", () => {
         yield* Effect.promise(() => fs.rm(`${files}.owner`))
         assert.include(yield* refusal({ dataDir }), `${files} is in use by another effect-relayer`)
       }).pipe(Effect.scoped)
-      // A kill leaves this file.
+      // As a kill leaves it.
       yield* Effect.promise(() => fs.writeFile(`${files}.owner`, "effect-relayer process 1"))
       assert.deepStrictEqual(yield* serves(dataDir), kept)
       assert.deepStrictEqual(yield* names(dataDir), ["postgres", "postgres.lock"])
     })
   )
 
-  it.live("is not shared with a copy that links to the same files, even while the files are created", () =>
+  it.live("is not shared with a copy of it that leads to the same files, also while they are still made", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const dataDir = path.join(home, "data")
@@ -116,7 +116,7 @@ describe.concurrent("a data directory", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is refused if it cannot be locked", () =>
+  it.live("cannot be had where its lock cannot be, and says so", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       yield* Effect.promise(() => fs.mkdir(path.join(dataDir, "postgres.lock"), { recursive: true }))
@@ -126,7 +126,7 @@ describe.concurrent("a data directory", () => {
   )
 
   for (const state of ["runs", "is frozen"]) {
-    it.live(`stops the server of an earlier service that ${state}`, () =>
+    it.live(`is rid of a server that an earlier service has left, which ${state}`, () =>
       Effect.gen(function* () {
         const dataDir = yield* dataDirectory
         const { pid } = yield* orphan(dataDir)
@@ -137,7 +137,7 @@ describe.concurrent("a data directory", () => {
     )
   }
 
-  it.live("stops a server that a killed service started at the same moment", () =>
+  it.live("is rid of a server that a service has begun in the moment it was killed, and that comes first", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const options = { dataDir: path.join(home, "data"), bin: yield* overtaken(home) }
@@ -146,7 +146,7 @@ describe.concurrent("a data directory", () => {
     })
   )
 
-  it.live("removes a lock file that a power cut left empty, but not one that a server is about to fill", () =>
+  it.live("is rid of a lock file that a power cut left empty, and not of one that a server is about to fill", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       assert.deepStrictEqual(yield* serves(dataDir), kept)
@@ -160,7 +160,7 @@ describe.concurrent("a data directory", () => {
     })
   )
 
-  it.live("is refused while a server of another container runs, whose process id is unknown here", () =>
+  it.live("keeps off a server that another container has started, whose process id says nothing here", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       assert.deepStrictEqual(yield* serves(dataDir), kept)
@@ -177,25 +177,27 @@ describe.concurrent("a data directory", () => {
     })
   )
 
-  it.live("follows a link, also before the files exist, and is refused if the target is gone", () =>
-    Effect.gen(function* () {
-      const home = yield* folder
-      const dataDir = path.join(home, "data")
-      const elsewhere = path.join(home, "elsewhere")
-      yield* Effect.promise(async () => {
-        await fs.mkdir(dataDir, { mode: 0o711 })
-        await fs.symlink(path.join(elsewhere, "postgres"), path.join(dataDir, "postgres"))
+  it.live(
+    "goes where a link points to, also when the files are still to be made, and never to an empty place instead",
+    () =>
+      Effect.gen(function* () {
+        const home = yield* folder
+        const dataDir = path.join(home, "data")
+        const elsewhere = path.join(home, "elsewhere")
+        yield* Effect.promise(async () => {
+          await fs.mkdir(dataDir, { mode: 0o711 })
+          await fs.symlink(path.join(elsewhere, "postgres"), path.join(dataDir, "postgres"))
+        })
+        const gone = yield* refusal({ dataDir })
+        assert.include(
+          gone,
+          `${dataDir}/postgres is a link to ${elsewhere}/postgres, which does not exist: restore that folder`
+        )
+        assert.deepStrictEqual(yield* names(dataDir), ["postgres"])
+        yield* Effect.promise(() => fs.mkdir(elsewhere, { mode: 0o711 }))
+        assert.deepStrictEqual(yield* serves(dataDir), kept)
+        assert.deepStrictEqual(yield* names(elsewhere), ["postgres", "postgres.lock"])
+        assert.deepStrictEqual(yield* serves(dataDir), kept)
       })
-      const gone = yield* refusal({ dataDir })
-      assert.include(
-        gone,
-        `${dataDir}/postgres is a link to ${elsewhere}/postgres, which does not exist: restore that folder`
-      )
-      assert.deepStrictEqual(yield* names(dataDir), ["postgres"])
-      yield* Effect.promise(() => fs.mkdir(elsewhere, { mode: 0o711 }))
-      assert.deepStrictEqual(yield* serves(dataDir), kept)
-      assert.deepStrictEqual(yield* names(elsewhere), ["postgres", "postgres.lock"])
-      assert.deepStrictEqual(yield* serves(dataDir), kept)
-    })
   )
 })

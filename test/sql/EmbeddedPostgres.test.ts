@@ -1,4 +1,4 @@
-// The embedded server by itself: its settings, recovery, stale files and refusals.
+// The embedded server on its own: what it starts on, what it survives, and what it refuses.
 import type { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
@@ -11,10 +11,10 @@ import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
 import { postgresPid, until } from "../../testkit/process/Folder.ts"
 import { dataDirectory, kept, lockText, refusal, serves, use, value } from "./Embedded.ts"
 
-/** Creates files in a folder that comes back when it is removed, 2,000 times or until the parent folder is gone. */
+/** Files in folders that come back when they are removed, for 2,000 rounds or until the folder around them is gone. */
 const writes = "echo begun; n=0; while [ $n -lt 2000 ]; do n=$((n+1)); mkdir -p base/4; : >base/4/$n; done"
 
-/** A process of the server's user that got the id of a killed server. */
+/** A process of the server's user, as lives on under the id that a killed server once had. */
 const namesake = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => spawn("sleep", ["60"], { ...serverUser(), stdio: "ignore" })),
@@ -33,7 +33,7 @@ const setting = (connection: PgClient.PgClientConfig, name: string) =>
   ).pipe(Effect.map(([row]) => row?.value))
 
 describe.concurrent("the embedded PostgreSQL", () => {
-  it.live("is durable, not on a network, restarted after a kill, and serves one service", () =>
+  it.live("is durable and on no network, starts again when it was killed, and serves one holder", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "unix" })
@@ -60,7 +60,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("recovers without a restart if one of its sessions is killed", () =>
+  it.live("recovers by itself when one of its sessions is killed, which ends all others", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const { connection } = yield* EmbeddedPostgres.start({ dataDir })
@@ -82,7 +82,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("removes the folder of a killed initdb, stops with its scope, and starts again on its files", () =>
+  it.live("clears away an initdb that was killed, stops with its scope, and its files serve the next one", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const unfinished = path.join(dataDir, "postgres.init-killed")
@@ -96,7 +96,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("removes a folder that the initdb of a killed service still writes to", () =>
+  it.live("removes what an initdb is still writing, whose service was killed", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const unfinished = path.join(dataDir, "postgres.init-killed")
@@ -113,14 +113,14 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("starts in a data directory whose path is too long for a socket", () =>
+  it.live("serves a DATA_DIR that is longer than the path of a socket may be", () =>
     Effect.gen(function* () {
       const dataDir = path.join(yield* dataDirectory, "long-".repeat(40))
       assert.isAbove(dataDir.length, 200)
       const socket = yield* Effect.gen(function* () {
         const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "unix" })
         assert.deepStrictEqual(yield* value(connection), kept)
-        // Another container finds the socket in the data folder.
+        // Where another container finds it.
         assert.include(yield* Effect.promise(() => fs.readdir(path.join(dataDir, "postgres"))), ".s.PGSQL.5432")
         return connection.path ?? ""
       }).pipe(Effect.scoped)
@@ -130,7 +130,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("requires its password over TCP, in a file that only the owner can read", () =>
+  it.live("asks for its password over TCP, and keeps it for the owner alone", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "tcp" })
@@ -146,7 +146,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("ignores the lock files of a killed server even if another process has its id", () =>
+  it.live("minds no files of a server that was killed, also where its process id is somebody else's by now", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       assert.deepStrictEqual(yield* serves(dataDir), kept)
@@ -164,7 +164,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("refuses data of another major version, and binaries that do not exist", () =>
+  it.live("says what to do about data of another major version, and about binaries that are not there", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const files = path.join(dataDir, "postgres")

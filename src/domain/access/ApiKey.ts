@@ -1,32 +1,45 @@
-// API keys: who may call, and what they may do. A key is shown once, when it is made.
+// API keys. The service stores the hash of a key, so only the response to its creation contains the key.
 import { Schema } from "effect"
+import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { Grant } from "./Scope.ts"
 import { list, maybe, resourceId, text } from "../request/Text.ts"
 
-export const ApiKeyId = resourceId.pipe(Schema.brand("ApiKeyId"))
+export const ApiKeyId = resourceId
+  .annotate({ description: "Identifier of the API key.", examples: ["0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"] })
+  .pipe(Schema.brand("ApiKeyId"))
 export type ApiKeyId = typeof ApiKeyId.Type
 
-const ApiKeyName = text(1, 256)
+const ApiKeyName = text(1, 256).annotate({ description: "Name of the key, for people.", examples: ["Payout service"] })
 
 const Grants = list(Grant).check(Schema.isMinLength(1))
 
+const scopes = "What the key may do."
+
+const relayerIds = "The only relayers that the key can use. If absent, it can use all relayers, including later ones."
+
+const expiry = "When the key expires. If absent, it does not expire."
+
 export const CreateApiKey = Schema.Struct({
   name: ApiKeyName,
-  scopes: Grants,
-  /** The only relayers that there are for the key. Absent: all, also those to come. */
-  relayer_ids: maybe(list(RelayerId).check(Schema.isMinLength(1))),
-  /** Absent: it never expires. */
-  expires_at: maybe(Instant)
+  scopes: field(Grants, scopes, ["relayers:read", "relayers:write"]),
+  relayer_ids: maybe(list(RelayerId).check(Schema.isMinLength(1)), {
+    description: relayerIds,
+    examples: [["payouts"]]
+  }),
+  expires_at: maybe(Instant, { description: expiry, examples: ["2030-01-01T00:00:00Z"] })
 }).annotate({ identifier: "CreateApiKeyRequest" })
 export type CreateApiKey = typeof CreateApiKey.Type
 
+/** In seconds. */
 const day = 86_400
 
 export const RotateApiKey = Schema.Struct({
-  /** Seconds that the key before lives on. Absent: a day; 0: it ends at once; at most 30 days. */
-  overlap_seconds: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 30 * day })))
+  overlap_seconds: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 30 * day })), {
+    description: "Seconds for which the previous key stays valid, at most 30 days. The default is one day.",
+    examples: [3600]
+  })
 }).annotate({ identifier: "RotateApiKeyRequest" })
 export type RotateApiKey = typeof RotateApiKey.Type
 
@@ -35,42 +48,48 @@ export const defaultOverlapSeconds = day
 const shown = {
   id: ApiKeyId,
   name: ApiKeyName,
-  scopes: Schema.Array(Grant),
-  relayer_ids: Schema.optionalKey(Schema.Array(RelayerId)),
-  created_at: Instant,
-  expires_at: Schema.optionalKey(Instant),
-  /** Until when the key before the last rotation is good. */
-  previous_expires_at: Schema.optionalKey(Instant),
-  /** To the minute. */
-  last_used_at: Schema.optionalKey(Instant),
-  /** The network address that it came from. */
-  last_used_from: Schema.optionalKey(Schema.String),
-  /** Id of the caller that created it; absent for keys of earlier versions. */
-  created_by: Schema.optionalKey(Schema.String)
+  scopes: field(Schema.Array(Grant), scopes, ["relayers:read", "relayers:write"]),
+  relayer_ids: Schema.optionalKey(field(Schema.Array(RelayerId), relayerIds, ["payouts"])),
+  created_at: field(Instant, "When the key was created.", "2026-01-02T03:04:05.678Z"),
+  expires_at: Schema.optionalKey(field(Instant, expiry, "2030-01-01T00:00:00.000Z")),
+  previous_expires_at: Schema.optionalKey(
+    field(Instant, "Until when the key before the last rotation is valid.", "2026-01-03T03:04:05.678Z")
+  ),
+  last_used_at: Schema.optionalKey(
+    field(Instant, "When the key was last used, to the minute.", "2026-01-02T03:05:00.000Z")
+  ),
+  last_used_from: Schema.optionalKey(
+    field(Schema.String, "The network address that the key was last used from.", "203.0.113.7")
+  ),
+  created_by: Schema.optionalKey(
+    field(Schema.String, "Id of the caller that created the key. Absent for keys of earlier versions.", "administrator")
+  )
 }
 
-export const ApiKey = Schema.Struct(shown).annotate({ identifier: "ApiKey" })
+export const ApiKey = Schema.Struct(shown).annotate({ identifier: "ApiKey", description: "A credential of a caller." })
 export type ApiKey = typeof ApiKey.Type
 
-/** With the key itself: what a create and a rotation answer, once. */
-export const NewApiKey = Schema.Struct({ ...shown, key: Schema.RedactedFromValue(Schema.String) }).annotate({
-  identifier: "NewApiKey"
-})
+/** The response to a creation or a rotation. */
+export const NewApiKey = Schema.Struct({
+  ...shown,
+  key: field(Schema.RedactedFromValue(Schema.String), "The key itself. It is not returned again.", "rk_7Jx0mZ2kQv")
+}).annotate({ identifier: "NewApiKey", description: "An API key with the key itself." })
 export type NewApiKey = typeof NewApiKey.Type
 
-/** What a revocation did. */
 export const RevokedApiKeys = Schema.Struct({
-  /** The keys that are revoked. */
-  revoked: Schema.Array(ApiKeyId),
-  /** Keys that a revoked key has created, directly or through others, and that are still valid. */
-  remaining: Schema.Array(ApiKeyId)
-}).annotate({ identifier: "RevokedApiKeys" })
+  revoked: field(Schema.Array(ApiKeyId), "The revoked keys.", ["0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"]),
+  remaining: field(
+    Schema.Array(ApiKeyId),
+    "Keys that a revoked key has created, directly or through others, and that are still valid.",
+    []
+  )
+}).annotate({ identifier: "RevokedApiKeys", description: "The result of a revocation." })
 export type RevokedApiKeys = typeof RevokedApiKeys.Type
 
-/** Keys that one API key may have created, directly, at the same time. */
+/** Valid keys that one API key may have created directly. */
 export const maxCreatedKeys = 100
 
-/** The creator has `maxCreatedKeys` keys. */
+/** The creator has already `maxCreatedKeys` keys. */
 export class TooManyApiKeys extends Schema.TaggedError<TooManyApiKeys>()("TooManyApiKeys", {
   error: Schema.String
 }) {}

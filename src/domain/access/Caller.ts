@@ -1,14 +1,14 @@
-// Who calls, and what stops a call before it reaches a resource.
+// The caller of a request, and the errors of a request that may not be made.
 import { Context, Effect, Option, Schema } from "effect"
 import type { Grant } from "./Scope.ts"
 
 /** The holder of an API key. */
 export interface Caller {
-  /** Names the key, never holds it. */
+  /** Id of the API key. */
   readonly id: string
-  /** Absent: everything. */
+  /** Absent if the caller may do everything. */
   readonly scopes?: ReadonlyArray<Grant>
-  /** The only relayers that there are for this caller. Absent: all. */
+  /** The only relayers that the caller can use. Absent if it can use all. */
   readonly relayerIds?: ReadonlyArray<string>
 }
 
@@ -16,25 +16,25 @@ export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(
   "effect-relayer/domain/access/Caller/CurrentCaller"
 ) {}
 
-/** Whose call it is where a program calls the services itself. */
+/** The caller if a host program calls a service without a request. */
 const program: Caller = { id: "program" }
 
-/** The caller of the request that is being answered; the program, outside of requests. */
+/** The caller of the current request. Outside of requests, the host program. */
 export const current = Effect.map(
   Effect.serviceOption(CurrentCaller),
   Option.getOrElse(() => program)
 )
 
-/** Whether there is such a relayer for this caller. */
+/** Whether the caller can use the relayer. */
 export const mayUseRelayer = (caller: Caller, id: string): boolean => caller.relayerIds?.includes(id) ?? true
 
 /** Whether the caller may do everything: the administrator, or a host program. */
 export const isAdministrator = ({ scopes, relayerIds }: Caller): boolean =>
   scopes === undefined && relayerIds === undefined
 
-/** The request brings no token, or one that is unknown, expired or revoked. Which of these three is not said. */
+/** The API key is missing, unknown, expired or revoked. The response does not say which of the last three. */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {
-  /** Absent: the request brings no token. */
+  /** Absent if the request has no API key. */
   reason: Schema.optionalKey(Schema.Literal("invalid_token"))
 }) {}
 
@@ -43,6 +43,6 @@ export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {}) 
 
 /** The token bucket of the key is empty. */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {
-  /** Whole seconds until a request is let through again. */
-  retryAfter: Schema.Int
+  /** Whole seconds until a request is accepted again. */
+  retryAfter: Schema.Natural
 }) {}

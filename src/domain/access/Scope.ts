@@ -1,4 +1,4 @@
-// What an API key may do. An endpoint needs one scope; a key is granted scopes, or all of a resource, or all.
+// What an API key may do. An endpoint requires one scope. A key is granted scopes, all scopes of a resource, or all scopes.
 import { Schema } from "effect"
 import * as AuditNames from "../audit/AuditNames.ts"
 import * as EventNames from "../event/EventNames.ts"
@@ -9,7 +9,7 @@ import * as RelayerNames from "../relayer/RelayerNames.ts"
 import * as SignerNames from "../signer/SignerNames.ts"
 import * as ApiKeyNames from "./ApiKeyNames.ts"
 
-/** What an endpoint can need: a resource, and whether it is read or changed. */
+/** What an endpoint can require: a resource, and reading or changing it. */
 export const Scope = Schema.Literals([
   ...RelayerNames.scopes,
   ...SignerNames.scopes,
@@ -22,7 +22,7 @@ export const Scope = Schema.Literals([
 ])
 export type Scope = typeof Scope.Type
 
-/** What a key can be granted: a scope, every scope of a resource (`signers:*`), or everything (`*`). */
+/** What a key can be granted: a scope, all scopes of a resource (`signers:*`), or all scopes (`*`). */
 export const Grant = Schema.Literals([
   ...Scope.literals,
   RelayerNames.allScopes,
@@ -36,17 +36,19 @@ export const Grant = Schema.Literals([
   "*"
 ]).annotate({
   identifier: "Scope",
+  description: "A scope, all scopes of a resource such as `relayers:*`, or all scopes (`*`).",
+  examples: ["relayers:read"],
   message: `Expected one of ${Scope.literals.join(", ")}, all of a resource such as relayers:*, or *`
 })
 export type Grant = typeof Grant.Type
 
 const all = "*"
 
-/** `granted` includes all of `needed`. */
+/** Whether `granted` includes all of `needed`. */
 const includes = (granted: Grant, needed: Grant): boolean =>
   granted === needed || granted === all || (granted.endsWith(":*") && needed.startsWith(granted.slice(0, -1)))
 
-/** What `grants` allow includes all of `needed`. */
+/** Whether `grants` together include all of `needed`. */
 export const allows = (grants: ReadonlyArray<Grant>, needed: Grant): boolean =>
   grants.some((granted) => includes(granted, needed))
 

@@ -1,69 +1,74 @@
-// The audit log: every change, in the order in which the changes were committed, chained so that tampering shows.
+// The audit log: every change in commit order, chained by hashes so that tampering can be detected.
 import { Schema } from "effect"
 import { Action, AuditResource } from "./Change.ts"
 import { Value } from "../request/ExactJson.ts"
+import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
-import { Count } from "../request/Page.ts"
+import { count, cursor } from "../request/Page.ts"
 import { searchText } from "../request/Text.ts"
 
 /** Lower-case hex of a SHA-256. */
 const Hash = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u, { expected: "64 hex digits" }))
 
+const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+const requestId = "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+
 export const AuditRecord = Schema.Struct({
-  /** From 1, without gaps. */
-  position: Schema.Int,
-  at: Instant,
-  /** Of the API key; `administrator` is the one of the configuration. */
-  key_id: Schema.String,
+  position: field(Schema.Int, "Position in the log, from 1, without gaps.", 42),
+  at: field(Instant, "When the change was made.", "2026-01-02T03:04:05.678Z"),
+  key_id: field(
+    Schema.String,
+    "Id of the API key that made the change; `administrator` is the key of the configuration.",
+    "administrator"
+  ),
   action: Action,
   resource: AuditResource,
-  resource_id: Schema.String,
-  request_id: Schema.optionalKey(Schema.String),
-  /** As the API shows the resource. Absent where it was created, or stays as it is. */
-  before: Schema.optionalKey(Value),
-  /** Absent where it was deleted. Of what changes no resource, such as a retry: what was done. */
-  after: Schema.optionalKey(Value),
-  /** SHA-256 of this record and of the hash before. */
-  hash: Hash
-}).annotate({ identifier: "AuditRecord" })
+  resource_id: field(Schema.String, "Identifier of the changed resource.", "payouts"),
+  request_id: Schema.optionalKey(field(Schema.String, "The `x-request-id` of the request.", requestId)),
+  before: Schema.optionalKey(
+    field(Value, "The resource before the change. Absent if it was created, or if it is unchanged.", { paused: false })
+  ),
+  after: Schema.optionalKey(
+    field(Value, "The resource after the change, or what was done. Absent if it was deleted.", { paused: true })
+  ),
+  hash: field(Hash, "SHA-256 of this record and of the hash of the previous record.", hash)
+}).annotate({ identifier: "AuditRecord", description: "A record of the audit log." })
 export type AuditRecord = typeof AuditRecord.Type
 
-/** The end of the chain: kept elsewhere, it shows later whether records up to it were changed or cut off. */
-export const AuditHead = Schema.Struct({ position: Schema.Int, hash: Hash }).annotate({ identifier: "AuditHead" })
+/** The newest record of the chain. A stored head shows later whether the records up to it were changed or cut off. */
+export const AuditHead = Schema.Struct({
+  position: field(Schema.Int, "Position of the newest record.", 42),
+  hash: field(Hash, "Hash of the newest record.", hash)
+}).annotate({ identifier: "AuditHead", description: "The newest record of the chain." })
 export type AuditHead = typeof AuditHead.Type
 
 export const AuditVerification = Schema.Struct({
-  valid: Schema.Boolean,
-  /** Records that were read. */
-  checked: Schema.Int,
+  valid: field(Schema.Boolean, "Whether every record is as it was written.", true),
+  checked: field(Schema.Int, "Records that were read.", 42),
   head: Schema.optionalKey(AuditHead),
-  /** The first record that is not what was written, or is missing. */
-  broken_at: Schema.optionalKey(Schema.Int)
-}).annotate({ identifier: "AuditVerification" })
+  broken_at: Schema.optionalKey(field(Schema.Int, "Position of the first record that was changed or is missing.", 17))
+}).annotate({ identifier: "AuditVerification", description: "The result of a verification." })
 export type AuditVerification = typeof AuditVerification.Type
 
 const AuditFilter = {
-  action: Schema.optionalKey(Action),
-  resource: Schema.optionalKey(AuditResource),
-  resource_id: Schema.optionalKey(searchText),
-  key_id: Schema.optionalKey(searchText),
-  request_id: Schema.optionalKey(searchText),
-  /** From this moment on. */
-  since: Schema.optionalKey(Instant),
-  /** Before this moment. */
-  until: Schema.optionalKey(Instant)
+  action: Schema.optionalKey(field(Action, "Only records of this action.")),
+  resource: Schema.optionalKey(field(AuditResource, "Only records about this kind of resource.")),
+  resource_id: Schema.optionalKey(field(searchText, "Only records about this resource.", "payouts")),
+  key_id: Schema.optionalKey(field(searchText, "Only changes by this API key.", "administrator")),
+  request_id: Schema.optionalKey(field(searchText, "Only changes by this request.", requestId)),
+  since: Schema.optionalKey(field(Instant, "Only changes from this moment on.", "2026-01-01T00:00:00Z")),
+  until: Schema.optionalKey(field(Instant, "Only changes before this moment.", "2026-02-01T00:00:00Z"))
 }
 export type AuditFilter = { readonly [K in keyof typeof AuditFilter]?: (typeof AuditFilter)[K]["Type"] }
 
 export const AuditQuery = {
   ...AuditFilter,
-  limit: Schema.optionalKey(Count.annotateKey({ description: "Records on a page, 50 by default, at most 1000." })),
+  limit: Schema.optionalKey(count("Records on a page, at most 1000.", 50, 50)),
   order: Schema.optionalKey(
-    Schema.Literals(["newest", "oldest"]).annotateKey({ description: "Which come first; `newest` by default." })
+    field(Schema.Literals(["newest", "oldest"]), "Which records come first. The default is `newest`.", "oldest")
   ),
-  cursor: Schema.optionalKey(
-    Schema.String.annotateKey({ description: "From the `Link` header (`rel=next`) of the page before." })
-  )
+  cursor: Schema.optionalKey(cursor)
 }
 export interface AuditQuery extends AuditFilter {
   readonly limit?: number
@@ -71,10 +76,10 @@ export interface AuditQuery extends AuditFilter {
   readonly cursor?: string
 }
 
-/** A head that was kept, which the log has to lead to: both or neither. */
+/** A stored head that the log must contain: both fields or neither. */
 export const AuditAnchor = {
-  position: Schema.optionalKey(Count),
-  hash: Schema.optionalKey(Hash)
+  position: Schema.optionalKey(count("`position` of a stored head.", 42)),
+  hash: Schema.optionalKey(field(Hash, "`hash` of the stored head.", hash))
 }
 export interface AuditAnchor {
   readonly position?: number

@@ -1,4 +1,4 @@
-// Changes of resources, and what else callers do with them, as the audit log records it.
+// Changes of resources, and other actions of callers, as the audit log records them.
 import { Schema } from "effect"
 import * as ApiKeyNames from "../access/ApiKeyNames.ts"
 import * as MasterKeyNames from "../masterKey/MasterKeyNames.ts"
@@ -7,7 +7,6 @@ import * as NotificationNames from "../notification/NotificationNames.ts"
 import * as RelayerNames from "../relayer/RelayerNames.ts"
 import * as SignerNames from "../signer/SignerNames.ts"
 
-/** What was done to which kind of resource. */
 export const Action = Schema.Literals([
   ...RelayerNames.actions,
   ...SignerNames.actions,
@@ -15,7 +14,11 @@ export const Action = Schema.Literals([
   ...NetworkNames.actions,
   ...ApiKeyNames.actions,
   ...MasterKeyNames.actions
-]).annotate({ identifier: "AuditAction" })
+]).annotate({
+  identifier: "AuditAction",
+  description: "What was done to which kind of resource.",
+  examples: ["relayer.updated"]
+})
 export type Action = typeof Action.Type
 
 export const AuditResource = Schema.Literals([
@@ -25,22 +28,22 @@ export const AuditResource = Schema.Literals([
   NetworkNames.auditResource,
   ApiKeyNames.auditResource,
   MasterKeyNames.auditResource
-]).annotate({ identifier: "AuditResource" })
+]).annotate({ identifier: "AuditResource", description: "A kind of resource.", examples: ["relayer"] })
 export type AuditResource = typeof AuditResource.Type
 
 type ResourceOf<A extends Action> = A extends `${infer Resource}.${string}` ? Resource : never
 
-/** What was changed, as its name stands in the action's. */
+/** The kind of resource in the name of the action. */
 export const resourceOf = (action: Action): AuditResource =>
   action.slice(0, action.indexOf(".")) as ResourceOf<typeof action>
 
-/** A change, with the resource as the API shows it: without secrets. Where no resource was changed, `after` is what was done. */
+/** A change, with the resource as the API shows it, without secrets. If no resource was changed, `after` is what was done. */
 export interface Change<S extends Schema.Constraint> {
   readonly action: Action
   readonly id: string
   readonly schema: S
-  /** Absent where it was created. */
+  /** Absent if the resource was created. */
   readonly before?: S["Type"]
-  /** Absent where it was deleted. */
+  /** Absent if the resource was deleted. */
   readonly after?: S["Type"]
 }

@@ -1,11 +1,12 @@
-// What a look at a relayer's chain found, as it is kept and shown. Nothing in it is text of a provider's.
+// What one inspection of a relayer's chain found, as it is stored and shown. It contains no text of a provider.
 import { Schema } from "effect"
 import { Uint128, Uint64 } from "./Amount.ts"
+import { field } from "../request/Field.ts"
 import { MaskedRpcConfig } from "./Rpc.ts"
 
 /**
- * `unreachable`: no answer in time, or that of a server that is unwell. `refused`: by the provider, or a URL that the
- * service does not call. `invalid_answer`: none of the chain's.
+ * `unreachable`: no answer in time, or a server error. `refused`: the provider refused the call, or the service may not
+ * call the URL. `invalid_answer`: the answer does not follow the protocol of the chain.
  */
 export const CheckCode = Schema.Literals([
   "unreachable",
@@ -19,7 +20,7 @@ export const CheckCode = Schema.Literals([
 export type CheckCode = typeof CheckCode.Type
 
 export const CheckFailure = Schema.Struct({
-  /** `ChainIdMismatch` of stellar: the passphrase is another network's. */
+  /** On stellar, `ChainIdMismatch` means that the passphrase is that of another network. */
   type: Schema.Literals([
     "RpcValidationFailed",
     "NonceSyncFailed",
@@ -36,19 +37,20 @@ export type BreakerState = typeof BreakerState.Type
 
 export const ProviderReading = Schema.Struct({
   ...MaskedRpcConfig.fields,
-  /** Open: not called while others can be. */
-  breaker: BreakerState,
-  /** In this look, or before and not called since. */
-  failed: Schema.Boolean,
-  /** Why it failed in this look. */
-  code: Schema.optionalKey(CheckCode)
-}).annotate({ identifier: "ProviderReading" })
+  breaker: field(
+    BreakerState,
+    "State of the circuit breaker. An `open` provider is not called while others work.",
+    "closed"
+  ),
+  failed: field(Schema.Boolean, "Whether the last call failed.", false),
+  code: Schema.optionalKey(field(CheckCode, "Why the provider failed in this inspection.", "rate_limited"))
+}).annotate({ identifier: "ProviderReading", description: "The state of a provider." })
 export type ProviderReading = typeof ProviderReading.Type
 
 const found = {
-  /** Of the chain's smallest unit. Absent: not read. */
+  /** In the chain's smallest unit. Absent if it was not read. */
   balance: Schema.optionalKey(Uint128),
-  /** What keeps the relayer from working: empty where one provider alone failed and another answered. */
+  /** What keeps the relayer from working. Empty if a provider failed and another one answered. */
   failures: Schema.Array(CheckFailure),
   /** In the order of the relayer's URLs. */
   providers: Schema.Array(ProviderReading)
@@ -58,14 +60,14 @@ export const ChainSnapshot = Schema.Union([
   Schema.Struct({
     network_type: Schema.tag("evm"),
     ...found,
-    /** Transactions that the account has sent: the next one's nonce. */
+    /** Nonce of the account's next transaction. */
     nonce: Schema.optionalKey(Uint64)
   }).annotate({ identifier: "EvmReading" }),
   Schema.Struct({ network_type: Schema.tag("solana"), ...found }).annotate({ identifier: "SolanaReading" }),
   Schema.Struct({
     network_type: Schema.tag("stellar"),
     ...found,
-    /** Of the account's last transaction. */
+    /** Sequence number of the account's last transaction. */
     sequence_number: Schema.optionalKey(Uint64)
   }).annotate({ identifier: "StellarReading" })
 ])

@@ -1,6 +1,7 @@
-// RPC endpoints. Providers put keys into paths and queries, so only masked URLs leave the service.
+// RPC URLs. Providers put keys into paths and queries, so responses contain only masked URLs.
 import { Effect, Result, Schema } from "effect"
 import type { Violation } from "../request/Request.ts"
+import { field } from "../request/Field.ts"
 import { text } from "../request/Text.ts"
 
 const maxUrlLength = 2048
@@ -12,41 +13,47 @@ const isHttpUrl = Schema.makeFilter(
   },
   {
     expected: "an http or https URL",
+    toJsonSchema: () => ({ format: "uri" }),
     arbitraryConstraint: { patterns: [{ source: "^https://[a-z]{1,12}\\.example(/[a-z0-9]{1,8})?$", flags: "" }] }
   }
 )
 
-export const HttpUrl = text(1, maxUrlLength).check(isHttpUrl).annotate({ format: "uri" })
+export const HttpUrl = text(1, maxUrlLength).check(isHttpUrl)
 
-/** A URL that is shown as it is, and so can hold no key. */
+/** A URL that responses show unmasked, so it must not contain a key. */
 export const ShownUrl = HttpUrl.check(
   Schema.makeFilter(
     (url: string) => {
       const parsed = URL.parse(url)
       return parsed !== null && parsed.username + parsed.password === "" && !/[?#]/.test(url)
     },
-    { expected: "a URL without credentials, query and fragment" }
+    { expected: "a URL without credentials, query and fragment", toJsonSchema: () => [{}, true] }
   )
 )
 
+const share = "Share of the calls, relative to the other URLs. A URL with weight 0 is never called."
+
 const Weight = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 100 }))
 
-/** As given by a caller: secret. */
+/** An RPC URL as in requests. It is a secret. */
 export const RpcConfig = Schema.Struct({
-  url: HttpUrl,
-  /** Share of the calls, relative to the other URLs; 0 is never chosen. */
-  weight: Weight.pipe(Schema.withDecodingDefaultKey(Effect.succeed(100)))
-}).annotate({ identifier: "RpcConfigRequest" })
+  url: field(
+    HttpUrl,
+    "URL of the provider. It is encrypted at rest and returned masked.",
+    "https://rpc.example.com/v1/my-key"
+  ),
+  weight: field(Weight.pipe(Schema.withDecodingDefaultKey(Effect.succeed(100))), `${share} The default is 100.`, 100)
+}).annotate({ identifier: "RpcConfigRequest", description: "A provider of a chain." })
 export type RpcConfig = typeof RpcConfig.Type
 
-/** As shown: the URL is masked. */
-export const MaskedRpcConfig = Schema.Struct({ url: Schema.String, weight: Weight }).annotate({
-  identifier: "RpcConfig",
-  description: "The URL without its path, query and credentials."
-})
+/** An RPC URL as in responses. */
+export const MaskedRpcConfig = Schema.Struct({
+  url: field(Schema.String, "URL of the provider, without path, query and credentials.", "https://rpc.example.com/***"),
+  weight: field(Weight, share, 100)
+}).annotate({ identifier: "RpcConfig", description: "A provider of a chain, with its URL masked." })
 export type MaskedRpcConfig = typeof MaskedRpcConfig.Type
 
-/** Keeps scheme, host and port; path, query, fragment and credentials become `/***`. */
+/** Keeps scheme, host and port. Path, query, fragment and credentials become `/***`. */
 export const maskUrl = (url: string): string => {
   const parsed = URL.parse(url)
   if (parsed === null) return "***"
@@ -54,7 +61,7 @@ export const maskUrl = (url: string): string => {
   return bare ? parsed.origin : `${parsed.origin}/***`
 }
 
-/** Whether a URL is what `maskUrl` shows of one that it has hidden something of. */
+/** Whether `maskUrl` has hidden a part of the URL. */
 export const isMasked = (url: string): boolean => url.endsWith("/***")
 
 export const maskRpc = (config: RpcConfig): MaskedRpcConfig => ({ url: maskUrl(config.url), weight: config.weight })

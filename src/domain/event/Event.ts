@@ -1,4 +1,4 @@
-// Events: what has happened to resources, for whoever follows along.
+// Events: facts about resources that the service publishes in one order.
 import { Schema } from "effect"
 import * as ApiKeyNames from "../access/ApiKeyNames.ts"
 import * as MasterKeyNames from "../masterKey/MasterKeyNames.ts"
@@ -7,8 +7,9 @@ import * as NotificationNames from "../notification/NotificationNames.ts"
 import * as RelayerNames from "../relayer/RelayerNames.ts"
 import * as SignerNames from "../signer/SignerNames.ts"
 import { Value } from "../request/ExactJson.ts"
+import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
-import { Count } from "../request/Page.ts"
+import { count } from "../request/Page.ts"
 import { searchText } from "../request/Text.ts"
 
 export const EventType = Schema.Literals([
@@ -18,45 +19,43 @@ export const EventType = Schema.Literals([
   ...NetworkNames.eventTypes,
   ...ApiKeyNames.eventTypes,
   ...MasterKeyNames.eventTypes
-]).annotate({ identifier: "EventType" })
+]).annotate({
+  identifier: "EventType",
+  description: "What happened to which kind of resource.",
+  examples: ["relayer.paused"]
+})
 export type EventType = typeof EventType.Type
 
 export const Event = Schema.Struct({
-  /** Where a reader goes on: `after`, or `Last-Event-ID`. */
-  id: Schema.Int,
+  id: field(Schema.Int, "Position in the order of all events, for `after` and `Last-Event-ID`.", 7),
   type: EventType,
-  resource_id: Schema.String,
-  at: Instant,
-  /** Absent where the service did it by itself. */
-  request_id: Schema.optionalKey(Schema.String),
-  /** The resource as the API shows it, after the event; of a deletion, before it. */
-  data: Value
-}).annotate({ identifier: "Event" })
+  resource_id: field(Schema.String, "Identifier of the resource that the event is about.", "payouts"),
+  at: field(Instant, "When it happened.", "2026-01-02T03:04:05.678Z"),
+  request_id: Schema.optionalKey(
+    field(
+      Schema.String,
+      "The `x-request-id` of the request that caused it. Absent if the service acted by itself.",
+      "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+    )
+  ),
+  data: field(Value, "The resource after the event; of a deleted resource, before it.", { id: "payouts", paused: true })
+}).annotate({ identifier: "Event", description: "A fact about a resource." })
 export type Event = typeof Event.Type
 
 export const defaultEvents = 100
 export const maxEvents = 1000
 
-/** Seconds, below any sane time limit of a request. */
+/** Seconds. Below every usual time limit of a request. */
 export const maxWait = 25
 
 export const EventQuery = {
   after: Schema.optionalKey(
-    Count.annotateKey({
-      description:
-        "`id` of the event to go on after; 0, or left out: from the first event. `Last-Event-ID` wins over it."
-    })
+    count("`id` of the last event that was read. 0 starts at the first event. `Last-Event-ID` takes precedence.", 7, 0)
   ),
-  type: Schema.optionalKey(EventType.annotateKey({ description: "Only events of this type." })),
-  resource_id: Schema.optionalKey(searchText.annotateKey({ description: "Only events of this resource." })),
-  limit: Schema.optionalKey(
-    Count.annotateKey({ description: "Events in an answer, 100 by default, 1 to 1000; a stream has no end." })
-  ),
-  wait: Schema.optionalKey(
-    Count.annotateKey({
-      description: "Seconds to wait, at most 25, where there is no event yet; the first that comes is answered at once."
-    })
-  )
+  type: Schema.optionalKey(field(EventType, "Only events of this type.")),
+  resource_id: Schema.optionalKey(field(searchText, "Only events about this resource.", "payouts")),
+  limit: Schema.optionalKey(count("Events in a response, from 1 to 1000. A stream has no end.", 100, defaultEvents)),
+  wait: Schema.optionalKey(count("Seconds to wait for the first event if there is none yet, at most 25.", 20, 0))
 }
 export interface EventFilter {
   readonly type?: EventType
@@ -64,13 +63,13 @@ export interface EventFilter {
 }
 export interface EventQuery extends EventFilter {
   readonly after?: number
-  /** Of the header `Last-Event-ID`: wins over `after`. */
+  /** From the header `Last-Event-ID`. Takes precedence over `after`. */
   readonly lastEventId?: number
   readonly limit?: number
   readonly wait?: number
 }
 
-/** What is told: the rest is known where it happens. */
+/** An event to publish. Its id, time and request are added when it is written. */
 export interface NewEvent<S extends Schema.Constraint> {
   readonly type: EventType
   readonly id: string

@@ -34,7 +34,10 @@ export const Health = Schema.Union([
 export type Health = typeof Health.Type
 
 export const HealthStatus = Schema.Literals(["unknown", "healthy", "degraded", "failing", "disabled"]).annotate({
-  identifier: "HealthStatus"
+  identifier: "HealthStatus",
+  description:
+    "`unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed, but too few to disable it.",
+  examples: ["healthy"]
 })
 export type HealthStatus = Health["status"]
 

@@ -1,33 +1,40 @@
-// Why a relayer is in its state, and what happens next: in words, and in a code for programs.
+// Why a relayer is in its state and what happens next: as text for people and as a code for programs.
 import { Schema } from "effect"
 import type { DateTime } from "effect"
 import { HealthStatus, failuresLeft } from "./Health.ts"
 import type { Health } from "./Health.ts"
+import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
 
-/** The cause of the health; of a relayer that is failing or disabled, the type of the reason. */
 export const HealthCode = Schema.Literals([
   "not_checked",
   "all_well",
   "provider_failed",
   ...DisabledReason.fields.type.literals
-]).annotate({ identifier: "HealthCode" })
+]).annotate({
+  identifier: "HealthCode",
+  description: "Cause of the state, for programs. Of a failing or disabled relayer, it is the type of the reason.",
+  examples: ["all_well"]
+})
 export type HealthCode = typeof HealthCode.Type
 
 export const RelayerExplanation = Schema.Struct({
   state: HealthStatus,
   code: HealthCode,
-  /** By the operator, whatever the state is. */
-  paused: Schema.Boolean,
-  reason: Schema.String,
-  next: Schema.String,
-  /** When `next` happens. It may be past: then it is about to. */
-  next_at: Instant,
-  /** Since when the state is what it is. Absent: it has never been checked. */
-  since: Schema.optionalKey(Instant)
-}).annotate({ identifier: "RelayerExplanation" })
+  paused: field(Schema.Boolean, "Whether the operator has paused the relayer, whatever its state is.", false),
+  reason: field(Schema.String, "Why the relayer is in its state, for people.", "The last check found everything well."),
+  next: field(
+    Schema.String,
+    "What happens next, for people.",
+    "It is checked again; one failure alone does not disable it."
+  ),
+  next_at: field(Instant, "When `next` happens. A time in the past means very soon.", "2026-01-02T03:05:05.678Z"),
+  since: Schema.optionalKey(
+    field(Instant, "Since when the relayer is in its state. Absent before the first check.", "2026-01-02T03:04:05.678Z")
+  )
+}).annotate({ identifier: "RelayerExplanation", description: "Why a relayer is in its state, and what happens next." })
 export type RelayerExplanation = typeof RelayerExplanation.Type
 
 interface Words {

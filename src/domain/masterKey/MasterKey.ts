@@ -1,13 +1,12 @@
-// The master key, as far as it may be told of.
+// The result of a rotation of the master key.
 import { Schema } from "effect"
+import { field } from "../request/Field.ts"
 
 export const MasterKeyRotation = Schema.Struct({
-  /** First bytes of the key's SHA-256, in hex. */
-  key_id: Schema.String,
-  /** Secrets that were wrapped anew. */
-  rewrapped: Schema.Int
-}).annotate({ identifier: "MasterKeyRotation" })
+  key_id: field(Schema.String, "Identifies the key: the first bytes of its SHA-256, in hex.", "9f86d081884c7d65"),
+  rewrapped: field(Schema.Int, "Secrets that were encrypted again.", 12)
+}).annotate({ identifier: "MasterKeyRotation", description: "The result of a rotation." })
 export type MasterKeyRotation = typeof MasterKeyRotation.Type
 
-/** Another rotation, of this instance or of another one, is not finished. */
+/** Another rotation is running, on this or another instance. */
 export class RotationRunning extends Schema.TaggedError<RotationRunning>()("RotationRunning", {}) {}

@@ -1,34 +1,51 @@
-// Blockchain networks: what a relayer is bound to.
+// Networks: configurations of chains that relayers are bound to.
 import { Schema, SchemaTransformation } from "effect"
 import { immutable } from "../request/MergePatch.ts"
 import { HttpUrl, MaskedRpcConfig, RpcConfig, ShownUrl } from "../chain/Rpc.ts"
+import { field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
 
 export const NetworkType = Schema.Literals(["evm", "solana", "stellar"]).annotate({
   identifier: "NetworkType",
-  message: "Expected evm, solana or stellar"
+  message: "Expected evm, solana or stellar",
+  description: "The family of chains.",
+  examples: ["evm"]
 })
 export type NetworkType = typeof NetworkType.Type
 
-/** Whatever an id can hold. */
+/** `tag` of a network type, for the structs of one type. */
+export const networkTag = <const T extends NetworkType>(type: T) =>
+  field(Schema.tag(type), "The family of chains.", type)
+
+/** A name may contain every character that an id may contain. */
 export const NetworkName = text(1, 64)
   .check(Schema.isPattern(/^[^\s/]+$/u, { expected: "a name without white space and slashes" }))
+  .annotate({ description: "Name of the network, unique for its type.", examples: ["sepolia"] })
   .pipe(Schema.brand("NetworkName"))
 export type NetworkName = typeof NetworkName.Type
 
 export const NetworkId = Schema.String.check(
   Schema.isPattern(/^(evm|solana|stellar):[^\s/\0]{1,64}$/u, { expected: "a network id such as evm:sepolia" })
-).pipe(Schema.brand("NetworkId"))
+)
+  .annotate({ description: "Identifier of the network: its type and its name.", examples: ["evm:sepolia"] })
+  .pipe(Schema.brand("NetworkId"))
 export type NetworkId = typeof NetworkId.Type
 
 export const networkId = (type: NetworkType, name: NetworkName) => NetworkId.make(`${type}:${name}`)
 
-/** Of the network of that name that has the same type. */
+/** The id of the network of that name and the same type. */
 export const siblingId = (id: NetworkId, name: NetworkName) => NetworkId.make(`${id.slice(0, id.indexOf(":"))}:${name}`)
 
-/** A URL alone has the weight of one that brings none. */
-const RequestedRpc = Schema.Union([Schema.String, Schema.toEncoded(RpcConfig)])
-  .annotate({ identifier: "RpcUrlRequest", message: "Expected a URL, or an object of url and weight" })
+/** A URL without a weight has the default weight. */
+const RequestedRpc = Schema.Union([
+  Schema.String.annotate({ format: "uri", description: "URL of the provider.", examples: ["https://rpc.example.com"] }),
+  Schema.toEncoded(RpcConfig)
+])
+  .annotate({
+    identifier: "RpcUrlRequest",
+    message: "Expected a URL, or an object of url and weight",
+    description: "A provider of the chain: a URL, or an object of `url` and `weight`."
+  })
   .pipe(
     Schema.decodeTo(
       RpcConfig,
@@ -43,79 +60,117 @@ const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.is
 
 const labels = Schema.Array(text(1, 64)).check(Schema.isMaxLength(100), Schema.isUnique())
 
-/** What can be given of every network, and changed. */
+/** The fields of every network that a request can set. */
 const values = {
-  /** Used by the relayers that bring none of their own. */
   rpc_urls: Schema.Array(RequestedRpc).check(Schema.isBetweenLength(1, 100)),
   explorer_urls: Schema.Array(HttpUrl).check(Schema.isMaxLength(20)),
-  /** Milliseconds between two blocks, on average. */
+  /** At most an hour. */
   average_blocktime_ms: between(1, 3_600_000),
   is_testnet: Schema.Boolean,
   tags: labels
 }
 
 const evmValues = {
-  /** Blocks on top of a transaction's block after which it is final for us. */
   required_confirmations: between(0, 1_000_000),
-  /** `eip1559` where the chain prices by EIP-1559. */
   features: labels,
-  /** Of the native token. */
   symbol: text(1, 32)
 }
 
+const inherited = "If absent, it is inherited."
+const added = "Added to the inherited ones."
+
+const documented = {
+  from: { description: "Network of the same type that this one inherits from.", examples: ["sepolia"] },
+  rpc_urls: {
+    description: "Providers of the chain, for relayers without their own.",
+    examples: [["https://rpc.example.com/v1/my-key"]]
+  },
+  explorer_urls: { description: "Block explorers, for people.", examples: [["https://sepolia.etherscan.io"]] },
+  average_blocktime_ms: { description: "Milliseconds between two blocks, on average.", examples: [12_000] },
+  is_testnet: { description: "Whether the network is a testnet.", examples: [true] },
+  tags: { description: "Labels, for people.", examples: [["staging"]] },
+  chain_id: { description: "Chain id (EIP-155).", examples: [11_155_111] },
+  required_confirmations: {
+    description: "Blocks that must follow the block of a transaction before it is final.",
+    examples: [6]
+  },
+  features: {
+    description: "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559.",
+    examples: [["eip1559"]]
+  },
+  symbol: { description: "Symbol of the native token.", examples: ["ETH"] },
+  passphrase: {
+    description: "Network passphrase, which is part of every signature.",
+    examples: ["Test SDF Network ; September 2015"]
+  },
+  horizon_url: { description: "URL of the Horizon server.", examples: ["https://horizon-testnet.stellar.org"] }
+} as const
+
+const but = <const E>({ description, examples }: { description: string; examples: E }, more: string) => ({
+  description: `${description} ${more}`,
+  examples
+})
+
 const requested = {
   name: NetworkName,
-  /** The network, of the same type, that gives what this one does not bring. */
-  from: maybe(NetworkName),
-  rpc_urls: maybe(values.rpc_urls),
-  explorer_urls: maybe(values.explorer_urls),
-  average_blocktime_ms: maybe(values.average_blocktime_ms),
-  /** Absent here and in the network that this one is from: no. */
-  is_testnet: maybe(values.is_testnet),
-  /** Added to those of the network that this one is from. */
-  tags: maybe(values.tags)
+  from: maybe(NetworkName, documented.from),
+  rpc_urls: maybe(values.rpc_urls, but(documented.rpc_urls, inherited)),
+  explorer_urls: maybe(values.explorer_urls, but(documented.explorer_urls, inherited)),
+  average_blocktime_ms: maybe(values.average_blocktime_ms, but(documented.average_blocktime_ms, inherited)),
+  is_testnet: maybe(values.is_testnet, but(documented.is_testnet, inherited)),
+  tags: maybe(values.tags, but(documented.tags, added))
 }
 
 export const CreateNetwork = Schema.Union([
   Schema.Struct({
     ...requested,
-    network_type: Schema.tag("evm"),
-    /** EIP-155. */
-    chain_id: maybe(between(1, Number.MAX_SAFE_INTEGER)),
-    required_confirmations: maybe(evmValues.required_confirmations),
-    /** Added to those of the network that this one is from. */
-    features: maybe(evmValues.features),
-    symbol: maybe(evmValues.symbol)
+    network_type: networkTag("evm"),
+    chain_id: maybe(between(1, Number.MAX_SAFE_INTEGER), but(documented.chain_id, inherited)),
+    required_confirmations: maybe(evmValues.required_confirmations, but(documented.required_confirmations, inherited)),
+    features: maybe(evmValues.features, but(documented.features, added)),
+    symbol: maybe(evmValues.symbol, but(documented.symbol, inherited))
   }).annotate({ identifier: "CreateEvmNetworkRequest" }),
-  Schema.Struct({ ...requested, network_type: Schema.tag("solana") }).annotate({
+  Schema.Struct({ ...requested, network_type: networkTag("solana") }).annotate({
     identifier: "CreateSolanaNetworkRequest"
   }),
   Schema.Struct({
     ...requested,
-    network_type: Schema.tag("stellar"),
-    /** Part of what every transaction signs. */
-    passphrase: maybe(text(1, 256)),
-    horizon_url: maybe(ShownUrl)
+    network_type: networkTag("stellar"),
+    passphrase: maybe(text(1, 256), but(documented.passphrase, inherited)),
+    horizon_url: maybe(ShownUrl, but(documented.horizon_url, inherited))
   }).annotate({ identifier: "CreateStellarNetworkRequest" })
-]).annotate({ message: "network_type must be evm, solana or stellar" })
+]).annotate({
+  identifier: "CreateNetworkRequest",
+  message: "network_type must be evm, solana or stellar",
+  description: "A network to create. A field that is absent here and in the network of `from` must have a default."
+})
 export type CreateNetwork = typeof CreateNetwork.Type
 
-/** A field of a patch: null takes away what the network itself says, so that it is inherited, or built in, again. */
-const patched = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+interface Documentation<T> {
+  readonly description: string
+  readonly examples: ReadonlyArray<T>
+}
 
-/** A merge patch (RFC 7396) over what the network itself says. */
+/** A field of a patch. Null removes the value, so that the inherited or built-in one applies again. */
+const patched = <S extends Schema.Constraint>(schema: S, documentation: Documentation<S["Encoded"]>) =>
+  field(
+    Schema.optionalKey(Schema.NullOr(schema)),
+    `${documentation.description} Null restores the inherited or built-in value.`,
+    ...documentation.examples
+  )
+
+/** A merge patch (RFC 7396) of the fields that the network defines itself. */
 export const UpdateNetwork = Schema.Struct({
-  /** Not of a network that is built in. */
-  from: patched(NetworkName),
-  rpc_urls: patched(values.rpc_urls),
-  explorer_urls: patched(values.explorer_urls),
-  average_blocktime_ms: patched(values.average_blocktime_ms),
-  is_testnet: patched(values.is_testnet),
-  tags: patched(values.tags),
-  required_confirmations: patched(evmValues.required_confirmations),
-  features: patched(evmValues.features),
-  symbol: patched(evmValues.symbol),
-  horizon_url: patched(ShownUrl),
+  from: patched(NetworkName, but(documented.from, "Not for built-in networks.")),
+  rpc_urls: patched(values.rpc_urls, documented.rpc_urls),
+  explorer_urls: patched(values.explorer_urls, documented.explorer_urls),
+  average_blocktime_ms: patched(values.average_blocktime_ms, documented.average_blocktime_ms),
+  is_testnet: patched(values.is_testnet, documented.is_testnet),
+  tags: patched(values.tags, documented.tags),
+  required_confirmations: patched(evmValues.required_confirmations, documented.required_confirmations),
+  features: patched(evmValues.features, documented.features),
+  symbol: patched(evmValues.symbol, documented.symbol),
+  horizon_url: patched(ShownUrl, documented.horizon_url),
   id: immutable,
   name: immutable,
   network_type: immutable,
@@ -127,49 +182,61 @@ export const UpdateNetwork = Schema.Struct({
   .annotate({ identifier: "UpdateNetworkRequest" })
 export type UpdateNetwork = typeof UpdateNetwork.Type
 
+/** A field of a response. */
+const shownAs = <S extends Schema.Top>(schema: S, { description, examples }: Documentation<S["Encoded"]>) =>
+  field(schema, description, ...examples)
+
+const urls = Schema.Array(Schema.String)
+
 const shown = {
   id: NetworkId,
   name: NetworkName,
-  from: Schema.optionalKey(NetworkName),
-  /** Overridden: built in, with changes of the team's. */
-  source: Schema.Literals(["builtin", "overridden", "own"]),
-  rpc_urls: Schema.Array(MaskedRpcConfig),
-  explorer_urls: Schema.optionalKey(Schema.Array(Schema.String)),
-  average_blocktime_ms: Schema.Int,
-  is_testnet: Schema.Boolean,
-  tags: Schema.optionalKey(Schema.Array(Schema.String))
+  from: Schema.optionalKey(shownAs(NetworkName, documented.from)),
+  source: field(
+    Schema.Literals(["builtin", "overridden", "own"]),
+    "`builtin`: part of the service. `overridden`: built-in, with changed fields. `own`: created by a request.",
+    "builtin"
+  ),
+  rpc_urls: field(Schema.Array(MaskedRpcConfig), "Providers of the chain, with masked URLs."),
+  explorer_urls: Schema.optionalKey(shownAs(urls, documented.explorer_urls)),
+  average_blocktime_ms: shownAs(Schema.Int, documented.average_blocktime_ms),
+  is_testnet: shownAs(Schema.Boolean, documented.is_testnet),
+  tags: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.tags))
 }
 
 export const EvmNetwork = Schema.Struct({
   ...shown,
-  network_type: Schema.tag("evm"),
-  chain_id: Schema.Int,
-  required_confirmations: Schema.Int,
-  features: Schema.optionalKey(Schema.Array(Schema.String)),
-  symbol: Schema.String
+  network_type: networkTag("evm"),
+  chain_id: shownAs(Schema.Int, documented.chain_id),
+  required_confirmations: shownAs(Schema.Int, documented.required_confirmations),
+  features: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.features)),
+  symbol: shownAs(Schema.String, documented.symbol)
 }).annotate({ identifier: "EvmNetwork" })
 
-export const SolanaNetwork = Schema.Struct({ ...shown, network_type: Schema.tag("solana") }).annotate({
+export const SolanaNetwork = Schema.Struct({ ...shown, network_type: networkTag("solana") }).annotate({
   identifier: "SolanaNetwork"
 })
 
 export const StellarNetwork = Schema.Struct({
   ...shown,
-  network_type: Schema.tag("stellar"),
-  passphrase: Schema.String,
-  horizon_url: Schema.optionalKey(Schema.String)
+  network_type: networkTag("stellar"),
+  passphrase: shownAs(Schema.String, documented.passphrase),
+  horizon_url: Schema.optionalKey(shownAs(Schema.String, documented.horizon_url))
 }).annotate({ identifier: "StellarNetwork" })
 
-/** With everything that it inherits. */
-export const Network = Schema.Union([EvmNetwork, SolanaNetwork, StellarNetwork])
+/** A network with all inherited fields. */
+export const Network = Schema.Union([EvmNetwork, SolanaNetwork, StellarNetwork]).annotate({
+  identifier: "Network",
+  description: "The configuration of a chain, with all inherited fields."
+})
 export type Network = typeof Network.Type
 
 export class NetworkNotFound extends Schema.TaggedError<NetworkNotFound>()("NetworkNotFound", {}) {}
 
 export class NetworkIdTaken extends Schema.TaggedError<NetworkIdTaken>()("NetworkIdTaken", {}) {}
 
-/** Relayers are bound to it, or other networks inherit from it. */
+/** Relayers use the network, or other networks inherit from it. */
 export class NetworkInUse extends Schema.TaggedError<NetworkInUse>()("NetworkInUse", {
-  /** Names them. */
+  /** Names what uses the network. */
   error: Schema.String
 }) {}

@@ -1,11 +1,11 @@
-// What a network has, from what it says itself and from the networks that it is from.
+// The fields of a network: those that it defines itself, and those that it inherits.
 import { Result, Schema, Struct } from "effect"
 import { EvmNetwork, Network, NetworkName, SolanaNetwork, StellarNetwork, networkId } from "./Network.ts"
 import type { Violation } from "../request/Request.ts"
 
 const named = { name: NetworkName, from: Schema.optionalKey(NetworkName) }
 
-/** What a network says itself; of a built-in one, what a team has changed. RPC URLs are masked. */
+/** The fields that a network defines itself; for a built-in network, the overridden ones. RPC URLs are masked. */
 export const NetworkDefinition = Schema.Union([
   Schema.Struct({
     ...Struct.map(Struct.omit(EvmNetwork.fields, ["id", "source"]), Schema.optionalKey),
@@ -28,7 +28,7 @@ export type NetworkDefinition = typeof NetworkDefinition.Type
 /** Networks of one type, by name. */
 export type Find = (name: NetworkName) => NetworkDefinition | undefined
 
-/** The network, the one that it is from, and so on, up to the one that is from none. */
+/** The network, the network that it inherits from, and so on. */
 export const line = (
   network: NetworkDefinition,
   find: Find
@@ -38,7 +38,7 @@ export const line = (
   let { from } = network
   while (from !== undefined) {
     if (names.has(from)) {
-      return Result.fail({ field: "from", message: `leads in a circle: ${[...names, from].join(" -> ")}` })
+      return Result.fail({ field: "from", message: `is a cycle: ${[...names, from].join(" -> ")}` })
     }
     const parent = find(from)
     if (parent === undefined) {
@@ -67,7 +67,7 @@ const inherit = (parent: NetworkDefinition & Labels, child: NetworkDefinition & 
   ...(parent.features === undefined ? {} : { features: union(parent.features, child.features) })
 })
 
-/** The network's own values, and those that it inherits: of tags and features both, the inherited ones first. */
+/** The own and the inherited fields. Tags and features are joined, the inherited ones first. */
 export const resolve = (network: NetworkDefinition, find: Find): Result.Result<NetworkDefinition, Violation> =>
   Result.map(line(network, find), (found) => found.reduceRight(inherit))
 
@@ -79,7 +79,7 @@ const required = {
 
 const decode = Schema.decodeUnknownSync(Network)
 
-/** The network as it is shown. Fails with every value that it has to have and has not. */
+/** The network as responses show it. Fails with every required field that is missing. */
 export const complete = (
   resolved: NetworkDefinition,
   source: Network["source"]
@@ -89,7 +89,5 @@ export const complete = (
     const id = networkId(resolved.network_type, resolved.name)
     return Result.succeed(decode({ is_testnet: false, ...resolved, id, source }))
   }
-  return Result.fail(
-    missing.map((field) => ({ field, message: "is required, here or in the network that this one is from" }))
-  )
+  return Result.fail(missing.map((field) => ({ field, message: "is required, here or in the network of from" })))
 }

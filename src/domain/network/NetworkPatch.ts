@@ -1,4 +1,4 @@
-// What a merge patch makes of what a network says itself.
+// Applies merge patches to networks.
 import { Effect, Schema } from "effect"
 import * as MergePatch from "../request/MergePatch.ts"
 import type { Network, UpdateNetwork } from "./Network.ts"
@@ -8,7 +8,7 @@ import type { Violation } from "../request/Request.ts"
 
 const decode = Schema.decodeUnknownEffect(NetworkDefinition, { errors: "all", onExcessProperty: "error" })
 
-/** `BadRequest` where the patch has fields of another network type. */
+/** Fails with `BadRequest` if the patch has fields of another network type. */
 export const apply = (
   definition: NetworkDefinition,
   patch: UpdateNetwork
@@ -20,7 +20,7 @@ const chain = (network: Network) => {
   return network.network_type === "stellar" ? (["passphrase", network.passphrase] as const) : undefined
 }
 
-/** Relayers and transactions are bound to the chain: a network does not become one of another, by way of `from` neither. */
+/** Relayers and transactions are bound to a chain, so a change of a network must not change its chain, not even by `from`. */
 export const chainViolations = (before: Network, after: Network): ReadonlyArray<Violation> => {
   const was = chain(before)
   return was === undefined || was[1] === chain(after)?.[1]

@@ -1,23 +1,23 @@
-// Deliveries: what was sent to a notification, or will be, and what came of it.
+// Deliveries: the webhook messages of a notification, with their attempts.
 import { DateTime, Schema } from "effect"
 import { EventType } from "../event/Event.ts"
+import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
-import { Count } from "../request/Page.ts"
+import { count, cursor } from "../request/Page.ts"
 import { maybe, resourceId } from "../request/Text.ts"
 
-export const DeliveryId = resourceId.pipe(Schema.brand("DeliveryId"))
+export const DeliveryId = resourceId
+  .annotate({ description: "Identifier of the delivery.", examples: ["0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"] })
+  .pipe(Schema.brand("DeliveryId"))
 export type DeliveryId = typeof DeliveryId.Type
 
-/** `failed`: given up. */
 export const DeliveryState = Schema.Literals(["pending", "delivered", "failed"]).annotate({
-  identifier: "DeliveryState"
+  identifier: "DeliveryState",
+  description: "`failed`: the service makes no further attempts.",
+  examples: ["delivered"]
 })
 export type DeliveryState = typeof DeliveryState.Type
 
-/**
- * `delivered`: answered with 2xx; `rejected`: with another status; `gone`: with 410. `refused`: the URL leads where none may
- * lead. `timeout`: no answer in time; `unreachable`: none at all. `error`: a fault of this service.
- */
 export const DeliveryOutcome = Schema.Literals([
   "delivered",
   "rejected",
@@ -26,48 +26,62 @@ export const DeliveryOutcome = Schema.Literals([
   "timeout",
   "unreachable",
   "error"
-]).annotate({ identifier: "DeliveryOutcome" })
+]).annotate({
+  identifier: "DeliveryOutcome",
+  description:
+    "`delivered`: the receiver answered 2xx. `gone`: it answered 410. `rejected`: it answered another status. `refused`: the service may not call the URL. `timeout`: no answer in time. `unreachable`: no connection. `error`: a fault of the service.",
+  examples: ["delivered"]
+})
 export type DeliveryOutcome = typeof DeliveryOutcome.Type
 
 const attempt = {
-  at: Instant,
-  /** Until the answer, or until there was none. */
-  ms: Schema.Int,
+  at: field(Instant, "When the attempt was made.", "2026-01-02T03:04:05.678Z"),
+  ms: field(Schema.Int, "Milliseconds until the answer, or until the attempt failed.", 120),
   outcome: DeliveryOutcome,
-  status: Schema.optionalKey(Schema.Int),
-  /** The first kilobyte of the answer's body, or why there was none. */
-  answer: Schema.optionalKey(Schema.String)
+  status: Schema.optionalKey(field(Schema.Int, "HTTP status of the answer. Absent if there was none.", 204)),
+  answer: Schema.optionalKey(
+    field(Schema.String, "The first kilobyte of the answer's body, or why there was no answer.", "ok")
+  )
 }
 
-export const DeliveryAttempt = Schema.Struct(attempt).annotate({ identifier: "DeliveryAttempt" })
+export const DeliveryAttempt = Schema.Struct(attempt).annotate({
+  identifier: "DeliveryAttempt",
+  description: "One attempt to send a delivery."
+})
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
 export const Delivery = Schema.Struct({
-  /** The header `webhook-id`, and the `id` of the body. */
-  id: DeliveryId,
-  type: Schema.Union([EventType, Schema.Literal("test")]),
-  /** Of the event that it tells of. Absent of a test. */
-  event_id: Schema.optionalKey(Schema.Int),
-  /** Absent of a test. */
-  relayer_id: Schema.optionalKey(Schema.String),
+  id: field(DeliveryId, "Identifier of the delivery: the header `webhook-id`, and `id` in the body."),
+  type: field(Schema.Union([EventType, Schema.Literal("test")]), "Type of the event, or `test`.", "relayer.paused"),
+  event_id: Schema.optionalKey(field(Schema.Int, "`id` of the event. Absent for a test.", 7)),
+  relayer_id: Schema.optionalKey(
+    field(Schema.String, "Relayer that the event is about. Absent for a test.", "payouts")
+  ),
   state: DeliveryState,
-  created_at: Instant,
-  /** When it is sent at the earliest. Absent where it is not pending. */
-  next_attempt_at: Schema.optionalKey(Instant),
-  delivered_at: Schema.optionalKey(Instant),
-  /** What was signed and sent, byte for byte. */
-  body: Schema.String,
-  /** The last 50, the latest first. */
-  attempts: Schema.Array(DeliveryAttempt)
-}).annotate({ identifier: "Delivery" })
+  created_at: field(Instant, "When the delivery was created.", "2026-01-02T03:04:05.678Z"),
+  next_attempt_at: Schema.optionalKey(
+    field(
+      Instant,
+      "Earliest time of the next attempt. Absent unless the delivery is pending.",
+      "2026-01-02T03:05:05.678Z"
+    )
+  ),
+  delivered_at: Schema.optionalKey(
+    field(Instant, "When the receiver accepted the delivery.", "2026-01-02T03:04:06.012Z")
+  ),
+  body: field(
+    Schema.String,
+    "The body that was signed and sent, byte for byte.",
+    '{"id":"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11","event":"relayer_state_update"}'
+  ),
+  attempts: field(Schema.Array(DeliveryAttempt), "The last 50 attempts, newest first.")
+}).annotate({ identifier: "Delivery", description: "A webhook message for one notification." })
 export type Delivery = typeof Delivery.Type
 
 export const DeliveryQuery = {
-  state: Schema.optionalKey(DeliveryState),
-  limit: Schema.optionalKey(Count.annotateKey({ description: "Deliveries on a page, 20 by default, at most 100." })),
-  cursor: Schema.optionalKey(
-    Schema.String.annotateKey({ description: "From the `Link` header (`rel=next`) of the page before." })
-  )
+  state: Schema.optionalKey(field(DeliveryState, "Only deliveries in this state.")),
+  limit: Schema.optionalKey(count("Deliveries on a page, at most 100.", 20, 20)),
+  cursor: Schema.optionalKey(cursor)
 }
 export interface DeliveryQuery {
   readonly state?: DeliveryState
@@ -75,32 +89,39 @@ export interface DeliveryQuery {
   readonly cursor?: string
 }
 
-/** At most this many deliveries are sent again at once. */
+/** A replay sends at most this many deliveries. */
 export const maxReplayed = 10_000
 
+interface Range {
+  readonly since: DateTime.Utc
+  readonly until: DateTime.Utc
+}
+
 export const ReplayDeliveries = Schema.Struct({
-  /** Events from this moment on. */
-  since: Instant,
-  /** Events before this moment. */
-  until: Instant,
-  /** Absent: both. */
-  state: maybe(Schema.Literals(["delivered", "failed"]))
+  since: field(Instant, "Events from this moment on.", "2026-01-01T00:00:00Z"),
+  until: field(Instant, "Events before this moment.", "2026-01-02T00:00:00Z"),
+  state: maybe(Schema.Literals(["delivered", "failed"]), {
+    description: "Only deliveries in this state. If absent, both.",
+    examples: ["failed"]
+  })
 })
   .check(
-    Schema.makeFilter(({ since, until }: { readonly since: DateTime.Utc; readonly until: DateTime.Utc }) =>
+    Schema.makeFilter(({ since, until }: Range) =>
       DateTime.isLessThan(since, until) ? undefined : { path: ["until"], issue: "must be later than since" }
     )
   )
-  .annotate({ identifier: "ReplayDeliveriesRequest" })
+  .annotate({ identifier: "ReplayDeliveriesRequest", toJsonSchema: () => [{}, true] })
 export type ReplayDeliveries = typeof ReplayDeliveries.Type
 
 export const ReplayedDeliveries = Schema.Struct({
-  /** Deliveries that are sent again. */
-  replayed: Schema.Int
-}).annotate({ identifier: "ReplayedDeliveries" })
+  replayed: field(Schema.Int, "Deliveries that are sent again.", 3)
+}).annotate({ identifier: "ReplayedDeliveries", description: "The result of a replay." })
 export type ReplayedDeliveries = typeof ReplayedDeliveries.Type
 
-export const TestDelivery = Schema.Struct({ id: DeliveryId, ...attempt }).annotate({ identifier: "TestDelivery" })
+export const TestDelivery = Schema.Struct({ id: DeliveryId, ...attempt }).annotate({
+  identifier: "TestDelivery",
+  description: "The result of a test."
+})
 export type TestDelivery = typeof TestDelivery.Type
 
 export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", {}) {}

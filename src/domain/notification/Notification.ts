@@ -1,10 +1,13 @@
-// Notifications: where the service tells of a relayer's events.
+// Notifications: the receivers of webhooks.
 import { Effect, Schema } from "effect"
 import { HttpUrl } from "../chain/Rpc.ts"
+import { field } from "../request/Field.ts"
 import { omittedDefault } from "../request/OmittedDefault.ts"
 import { maybe, resourceId, text } from "../request/Text.ts"
 
-export const NotificationId = resourceId.pipe(Schema.brand("NotificationId"))
+export const NotificationId = resourceId
+  .annotate({ description: "Identifier of the notification.", examples: ["ops"] })
+  .pipe(Schema.brand("NotificationId"))
 export type NotificationId = typeof NotificationId.Type
 
 const isLoopback = (host: string) => host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host)
@@ -15,63 +18,75 @@ const WebhookUrl = HttpUrl.check(
       const parsed = URL.parse(url)
       return parsed !== null && (parsed.protocol === "https:" || isLoopback(parsed.hostname))
     },
-    { expected: "an https URL (http only for loopback)" }
+    { expected: "an https URL (http only for loopback)", toJsonSchema: () => [{}, true] }
   ),
   Schema.makeFilter(
     (url: string) => {
       const parsed = URL.parse(url)
       return parsed !== null && parsed.username === "" && parsed.password === ""
     },
-    { expected: "a URL without credentials" }
+    { expected: "a URL without credentials", toJsonSchema: () => [{}, true] }
   )
 )
 
-/** Key of the HMAC-SHA256 of webhooks: its text, and for Standard Webhooks, of `whsec_…`, the bytes that follow in base64. */
+/** Key of the HMAC-SHA256 of webhooks: the bytes of the text, or, after `whsec_`, the bytes of the base64 that follows. */
 export const SigningKey = Schema.RedactedFromValue(
   text(32, 512).check(
     Schema.makeFilter((key: string) => !key.startsWith("whsec_") || /^whsec_[A-Za-z0-9+/]+={0,2}$/u.test(key), {
-      expected: "base64 after whsec_"
+      expected: "base64 after whsec_",
+      toJsonSchema: () => [{}, true]
     })
   )
 )
 
-const Type = Schema.Literal("webhook")
+const Type = Schema.Literal("webhook").annotate({ description: "Kind of the notification.", examples: ["webhook"] })
+
+const url = "https://hooks.example.com/relayer"
 
 export const CreateNotification = Schema.Struct({
-  /** Absent: a UUID. */
-  id: maybe(NotificationId),
+  id: maybe(NotificationId, {
+    description: "Identifier of the notification. If absent, the service generates a UUID."
+  }),
   type: Type.pipe(Schema.withDecodingDefaultKey(Effect.succeed("webhook" as const))),
-  url: WebhookUrl,
-  /** Absent: deliveries are not signed. */
-  signing_key: maybe(SigningKey)
+  url: field(WebhookUrl, "URL of the receiver: https, or http on a loopback address.", url),
+  signing_key: maybe(SigningKey, {
+    description:
+      "Key of the webhook signatures (HMAC-SHA256): a text, or `whsec_` and base64. If absent, webhooks are not signed.",
+    examples: ["0123456789abcdef0123456789abcdef"]
+  })
 }).annotate({ identifier: "CreateNotificationRequest" })
 export type CreateNotification = typeof CreateNotification.Type
 
-/** What is absent or null stays. */
+/** Fields that are absent or null stay. */
 export const UpdateNotification = Schema.Struct({
   type: maybe(Type),
-  url: maybe(WebhookUrl),
-  /** The one before is good for another 24 hours. Empty: both are removed. */
-  signing_key: maybe(Schema.Union([Schema.Literal(""), SigningKey])),
-  paused: maybe(Schema.Boolean)
+  url: maybe(WebhookUrl, { description: "URL of the receiver.", examples: [url] }),
+  signing_key: maybe(Schema.Union([Schema.Literal(""), SigningKey]), {
+    description: "A new key. The previous key stays valid for 24 hours. An empty text removes both.",
+    examples: ["fedcba9876543210fedcba9876543210"]
+  }),
+  paused: maybe(Schema.Boolean, { description: "Whether deliveries are held back.", examples: [true] })
 }).annotate({ identifier: "UpdateNotificationRequest" })
 export type UpdateNotification = typeof UpdateNotification.Type
 
 export const Notification = Schema.Struct({
   id: NotificationId,
   type: Type,
-  url: Schema.String,
-  has_signing_key: Schema.Boolean,
-  /** While it is true, nothing is sent; deliveries wait for at most 24 hours. Left out while it is false. */
-  paused: omittedDefault(Schema.Boolean, false)
-}).annotate({ identifier: "Notification" })
+  url: field(Schema.String, "URL of the receiver.", url),
+  has_signing_key: field(Schema.Boolean, "Whether webhooks are signed.", true),
+  paused: field(
+    omittedDefault(Schema.Boolean, false),
+    "While true, deliveries are held back, for at most 24 hours. Absent while false.",
+    true
+  )
+}).annotate({ identifier: "Notification", description: "A receiver of webhooks." })
 export type Notification = typeof Notification.Type
 
 export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()("NotificationNotFound", {}) {}
 
-/** Relayers tell of their events by it. */
+/** Relayers use the notification. */
 export class NotificationInUse extends Schema.TaggedError<NotificationInUse>()("NotificationInUse", {
-  /** Names them. */
+  /** Names the relayers. */
   error: Schema.String
 }) {}
 

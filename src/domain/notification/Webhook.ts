@@ -1,24 +1,31 @@
-// What a receiver of a relayer's events is sent: the body, in the convention that receivers know.
+// The body of a webhook, in the format that receivers of other relayer services know.
 import { DateTime, Schema } from "effect"
 import type { EventType } from "../event/Event.ts"
 import { Value } from "../request/ExactJson.ts"
+import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { Relayer } from "../relayer/Relayer.ts"
 
-/** As it arrives. */
+/** The body of a webhook. */
 export const Webhook = Schema.Struct({
-  /** The same however often it arrives, and that of the header `webhook-id`. */
-  id: Schema.String,
-  /** `relayer_state_update`, `relayer_update` or `test`; others may come. */
-  event: Schema.String,
-  /** `payload_type` tells what it holds; integers beyond 2^53 are `bigint`. */
-  payload: Value,
-  /** When it happened. */
-  timestamp: Instant
+  id: field(
+    Schema.String,
+    "The same in every attempt, and the same as the header `webhook-id`.",
+    "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"
+  ),
+  event: field(
+    Schema.String,
+    "`relayer_state_update`, `relayer_update` or `test`; further ones may be added.",
+    "relayer_update"
+  ),
+  payload: field(Value, "`payload_type` says what it contains. Integers beyond 2^53 are `bigint`.", {
+    payload_type: "relayer_created"
+  }),
+  timestamp: field(Instant, "When it happened.", "2026-01-02T03:04:05.678Z")
 })
 export type Webhook = typeof Webhook.Type
 
-/** Of the relayer itself; all others are of its state. */
+/** Events about the relayer itself. All others are about its state. */
 const updates: ReadonlySet<EventType> = new Set(["relayer.created", "relayer.updated", "relayer.deleted"])
 
 const details = (type: EventType, relayer: Relayer) => {
@@ -28,21 +35,21 @@ const details = (type: EventType, relayer: Relayer) => {
 
 const encodeRelayer = Schema.encodeSync(Relayer)
 
-interface Told {
+interface Origin {
   readonly id: string
   readonly at: DateTime.Utc
 }
 
-const text = ({ id, at }: Told, event: string, payload: object) =>
+const text = ({ id, at }: Origin, event: string, payload: object) =>
   JSON.stringify({ id, event, payload, timestamp: DateTime.formatIso(at) })
 
-/** The amounts of the relayer keep their digits. */
-export const relayerBody = (told: Told & { readonly type: EventType; readonly relayer: Relayer }): string =>
-  text(told, updates.has(told.type) ? "relayer_update" : "relayer_state_update", {
-    payload_type: told.type.replace(".", "_"),
-    relayer: encodeRelayer(told.relayer),
-    ...details(told.type, told.relayer)
+/** The amounts of the relayer keep every digit. */
+export const relayerBody = (origin: Origin & { readonly type: EventType; readonly relayer: Relayer }): string =>
+  text(origin, updates.has(origin.type) ? "relayer_update" : "relayer_state_update", {
+    payload_type: origin.type.replace(".", "_"),
+    relayer: encodeRelayer(origin.relayer),
+    ...details(origin.type, origin.relayer)
   })
 
-export const testBody = (told: Told & { readonly notificationId: string }): string =>
-  text(told, "test", { payload_type: "test", notification_id: told.notificationId })
+export const testBody = (origin: Origin & { readonly notificationId: string }): string =>
+  text(origin, "test", { payload_type: "test", notification_id: origin.notificationId })

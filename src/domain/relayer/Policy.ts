@@ -1,6 +1,7 @@
-// What a relayer may do and spend, per network type. Every field is optional unless it says otherwise.
+// Policies: the limits of relayers, per network type.
 import { Cron, Result, Schema } from "effect"
 import { PositiveUint64, Uint128, Uint64 } from "../chain/Amount.ts"
+import { field } from "../request/Field.ts"
 import { list, maybe, text } from "../request/Text.ts"
 
 const matches = (pattern: RegExp, expected: string) => Schema.String.check(Schema.isPattern(pattern, { expected }))
@@ -15,7 +16,7 @@ const StellarAsset = matches(
 const Percentage = (maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum }))
 const FeePaymentStrategy = Schema.Literals(["user", "relayer"])
 
-/** Seconds, minutes, hours, day of month, month, day of week and, if need be, year. */
+/** Seconds, minutes, hours, day of month, month, day of week and, optionally, year. */
 const CronSchedule = text(1, 256).check(
   Schema.makeFilter(
     (schedule: string) => {
@@ -24,49 +25,69 @@ const CronSchedule = text(1, 256).check(
     },
     {
       expected: "a cron schedule of 6 or 7 fields, seconds first",
+      toJsonSchema: () => [{}, true],
       arbitraryConstraint: { patterns: [{ source: "^[0-5]?[0-9] [0-5]?[0-9] \\* \\* \\* \\*$", flags: "" }] }
     }
   )
 )
 
+/** Documentation of an optional field. */
+const doc = <const T>(description: string, example: T) => ({ description, examples: [example] })
+
+const feePayment = "Who pays the fees: the relayer, or the user in a token."
+const feeMargin = doc("Percentage that is added to estimated fees.", 5)
+const cron = doc("When to swap: a cron schedule of 6 or 7 fields, seconds first.", "0 0 */6 * * *")
+const tokens = "Tokens that users may pay with. If absent, all tokens are allowed."
+
 export const EvmPolicy = Schema.Struct({
-  /** Unset: priced by EIP-1559 where the network has it. False: legacy gas price. */
-  eip1559_pricing: maybe(Schema.Boolean),
-  /** Unset: estimated. False: every transaction must bring its gas limit. */
-  gas_limit_estimation: maybe(Schema.Boolean),
-  /** Wei per gas. Unset: no cap. */
-  gas_price_cap: maybe(Uint128),
-  /** Whether a failed transaction's revert data is fetched. Unset: no. */
-  include_revert_data: maybe(Schema.Boolean),
-  /** Wei that must stay on the account. Unset: 1. */
-  min_balance: maybe(Uint128),
-  private_transactions: maybe(Schema.Boolean),
-  /** Unset: every receiver is allowed. */
-  whitelist_receivers: maybe(list(EvmAddress))
-}).annotate({ identifier: "EvmPolicy" })
+  eip1559_pricing: maybe(
+    Schema.Boolean,
+    doc("Whether fees are priced by EIP-1559. If absent, they are if the network has that feature.", true)
+  ),
+  gas_limit_estimation: maybe(
+    Schema.Boolean,
+    doc(
+      "Whether gas limits are estimated. If false, every transaction must have its gas limit. The default is true.",
+      true
+    )
+  ),
+  gas_price_cap: maybe(Uint128, doc("Highest price in wei per gas. If absent, there is no cap.", 90000000000)),
+  include_revert_data: maybe(
+    Schema.Boolean,
+    doc("Whether the revert data of failed transactions is read. The default is false.", false)
+  ),
+  min_balance: maybe(Uint128, doc("Wei that must stay on the account. The default is 1.", "100000000000000000")),
+  private_transactions: maybe(Schema.Boolean, doc("Whether transactions bypass the public mempool.", false)),
+  whitelist_receivers: maybe(
+    list(EvmAddress),
+    doc("Addresses that transactions may be sent to. If absent, all addresses are allowed.", [
+      "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+    ])
+  )
+}).annotate({ identifier: "EvmPolicy", description: "Limits of an evm relayer." })
 export type EvmPolicy = typeof EvmPolicy.Type
 
 const TokenSwap = Schema.Struct({
-  /** Unset: 1 %. */
-  slippage_percentage: maybe(Percentage(100)),
-  min_amount: maybe(Uint64),
-  max_amount: maybe(Uint64),
-  retain_min_amount: maybe(Uint64)
+  slippage_percentage: maybe(Percentage(100), doc("Highest slippage in percent. The default is 1.", 1)),
+  min_amount: maybe(Uint64, doc("Smallest amount to swap, in units of the token.", 1000000)),
+  max_amount: maybe(Uint64, doc("Largest amount to swap, in units of the token.", 1000000000)),
+  retain_min_amount: maybe(Uint64, doc("Units of the token that stay on the account.", 1000000))
 })
 
+const tokenSwap = { description: "When the relayer swaps the token for the native one." }
+
 const SolanaToken = Schema.Struct({
-  mint: SolanaAddress,
-  decimals: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))),
-  symbol: maybe(text(1, 64)),
-  /** Token units. */
-  max_allowed_fee: maybe(Uint64),
-  swap_config: maybe(TokenSwap)
+  mint: field(SolanaAddress, "Mint of the token.", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
+  decimals: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })), doc("Decimals of the token.", 6)),
+  symbol: maybe(text(1, 64), doc("Symbol of the token, for people.", "USDC")),
+  max_allowed_fee: maybe(Uint64, doc("Highest fee in units of the token.", 1000000)),
+  swap_config: maybe(TokenSwap, tokenSwap)
 })
 
 const JupiterOptions = Schema.Struct({
-  priority_fee_max_lamports: maybe(Uint64),
-  priority_level: maybe(Schema.Literals(["medium", "high", "veryHigh"])),
-  dynamic_compute_unit_limit: maybe(Schema.Boolean)
+  priority_fee_max_lamports: maybe(Uint64, doc("Highest priority fee in lamports.", 100000)),
+  priority_level: maybe(Schema.Literals(["medium", "high", "veryHigh"]), doc("Level of the priority fee.", "medium")),
+  dynamic_compute_unit_limit: maybe(Schema.Boolean, doc("Whether the compute unit limit is estimated.", true))
 }).check(
   Schema.makeFilter((options) =>
     (options.priority_level === undefined) === (options.priority_fee_max_lamports === undefined)
@@ -76,11 +97,13 @@ const JupiterOptions = Schema.Struct({
 )
 
 const SolanaSwap = Schema.Struct({
-  strategy: maybe(Schema.Literals(["jupiter-swap", "jupiter-ultra", "noop"])),
-  cron_schedule: maybe(CronSchedule),
-  /** Lamports below which tokens are swapped. */
-  min_balance_threshold: maybe(Uint64),
-  jupiter_swap_options: maybe(JupiterOptions)
+  strategy: maybe(
+    Schema.Literals(["jupiter-swap", "jupiter-ultra", "noop"]),
+    doc("How to swap. `noop` does not swap.", "jupiter-swap")
+  ),
+  cron_schedule: maybe(CronSchedule, cron),
+  min_balance_threshold: maybe(Uint64, doc("Lamports below which tokens are swapped.", 100000000)),
+  jupiter_swap_options: maybe(JupiterOptions, { description: "Options of the strategy `jupiter-swap`." })
 }).check(
   Schema.makeFilter((swap) =>
     swap.jupiter_swap_options === undefined || swap.strategy === "jupiter-swap"
@@ -89,23 +112,39 @@ const SolanaSwap = Schema.Struct({
   )
 )
 
+const solanaAccounts = ["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]
+
 export const SolanaPolicy = Schema.Struct({
-  /** Unset: `user`. */
-  fee_payment_strategy: maybe(FeePaymentStrategy),
-  /** Lamports that must stay on the account. Unset: 10,000,000. */
-  min_balance: maybe(Uint64),
-  /** Bytes. Unset: 1232, the size of a packet. */
-  max_tx_data_size: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65535 }))),
-  max_signatures: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))),
-  allowed_programs: maybe(list(SolanaAddress)),
-  /** Excludes `disallowed_accounts`. */
-  allowed_accounts: maybe(list(SolanaAddress)),
-  disallowed_accounts: maybe(list(SolanaAddress)),
-  allowed_tokens: maybe(list(SolanaToken)),
-  fee_margin_percentage: maybe(Percentage(1000)),
-  max_allowed_fee_lamports: maybe(PositiveUint64),
-  /** Only where users pay. */
-  swap_config: maybe(SolanaSwap)
+  fee_payment_strategy: maybe(FeePaymentStrategy, doc(`${feePayment} The default is \`user\`.`, "relayer")),
+  min_balance: maybe(Uint64, doc("Lamports that must stay on the account. The default is 10000000.", 10000000)),
+  max_tx_data_size: maybe(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65535 })),
+    doc("Largest transaction in bytes. The default is 1232, the size of a packet.", 1232)
+  ),
+  max_signatures: maybe(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })),
+    doc("Most signatures of a transaction.", 8)
+  ),
+  allowed_programs: maybe(
+    list(SolanaAddress),
+    doc("Programs that transactions may call. If absent, all programs are allowed.", [
+      "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+    ])
+  ),
+  allowed_accounts: maybe(
+    list(SolanaAddress),
+    doc("Accounts that transactions may use. Excludes `disallowed_accounts`.", solanaAccounts)
+  ),
+  disallowed_accounts: maybe(
+    list(SolanaAddress),
+    doc("Accounts that transactions must not use. Excludes `allowed_accounts`.", solanaAccounts)
+  ),
+  allowed_tokens: maybe(list(SolanaToken), { description: tokens }),
+  fee_margin_percentage: maybe(Percentage(1000), feeMargin),
+  max_allowed_fee_lamports: maybe(PositiveUint64, doc("Highest fee of a transaction in lamports.", 100000)),
+  swap_config: maybe(SolanaSwap, {
+    description: "How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`."
+  })
 })
   .check(
     Schema.makeFilter((policy) =>
@@ -116,48 +155,61 @@ export const SolanaPolicy = Schema.Struct({
     Schema.makeFilter((policy) =>
       policy.swap_config === undefined || policy.fee_payment_strategy !== "relayer"
         ? undefined
-        : { path: ["swap_config"], issue: "is only supported where the fee payment strategy is user" }
+        : { path: ["swap_config"], issue: "is only supported if the fee payment strategy is user" }
     )
   )
-  .annotate({ identifier: "SolanaPolicy" })
+  .annotate({ identifier: "SolanaPolicy", description: "Limits of a solana relayer.", toJsonSchema: () => [{}, true] })
 export type SolanaPolicy = typeof SolanaPolicy.Type
 
 const StellarToken = Schema.Struct({
-  asset: StellarAsset,
-  /** Asset units. */
-  max_allowed_fee: maybe(Uint64),
-  swap_config: maybe(TokenSwap)
+  asset: field(
+    StellarAsset,
+    "`native`, `XLM`, CODE:ISSUER or a contract address.",
+    "USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
+  ),
+  max_allowed_fee: maybe(Uint64, doc("Highest fee in units of the asset.", 1000000)),
+  swap_config: maybe(TokenSwap, tokenSwap)
 })
 
 const StellarSwap = Schema.Struct({
-  strategies: Schema.Array(Schema.Literals(["order-book", "soroswap"])).check(Schema.isBetweenLength(1, 2)),
-  cron_schedule: maybe(CronSchedule),
-  /** Stroops below which tokens are swapped. */
-  min_balance_threshold: maybe(Uint64)
+  strategies: field(
+    Schema.Array(Schema.Literals(["order-book", "soroswap"])).check(Schema.isBetweenLength(1, 2)),
+    "How to swap, in the order of preference.",
+    ["order-book"]
+  ),
+  cron_schedule: maybe(CronSchedule, cron),
+  min_balance_threshold: maybe(Uint64, doc("Stroops below which tokens are swapped.", 100000000))
 })
 
 export const StellarPolicy = Schema.Struct({
-  /** Unset: `relayer`. */
-  fee_payment_strategy: maybe(FeePaymentStrategy),
-  /** Stroops that must stay on the account. Unset: 1,000,000. */
-  min_balance: maybe(Uint64),
-  /** Stroops. */
-  max_fee: maybe(Schema.Int.check(Schema.isUint32())),
-  timeout_seconds: maybe(Uint64),
-  /** Unset: one transaction at a time. */
-  concurrent_transactions: maybe(Schema.Boolean),
-  allowed_tokens: maybe(list(StellarToken)),
-  fee_margin_percentage: maybe(Percentage(1000)),
-  slippage_percentage: maybe(Percentage(100)),
-  /** Only where users pay. */
-  swap_config: maybe(StellarSwap)
+  fee_payment_strategy: maybe(FeePaymentStrategy, doc(`${feePayment} The default is \`relayer\`.`, "relayer")),
+  min_balance: maybe(Uint64, doc("Stroops that must stay on the account. The default is 1000000.", 1000000)),
+  max_fee: maybe(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 32 - 1 })),
+    doc("Highest fee of a transaction in stroops.", 100000)
+  ),
+  timeout_seconds: maybe(Uint64, doc("Seconds for which a transaction is valid.", 60)),
+  concurrent_transactions: maybe(
+    Schema.Boolean,
+    doc("Whether several transactions may be sent at the same time. The default is false.", false)
+  ),
+  allowed_tokens: maybe(list(StellarToken), { description: tokens }),
+  fee_margin_percentage: maybe(Percentage(1000), feeMargin),
+  slippage_percentage: maybe(Percentage(100), doc("Highest slippage of swaps in percent.", 1)),
+  swap_config: maybe(StellarSwap, {
+    description: "How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`."
+  })
 })
   .check(
     Schema.makeFilter((policy) =>
       policy.swap_config === undefined || policy.fee_payment_strategy === "user"
         ? undefined
-        : { path: ["swap_config"], issue: "is only supported where the fee payment strategy is user" }
+        : { path: ["swap_config"], issue: "is only supported if the fee payment strategy is user" }
     )
   )
-  .annotate({ identifier: "StellarPolicy" })
+  .annotate({
+    identifier: "StellarPolicy",
+    description: "Limits of a stellar relayer.",
+    toJsonSchema: () => [{}, true]
+  })
 export type StellarPolicy = typeof StellarPolicy.Type

@@ -1,33 +1,46 @@
-// A relayer: an account-like worker bound to one network and one signer.
+// Relayers: accounts on one network with one signer.
 import { Schema } from "effect"
 import { Value } from "../request/ExactJson.ts"
-import { NetworkName, NetworkType } from "../network/Network.ts"
+import { NetworkName, NetworkType, networkTag } from "../network/Network.ts"
 import { NotificationId } from "../notification/Notification.ts"
 import { immutable } from "../request/MergePatch.ts"
 import { CursorQuery } from "../request/Page.ts"
 import { EvmPolicy, SolanaPolicy, StellarPolicy } from "./Policy.ts"
 import { MaskedRpcConfig, RpcConfig } from "../chain/Rpc.ts"
 import { SignerId } from "../signer/Signer.ts"
-import { Flag, list, maybe, resourceId, text } from "../request/Text.ts"
+import { field } from "../request/Field.ts"
+import { flag, list, maybe, resourceId, text } from "../request/Text.ts"
 
-export const RelayerId = resourceId.pipe(Schema.brand("RelayerId"))
+export const RelayerId = resourceId
+  .annotate({ description: "Identifier of the relayer.", examples: ["payouts"] })
+  .pipe(Schema.brand("RelayerId"))
 export type RelayerId = typeof RelayerId.Type
 
-export const RelayerName = text(1, 256)
+export const RelayerName = text(1, 256).annotate({
+  description: "Name of the relayer, for people.",
+  examples: ["Payouts"]
+})
+
+const Paused = field(Schema.Boolean, "Whether the operator has paused the relayer.", false)
+
+const policies = "Limits of the relayer."
+
+const exampleUrls = [{ url: "https://rpc.example.com/v1/my-key", weight: 100 }]
 
 const requested = {
-  /** Absent: a UUID. */
-  id: maybe(RelayerId),
+  id: maybe(RelayerId, { description: "Identifier of the relayer. If absent, the service generates a UUID." }),
   name: RelayerName,
   network: NetworkName,
-  paused: Schema.Boolean,
+  paused: Paused,
   signer_id: SignerId,
-  notification_id: maybe(NotificationId),
-  /** Absent or empty: the RPC URLs of the network. */
-  custom_rpc_urls: maybe(list(RpcConfig))
+  notification_id: maybe(NotificationId, { description: "Notification that gets the webhooks of the relayer." }),
+  custom_rpc_urls: maybe(list(RpcConfig), {
+    description: "Providers of the relayer. If absent or empty, it uses those of the network.",
+    examples: [exampleUrls]
+  })
 }
 
-/** Jupiter quotes exist for mainnet only. */
+/** Jupiter only quotes prices of mainnet. */
 const jupiterOnMainnet = Schema.makeFilter(
   (relayer: { readonly network: string; readonly policies?: SolanaPolicy }) => {
     const strategy = relayer.policies?.swap_config?.strategy
@@ -38,27 +51,53 @@ const jupiterOnMainnet = Schema.makeFilter(
 )
 
 export const CreateRelayer = Schema.Union([
-  Schema.Struct({ ...requested, network_type: Schema.tag("evm"), policies: maybe(EvmPolicy) }).annotate({
+  Schema.Struct({
+    ...requested,
+    network_type: networkTag("evm"),
+    policies: maybe(EvmPolicy, { description: policies })
+  }).annotate({
     identifier: "CreateEvmRelayerRequest"
   }),
-  Schema.Struct({ ...requested, network_type: Schema.tag("solana"), policies: maybe(SolanaPolicy) })
+  Schema.Struct({
+    ...requested,
+    network_type: networkTag("solana"),
+    policies: maybe(SolanaPolicy, { description: policies })
+  })
     .check(jupiterOnMainnet)
     .annotate({ identifier: "CreateSolanaRelayerRequest" }),
-  Schema.Struct({ ...requested, network_type: Schema.tag("stellar"), policies: maybe(StellarPolicy) }).annotate({
+  Schema.Struct({
+    ...requested,
+    network_type: networkTag("stellar"),
+    policies: maybe(StellarPolicy, { description: policies })
+  }).annotate({
     identifier: "CreateStellarRelayerRequest"
   })
-]).annotate({ message: "network_type must be evm, solana or stellar" })
+]).annotate({
+  identifier: "CreateRelayerRequest",
+  message: "network_type must be evm, solana or stellar",
+  description: "A relayer to create."
+})
 export type CreateRelayer = typeof CreateRelayer.Type
 
-/** A merge patch (RFC 7396): what is absent stays, null removes. */
+/** A merge patch (RFC 7396): absent fields stay, null removes a field. */
 export const UpdateRelayer = Schema.Struct({
   name: Schema.optionalKey(RelayerName),
-  paused: Schema.optionalKey(Schema.Boolean),
-  notification_id: Schema.optionalKey(Schema.NullOr(NotificationId)),
-  /** Replaced whole. A masked URL stands for the stored one. */
-  custom_rpc_urls: Schema.optionalKey(Schema.NullOr(list(RpcConfig))),
-  /** Merged field by field, of the policy of the relayer's network type. */
-  policies: Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Value))),
+  paused: Schema.optionalKey(Paused),
+  notification_id: field(
+    Schema.optionalKey(Schema.NullOr(NotificationId)),
+    "Notification that gets the webhooks of the relayer. Null removes it.",
+    "ops"
+  ),
+  custom_rpc_urls: field(
+    Schema.optionalKey(Schema.NullOr(list(RpcConfig))),
+    "Providers of the relayer, replaced as a whole. The n-th occurrence of a masked URL stands for the n-th stored URL with that mask. Null removes them.",
+    exampleUrls
+  ),
+  policies: field(
+    Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Value))),
+    "A merge patch of the policy of the relayer's network type. Null removes the policy.",
+    { min_balance: "200000000000000000", gas_price_cap: null }
+  ),
   id: immutable,
   network: immutable,
   network_type: immutable,
@@ -69,81 +108,96 @@ export const UpdateRelayer = Schema.Struct({
 }).annotate({ identifier: "UpdateRelayerRequest" })
 export type UpdateRelayer = typeof UpdateRelayer.Type
 
-/** Which relayers a list has. */
 export const RelayerFilter = {
-  network_type: Schema.optionalKey(NetworkType),
-  network: Schema.optionalKey(NetworkName),
-  signer_id: Schema.optionalKey(SignerId),
-  notification_id: Schema.optionalKey(NotificationId),
-  paused: Schema.optionalKey(Flag),
-  system_disabled: Schema.optionalKey(Flag),
-  /** Is contained in the name or the id, in upper or lower case. */
-  q: Schema.optionalKey(text(1, 256))
+  network_type: Schema.optionalKey(field(NetworkType, "Only relayers of this network type.")),
+  network: Schema.optionalKey(field(NetworkName, "Only relayers on networks of this name.")),
+  signer_id: Schema.optionalKey(field(SignerId, "Only relayers with this signer.")),
+  notification_id: Schema.optionalKey(field(NotificationId, "Only relayers with this notification.")),
+  paused: Schema.optionalKey(flag("Only relayers that are paused, or that are not.")),
+  system_disabled: Schema.optionalKey(flag("Only relayers that the service has disabled, or has not.")),
+  q: Schema.optionalKey(
+    field(text(1, 256), "Only relayers whose name or id contains this text, in upper or lower case.", "pay")
+  )
 }
 export type RelayerFilter = { readonly [K in keyof typeof RelayerFilter]?: (typeof RelayerFilter)[K]["Type"] }
 
-/** `-` is descending. Names are compared by their code points. */
 export const RelayerSort = Schema.Literals(["created_at", "-created_at", "name", "-name"])
 export type RelayerSort = typeof RelayerSort.Type
 
 export const RelayerQuery = {
   ...CursorQuery,
   ...RelayerFilter,
-  sort: Schema.optionalKey(RelayerSort.annotateKey({ description: "`created_at` unless told." }))
+  sort: Schema.optionalKey(
+    field(
+      RelayerSort,
+      "Order of the list. `-` means descending; names are compared by code points. The default is `created_at`.",
+      "-name"
+    )
+  )
 }
 export interface RelayerQuery extends CursorQuery, RelayerFilter {
   readonly sort?: RelayerSort
 }
 
-/** Why the service has disabled a relayer; `details` is a fixed text, never an answer of a provider. */
+/** Why the service has disabled a relayer. `details` is a text of this service, never one of a provider. */
 export const DisabledReason = Schema.Struct({
-  type: Schema.Literals([
-    "NonceSyncFailed",
-    "RpcValidationFailed",
-    "BalanceCheckFailed",
-    "SequenceSyncFailed",
-    "ChainIdMismatch",
-    "Multiple"
-  ]),
-  details: Schema.String
-}).annotate({ identifier: "DisabledReason" })
+  type: field(
+    Schema.Literals([
+      "NonceSyncFailed",
+      "RpcValidationFailed",
+      "BalanceCheckFailed",
+      "SequenceSyncFailed",
+      "ChainIdMismatch",
+      "Multiple"
+    ]),
+    "The failed check, or `Multiple`.",
+    "BalanceCheckFailed"
+  ),
+  details: field(Schema.String, "The failed checks, for people.", "the balance is below min_balance")
+}).annotate({ identifier: "DisabledReason", description: "Why the service has disabled the relayer." })
 export type DisabledReason = typeof DisabledReason.Type
 
 const stored = {
   id: RelayerId,
   name: RelayerName,
   network: NetworkName,
-  /** Derived from the signer: lower-case hex (evm), base58 (solana), StrKey (stellar). */
-  address: Schema.String,
-  /** By the operator. */
-  paused: Schema.Boolean,
-  /** By the service. */
-  system_disabled: Schema.Boolean,
+  address: field(
+    Schema.String,
+    "Address of the signer on this network type: hex in lower case (evm), base58 (solana) or StrKey (stellar).",
+    "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"
+  ),
+  paused: Paused,
+  system_disabled: field(Schema.Boolean, "Whether the service has disabled the relayer.", false),
   disabled_reason: Schema.optionalKey(DisabledReason),
   signer_id: SignerId,
   notification_id: Schema.optionalKey(NotificationId),
-  custom_rpc_urls: Schema.optionalKey(Schema.Array(MaskedRpcConfig))
+  custom_rpc_urls: Schema.optionalKey(
+    field(Schema.Array(MaskedRpcConfig), "Providers of the relayer. If absent, it uses those of the network.")
+  )
 }
 
 export const EvmRelayer = Schema.Struct({
   ...stored,
-  network_type: Schema.tag("evm"),
+  network_type: networkTag("evm"),
   policies: Schema.optionalKey(EvmPolicy)
 }).annotate({ identifier: "EvmRelayer" })
 
 export const SolanaRelayer = Schema.Struct({
   ...stored,
-  network_type: Schema.tag("solana"),
+  network_type: networkTag("solana"),
   policies: Schema.optionalKey(SolanaPolicy)
 }).annotate({ identifier: "SolanaRelayer" })
 
 export const StellarRelayer = Schema.Struct({
   ...stored,
-  network_type: Schema.tag("stellar"),
+  network_type: networkTag("stellar"),
   policies: Schema.optionalKey(StellarPolicy)
 }).annotate({ identifier: "StellarRelayer" })
 
-export const Relayer = Schema.Union([EvmRelayer, SolanaRelayer, StellarRelayer])
+export const Relayer = Schema.Union([EvmRelayer, SolanaRelayer, StellarRelayer]).annotate({
+  identifier: "Relayer",
+  description: "An account on one network with one signer."
+})
 export type Relayer = typeof Relayer.Type
 
 export class RelayerNotFound extends Schema.TaggedError<RelayerNotFound>()("RelayerNotFound", {}) {}

@@ -1,4 +1,4 @@
-// What a merge patch makes of a relayer: the whole of it has to be a relayer that could have been created so.
+// Applies merge patches to relayers. The result must be a relayer that could have been created.
 import { Effect, Result, Schema } from "effect"
 import * as ExactJson from "../request/ExactJson.ts"
 import * as MergePatch from "../request/MergePatch.ts"
@@ -14,10 +14,10 @@ const encodeRequest = Schema.encodeSync(CreateRelayer)
 const encodePatch = Schema.encodeSync(UpdateRelayer)
 const decodeRequest = Schema.decodeUnknownEffect(CreateRelayer, parseOptions)
 
-/** The encoded form as a body brings it: amounts are numbers again, with every digit. */
+/** The encoded form as a body has it: amounts are numbers with every digit. */
 const asBody = (encoded: unknown) => ExactJson.parse(JSON.stringify(encoded))
 
-/** The request that makes a relayer as it is; `urls` are its true RPC URLs. */
+/** The request that would create the relayer. `urls` are its RPC URLs, unmasked. */
 const requestOf = (relayer: Relayer, urls: ReadonlyArray<RpcConfig> | undefined): CreateRelayer => {
   const { address: _, system_disabled: __, disabled_reason: ___, custom_rpc_urls: ____, ...fields } = relayer
   return { ...fields, ...(urls === undefined ? {} : { custom_rpc_urls: urls }) }
@@ -25,7 +25,7 @@ const requestOf = (relayer: Relayer, urls: ReadonlyArray<RpcConfig> | undefined)
 
 export interface Patched {
   readonly request: CreateRelayer
-  /** Whether anything is other than before. */
+  /** Whether the patch changes anything. */
   readonly isChanged: boolean
 }
 
@@ -53,7 +53,7 @@ export const apply = Effect.fnUntraced(function* (
   return { request, isChanged: !isEqual(before, asBody(encodeRequest(request))) }
 })
 
-/** By value: the order of an object's fields does not count. */
+/** Compares by value. The order of fields does not matter. */
 const isEqual = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
 
 const canonical = (value: unknown): string =>

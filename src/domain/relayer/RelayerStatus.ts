@@ -1,60 +1,66 @@
-// How a relayer is doing, as the API shows it.
+// The status and the balance of a relayer, as responses show them.
 import { Schema } from "effect"
 import { Uint128 } from "../chain/Amount.ts"
 import { HealthStatus } from "../health/Health.ts"
 import { Instant } from "../request/Instant.ts"
+import { networkTag } from "../network/Network.ts"
 import type { NetworkType } from "../network/Network.ts"
+import { field } from "../request/Field.ts"
 import { ProviderReading } from "../chain/ChainSnapshot.ts"
 import { DisabledReason } from "./Relayer.ts"
 
-/** An amount or a count as a text of digits. */
-const Decimal = Schema.BigIntFromString
-
 const shown = {
-  /** Of the chain's smallest unit. Absent: never read. */
-  balance: Schema.optionalKey(Decimal),
-  /** Whether balance, nonce and providers are of this very moment; else they are of `read_at`, and of the last check. */
-  live: Schema.Boolean,
-  /** Absent: never. */
-  read_at: Schema.optionalKey(Instant),
-  /** By the operator. */
-  paused: Schema.Boolean,
-  /** By the service. */
-  system_disabled: Schema.Boolean,
+  balance: Schema.optionalKey(
+    field(
+      Schema.BigIntFromString,
+      "Balance in the chain's smallest unit. Absent if it was never read.",
+      "1000000000000000000"
+    )
+  ),
+  live: field(
+    Schema.Boolean,
+    "True if balance, nonce and providers were read for this response. False if they are from `read_at` and from the last check.",
+    true
+  ),
+  read_at: Schema.optionalKey(
+    field(Instant, "When the amounts were read. Absent if they never were.", "2026-01-02T03:04:05.678Z")
+  ),
+  paused: field(Schema.Boolean, "Whether the operator has paused the relayer.", false),
+  system_disabled: field(Schema.Boolean, "Whether the service has disabled the relayer.", false),
   disabled_reason: Schema.optionalKey(DisabledReason),
   health: HealthStatus,
-  /** Absent: not checked yet. */
-  last_check_at: Schema.optionalKey(Instant),
-  next_check_at: Instant,
-  /** In the order of the RPC URLs. */
-  providers: Schema.Array(ProviderReading)
+  last_check_at: Schema.optionalKey(
+    field(Instant, "When the relayer was last checked. Absent before the first check.", "2026-01-02T03:04:05.678Z")
+  ),
+  next_check_at: field(Instant, "When the relayer is checked next.", "2026-01-02T03:05:05.678Z"),
+  providers: field(Schema.Array(ProviderReading), "The providers, in the order of the RPC URLs.")
 }
 
 export const RelayerStatus = Schema.Union([
   Schema.Struct({
-    network_type: Schema.tag("evm"),
+    network_type: networkTag("evm"),
     ...shown,
-    /** Of the account's next transaction. */
-    nonce: Schema.optionalKey(Decimal)
+    nonce: Schema.optionalKey(field(Schema.BigIntFromString, "Nonce of the account's next transaction.", "17"))
   }).annotate({ identifier: "EvmRelayerStatus" }),
-  Schema.Struct({ network_type: Schema.tag("solana"), ...shown }).annotate({ identifier: "SolanaRelayerStatus" }),
+  Schema.Struct({ network_type: networkTag("solana"), ...shown }).annotate({ identifier: "SolanaRelayerStatus" }),
   Schema.Struct({
-    network_type: Schema.tag("stellar"),
+    network_type: networkTag("stellar"),
     ...shown,
-    /** Of the account's last transaction. */
-    sequence_number: Schema.optionalKey(Decimal)
+    sequence_number: Schema.optionalKey(
+      field(Schema.BigIntFromString, "Sequence number of the account's last transaction.", "103720918407102567")
+    )
   }).annotate({ identifier: "StellarRelayerStatus" })
-])
+]).annotate({ identifier: "RelayerStatus", description: "Whether a relayer works, and its account on the chain." })
 export type RelayerStatus = typeof RelayerStatus.Type
 
-/** The smallest unit of a chain's money. */
+/** The smallest unit of each network type. */
 export const unitOf = { evm: "wei", solana: "lamport", stellar: "stroop" } as const satisfies Record<
   NetworkType,
   string
 >
 
 export const RelayerBalance = Schema.Struct({
-  balance: Uint128,
-  unit: Schema.Literals(["wei", "lamport", "stroop"])
-}).annotate({ identifier: "RelayerBalance" })
+  balance: field(Uint128, "Balance in `unit`.", 1000000000000000),
+  unit: field(Schema.Literals(["wei", "lamport", "stroop"]), "The chain's smallest unit.", "wei")
+}).annotate({ identifier: "RelayerBalance", description: "The balance of a relayer's account." })
 export type RelayerBalance = typeof RelayerBalance.Type

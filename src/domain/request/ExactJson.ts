@@ -48,8 +48,9 @@ const isShallow = (value: unknown, depth = 0): boolean =>
   !Predicate.isObjectKeyword(value) ||
   (depth < maxDepth && Object.values(value).every((child) => isShallow(child, depth + 1)))
 
-/** False if a number has lost digits, or would become a `bigint` when its text is parsed. */
+/** False if a number has lost digits, or would be another value when its text is parsed. */
 const isExact = (value: unknown): boolean => {
+  if (Object.is(value, -0)) return false
   if (typeof value === "number") return Number.isSafeInteger(value) || !integer.test(String(value))
   return !Predicate.isObjectKeyword(value) || Object.values(value).every(isExact)
 }
@@ -59,15 +60,20 @@ const Shallow = Schema.Unknown.check(
 )
 
 const Exact = Schema.Unknown.check(
-  Schema.makeFilter(isExact, { message: "has an integer beyond 2^53-1 that is not a bigint" })
+  Schema.makeFilter(isExact, { message: "has a negative zero, or an integer beyond 2^53-1 that is not a bigint" })
 )
+
+const decodeLeaf = (leaf: unknown) => {
+  if (isRawInteger(leaf)) return BigInt(leaf.rawJSON)
+  return leaf === 0 ? 0 : leaf
+}
 
 /** Any JSON of up to `maxDepth` levels, with integers beyond ±(2^53−1) as `bigint`. */
 export const Value = Shallow.pipe(
   Schema.decodeTo(
     Exact,
     SchemaTransformation.transform<unknown, unknown>({
-      decode: (value) => mapLeaves(value, (leaf) => (isRawInteger(leaf) ? BigInt(leaf.rawJSON) : leaf)),
+      decode: (value) => mapLeaves(value, decodeLeaf),
       encode: (value) => mapLeaves(value, (leaf) => (typeof leaf === "bigint" ? rawInteger(leaf) : leaf))
     })
   )

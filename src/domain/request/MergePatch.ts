@@ -5,7 +5,7 @@ type Members = { readonly [key: string]: unknown }
 
 const isObject = (value: unknown): value is Members => Predicate.isObject(value) && !Array.isArray(value)
 
-/** `target` with the changes of `patch`: null removes a member, an object changes the object there, all else replaces. */
+/** Applies `patch` to `target`: null removes a member, an object patches an object, every other value replaces. */
 export const apply = (target: unknown, patch: unknown): unknown => {
   if (!isObject(patch)) return patch
   const merged = new Map(Object.entries(isObject(target) ? target : {}))
@@ -16,5 +16,5 @@ export const apply = (target: unknown, patch: unknown): unknown => {
   return Object.fromEntries(merged)
 }
 
-/** A field that a patch may name, and may not change. */
+/** A field that exists and that a patch cannot change. */
 export const immutable = Schema.optionalKey(Schema.Never.annotate({ message: "cannot be changed" }))

@@ -1,7 +1,7 @@
-// Fields of responses that are left out while they have their default value.
+// Fields that responses omit while they have their default value.
 import { Option, Schema, SchemaGetter } from "effect"
 
-/** A field that is always there in a value. In JSON, its absence means `usual`. */
+/** A field that every value has. If it is absent in JSON, it is `usual`. */
 export const omittedDefault = <S extends Schema.Constraint>(schema: S, usual: S["Type"]) =>
   Schema.optionalKey(schema).pipe(
     Schema.decodeTo(Schema.toType(schema), {

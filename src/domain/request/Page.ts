@@ -1,28 +1,41 @@
-// Pages by number: `page` starts at 1, `per_page` is 10 unless told.
+// Pages of lists, by number or by cursor.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { field } from "./Field.ts"
 
+/** Items on a page of a list with numbers. A larger `per_page` is served as this. */
 export const maxPerPage = 1000
 
-/** Any count of digits is an integer; what exceeds 2^53−1 is past the end of every list and served as 2^53−1. */
-export const Count = Schema.String.pipe(
-  Schema.decodeTo(
-    Schema.Natural,
-    SchemaTransformation.transformEffect({
-      decode: (text: string, options) =>
-        /^\d+$/.test(text)
-          ? Effect.succeed(Math.min(Number(text), Number.MAX_SAFE_INTEGER))
-          : Effect.fail(new SchemaIssue.InvalidValue({ expected: "an integer, 0 or more" }, text, options)),
-      encode: (count: number) => Effect.succeed(String(count))
-    })
+/**
+ * An integer in a query or a header. Numbers beyond 2^53−1 are past the end of every list and are read as 2^53−1.
+ * `usual` is the value if the parameter is absent.
+ */
+export const count = (description: string, example: number, usual?: number) =>
+  Schema.String.annotate({
+    contentMediaType: "application/json",
+    contentSchema: {
+      type: "integer",
+      minimum: 0,
+      ...(usual === undefined ? {} : { default: usual }),
+      description,
+      examples: [example]
+    }
+  }).pipe(
+    Schema.decodeTo(
+      Schema.Natural,
+      SchemaTransformation.transformEffect({
+        decode: (text: string, options) =>
+          /^\d+$/.test(text)
+            ? Effect.succeed(Math.min(Number(text), Number.MAX_SAFE_INTEGER))
+            : Effect.fail(new SchemaIssue.InvalidValue({ expected: "an integer, 0 or more" }, text, options)),
+        encode: (count: number) => Effect.succeed(String(count))
+      })
+    )
   )
-)
 
 export const PageQuery = {
-  page: Schema.optionalKey(
-    Count.annotateKey({ description: "Number of the page, from 1 (the default); 0 means the first page." })
-  ),
+  page: Schema.optionalKey(count("Number of the page, from 1. 0 means the first page.", 1, 1)),
   per_page: Schema.optionalKey(
-    Count.annotateKey({ description: "Items on a page, 10 by default; 0 gives the total only, above 1000 means 1000." })
+    count("Items on a page. 0 returns no items, only the total. More than 1000 means 1000.", 10, 10)
   )
 }
 
@@ -32,20 +45,19 @@ export interface PageQuery {
   readonly per_page?: number
 }
 
-export const CursorQuery = {
-  ...PageQuery,
-  cursor: Schema.optionalKey(
-    Schema.String.annotateKey({
-      description:
-        "Instead of `page`: the place after the last item that was served, from the `Link` header (`rel=next`) of the same list. As fast at the end of a list as at its start."
-    })
-  )
-}
+/** The cursor of a list, from the `Link` header. */
+export const cursor = field(
+  Schema.String,
+  "Position after the last item of the previous page, from its `Link` header (`rel=next`). Valid for the same list only.",
+  "AAAAAGeD2sQ"
+)
+
+export const CursorQuery = { ...PageQuery, cursor: Schema.optionalKey(cursor) }
 export interface CursorQuery extends PageQuery {
   readonly cursor?: string
 }
 
-/** What is served: the numbers that `pagination` echoes, and the rows they stand for. */
+/** The page to serve: the numbers that `pagination` returns, and the rows of the page. */
 export interface PageRequest {
   readonly page: number
   readonly perPage: number
@@ -61,7 +73,7 @@ export const pageRequest = (query: PageQuery): PageRequest => {
 
 export interface Items<A> {
   readonly items: ReadonlyArray<A>
-  /** Cursor of the items after these, where the list has cursors and there are more. */
+  /** Cursor of the next items. Absent if there are none, or if the list has no cursors. */
   readonly next?: string
 }
 

@@ -1,7 +1,7 @@
-// What can be wrong with any request, and with the service that gets it.
+// Errors that every request can have: invalid input, unknown paths, and faults of the service.
 import { Schema, SchemaIssue } from "effect"
 
-/** A field of a request, as a caller would write it (`policies.min_balance`), and what is wrong with it. */
+/** What is wrong with a field of a request. The field is a path such as `policies.min_balance`. */
 export interface Violation {
   readonly field: string
   readonly message: string
@@ -10,25 +10,25 @@ export interface Violation {
 /** Longest `error` text, in UTF-16 code units. */
 export const maxErrorLength = 1024
 
-/** Our words for what is missing, unknown or no object; everything else says what was expected. */
+/** Short messages for missing and unknown fields. All other messages say what was expected. */
 const leafHook: SchemaIssue.LeafHook = (issue) => {
   if (issue._tag === "MissingKey") return "is required"
   if (issue._tag === "InvalidType" && issue.ast._tag === "Objects") return "Expected an object"
   return issue._tag === "UnexpectedKey" ? "is not a known field" : SchemaIssue.defaultLeafHook(issue)
 }
 
-/** Issues carry no input unless `reportInput` is set, which it is not: nothing of the request comes back. */
+/** `reportInput` is not set, so issues carry no input and no message can contain a value of the request. */
 const format = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook })
 
 const segment = (key: PropertyKey | { readonly key: PropertyKey }) => String(typeof key === "object" ? key.key : key)
 
-/** Field names come from the caller: they are cut, and lose what would not print, halves of a character among them. */
+/** Names of unknown fields come from the caller: they are cut, and unprintable characters become `?`. */
 const fieldName = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined, root: string) => {
   const name = (path ?? []).map(segment).join(".")
   return name === "" ? root : name.slice(0, 128).replace(/\p{C}/gu, "?")
 }
 
-/** What a decoder refused, once per field; `root` is the field's name where all of it is refused. */
+/** The first issue of each field. `root` is the name of the value as a whole. */
 const violations = (issue: SchemaIssue.Issue, root: string): ReadonlyArray<Violation> => {
   const seen = new Map<string, Violation>()
   for (const { path, message } of format(issue).issues) {
@@ -39,7 +39,7 @@ const violations = (issue: SchemaIssue.Issue, root: string): ReadonlyArray<Viola
 }
 
 export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
-  /** Names every offending field and what was expected; never a value of the request. */
+  /** Names every invalid field and what was expected. It never contains a value of the request. */
   error: Schema.optionalKey(Schema.String)
 }) {
   static of(violations: ReadonlyArray<Violation>): BadRequest {
@@ -72,15 +72,15 @@ export class RequestHeaderFieldsTooLarge extends Schema.TaggedError<RequestHeade
   {}
 ) {}
 
-/** No such route. */
+/** The path does not exist. */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {}) {}
 
-/** The route exists for other methods. */
+/** The path exists for other methods. */
 export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("MethodNotAllowed", {
   allow: Schema.Array(Schema.String.check(Schema.isPattern(/^[A-Z]+$/u)))
 }) {}
 
 export class InternalServerError extends Schema.TaggedError<InternalServerError>()("InternalServerError", {}) {}
 
-/** The database is away, the request took too long, or the process is about to stop. */
+/** The database cannot be reached, the request took too long, or the instance is stopping. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {}) {}

@@ -1,15 +1,17 @@
-// Strings that come from outside: bounded, and storable as they are.
+// Strings of requests: bounded, and storable in PostgreSQL.
 import { Option, Schema, SchemaGetter } from "effect"
 
-/** PostgreSQL stores no NUL, and a lone surrogate has no UTF-8 form: both would come back changed. */
+/** PostgreSQL cannot store NUL, and a lone surrogate has no UTF-8 form. */
 const isStorable = Schema.makeFilter((text: string) => !text.includes("\0") && text.isWellFormed(), {
-  expected: "text without NUL characters and lone surrogates"
+  expected: "text without NUL characters and lone surrogates",
+  toJsonSchema: () => [{}, true]
 })
 
-/** Text of `min` to `max` UTF-16 code units. */
-export const text = (min: number, max: number) => Schema.String.check(Schema.isBetweenLength(min, max), isStorable)
+/** Text of `min` to `max` code points, which is what JSON Schema and PostgreSQL count. */
+export const text = (min: number, max: number) =>
+  Schema.String.check(isStorable, Schema.isBetweenCodePoints(min, max, { expected: `${min} to ${max} characters` }))
 
-/** What stored texts are compared with: longer than any id. */
+/** A filter by an id. Longer than any id. */
 export const searchText = text(0, 256)
 
 /** At most this many entries in any list of a request. */
@@ -19,14 +21,21 @@ const maxListLength = 1000
 export const list = <S extends Schema.Constraint>(item: S) =>
   Schema.Array(item).check(Schema.isMaxLength(maxListLength))
 
+interface Documentation<T> {
+  readonly description: string
+  readonly examples?: ReadonlyArray<T>
+}
+
 /** An optional field of a request: `null` counts as absent, and an absent field is never written. */
-export const maybe = <S extends Schema.Constraint>(schema: S) =>
-  Schema.optionalKey(Schema.NullOr(schema)).pipe(
-    Schema.decodeTo(Schema.optionalKey(Schema.toType(schema)), {
-      decode: SchemaGetter.transformOptional(Option.filter((value) => value !== null)),
-      encode: SchemaGetter.transformOptional((value: Option.Option<S["Type"] | null>) => value)
-    })
-  )
+export const maybe = <S extends Schema.Constraint>(schema: S, documentation?: Documentation<S["Encoded"]>) =>
+  Schema.optionalKey(Schema.NullOr(schema))
+    .annotateKey({ ...documentation })
+    .pipe(
+      Schema.decodeTo(Schema.optionalKey(Schema.toType(schema)), {
+        decode: SchemaGetter.transformOptional(Option.filter((value) => value !== null)),
+        encode: SchemaGetter.transformOptional((value: Option.Option<S["Type"] | null>) => value)
+      })
+    )
 
 /** Identifiers of relayers, signers and notifications. */
 export const resourceId = Schema.String.check(
@@ -36,9 +45,15 @@ export const resourceId = Schema.String.check(
 )
 
 /** A boolean in a query. */
-export const Flag = Schema.Literals(["true", "false"]).pipe(
-  Schema.decodeTo(Schema.Boolean, {
-    decode: SchemaGetter.transform((text: "true" | "false") => text === "true"),
-    encode: SchemaGetter.transform((flag: boolean): "true" | "false" => (flag ? "true" : "false"))
-  })
-)
+export const flag = (description: string) =>
+  Schema.Literals(["true", "false"])
+    .annotate({
+      contentMediaType: "application/json",
+      contentSchema: { type: "boolean", description, examples: [true] }
+    })
+    .pipe(
+      Schema.decodeTo(Schema.Boolean, {
+        decode: SchemaGetter.transform((text: "true" | "false") => text === "true"),
+        encode: SchemaGetter.transform((flag: boolean): "true" | "false" => (flag ? "true" : "false"))
+      })
+    )

@@ -1,13 +1,16 @@
-// Signers hold the key of an account, or reach it. A key goes in, or is made inside, and never comes out.
+// Signers: private keys, or references to them. No response contains a private key.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import type { NetworkType } from "../network/Network.ts"
+import { field } from "../request/Field.ts"
 import { maybe, resourceId, text } from "../request/Text.ts"
 import * as Vault from "./Vault.ts"
 
-export const SignerId = resourceId.pipe(Schema.brand("SignerId"))
+export const SignerId = resourceId
+  .annotate({ description: "Identifier of the signer.", examples: ["hot-1"] })
+  .pipe(Schema.brand("SignerId"))
 export type SignerId = typeof SignerId.Type
 
-/** Order of secp256k1 (SEC 2, section 2.4.1): a key must lie below it, or it has no evm address. */
+/** Order of secp256k1 (SEC 2, section 2.4.1). A key that is not below it has no evm address. */
 const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 const hexKey = /^(0x)?[0-9a-fA-F]{64}$/u
@@ -22,24 +25,28 @@ export const PrivateKey = Schema.RedactedFromValue(
         const value = BigInt(`0x${key.replace(/^0x/, "")}`)
         return value > 0n && value < curveOrder
       },
-      { expected: "a key above zero and below the order of secp256k1" }
+      { expected: "a key above zero and below the order of secp256k1", toJsonSchema: () => [{}, true] }
     )
   )
 )
 
-/** The curve of the signatures that a network type asks for. */
+/** The curve of the signatures of each network type. */
 export const curveOf = {
   evm: "secp256k1",
   solana: "ed25519",
   stellar: "ed25519"
 } as const satisfies Record<NetworkType, string>
 
-export const Curve = Schema.Literals(["secp256k1", "ed25519"]).annotate({ identifier: "Curve" })
+export const Curve = Schema.Literals(["secp256k1", "ed25519"]).annotate({
+  identifier: "Curve",
+  description: "Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar.",
+  examples: ["secp256k1"]
+})
 export type Curve = typeof Curve.Type
 
 const keystore = "a keystore: a JSON object, or the text of one"
 
-/** Web3 Secret Storage version 3, not read yet; 16 kB hold any of them. */
+/** Web3 Secret Storage version 3, as text. Keystores are far smaller than 16 kB. */
 const Keystore = Schema.RedactedFromValue(
   Schema.Union([Schema.String, Schema.Record(Schema.String, Schema.Unknown)])
     .annotate({ message: `Expected ${keystore}` })
@@ -60,98 +67,135 @@ const Keystore = Schema.RedactedFromValue(
     )
 )
 
-/** 32 bytes; the last digit but the padding holds four bits. */
+const pubkey = "The ed25519 public key: 32 bytes as base64."
+
+const examplePubkey = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+
+/** 32 bytes as base64. The last digit before the padding holds four bits. */
 const Ed25519PublicKey = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/u, { expected: "an ed25519 public key: 32 bytes as base64" })
 )
 
-/** Absent: a UUID. */
-const id = maybe(SignerId)
+const id = maybe(SignerId, { description: "Identifier of the signer. If absent, the service generates a UUID." })
+
+const typeTag = <const T extends string>(type: T) => field(Schema.tag(type), "Where the key is stored.", type)
 
 export const CreateSigner = Schema.Union([
   Schema.Struct({
     id,
-    type: Schema.tag("plain"),
+    type: typeTag("plain"),
     config: maybe(
       Schema.Struct({
-        /** Absent: the service makes one, and nobody ever sees it. */
-        key: maybe(PrivateKey)
-      })
+        key: maybe(PrivateKey, {
+          description: "32 bytes as hex. If absent, the service generates a key that nobody can read.",
+          examples: ["0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"]
+        })
+      }),
+      { description: "The key." }
     )
   }).annotate({ identifier: "CreatePlainSignerRequest" }),
   Schema.Struct({
     id,
-    type: Schema.tag("local"),
-    config: Schema.Struct({
-      keystore: Keystore,
-      /** As UTF-8; it is not normalized. */
-      passphrase: Schema.RedactedFromValue(text(0, 1024))
-    })
+    type: typeTag("local"),
+    config: field(
+      Schema.Struct({
+        keystore: field(Keystore, "A keystore (Web3 Secret Storage version 3): an object, or its text.", {
+          version: 3,
+          crypto: {}
+        }),
+        passphrase: field(
+          Schema.RedactedFromValue(text(0, 1024)),
+          "Passphrase of the keystore. It is used as UTF-8, without normalization.",
+          "correct horse battery staple"
+        )
+      }),
+      "The keystore and its passphrase."
+    )
   }).annotate({ identifier: "CreateLocalSignerRequest" }),
   Schema.Struct({
     id,
-    type: Schema.tag("vault"),
-    config: Schema.Struct({ ...Vault.requested, key_name: Vault.Path, mount_point: Vault.mountPoint("secret") })
+    type: typeTag("vault"),
+    config: field(
+      Schema.Struct({
+        ...Vault.requested,
+        key_name: field(Vault.Path, "Path of the secret in the key-value store.", "relayer/hot-1"),
+        mount_point: Vault.mountPoint("secret")
+      }),
+      "Where the key is in Vault, and the credentials to read it."
+    )
   }).annotate({ identifier: "CreateVaultSignerRequest" }),
   Schema.Struct({
     id,
-    type: Schema.tag("vault_transit"),
-    config: Schema.Struct({
-      ...Vault.requested,
-      key_name: Vault.Name,
-      mount_point: Vault.mountPoint("transit"),
-      pubkey: Ed25519PublicKey
-    })
+    type: typeTag("vault_transit"),
+    config: field(
+      Schema.Struct({
+        ...Vault.requested,
+        key_name: field(Vault.Name, "Name of the key in the transit engine.", "hot-1"),
+        mount_point: Vault.mountPoint("transit"),
+        pubkey: field(Ed25519PublicKey, pubkey, examplePubkey)
+      }),
+      "Where the key is in Vault, and the credentials to use it."
+    )
   }).annotate({ identifier: "CreateVaultTransitSignerRequest" })
-]).annotate({ message: "type must be plain, local, vault or vault_transit" })
+]).annotate({
+  identifier: "CreateSignerRequest",
+  message: "type must be plain, local, vault or vault_transit",
+  description: "A signer to create."
+})
 export type CreateSigner = typeof CreateSigner.Type
 
-/** The account that the key controls, per network type. */
+const solanaAddress = field(Schema.String, "Base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")
+const stellarAddress = field(Schema.String, "StrKey.", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ")
+
+/** The address of the key per network type. */
 export const SignerAddresses = Schema.Struct({
-  /** Lower-case hex. */
-  evm: Schema.String,
-  /** Base58. */
-  solana: Schema.String,
-  /** StrKey, `G…`. */
-  stellar: Schema.String
-}).annotate({ identifier: "SignerAddresses" })
+  evm: field(Schema.String, "Hex in lower case.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"),
+  solana: solanaAddress,
+  stellar: stellarAddress
+}).annotate({ identifier: "SignerAddresses", description: "The address of the key on each network type." })
 export type SignerAddresses = typeof SignerAddresses.Type
 
-const { evm: _, ...ed25519Addresses } = SignerAddresses.fields
+const Ed25519Addresses = Schema.Struct({ solana: solanaAddress, stellar: stellarAddress }).annotate({
+  identifier: "Ed25519SignerAddresses",
+  description: "The address of the key on each network type of its curve."
+})
 
-const Ed25519Addresses = Schema.Struct(ed25519Addresses).annotate({ identifier: "Ed25519SignerAddresses" })
+const noConfig = field(Schema.Record(Schema.String, Schema.Never), "Empty: all of the configuration is secret.", {})
 
-/** `config` is what of the configuration is no secret. */
+/** `config` contains the parts of the configuration that are not secret. */
 export const Signer = Schema.Union([
   Schema.Struct({
     id: SignerId,
-    type: Schema.tag("plain"),
-    config: Schema.Struct({}),
+    type: typeTag("plain"),
+    config: noConfig,
     addresses: SignerAddresses
   }).annotate({ identifier: "PlainSigner" }),
   Schema.Struct({
     id: SignerId,
-    type: Schema.tag("local"),
-    config: Schema.Struct({}),
+    type: typeTag("local"),
+    config: noConfig,
     addresses: SignerAddresses
   }).annotate({ identifier: "LocalSigner" }),
   Schema.Struct({
     id: SignerId,
-    type: Schema.tag("vault"),
-    config: Schema.Struct(Vault.shown),
+    type: typeTag("vault"),
+    config: field(Schema.Struct(Vault.shown), "The configuration without its secrets."),
     addresses: SignerAddresses
   }).annotate({ identifier: "VaultSigner" }),
   Schema.Struct({
     id: SignerId,
-    type: Schema.tag("vault_transit"),
-    config: Schema.Struct({ ...Vault.shown, pubkey: Schema.String }),
+    type: typeTag("vault_transit"),
+    config: field(
+      Schema.Struct({ ...Vault.shown, pubkey: field(Schema.String, pubkey, examplePubkey) }),
+      "The configuration without its secrets."
+    ),
     addresses: Ed25519Addresses
   }).annotate({ identifier: "VaultTransitSigner" })
-])
+]).annotate({ identifier: "Signer", description: "A private key, or a reference to one, that relayers sign with." })
 export type Signer = typeof Signer.Type
 export type SignerType = Signer["type"]
 
-/** The network types that a signer can serve: those that it has an address on. */
+/** The network types that a signer has an address on, and so can serve. */
 export const networkTypesOf = {
   plain: ["evm", "solana", "stellar"],
   local: ["evm", "solana", "stellar"],
@@ -168,25 +212,27 @@ export const signerTypesFor = (networkType: NetworkType): ReadonlyArray<SignerTy
 
 export const VerificationStep = Schema.Struct({
   curve: Curve,
-  step: Schema.Literals(["public_key", "sign", "verify"]),
-  /** Skipped: an earlier step of the curve has failed. */
-  status: Schema.Literals(["ok", "failed", "skipped"]),
-  /** Why it has failed. */
-  message: Schema.optionalKey(Schema.String)
-}).annotate({ identifier: "SignerVerificationStep" })
+  step: field(Schema.Literals(["public_key", "sign", "verify"]), "What was tested.", "sign"),
+  status: field(
+    Schema.Literals(["ok", "failed", "skipped"]),
+    "`skipped`: an earlier step of the curve has failed.",
+    "ok"
+  ),
+  message: Schema.optionalKey(field(Schema.String, "Why the step has failed.", "Vault does not answer"))
+}).annotate({ identifier: "SignerVerificationStep", description: "One step of a verification." })
 export type VerificationStep = typeof VerificationStep.Type
 
-/** Whether the key is still there, is still the same, and signs. */
+/** Whether the key can be reached, is the expected one, and signs. */
 export const Verification = Schema.Struct({
   id: SignerId,
-  verified: Schema.Boolean,
-  steps: Schema.Array(VerificationStep)
-}).annotate({ identifier: "SignerVerification" })
+  verified: field(Schema.Boolean, "Whether every step succeeded.", true),
+  steps: field(Schema.Array(VerificationStep), "The steps in order, for each curve.")
+}).annotate({ identifier: "SignerVerification", description: "The result of a verification." })
 export type Verification = typeof Verification.Type
 
 export class SignerNotFound extends Schema.TaggedError<SignerNotFound>()("SignerNotFound", {}) {}
 
 export class SignerIdTaken extends Schema.TaggedError<SignerIdTaken>()("SignerIdTaken", {}) {}
 
-/** `error`: the relayers that hold it. */
+/** Relayers use the signer; `error` names them. */
 export class SignerInUse extends Schema.TaggedError<SignerInUse>()("SignerInUse", { error: Schema.String }) {}

@@ -1,18 +1,19 @@
-// Where a key lies in HashiCorp Vault, and how to log in there.
+// Where a key is in HashiCorp Vault, and how the service logs in.
 import { Effect, Schema } from "effect"
 import { ShownUrl } from "../chain/Rpc.ts"
+import { field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
 
 const path = (pattern: RegExp, expected: string) =>
   Schema.String.check(Schema.isMaxLength(256), Schema.isPattern(pattern, { expected }))
 
-/** No part is empty or starts with a dot: what is called stays below what it was meant for. */
+/** No part is empty or starts with a dot, so a path cannot leave its mount point. */
 export const Path = path(
   /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/u,
   "a path of letters, digits, dashes, underscores and dots, no part of which is empty or starts with a dot"
 )
 
-/** A path of one part. */
+/** A path with one part. */
 export const Name = path(
   /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/u,
   "a name of letters, digits, dashes, underscores and dots that does not start with a dot"
@@ -20,24 +21,32 @@ export const Name = path(
 
 const Credential = Schema.RedactedFromValue(text(1, 1024))
 
-/** Of an AppRole. */
-export const Credentials = Schema.Struct({ role_id: Credential, secret_id: Credential })
+/** Credentials of an AppRole. */
+export const Credentials = Schema.Struct({
+  role_id: field(Credential, "Role id of an AppRole.", "59d6d1ca-47bb-4e7e-a40b-8be3bc5a0ba8"),
+  secret_id: field(Credential, "Secret id of the AppRole.", "84896a0c-1347-aa90-a4f6-aca8b7558780")
+})
 export type Credentials = typeof Credentials.Type
 
+const address = "URL of Vault. It may have a path if Vault is behind a proxy."
+
 export const requested = {
-  /** May have a path, where Vault stands behind a proxy. */
-  address: ShownUrl,
-  namespace: maybe(Path),
+  address: field(ShownUrl, address, "https://vault.example.com"),
+  namespace: maybe(Path, { description: "Namespace in Vault Enterprise.", examples: ["team-a"] }),
   ...Credentials.fields
 }
 
-/** Absent: `usual`. */
-export const mountPoint = (usual: string) => Path.pipe(Schema.withDecodingDefaultKey(Effect.succeed(usual)))
+export const mountPoint = (usual: string) =>
+  field(
+    Path.pipe(Schema.withDecodingDefaultKey(Effect.succeed(usual))),
+    `Mount point of the engine. The default is ${usual}.`,
+    usual
+  )
 
-/** What of it is no secret. */
+/** The fields that are not secret. */
 export const shown = {
-  address: Schema.String,
-  namespace: Schema.optionalKey(Schema.String),
-  key_name: Schema.String,
-  mount_point: Schema.String
+  address: field(Schema.String, address, "https://vault.example.com"),
+  namespace: Schema.optionalKey(field(Schema.String, "Namespace in Vault Enterprise.", "team-a")),
+  key_name: field(Schema.String, "Name or path of the key.", "hot-1"),
+  mount_point: field(Schema.String, "Mount point of the engine.", "secret")
 }

@@ -20,7 +20,7 @@ const [Evm] = NetworkDefinition.members
 const nobody = () => undefined
 
 describe("inheritance", () => {
-  it.prop("any graph resolves, or names its circle or its unknown parent", [Graph], ([parents]) => {
+  it.prop("any graph resolves, or names its cycle or its unknown parent", [Graph], ([parents]) => {
     const networks = parents.map((parent, index) =>
       evm(parent === undefined ? {} : { from: `n${parent}` }, `n${index}`)
     )
@@ -38,7 +38,7 @@ describe("inheritance", () => {
           ? names
           : next === 8
             ? "no evm network of this name"
-            : `leads in a circle: ${[...names, `n${next}`].join(" -> ")}`
+            : `is a cycle: ${[...names, `n${next}`].join(" -> ")}`
       const found = Result.match(line(network, find), {
         onSuccess: (found) => found.map(({ name }) => name as string),
         onFailure: ({ message }) => message

@@ -33,7 +33,7 @@ const refused: Record<string, readonly [request: unknown, error: string]> = {
   "a keystore that is a list": [local({ keystore: [] }), "config.keystore: Expected a keystore"],
   "a keystore of 17 kB": [
     local({ keystore: { crypto: "x".repeat(17_000) } }),
-    "config.keystore: Expected a value with a length"
+    "config.keystore: Expected 2 to 16384 characters"
   ],
   "a passphrase of 2 kB": [local({ passphrase: "p".repeat(2000) }), "config.passphrase: "],
   "an address of another scheme": [vault({ address: "ftp://vault" }), "config.address: Expected an http or https URL"],

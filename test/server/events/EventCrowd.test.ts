@@ -1,8 +1,7 @@
 // Many readers at once: they share what is read, and there is a limit to how many there are.
-import { assert } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Latch, Stream } from "effect"
 import { EventStreams } from "../../../src/server/events/EventStreams.ts"
-import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as LiveApi from "./LiveApi.ts"
 import { emit } from "./LiveApi.ts"
@@ -42,8 +41,8 @@ const crowd = Effect.fnUntraced(function* (count: number, end: string, after = 0
   return { readers, reached }
 })
 
-layerEach(LiveApi.layer())("a crowd of readers", (it) => {
-  it.live("an event is read once for all of them", () =>
+layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
+  it.effect("an event is read once for all of them", () =>
     Effect.gen(function* () {
       for (let index = 0; index < 10; index++) yield* emit(`before-${index}`)
       const { readers, reached } = yield* crowd(100, "done")
@@ -63,7 +62,7 @@ layerEach(LiveApi.layer())("a crowd of readers", (it) => {
     })
   )
 
-  it.live("one who falls behind what is held in memory misses nothing", () =>
+  it.effect("one who falls behind what is held in memory misses nothing", () =>
     Effect.gen(function* () {
       const streams = yield* EventStreams
       const goOn = yield* Latch.make(false)
@@ -88,7 +87,7 @@ layerEach(LiveApi.layer())("a crowd of readers", (it) => {
     })
   )
 
-  it.live("1,000 are served, and the next one is told to come later", () =>
+  it.effect("1,000 are served, and the next one is told to come later", () =>
     Effect.gen(function* () {
       const last = yield* emit("last")
       yield* LiveApi.shown(last)

@@ -1,9 +1,8 @@
 // The order of events: no event appears before a visible event, whichever transaction commits first.
-import { assert } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { EventsRepo } from "../../../src/server/events/EventsRepo.ts"
-import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
 import * as LiveApi from "./LiveApi.ts"
@@ -47,8 +46,8 @@ const begin = Effect.fnUntraced(function* (id: string) {
   }
 })
 
-layerEach(LiveApi.layer())("the order of events", (it) => {
-  it.live("an event waits for older transactions, and no reader can start after it until it is visible", () =>
+layer(LiveApi.layer(), LiveApi.options)("the order of events", (it) => {
+  it.effect("an event waits for older transactions, and no reader can start after it until it is visible", () =>
     Effect.gen(function* () {
       const from = yield* start
       const older = yield* begin("older")
@@ -64,7 +63,7 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
     })
   )
 
-  it.live("a stream gets waiting events as soon as the older transaction ends, even if it wrote no event", () =>
+  it.effect("a stream gets waiting events as soon as the older transaction ends, even if it wrote no event", () =>
     Effect.gen(function* () {
       const { baseUrl } = yield* TestApi.TestApi
       const reader = yield* EventReader.open(baseUrl, { query: `?after=${yield* start}` })
@@ -92,7 +91,7 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
     })
   )
 
-  it.live("events that were restored from another server come first, in their order", () =>
+  it.effect("events that were restored from another server come first, in their order", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* EventsRepo

@@ -1,11 +1,10 @@
 // Event streams over HTTP, in real time.
 import { PgClient } from "@effect/sql-pg"
-import { assert } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { Draining } from "../../../src/server/lifecycle/Draining.ts"
 import { signer } from "../../../testkit/fixtures.ts"
-import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import * as EventReader from "./EventReader.ts"
@@ -23,8 +22,8 @@ const names = (frames: ReadonlyArray<EventReader.Frame>) =>
 /** Before the next look that nobody has asked for, which is after 5 seconds. */
 const soon = "4500 millis"
 
-layerEach(LiveApi.layer())("a stream of events", (it) => {
-  it.live("brings what has been and what happens, each event as the list shows it", () =>
+layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
+  it.effect("brings what has been and what happens, each event as the list shows it", () =>
     Effect.gen(function* () {
       yield* call("/api/v1/signers", { body: signer })
       const reader = yield* open()
@@ -51,7 +50,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
     })
   )
 
-  it.live("goes on after `Last-Event-ID`, which wins over `after`, and brings what the query selects", () =>
+  it.effect("goes on after `Last-Event-ID`, which wins over `after`, and brings what the query selects", () =>
     Effect.gen(function* () {
       const ids = []
       for (const id of ["a", "b", "a", "c", "a"]) ids.push(yield* emit(id))
@@ -67,7 +66,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
     })
   )
 
-  it.live("a key sees the relayers that it is limited to", () =>
+  it.effect("a key sees the relayers that it is limited to", () =>
     Effect.gen(function* () {
       const body = { name: "x", scopes: ["events:read"], relayer_ids: ["mine"] }
       const { key } = (yield* call("/api/v1/api-keys", { body })).json.data as { readonly key: string }
@@ -81,7 +80,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
     })
   )
 
-  it.live("survives that the connection is lost on which it is told", () =>
+  it.effect("survives that the connection is lost on which it is told", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const reader = yield* open({ query: "?resource_id=survivor" })
@@ -100,7 +99,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
     })
   )
 
-  it.live("ends when the process is about to stop, which opens no new ones", () =>
+  it.effect("ends when the process is about to stop, which opens no new ones", () =>
     Effect.gen(function* () {
       const readers = [yield* open(), yield* open(), yield* open({ query: "?resource_id=nothing" })]
       for (const reader of readers) yield* reader.until((frames) => frames.length > 0)
@@ -123,8 +122,8 @@ const deaf = Layer.effect(
 
 const host = TestApi.layerWith({}, deaf).pipe(Layer.provideMerge(Logger.layer([])))
 
-layerEach(host)("a host whose client cannot listen", (it) => {
-  it.live("is brought events nevertheless, by looking each second", () =>
+layer(host, LiveApi.options)("a host whose client cannot listen", (it) => {
+  it.effect("is brought events nevertheless, by looking each second", () =>
     Effect.gen(function* () {
       const reader = yield* open()
       yield* reader.until((frames) => frames.length > 0)
@@ -140,14 +139,17 @@ layerEach(host)("a host whose client cannot listen", (it) => {
 
 const requestTimeoutMs = 1500
 
-layerEach(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }))("a short time limit", (it) => {
-  it.live("is one of requests, and not of streams", () =>
-    Effect.gen(function* () {
-      const reader = yield* open()
-      const timedOut = yield* call("/api/v1/events?wait=25")
-      assert.strictEqual(timedOut.status, 503)
-      yield* emit("afterwards")
-      assert.deepStrictEqual(names(yield* Effect.timeout(reader.take(1), soon)), ["afterwards"])
-    })
-  )
-})
+layer(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }), LiveApi.options)(
+  "a short time limit",
+  (it) => {
+    it.effect("is one of requests, and not of streams", () =>
+      Effect.gen(function* () {
+        const reader = yield* open()
+        const timedOut = yield* call("/api/v1/events?wait=25")
+        assert.strictEqual(timedOut.status, 503)
+        yield* emit("afterwards")
+        assert.deepStrictEqual(names(yield* Effect.timeout(reader.take(1), soon)), ["afterwards"])
+      })
+    )
+  }
+)

@@ -1,10 +1,9 @@
 // Long polls: an answer as soon as there is one to give, and at the latest when the time is over.
-import { assert } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Draining } from "../../../src/server/lifecycle/Draining.ts"
 import { signer } from "../../../testkit/fixtures.ts"
-import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as LiveApi from "./LiveApi.ts"
 
@@ -15,8 +14,8 @@ const create = (id: string) => call("/api/v1/signers", { body: { ...signer, id }
 const resources = ({ json }: TestApi.Answer) =>
   (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
 
-layerEach(LiveApi.layer())("waiting for events", (it) => {
-  it.live("ends at once when there is something, and with the first that comes", () =>
+layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
+  it.effect("ends at once when there is something, and with the first that comes", () =>
     Effect.gen(function* () {
       yield* create("there")
       const there = yield* call("/api/v1/events?wait=25")
@@ -32,7 +31,7 @@ layerEach(LiveApi.layer())("waiting for events", (it) => {
     })
   )
 
-  it.live("ends when the process is about to stop", () =>
+  it.effect("ends when the process is about to stop", () =>
     Effect.gen(function* () {
       const waiting = yield* Effect.forkChild(call("/api/v1/events?wait=25&resource_id=never"))
       yield* create("begun")
@@ -45,7 +44,7 @@ layerEach(LiveApi.layer())("waiting for events", (it) => {
   )
 })
 
-layerEach(TestApi.layer())("waiting for events in vain", (it) => {
+layer(TestApi.layer())("waiting for events in vain", (it) => {
   it.effect("ends with no event and a link to wait on, after 25 seconds at most", () =>
     Effect.gen(function* () {
       yield* create("there")

@@ -1,10 +1,8 @@
-// Lists of events over HTTP, page by page.
-import { assert } from "@effect/vitest"
+// Events as lists, over HTTP: everything that has happened, page by page.
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiClient } from "../../../src/client/ApiClient.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
-import { layerEach } from "../../../testkit/layerEach.ts"
-import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 interface Event {
@@ -27,7 +25,7 @@ const list = Effect.fnUntraced(function* (query = "", options?: TestApi.Call) {
   return { events: answer.json.data as ReadonlyArray<Event>, next }
 })
 
-/** Waits until the list has `count` events: older transactions of other tests on the same server delay them. */
+/** The list, as soon as it has so many events: older transactions elsewhere on the server hold them back. */
 const settled = (query: string, count: number) =>
   Effect.repeat(list(query), { until: ({ events }) => events.length >= count })
 
@@ -40,7 +38,7 @@ const relayer2 = { ...evmRelayer, id: "relayer-2", signer_id: "signer-2" }
 
 const changes: ReadonlyArray<readonly [path: string, call: TestApi.Call]> = [
   ["signers", { body: signer }],
-  // It has the id of a relayer.
+  // Of the same id as a relayer.
   ["signers", { body: { ...signer, id: "relayer-1" } }],
   ["signers", { body: { ...signer, id: "signer-2" } }],
   ["notifications", { body: notification }],
@@ -67,29 +65,23 @@ const expected = [
 
 const named = (events: ReadonlyArray<Event>) => events.map(({ type, resource_id }) => [type, resource_id])
 
-/** Makes all `changes`. */
-const change = Effect.forEach(changes, ([to, options]) =>
-  Effect.gen(function* () {
-    const headers = { "x-request-id": `for:${to.replace("/", ":")}` }
-    const answer = yield* call(`/api/v1/${to}`, { ...options, headers })
-    assert.include([200, 201], answer.status, answer.text)
-  })
-)
-
-layerEach(TestApi.layer())("events of an empty database", (it) => {
-  it.effect("are an empty list without a link", () =>
+layer(TestApi.layer())("events over HTTP", (it) => {
+  it.effect("there are none at first, and nothing to go on after", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* list(), { events: [], next: undefined })
       assert.deepStrictEqual((yield* list("?after=0&limit=0")).events, [])
     })
   )
-})
 
-const changed = Prepared.layer(Effect.andThen(change, settled("", expected.length)))
-
-layerEach(changed)("events over HTTP", (it) => {
-  it.effect("have the resource after the change, and the id of the request", () =>
+  it.effect("everything that happens is one, with the resource after it and the request that did it", () =>
     Effect.gen(function* () {
+      for (const [to, options] of changes) {
+        const answer = yield* call(`/api/v1/${to}`, {
+          ...options,
+          headers: { "x-request-id": `for:${to.replace("/", ":")}` }
+        })
+        assert.include([200, 201], answer.status, answer.text)
+      }
       const { events } = yield* settled("", expected.length)
       assert.deepStrictEqual(named(events), expected)
       const paused = events.find(({ type }) => type === "relayer.paused")
@@ -103,7 +95,7 @@ layerEach(changed)("events over HTTP", (it) => {
     })
   )
 
-  it.effect("are linked page by page, and the last link leads to later events", () =>
+  it.effect("links lead through all of them once, and on from the end", () =>
     Effect.gen(function* () {
       const seen: Array<Event> = []
       let query = "?limit=4"
@@ -123,7 +115,7 @@ layerEach(changed)("events over HTTP", (it) => {
     })
   )
 
-  it.effect("are listed by the typed client", () =>
+  it.effect("the typed client lists them", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
       const { data } = yield* client.events.list({ query: { type: "relayer.paused", limit: 1 }, headers: {} })
@@ -149,7 +141,7 @@ layerEach(changed)("events over HTTP", (it) => {
     })
   )
 
-  it.effect("are refused for an invalid query, as a list and as a stream", () =>
+  it.effect("what is asked for wrongly is told in the envelope", () =>
     Effect.gen(function* () {
       const [{ id } = { id: 0 }] = (yield* list("?limit=1")).events
       const wrong: ReadonlyArray<readonly [query: string, headers: Record<string, string>, error: string]> = [
@@ -177,18 +169,7 @@ layerEach(changed)("events over HTTP", (it) => {
     })
   )
 
-  it.effect("come as a page to a client that prefers JSON, also if it accepts a stream", () =>
-    Effect.gen(function* () {
-      const { call } = yield* TestApi.TestApi
-      for (const accept of ["text/event-stream;q=0.5, application/json", "text/event-stream;q=0, */*", "*/*"]) {
-        const { headers } = yield* call(path, { headers: { accept } })
-        assert.match(headers.get("content-type") ?? "", /^application\/json/, accept)
-        assert.include(headers.get("vary") ?? "", "Accept")
-      }
-    })
-  )
-
-  it.effect("are shown to keys with the scope; a narrowed key sees only its relayers", () =>
+  it.effect("a key needs the scope, and sees the relayers that it is limited to", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* call(path, { key: null })).status, 401)
       const other = yield* makeKey({ scopes: ["relayers:*", "audit:*"] })

@@ -168,7 +168,7 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
         [{ colour: "red" }, "colour: is not a known field"],
         [{ name: null }, "name: Expected string"],
         [{ paused: null }, "paused: Expected boolean"],
-        [{ name: "" }, "name: Expected a value with a length between 1 and 256"],
+        [{ name: "" }, "name: Expected 1 to 256 characters"],
         [{ policies: { fee_payment_strategy: "user" } }, "policies.fee_payment_strategy: is not a known field"],
         [
           { policies: { min_balance: -1 } },
@@ -264,10 +264,7 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
         {},
         "/api/v1/relayers/relayer-3"
       )
-      assert.strictEqual(
-        swap.json.error,
-        "policies.swap_config: is only supported where the fee payment strategy is user"
-      )
+      assert.strictEqual(swap.json.error, "policies.swap_config: is only supported if the fee payment strategy is user")
       const none = yield* patch({ policies: null }, {}, "/api/v1/relayers/relayer-3")
       assert.strictEqual(none.status, 200, none.text)
     })

@@ -160,7 +160,7 @@ layer(filled)("the list of relayers", (it) => {
         ["sort=age", `sort: Expected "created_at" | "-created_at" | "name" | "-name"`],
         ["network_type=bitcoin", "network_type: Expected evm, solana or stellar"],
         ["signer_id=a%20b", "signer_id: Expected 1 to 36 letters, digits, dashes and underscores"],
-        ["q=", "q: Expected a value with a length between 1 and 256"]
+        ["q=", "q: Expected 1 to 256 characters"]
       ]
       for (const [query, error] of cases) {
         const answer = yield* api.call(`/api/v1/relayers?${query}`)

@@ -1,11 +1,11 @@
-// Rows that are passed to a statement.
+// Rows that a statement is given arrive as they are.
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import * as UnnestRows from "../../../src/sql/batch/UnnestRows.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
-/** PostgreSQL does not store NUL, and UTF-8 has no lone surrogates. */
+/** PostgreSQL has no NUL, and UTF-8 no half of a surrogate pair. */
 const Text = Schema.String.check(Schema.makeFilter((text) => !text.includes("\0") && text.isWellFormed()))
 const Awkward = Schema.Literals([
   "",
@@ -24,8 +24,8 @@ const Awkward = Schema.Literals([
 const Cell = Schema.NullOr(Schema.Union([Awkward, Text]))
 const Rows = Schema.NonEmptyArray(Schema.Struct({ name: Cell, select: Cell }))
 
-layer(TestDatabase.layer)("rows", (it) => {
-  it.effect.prop("arrive unchanged and in order, whatever text they contain", [Arbitrary.schema(Rows)], ([rows]) =>
+layer(TestDatabase.layer)("Given", (it) => {
+  it.effect.prop("any text, and null, in their order", [Arbitrary.schema(Rows)], ([rows]) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const read = yield* sql`SELECT name, given.select, n FROM ${UnnestRows.make(sql, rows)} ORDER BY n`

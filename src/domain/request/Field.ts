@@ -1,0 +1,17 @@
+// Documentation of fields, for the OpenAPI document.
+import { Schema } from "effect"
+
+/**
+ * A field with a description and an example. They are attached to the encoded side, which is the side that the document
+ * shows, so `example` is a value as it is on the wire.
+ */
+export const field = <S extends Schema.Top>(
+  schema: S,
+  description: string,
+  ...examples: ReadonlyArray<S["Encoded"]>
+): S["Rebuild"] => {
+  const documentation = examples.length === 0 ? { description } : { description, examples }
+  return schema.ast.encoding === undefined
+    ? schema.annotateKey(documentation)
+    : Schema.flip(Schema.flip(schema).annotateKey(documentation))
+}
