@@ -1,15 +1,16 @@
-// LISTEN and NOTIFY: how instances wake each other up. A wake-up may be lost, and never carries anything.
+// LISTEN and NOTIFY: instances notify each other that there is something new. A notification carries no data and may be lost.
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Effect, Queue } from "effect"
+import type { Cause } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { query } from "./Query.ts"
 
 const isPgClient = (sql: SqlClient.SqlClient): sql is PgClient.PgClient => PgClient.TypeId in sql
 
-/** A host's client may be none that can listen: then only looking again helps. */
+/** The client of a host program may be unable to listen. Then the reader has to poll. */
 export const canListen = isPgClient
 
-/** A statement of its own: as part of a transaction, it would make all who notify commit one after the other. */
+/** Outside of transactions: PostgreSQL commits transactions that notify one after the other. */
 export const notify = (sql: SqlClient.SqlClient, channel: string): Effect.Effect<void> =>
   sql`SELECT pg_notify(${channel}, '')`.pipe(Effect.asVoid, query("Listen.notify"))
 
@@ -17,12 +18,17 @@ const firstDelay = 200
 const longestDelay = 10_000
 
 /**
- * Runs `heard` when listening has begun, as before that anything may have happened, and at each notification. Listens on a
- * connection of its own, so that a small pool is not used up, and again with longer and longer pauses when that breaks.
+ * Runs `heard` at each notification, and when listening begins, because earlier notifications were missed. It listens on a
+ * connection of its own, so that it takes none of the pool. If that breaks, it tries again after longer and longer pauses,
+ * and logs the first failure as a warning.
  */
 export const listen = (sql: SqlClient.SqlClient, channel: string, heard: Effect.Effect<void>): Effect.Effect<void> => {
   if (!isPgClient(sql)) return Effect.never
   let delay = firstDelay
+  const broken = (cause: Cause.Cause<SqlError.SqlError>) => {
+    const log = delay === firstDelay ? Effect.logWarning : Effect.logDebug
+    return Effect.annotateLogs(log("cannot listen for notifications; polling instead", cause), { channel })
+  }
   const session: Effect.Effect<void, SqlError.SqlError> = Effect.scoped(
     Effect.gen(function* () {
       const connection = yield* PgConnection.make(sql.config)
@@ -33,9 +39,7 @@ export const listen = (sql: SqlClient.SqlClient, channel: string, heard: Effect.
     })
   )
   return session.pipe(
-    Effect.catchCause((cause) =>
-      Effect.annotateLogs(Effect.logDebug("listening for notifications failed", cause), { channel })
-    ),
+    Effect.catchCause(broken),
     Effect.andThen(
       Effect.suspend(() => {
         const pause = delay

@@ -1,5 +1,5 @@
-// API keys: made and rotated here, shown once, and known afterwards by their hash alone.
-import { Cache, Context, DateTime, Duration, Effect, Exit, FiberSet, Layer, Option } from "effect"
+// API keys. A key is shown once, when it is created or rotated; the database stores only its hash.
+import { Cache, Context, DateTime, Duration, Effect, Exit, Layer, Option } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
@@ -24,12 +24,7 @@ import { ApiKeysRepo } from "./ApiKeysRepo.ts"
 import type { Holder } from "./ApiKeysRepo.ts"
 import { hashKey, isWellFormed, makeKey } from "./Key.ts"
 import * as KeyCreation from "./KeyCreation.ts"
-
-/** `last_used_at` is written at most this often. */
-const touchEvery = Duration.minutes(1)
-
-/** Uses that are remembered, so as not to write each: beyond it, the oldest is forgotten. */
-const maxRemembered = 10_000
+import * as KeyUse from "./KeyUse.ts"
 
 /** Unknown keys that are remembered, so that a caller who repeats one causes no further query. */
 const maxUnknown = 10_000
@@ -60,7 +55,7 @@ export class ApiKeys extends Context.Service<
      * key itself or the administrator may do this: whoever rotates a key gets it, and could act under its name.
      */
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
-    /** Who holds a key. None where it is unknown, revoked or expired. Remembers the use. */
+    /** The caller of a key; none if the key is unknown, deleted or expired. Stores when the key was used. */
     find(key: Redacted.Redacted, from: string | undefined): Effect.Effect<Option.Option<Caller.Caller>>
   }
 >()("effect-relayer/server/access/ApiKeys") {
@@ -71,10 +66,10 @@ export class ApiKeys extends Context.Service<
       const changes = yield* Changes
       const sql = yield* SqlClient.SqlClient
       const transaction = yield* Transaction.make
-      const run = yield* FiberSet.makeRuntime<never>()
+      const touch = yield* KeyUse.make
       const create = yield* KeyCreation.make
 
-      /** A key that the caller may change, held until the transaction ends. */
+      /** Finds a key that the caller may change, and locks its row until the transaction ends. */
       const hold = Effect.fn("ApiKeys.hold")(function* (id: ApiKeyId) {
         const found = yield* repo.findForUpdate(id)
         if (Option.isNone(found)) return yield* new ApiKeyNotFound({})
@@ -122,21 +117,6 @@ export class ApiKeys extends Context.Service<
           Option.match({ onNone: () => Effect.fail(new ApiKeyNotFound({})), onSome: Effect.succeed })
         )
       )
-
-      const touched = new Map<string, number>()
-
-      /** In the background: a request does not wait for it, and does not fail with it. */
-      const touch = (id: ApiKeyId, from: string | undefined) =>
-        Effect.flatMap(DateTime.now, (now) => {
-          const use = `${id} ${from ?? ""}`
-          const last = touched.get(use)
-          if (last !== undefined && Math.abs(now.epochMilliseconds - last) < Duration.toMillis(touchEvery))
-            return Effect.void
-          const oldest = touched.keys().next()
-          if (touched.size >= maxRemembered && oldest.done !== true) touched.delete(oldest.value)
-          touched.set(use, now.epochMilliseconds)
-          return Effect.sync(() => run(Effect.ignoreCause(repo.touch(id, now, from))))
-        })
 
       const findByHash = yield* Batcher.make<string, Option.Option<Holder>>(sql, {
         all: (hashes) => Effect.flatMap(DateTime.now, (now) => repo.findByHashes(hashes, now))

@@ -31,18 +31,18 @@ export class ApiKeysRepo extends Context.Service<
   ApiKeysRepo,
   {
     insert(key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>): Effect.Effect<void>
-    /** Holds the row until the transaction ends. None if the caller is no API key. */
+    /** Locks the row until the transaction ends. None if the caller is no API key. */
     holdCreator(id: string): Effect.Effect<Option.Option<Creator>>
     /** Keys that it has created, directly or through others, in creation order; held until the transaction ends. */
     descendants(id: ApiKeyId): Effect.Effect<ReadonlyArray<ApiKey>>
     find(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
-    /** Holds the row until the transaction ends. */
+    /** Locks the row until the transaction ends. */
     findForUpdate(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
-    /** By hashes, in hex, that are good `at` this moment: of the key, or of the one before while it lives on. In their order. */
+    /** Finds keys that are valid `at` this time by the hex of their hash or of their predecessor's. In the order of the hashes. */
     findByHashes(hashes: ReadonlyArray<string>, at: DateTime.Utc): Effect.Effect<ReadonlyArray<Option.Option<Holder>>>
     page(request: PageRequest): Effect.Effect<Page<ApiKey>>
     delete(ids: ReadonlyArray<ApiKeyId>): Effect.Effect<void>
-    /** The present key becomes the previous one. */
+    /** The current key becomes the previous key. */
     rotate(id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc): Effect.Effect<void>
     touch(id: ApiKeyId, at: DateTime.Utc, from: string | undefined): Effect.Effect<void>
   }

@@ -1,20 +1,20 @@
-// API keys as text.
+// The text of API keys.
 import { Redacted } from "effect"
 import { hash, randomBytes } from "node:crypto"
 
 /**
- * Keys are long and random, so one round of SHA-256 hides them; nothing keeps a key itself. By way of a string, which costs a
- * third of what a buffer from `hash` does.
+ * Keys are long and random, so that one round of SHA-256 is enough. `hash` returns a string, because that takes a third of the
+ * time of a buffer.
  */
 export const hashKey = (key: Redacted.Redacted): Uint8Array =>
   Buffer.from(hash("sha256", Redacted.value(key), "hex"), "hex")
 
-/** What secret scanners find keys by. */
+/** Secret scanners find keys by this prefix. */
 const prefix = "er_key_"
 
 const checksum = (secret: string) => hash("sha256", prefix + secret, "base64url").slice(0, 6)
 
-/** 256 random bits, and a checksum by which a mistyped or made-up key is told without the database. */
+/** 256 random bits and a checksum. A key with a wrong checksum is refused without a query. */
 export const makeKey = (): Redacted.Redacted => {
   const secret = randomBytes(32).toString("base64url")
   return Redacted.make(`${prefix}${secret}${checksum(secret)}`)

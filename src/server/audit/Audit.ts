@@ -1,7 +1,6 @@
-// The audit log. A change writes its record in its own transaction, without waiting for anybody; the records of all
-// instances are chained afterwards, in commit order, within about a second (ADR 0004).
-import { Context, Effect, Layer, Metric, Schema } from "effect"
-import { Hex } from "effect/encoding"
+// The audit log. A change writes its record in its own transaction and waits for no other change. The records of all instances
+// are linked to a chain afterwards, in the order of their commits, within about a second (ADR 0004).
+import { Context, Effect, Layer, Schema } from "effect"
 import type { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
 import { resourceOf } from "../../domain/audit/Change.ts"
 import type { Change } from "../../domain/audit/Change.ts"
@@ -10,23 +9,11 @@ import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
-import * as GaugeJob from "../lifecycle/GaugeJob.ts"
-import { Jobs } from "../lifecycle/Jobs.ts"
 import * as Origin from "../responses/Origin.ts"
-import { auditUnlinkedRecords } from "./AuditMetrics.ts"
 import { AuditRepo } from "./AuditRepo.ts"
-import { chain, firstBroken } from "./Chain.ts"
-import type { Link } from "./Chain.ts"
 import * as EncodedChange from "./EncodedChange.ts"
-
-/** Records that are linked, or verified, in one step. */
-const batch = 1000
-
-/** Changes that are committed within this time are linked together. */
-const gather = "200 millis"
-
-/** Records that another instance left unlinked when it died are linked after at most this time. */
-const leftBehind = "30 seconds"
+import * as Linking from "./Linking.ts"
+import * as Verification from "./Verification.ts"
 
 const decodePosition = Schema.decodeUnknownEffect(Schema.Int)
 
@@ -37,9 +24,9 @@ export class Audit extends Context.Service<
     record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
     /** The same for a batch, with one statement. Records are linked in the order of `changes`. */
     recordMany(changes: ReadonlyArray<EncodedChange.EncodedChange>): Effect.Effect<void>
-    /** Of what has been committed when it is called, everything. `BadRequest` where the cursor is none of this list. */
+    /** Includes all records that were committed before the call. `BadRequest` if the cursor does not belong to this list. */
     list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>
-    /** Reads the whole log; with `anchor`, a head that was kept, also whether the log still leads there. */
+    /** Reads the whole log. `anchor` is a head that was stored elsewhere: the log must still contain it. */
     verify(anchor?: AuditAnchor): Effect.Effect<AuditVerification, BadRequest>
   }
 >()("effect-relayer/server/audit/Audit") {
@@ -48,21 +35,8 @@ export class Audit extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* AuditRepo
       const cursors = yield* Cursors
-      const jobs = yield* Jobs
       const recorded = yield* CommitSignal.make("audit")
-
-      const link = Effect.repeat(repo.link(batch, chain), { until: (linked) => linked < batch })
-
-      yield* jobs.run({
-        job: "audit",
-        task: "link",
-        work: link,
-        wait: () => Effect.andThen(recorded.wait(leftBehind), Effect.sleep(gather))
-      })
-      yield* GaugeJob.run(
-        auditUnlinkedRecords.id,
-        Effect.flatMap(repo.countUnlinked, (count) => Metric.update(auditUnlinkedRecords, count))
-      )
+      const { link } = yield* Linking.start
 
       const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange.EncodedChange>) {
         yield* repo.append(
@@ -105,21 +79,7 @@ export class Audit extends Context.Service<
           return yield* BadRequest.of([{ field: "hash", message: "must be given together with position" }])
         }
         yield* link
-        let head: Link | undefined
-        let anchored = anchor.position === undefined
-        while (true) {
-          const rows = yield* repo.rows(head?.position ?? 0, batch)
-          const broken_at = firstBroken(rows, head)
-          if (broken_at !== undefined) return { valid: false, checked: broken_at - 1, broken_at }
-          anchored ||= rows.some((row) => row.position === anchor.position && Hex.encode(row.hash) === anchor.hash)
-          head = rows.at(-1) ?? head
-          if (rows.length < batch) break
-        }
-        const checked = head?.position ?? 0
-        const end = head === undefined ? {} : { head: { position: head.position, hash: Hex.encode(head.hash) } }
-        return anchored
-          ? { valid: true, checked, ...end }
-          : { valid: false, checked, ...end, broken_at: Math.min(anchor.position ?? 0, checked + 1) }
+        return yield* Verification.verify(repo, anchor)
       })
 
       return Audit.of({ record, recordMany, list, verify })

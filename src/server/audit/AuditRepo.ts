@@ -9,13 +9,13 @@ import { client, query } from "../../sql/Query.ts"
 import { withoutNulls } from "../../sql/Row.ts"
 import type { ChainedRow, Link } from "./Chain.ts"
 
-/** What is written when something changes; the database adds id and moment, and `link` the place in the chain. */
+/** The fields that a change writes. The database adds id and time, `link` adds the position in the chain. */
 export type NewRecord = Omit<ChainedRow, "id" | "at_micros">
 
 export interface Selection extends AuditFilter {
   readonly limit: number
   readonly newestFirst: boolean
-  /** The position that the selection comes after, in its order. */
+  /** The selection begins after this position, in its order. */
   readonly after?: number
 }
 
@@ -24,11 +24,11 @@ const json = (column: unknown) => parse(String(column))
 const Row = withoutNulls(AuditRecord, { position: Number, before: json, after: json })
 const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row))
 
-/** The places of `rows` in the chain, in their order, after `head`. */
-type Chaining = (rows: ReadonlyArray<ChainedRow>, head: Link | undefined) => ReadonlyArray<Link>
+/** Returns the links of `rows`, in the order of the rows, after `head`. */
+type MakeLinks = (rows: ReadonlyArray<ChainedRow>, head: Link | undefined) => ReadonlyArray<Link>
 
-/** One linker at a time, in all instances. */
-const linking = 7_226_801_141n
+/** The advisory lock of the transaction that links: one at a time, of all instances. */
+const linkLock = 7_226_801_141n
 
 export class AuditRepo extends Context.Service<
   AuditRepo,
@@ -36,13 +36,13 @@ export class AuditRepo extends Context.Service<
     /** Appends the records in their order. */
     append(records: ReadonlyArray<NewRecord>): Effect.Effect<void>
     /**
-     * Gives at most `limit` committed rows their place in the chain: `chain` hashes them, after the head. Waits for others
-     * who link. Returns how many it has linked.
+     * Links at most `limit` committed records to the chain. Waits for other instances that are linking. Returns how many
+     * records it has linked.
      */
-    link(limit: number, chain: Chaining): Effect.Effect<number>
-    /** Committed records that have no place in the chain yet. */
+    link(limit: number, makeLinks: MakeLinks): Effect.Effect<number>
+    /** The number of committed records that are not linked yet. */
     readonly countUnlinked: Effect.Effect<number>
-    /** Linked rows after a position, in order, as they are hashed. */
+    /** Linked records after a position, in order, in the form that is hashed. */
     rows(after: number, limit: number): Effect.Effect<ReadonlyArray<ChainedRow & Link>>
     select(selection: Selection): Effect.Effect<ReadonlyArray<AuditRecord>>
   }
@@ -55,7 +55,7 @@ export class AuditRepo extends Context.Service<
       const hashed = sql`id::text AS id, ${micros}, key_id, action, resource, resource_id, request_id,
         before::text AS before, after::text AS after`
 
-      // As the partial index says it.
+      // The partial index `audit_unlinked_idx` has the same condition.
       const unlinked = sql`hash IS NULL`
 
       const append = (records: ReadonlyArray<NewRecord>) =>
@@ -64,14 +64,14 @@ export class AuditRepo extends Context.Service<
           SELECT key_id, action, resource, resource_id, request_id, before::json, after::json
           FROM ${UnnestRows.make(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
 
-      const linkRows = Effect.fnUntraced(function* (limit: number, chain: Chaining) {
-        yield* sql`SELECT pg_advisory_xact_lock(${linking})`
+      const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
+        yield* sql`SELECT pg_advisory_xact_lock(${linkLock})`
         const rows = yield* sql<ChainedRow>`
           SELECT ${hashed} FROM audit WHERE ${unlinked} ORDER BY audit.id LIMIT ${limit}`
         if (rows.length === 0) return 0
         const [head] = yield* sql<{ position: bigint; hash: Uint8Array }>`
           SELECT position, hash FROM audit WHERE position IS NOT NULL ORDER BY position DESC LIMIT 1`
-        const links = chain(rows, head === undefined ? undefined : { ...head, position: Number(head.position) })
+        const links = makeLinks(rows, head === undefined ? undefined : { ...head, position: Number(head.position) })
         const text = JSON.stringify(
           links.map(({ position, hash }, index) => ({
             id: rows[index]?.id,
@@ -86,8 +86,8 @@ export class AuditRepo extends Context.Service<
         return rows.length
       })
 
-      const link = (limit: number, chain: Chaining) =>
-        sql.withTransaction(linkRows(limit, chain)).pipe(query("AuditRepo.link"))
+      const link = (limit: number, makeLinks: MakeLinks) =>
+        sql.withTransaction(linkRows(limit, makeLinks)).pipe(query("AuditRepo.link"))
 
       const countUnlinked = sql<{ readonly count: bigint }>`SELECT count(*) AS count FROM audit WHERE ${unlinked}`.pipe(
         Effect.map(([row]) => Number(row?.count)),

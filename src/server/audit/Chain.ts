@@ -1,7 +1,7 @@
-// The chain of the audit log: each record's hash is of the record and of the hash before it.
+// The chain of the audit log: the hash of a record covers the record and the hash of the record before it.
 import { createHash, timingSafeEqual } from "node:crypto"
 
-/** A record as it is hashed: texts, so that nothing depends on how a number or a moment is written. */
+/** A record as it is hashed. The fields are text, so that the hash does not depend on the format of numbers and dates. */
 export interface ChainedRow {
   readonly id: string
   /** Microseconds since 1970. */
@@ -20,10 +20,10 @@ export interface Link {
   readonly hash: Uint8Array
 }
 
-/** Before the first record. */
+/** The link before the first record. */
 const origin: Link = { position: 0, hash: new Uint8Array(32) }
 
-/** SHA-256 of the hash before and of the record, as a JSON array of texts. */
+/** The hash is SHA-256 over the previous hash and the record, as a JSON array of texts. */
 const next = (row: ChainedRow, before: Link): Link => {
   const position = before.position + 1
   const { id, at_micros, key_id, action, resource, resource_id, request_id } = row
@@ -42,7 +42,7 @@ const next = (row: ChainedRow, before: Link): Link => {
   return { position, hash: createHash("sha256").update(before.hash).update(text).digest() }
 }
 
-/** The links of `rows`, in their order, after `head`. */
+/** The links of `rows`, in the order of the rows, after `head`. */
 export const chain = (rows: ReadonlyArray<ChainedRow>, head: Link = origin): ReadonlyArray<Link> => {
   const links: Array<Link> = []
   let last = head
@@ -50,7 +50,7 @@ export const chain = (rows: ReadonlyArray<ChainedRow>, head: Link = origin): Rea
   return links
 }
 
-/** The first of `rows` that is not the one that was linked there; undefined where all are. */
+/** The position of the first row whose link does not match its content; `undefined` if all match. */
 export const firstBroken = (rows: ReadonlyArray<ChainedRow & Link>, head: Link = origin): number | undefined => {
   let last = head
   for (const row of rows) {

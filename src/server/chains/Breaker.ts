@@ -2,7 +2,7 @@
 import { Clock, Duration, Effect, Exit, Layer, Option, Schedule } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import type { BreakerState } from "../../domain/chain/ChainSnapshot.ts"
-import { steadily, steadilyAround } from "../lifecycle/MonotonicClock.ts"
+import { withMonotonic, withMonotonicAround } from "../lifecycle/MonotonicClock.ts"
 import type { RpcFailure } from "./RpcFailure.ts"
 
 export interface Options {
@@ -50,7 +50,7 @@ export const make = Effect.fnUntraced(function* (
   let limitedUntil = 0n
 
   const isLimited = Effect.map(Clock.monotonicTimeNanos, (now) => now < limitedUntil)
-  const ofCircuit = circuit.state("").pipe(steadily, Effect.map(stateOf), Effect.orDie)
+  const ofCircuit = circuit.state("").pipe(withMonotonic, Effect.map(stateOf), Effect.orDie)
   const state = Effect.flatMap(isLimited, (limited) => (limited ? Effect.succeed("open" as const) : ofCircuit))
 
   const limit = ({ retryAfter }: RpcFailure) =>
@@ -65,7 +65,7 @@ export const make = Effect.fnUntraced(function* (
   const run: Breaker["run"] = (call) => {
     const guarded = call.pipe(
       Effect.tapError(limit),
-      steadilyAround(circuit.execute({ key: "", classify: outcome })),
+      withMonotonicAround(circuit.execute({ key: "", classify: outcome })),
       Effect.tap(() => tell()),
       Effect.tapErrorTag("RpcFailure", tell),
       Effect.asSome,

@@ -1,13 +1,13 @@
-// Whether the process is about to stop: it answers what comes, but wants no new connections.
+// Whether the instance is about to stop: it still responds to requests, but accepts no new connections.
 import { Context, Effect, Latch, Layer } from "effect"
 
 export class Draining extends Context.Service<
   Draining,
   {
     readonly isDraining: () => boolean
-    /** Waits for it: what has no end of its own ends then. */
+    /** Waits until draining begins. Streams without an end of their own end then. */
     readonly begun: Effect.Effect<void>
-    /** Cannot be undone. `Server.drainFirst` does it before a server closes. */
+    /** Begins draining. It cannot be undone. `Server.drainFirst` does it before a server closes. */
     readonly begin: Effect.Effect<void>
   }
 >()("effect-relayer/server/lifecycle/Draining") {

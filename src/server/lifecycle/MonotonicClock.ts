@@ -1,8 +1,8 @@
-// The time for what only asks how long ago something was: a clock that is set forward or back changes nothing of it.
+// A clock for code that measures durations: setting the wall clock forward or back does not affect it.
 import { Clock, Effect } from "effect"
 
-/** The monotonic time of `clock`, also where its wall time is asked for. */
-const steadyOf = (clock: Clock.Clock): Clock.Clock => ({
+/** A clock whose wall time is the monotonic time of `clock`. */
+const make = (clock: Clock.Clock): Clock.Clock => ({
   currentTimeMillisUnsafe: () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n),
   currentTimeMillis: Effect.map(clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n)),
   currentTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
@@ -12,24 +12,24 @@ const steadyOf = (clock: Clock.Clock): Clock.Clock => ({
   sleep: (duration) => clock.sleep(duration)
 })
 
-const known = new WeakMap<Clock.Clock, Clock.Clock>()
+const clocks = new WeakMap<Clock.Clock, Clock.Clock>()
 
-const steady = (clock: Clock.Clock): Clock.Clock => {
-  const found = known.get(clock)
+const monotonic = (clock: Clock.Clock): Clock.Clock => {
+  const found = clocks.get(clock)
   if (found !== undefined) return found
-  const made = steadyOf(clock)
-  known.set(clock, made)
+  const made = make(clock)
+  clocks.set(clock, made)
   return made
 }
 
-/** `self` asks a clock that nobody sets. */
-export const steadily = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Clock.clockWith((clock) => Effect.provideService(self, Clock.Clock, steady(clock)))
+/** `self` uses the monotonic clock. */
+export const withMonotonic = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Clock.clockWith((clock) => Effect.provideService(self, Clock.Clock, monotonic(clock)))
 
-/** What `wrap` does with `self` asks a clock that nobody sets; `self` itself asks the one of before. */
-export const steadilyAround =
+/** `wrap` uses the monotonic clock; `self` inside of it keeps its clock. */
+export const withMonotonicAround =
   <A, E, R, B, E2, R2>(wrap: (self: Effect.Effect<A, E, R>) => Effect.Effect<B, E2, R2>) =>
   (self: Effect.Effect<A, E, R>): Effect.Effect<B, E2, R2> =>
     Clock.clockWith((clock) =>
-      Effect.provideService(wrap(Effect.provideService(self, Clock.Clock, clock)), Clock.Clock, steady(clock))
+      Effect.provideService(wrap(Effect.provideService(self, Clock.Clock, clock)), Clock.Clock, monotonic(clock))
     )

@@ -3,7 +3,7 @@ import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { CircuitBreaker, RateLimiter } from "effect/persistence"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import { rateLimitStoreFailuresTotal, rateLimitedRequestsTotal } from "./RateLimitMetrics.ts"
-import { steadilyAround } from "../lifecycle/MonotonicClock.ts"
+import { withMonotonicAround } from "../lifecycle/MonotonicClock.ts"
 import * as MemoryRateLimiterStore from "./MemoryRateLimiterStore.ts"
 
 export interface Options {
@@ -53,7 +53,7 @@ const guard = (shared: Take, own: Take) =>
       shared(caller).pipe(
         Effect.timeout(storeTimeout),
         Effect.catchIf(isExceeded, (error) => Effect.succeed(error)),
-        steadilyAround(breaker.execute({ key: "rate-limit-store" })),
+        withMonotonicAround(breaker.execute({ key: "rate-limit-store" })),
         Effect.catch(() => Effect.andThen(Metric.update(rateLimitStoreFailuresTotal, 1), own(caller))),
         Effect.filterOrFail(
           (result): result is RateLimiter.ConsumeResult => !("reason" in result),

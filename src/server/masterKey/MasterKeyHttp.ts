@@ -10,7 +10,7 @@ export const MasterKeyHttp = HttpApiBuilder.group(
   "masterKey",
   Effect.fnUntraced(function* (handlers) {
     const keys = yield* MasterKeys
-    // A value that no known key opens is for the operator to look at: it is logged, and a fault here.
+    // An unknown key or an unreadable value is an operator's problem, not the caller's: it is logged and answered with 500.
     const rotate = Effect.catchTags(keys.rotate, { WrongMasterKey: Effect.die, SecretUnreadable: Effect.die })
     return handlers.handleAll({ rotate: () => Respond.one(rotate) })
   })

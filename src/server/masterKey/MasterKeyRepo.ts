@@ -1,4 +1,4 @@
-// The table `master_key`: a mark of every master key that may have sealed something.
+// The table `master_key`: a mark of every master key that may have sealed a value.
 import { Context, Effect, Layer, Scope } from "effect"
 import { RotationRunning } from "../../domain/masterKey/MasterKey.ts"
 import { client, query } from "../../sql/Query.ts"
@@ -12,16 +12,16 @@ export class MasterKeyRepo extends Context.Service<
   MasterKeyRepo,
   {
     readonly all: Effect.Effect<ReadonlyArray<Mark>>
-    /** Adds the mark of a key that has none, unless `check` of all that are there fails. One caller at a time. */
+    /** Adds a mark if the key has none and `check` of all marks succeeds. One caller at a time, of all instances. */
     admit<E>(mark: Mark, check: (marks: ReadonlyArray<Mark>) => Effect.Effect<void, E>): Effect.Effect<void, E>
     /**
-     * Takes away the marks of all other keys if `isFree`, in one transaction: it waits for whoever has written what such
-     * a key has sealed, and nobody can write more of that until it ends.
+     * Deletes the marks of all other keys if `isFree`, in one transaction. It waits for transactions that have written
+     * values under such a key, and no transaction can write more of them until it ends.
      */
     retireOthers<E>(keyId: string, isFree: Effect.Effect<boolean, E>): Effect.Effect<boolean, E>
-    /** One caller at a time, of all instances; on a connection that is held as long. */
+    /** Runs `self` for one caller at a time, of all instances. Holds a connection meanwhile. */
     exclusively<A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E | RotationRunning, R>
-    /** Outside of a transaction of the caller's, which might be rolled back. */
+    /** Runs `self` outside of the caller's transaction, which might be rolled back. */
     outsideTransaction<A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R>
   }
 >()("effect-relayer/server/masterKey/MasterKeyRepo") {
@@ -43,7 +43,7 @@ export class MasterKeyRepo extends Context.Service<
       const retireOthers = <E>(keyId: string, isFree: Effect.Effect<boolean, E>) =>
         Effect.gen(function* () {
           yield* turn
-          // Conflicts with the lock that the foreign keys of sealed values take.
+          // Conflicts with the locks that the foreign keys of sealed values take.
           yield* sql`SELECT 1 FROM master_key WHERE key_id <> ${keyId} ORDER BY key_id FOR UPDATE`
           if (!(yield* isFree)) return false
           yield* sql`DELETE FROM master_key WHERE key_id <> ${keyId}`
@@ -58,7 +58,7 @@ export class MasterKeyRepo extends Context.Service<
           Effect.gen(function* () {
             const [row] = yield* call("pg_try_advisory_lock")
             const locked = row?.[0] === true
-            // Where the connection has broken, so has the lock.
+            // If the connection is broken, the database has released the lock.
             if (locked) yield* Scope.addFinalizer(scope, Effect.ignore(call("pg_advisory_unlock")))
             return locked
           })

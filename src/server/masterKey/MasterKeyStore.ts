@@ -1,13 +1,13 @@
-// Where the process keeps master keys, if it does: without a store, they are given, and a rotation takes the one that is.
+// The place where the process stores master keys. Without a store, a rotation uses the current key of the configuration.
 import { Context, Option } from "effect"
 import type { Array, Effect, Redacted } from "effect"
 
 export interface Store {
-  /** Keeps these, and no others: whole and durably, or what was kept before. The first is the current one of the next start. */
+  /** Stores exactly these keys, durably, in one step. The first is the current key of the next start. */
   keep(keys: Array.NonEmptyReadonlyArray<Redacted.Redacted<Uint8Array>>): Effect.Effect<void>
 }
 
-/** Of the only service that uses the database: others would not learn of a new key. */
+/** Only for an instance that uses its database alone: other instances would not learn of a new key. */
 export const MasterKeyStore = Context.Reference<Option.Option<Store>>(
   "effect-relayer/server/masterKey/MasterKeyStore",
   {

@@ -1,4 +1,4 @@
-// The rotation of the master key, while the service serves.
+// Rotates the master key while the service runs.
 import { Context, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { MasterKeyRotation } from "../../domain/masterKey/MasterKey.ts"
@@ -15,21 +15,21 @@ import type { Store } from "./MasterKeyStore.ts"
 import { SealedRepo, sealedColumns } from "./SealedRepo.ts"
 import type { Sealed, SealedColumn } from "./SealedRepo.ts"
 
-/** Values that are re-wrapped at once. */
+/** Values that are re-wrapped with one statement. */
 const batch = 500
 
-/** Until values that others were changing may be free. */
+/** Time after which values that other transactions had locked may be free. */
 const pause = "100 millis"
 
 export class MasterKeys extends Context.Service<
   MasterKeys,
   {
     /**
-     * Takes a new master key into use where a `MasterKeyStore` keeps them, re-wraps every sealed value that is not under
-     * the current key, and then takes the marks of all other keys away: what an instance seals that still has another
-     * current key is refused by the database from then on. Stopped at any point, it leaves everything readable, and the
-     * next run finishes it. `SecretUnreadable` of a value that cannot be opened: what it is, is logged. Takes two
-     * connections; called in a transaction, it is no part of it, and waits for what that has sealed until it times out.
+     * Re-wraps every sealed value that is not under the current key. If there is a `MasterKeyStore`, it first creates a new
+     * current key. At the end it deletes the marks of all other keys: from then on, the database refuses values that an
+     * instance seals with another key. If the rotation is interrupted, every value stays readable, and the next rotation
+     * completes it. Fails with `SecretUnreadable` if a value cannot be opened; the log names it. Uses two connections. It
+     * is never part of the caller's transaction, and waits for values which that transaction has sealed until it times out.
      */
     readonly rotate: Effect.Effect<MasterKeyRotation, RotationRunning | WrongMasterKey | SecretUnreadable>
   }
@@ -46,14 +46,14 @@ export class MasterKeys extends Context.Service<
       const transaction = yield* Transaction.make
       const scope = yield* Effect.scope
 
-      /** The keyring in use, with a new current key that is kept already. */
+      /** Creates and stores a new master key. Returns the keyring with the new key as the current one. */
       const renew = Effect.fnUntraced(function* ({ keep }: Store) {
         const key = Redacted.make(yield* Effect.orDie(random.randomBytes(32)))
         const before = yield* active.get
         const [current, ...others] = before.keys.values()
         const marked = new Set((yield* marks.all).map(({ key_id }) => key_id))
         const needed = [...before.keys].flatMap(([id, known]) => (marked.has(id) ? [known] : []))
-        // Known from the moment it is kept: a run that ends in between must not forget it.
+        // The active keyring gets the new key as soon as it is stored: an interrupted rotation must not lose it.
         yield* Effect.uninterruptible(
           Effect.gen(function* () {
             yield* keep([key, ...needed])
@@ -74,7 +74,7 @@ export class MasterKeys extends Context.Service<
         return Option.match(rewrapped, { onNone: () => [], onSome: (rewrapped) => [{ ...value, rewrapped }] })
       })
 
-      /** Once over all values. */
+      /** Re-wraps all values once. */
       const walk = Effect.fnUntraced(function* (keyring: Keyring) {
         const walked = { found: 0, rewrapped: 0 }
         for (const column of sealedColumns) {
@@ -90,7 +90,7 @@ export class MasterKeys extends Context.Service<
         return walked
       })
 
-      /** The end of it, on record in the same transaction. */
+      /** Deletes the marks of the other keys, and records the rotation in the same transaction. */
       const retire = <E>(keyring: Keyring, isFree: Effect.Effect<boolean, E>, rewrapped: () => number) =>
         marks.retireOthers(keyring.keyId, isFree).pipe(
           Effect.tap((isRetired) => {
@@ -130,7 +130,7 @@ export class MasterKeys extends Context.Service<
         Effect.withSpan("MasterKeys.rotate")
       )
 
-      // A caller who waits no longer does not stop it.
+      // The rotation continues if its caller is interrupted.
       return MasterKeys.of({ rotate: Effect.flatMap(Effect.forkIn(rotate, scope), Fiber.join) })
     })
   )

@@ -1,8 +1,8 @@
-// Sealed values of all tables, whatever they mean.
+// The sealed values of all tables.
 import { Context, Effect, Layer } from "effect"
 import { client, query } from "../../sql/Query.ts"
 
-/** A column of sealed values, and the place that each of them is bound to: `table`, the row's `id`, and `column`. */
+/** A column of sealed values. Each value is bound to a place: `table`, the `id` of its row, and `column`. */
 export interface SealedColumn {
   readonly table: string
   readonly id: string
@@ -38,11 +38,11 @@ export interface Rewrapped extends Sealed {
 export class SealedRepo extends Context.Service<
   SealedRepo,
   {
-    /** Values that do not begin with `header`, by id, of the rows after the row `after`. */
+    /** Values that do not begin with `header`, ordered by id, after the id `after`. */
     stale(column: SealedColumn, header: Uint8Array, after: string, limit: number): Effect.Effect<ReadonlyArray<Sealed>>
-    /** Leaves out what has changed, and what somebody is changing; returns how many are left. Waits for nobody. */
+    /** Replaces values that have not changed and are not locked, and returns how many. It does not wait for locks. */
     replace(column: SealedColumn, values: ReadonlyArray<Rewrapped>): Effect.Effect<number>
-    /** Whether any value of any column does not begin with `header`. */
+    /** Whether a value of any column does not begin with `header`. */
     anyStale(header: Uint8Array): Effect.Effect<boolean>
   }
 >()("effect-relayer/server/masterKey/SealedRepo") {
