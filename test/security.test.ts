@@ -1,4 +1,4 @@
-// Claims of SECURITY.md that nothing else held: what each attacker has alone is not enough.
+// Claims of SECURITY.md that no other test covers: what an attacker of each kind cannot do.
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,12 +13,14 @@ import * as Service from "../testkit/process/Service.ts"
 import { evmNetwork } from "./server/networks/fixtures.ts"
 import { config, keystore, passphrase, prepared } from "./server/signers/fixtures.ts"
 import { evmRelayer, notification, signer } from "../testkit/fixtures.ts"
+import { layerEach } from "../testkit/layerEach.ts"
+import * as Prepared from "../testkit/Prepared.ts"
 import * as TestApi from "../testkit/TestApi.ts"
 import { Vault, roleId, secretId } from "../testkit/Vault.ts"
 
 const key = "4c0883a69102937d6231471b5dbb6204fe512961708279f2e4b1d6a3c5f78e9a"
 
-/** As text, as hex, and as base64; of a key its bytes, too. Lower case. */
+/** A secret as text, hex and base64, and the same of the bytes of a hex key; in lower case. */
 const forms = (secret: string) =>
   [Buffer.from(secret), ...(/^[0-9a-f]{64}$/.test(secret) ? [Buffer.from(secret, "hex")] : [])].flatMap((bytes) =>
     [bytes.toString("latin1"), bytes.toString("hex"), bytes.toString("base64").replace(/=+$/, "")].map((form) =>
@@ -26,7 +28,7 @@ const forms = (secret: string) =>
     )
   )
 
-/** Every row of every table, as one text. */
+/** All rows of all tables as one text in lower case. */
 const dump = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* sql<{ readonly name: string }>`
@@ -42,36 +44,32 @@ const dump = Effect.gen(function* () {
     .toLowerCase()
 })
 
-layer(Layer.provideMerge(TestApi.layer(), Vault.layer))("who has the database alone", (it) => {
-  it.effect("has no key of a signer, of a caller or of a provider, in any column of any table", () =>
+layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker with the database alone", (it) => {
+  it.effect("finds no key of a signer, a caller or a provider in any column of any table", () =>
     Effect.gen(function* () {
-      const api = yield* TestApi.TestApi
-      const create = (resource: string, body: object, headers: Record<string, string> = {}) =>
-        Effect.map(api.call(`/api/v1/${resource}`, { body, headers }), ({ status, text, json }) => {
-          assert.strictEqual(status, 201, text)
-          return json.data as { readonly key?: string }
-        })
+      const { create } = Prepared
       yield* create("signers", { ...signer, config: { key } })
       yield* create("signers", { id: "local-1", type: "local", config: { keystore, passphrase } })
       yield* create("signers", { id: "vault-1", type: "vault", config: config(yield* prepared) })
       yield* create("notifications", notification)
       yield* create("networks", { ...evmNetwork, rpc_urls: ["https://rpc.example.com/v1/network-secret"] })
       yield* create("relayers", evmRelayer)
-      const made = yield* create("api-keys", { name: "x", scopes: ["*"] }, { "idempotency-key": "kept" })
+      const made = yield* Prepared.createKey({ scopes: ["*"] }, { headers: { "idempotency-key": "kept" } })
       const text = yield* dump
       const secrets = [key, passphrase, roleId, secretId, notification.signing_key, "network-secret", "secret-path"]
-      for (const secret of [...secrets, made.key ?? assert.fail("no key"), TestApi.apiKey]) {
+      for (const secret of [...secrets, made, TestApi.apiKey]) {
         for (const form of forms(secret)) assert.isFalse(text.includes(form), `${secret} as ${form}`)
       }
-      // What is no secret is found: the search does search.
+      // Public values are found, which shows that the search works.
       for (const shown of ["local-1", "vault-1", notification.url]) assert.include(text, shown)
     })
   )
 
-  it.effect("cannot call with what is kept of a key", () =>
+  it.effect("cannot call with the stored hash of an API key", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const sql = yield* SqlClient.SqlClient
+      yield* Prepared.createKey({ scopes: ["*"] })
       const [row] = yield* sql<{ readonly hash: Uint8Array }>`SELECT hash FROM api_keys`
       const hash = Buffer.from(row?.hash ?? assert.fail("no hash"))
       for (const token of [hash.toString("hex"), hash.toString("base64"), `er_key_${hash.toString("base64url")}`]) {
@@ -80,11 +78,12 @@ layer(Layer.provideMerge(TestApi.layer(), Vault.layer))("who has the database al
     })
   )
 
-  it.effect("cannot make one signer sign with the key of another by moving it", () =>
+  it.effect("cannot make one signer use the sealed key of another", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const sql = yield* SqlClient.SqlClient
-      yield* api.call("/api/v1/signers", { body: { id: "thief", type: "plain" } })
+      yield* Prepared.create("signers", signer)
+      yield* Prepared.create("signers", { id: "thief", type: "plain" })
       const verify = (id: string) => api.call(`/api/v1/signers/${id}/verify`, { method: "POST" })
       assert.include((yield* verify("thief")).text, '"verified":true')
       yield* sql`
@@ -96,8 +95,8 @@ layer(Layer.provideMerge(TestApi.layer(), Vault.layer))("who has the database al
   )
 })
 
-layer(TestApi.layer())("who has an API key alone", (it) => {
-  it.effect("is refused at every endpoint whose scope it has not, and let in with that scope alone", () =>
+layer(TestApi.layer())("an attacker with an API key alone", (it) => {
+  it.effect("can use exactly the endpoints whose scope the key has", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const make = (scopes: ReadonlyArray<string>) =>
@@ -123,8 +122,8 @@ layer(TestApi.layer())("who has an API key alone", (it) => {
   )
 })
 
-layer(TestApi.layer({ outboundAllow: [] }))("URLs of users", (it) => {
-  it.effect("reach nothing inside, wherever they are given and however the address is written", () =>
+layer(TestApi.layer({ outboundAllow: [] }))("a URL that a user gives", (it) => {
+  it.effect("cannot point to an internal address, in any resource and notation", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const target = yield* Target.listen(net.createServer())
@@ -148,9 +147,9 @@ layer(TestApi.layer({ outboundAllow: [] }))("URLs of users", (it) => {
   )
 })
 
-describe("who sees the processes of the machine", () => {
+describe("an attacker who sees the processes of the machine", () => {
   it.live(
-    "finds no secret in their command lines, none in the environment of PostgreSQL, and no way to its socket",
+    "finds no secret in their command lines or the environment of PostgreSQL, and no access to its socket",
     (context) =>
       Effect.gen(function* () {
         if (!fs.existsSync("/proc/self/environ")) context.skip("there is no /proc")

@@ -13,10 +13,10 @@ export const create = Effect.fnUntraced(function* (resource: string, body: objec
 })
 
 /** Creates an API key and gives its secret. */
-export const createKey = (body: object) =>
+export const createKey = (body: object, call: TestApi.Call = {}) =>
   Effect.map(
-    create("api-keys", { name: "of a test", ...body }),
-    (data) => (data as { readonly key?: string }).key ?? ""
+    create("api-keys", { name: "of a test", ...body }, call),
+    (data) => (data as { readonly key?: string }).key ?? assert.fail("no key")
   )
 
 /** What the relayers of `fixtures.ts` refer to. */
