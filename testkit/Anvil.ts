@@ -1,4 +1,4 @@
-// A real EVM node of one's own: anvil of Foundry, on a free port, for as long as the scope lasts.
+// A real EVM node: anvil of Foundry on a free port. It ends with the scope.
 import { Effect } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
@@ -7,10 +7,10 @@ import { createInterface } from "node:readline"
 
 const require = createRequire(import.meta.url)
 
-/** Has 10,000 ether from the start. */
+/** An account that has 10,000 ether from the start. */
 export const funded = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 
-/** Starts the binary of the platform, and hands signals on to it. */
+/** Starts the binary of the platform and forwards signals to it. */
 const launcher = require.resolve("@foundry-rs/anvil/bin.mjs")
 
 const portIn = async (output: AsyncIterable<string>) => {
@@ -27,7 +27,7 @@ export const start = ({ chainId = 31337 } = {}) =>
       Effect.sync(() => {
         const args = ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(chainId)]
         const child = spawn(process.execPath, [launcher, ...args], { stdio: ["ignore", "pipe", "ignore"] })
-        // When the output is closed, the node is gone, and not its launcher only.
+        // The output is closed when the node has ended, not only its launcher.
         return { child, ended: once(child, "close") }
       }),
       ({ child, ended }) =>

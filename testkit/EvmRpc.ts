@@ -1,4 +1,4 @@
-// A server that answers as an EVM node does, as far as a look at an account asks.
+// A JSON-RPC server with the methods of an EVM node that the inspection of an account needs.
 import { Effect } from "effect"
 import * as RpcServer from "./RpcServer.ts"
 
@@ -10,7 +10,7 @@ export interface Account {
 
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
-/** `account` may be changed at any time. */
+/** A test may change `account` at any time. */
 export const make = (given: Partial<Account> = {}) => {
   const account: Account = { chainId: 11155111n, nonce: 7n, balance: 10n ** 18n, ...given }
   return Effect.map(

@@ -1,4 +1,4 @@
-// A way to the database that can be frozen: connections stay, nothing passes.
+// A proxy in front of the database that a test can freeze: connections stay open and pass no bytes.
 import { Effect } from "effect"
 import * as net from "node:net"
 import type { Address } from "../src/sql/Address.ts"

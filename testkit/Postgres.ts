@@ -1,4 +1,5 @@
-// One PostgreSQL per run, with the schema in a template database: the embedded one, or the one of TEST_DATABASE_URL.
+// The global setup of the project `postgres`: one server for all files, with the schema in a template database. The server
+// is an embedded one, or that of TEST_DATABASE_URL.
 import { PgClient } from "@effect/sql-pg"
 import { Duration, Effect, Exit, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,7 +10,7 @@ import type { TestProject } from "vitest/node"
 import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
 import * as Migrate from "../src/sql/Migrate.ts"
 
-/** How a test file reaches the server: by URL, or by a Unix socket. */
+/** How test files connect to the server: by URL or by Unix socket. */
 export type Server = { readonly url: string } | { readonly path: string; readonly username: string }
 
 declare module "vitest" {
@@ -20,7 +21,7 @@ declare module "vitest" {
 
 export const template = "effect_relayer_template"
 
-/** A connection takes real time to open, of which the clock of tests knows nothing: it must not end it. */
+/** The test clock does not measure the time in which a connection is opened, so it must not time out. */
 const common = { maxConnections: 8, connectTimeout: Duration.infinity }
 
 export const clientConfig = (server: Server, database: string): PgClient.PgPoolConfig => {

@@ -1,10 +1,10 @@
-// A server that webhooks are sent to, which does what a test tells it to, and remembers what has come.
+// A receiver of webhooks: it keeps all requests and answers as a test says.
 import { Deferred, Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** A status, with headers and a body; or something worse. */
+/** A response, or a fault of the connection. */
 export type Fault =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   | "hang"
@@ -32,15 +32,15 @@ export interface Seen {
 export interface Receiver {
   readonly url: string
   readonly seen: ReadonlyArray<Seen>
-  /** Most requests that were there at the same time. */
+  /** The highest number of concurrent requests so far. */
   readonly mostAtOnce: () => number
-  /** Requests that have followed the redirect. */
+  /** The number of requests that followed the redirect. */
   readonly redirected: () => number
-  /** What becomes of a request; undefined is 200. */
+  /** Chooses the response to a request. `undefined` is status 200. */
   answer: (seen: Seen) => Fault | undefined
-  /** Waits until so many have come, in all. */
+  /** Waits until `count` requests have arrived in total. */
   readonly arrived: (count: number) => Effect.Effect<void>
-  /** Lets all that hang go on, with 200. */
+  /** Answers all hanging requests with status 200. */
   readonly letGo: () => void
 }
 
@@ -63,7 +63,7 @@ const pour = (response: ServerResponse) => {
   more()
 }
 
-/** On a free port of 127.0.0.1, as long as the scope. */
+/** Listens on a free port of 127.0.0.1 until the scope closes. */
 export const make = Effect.gen(function* () {
   const seen: Array<Seen> = []
   const waiting: Array<{ readonly count: number; readonly done: Deferred.Deferred<void> }> = []
@@ -114,7 +114,7 @@ export const make = Effect.gen(function* () {
       return seen.length >= count ? Effect.void : Deferred.await(done)
     },
     letGo: () => {
-      for (const response of hanging) response.end("at last")
+      for (const response of hanging) response.end("late")
       hanging.clear()
     }
   }

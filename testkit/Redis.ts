@@ -1,4 +1,4 @@
-// The Redis that is given to the tests of shared limits.
+// The global setup of the project `redis`: it passes TEST_REDIS_URL to the tests.
 import type { TestProject } from "vitest/node"
 
 declare module "vitest" {
@@ -9,6 +9,7 @@ declare module "vitest" {
 
 export const setup = (project: TestProject): void => {
   const url = process.env.TEST_REDIS_URL
-  if (url === undefined) throw new Error("set TEST_REDIS_URL to a Redis that may be written to")
+  if (url === undefined)
+    throw new Error("TEST_REDIS_URL is not set: set it to the URL of a Redis that the tests may write to")
   project.provide("redisUrl", url)
 }

@@ -1,10 +1,10 @@
-// A JSON-RPC server over HTTP that answers as it is told, and badly where it is told so.
+// A JSON-RPC server over HTTP whose results and faults a test sets.
 import { Clock, Effect } from "effect"
 import * as http from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import * as Target from "../test/outbound/Target.ts"
+import * as Target from "./Target.ts"
 
-/** A part of every URL, and of every text of the server's: nobody may see it. */
+/** A part of each URL and of each text of the server, which no response, log or span may contain. */
 export const secret = "s3cr3t-key-of-a-provider"
 
 export type Fault =
@@ -19,11 +19,11 @@ export type Fault =
 
 interface RpcServer {
   readonly url: string
-  /** `at`: by the clock of the test. */
+  /** `at` is a time of the test clock, in milliseconds. */
   readonly seen: Array<{ readonly method: string; readonly params: unknown; readonly at: number }>
-  /** By method. A method without an answer is an error. */
+  /** The results by method. A method without a result gets an error. */
   readonly results: Map<string, (params: ReadonlyArray<unknown>) => unknown>
-  /** By method, or of all methods; `times`: then it is over. */
+  /** Applies to `method`, or to all methods if it is absent, for as many calls as `times` says, or for all. */
   fail(fault: Fault, given?: { readonly method?: string; readonly times?: number }): void
   recover(): void
   count(method?: string): number
@@ -80,5 +80,5 @@ export const make = (results: Record<string, (params: ReadonlyArray<unknown>) =>
     return rpc
   })
 
-/** A URL that nobody answers at. */
+/** A URL on which no server listens. */
 export const dead = Effect.map(Effect.scoped(Target.listen(http.createServer())), ({ url }) => url(`/v2/${secret}`))

@@ -1,4 +1,4 @@
-// A server that answers as Stellar's RPC does, as far as a look at an account asks.
+// A JSON-RPC server with the methods of a Stellar node that the inspection of an account needs.
 import { Keypair, xdr } from "@stellar/stellar-sdk/base"
 import { Effect } from "effect"
 import * as RpcServer from "./RpcServer.ts"
@@ -7,13 +7,13 @@ export const address = "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN
 
 export interface Account {
   passphrase: string
-  /** Whose entry is answered with. Undefined: there is none. */
+  /** The address of the ledger entry. `undefined`: the account does not exist. */
   address: string | undefined
   balance: bigint
   sequence: bigint
 }
 
-/** As `getLedgerEntries` gives it: in XDR, in base64. */
+/** A ledger entry as in the result of `getLedgerEntries`: XDR in base64. */
 export const entry = (address: string, balance: bigint, sequence: bigint) =>
   xdr.LedgerEntryData.account(
     new xdr.AccountEntry({
@@ -30,7 +30,7 @@ export const entry = (address: string, balance: bigint, sequence: bigint) =>
     })
   ).toXDR("base64")
 
-/** `account` may be changed at any time. */
+/** A test may change `account` at any time. */
 export const make = (given: Partial<Account> = {}) => {
   const account: Account = {
     passphrase: "Test SDF Network ; September 2015",

@@ -1,4 +1,4 @@
-// The whole API on a port of its own, over a database of its own.
+// The whole API on a free port, with a database of its own.
 import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer, Redacted } from "effect"
 import type { Duration } from "effect"
@@ -17,19 +17,19 @@ export const masterKey = new Uint8Array(32).fill(7)
 export interface Options {
   readonly server?: Server.Options
   readonly limits?: { readonly requestsPerSecond: number; readonly burst: number }
-  /** Absent: nothing is done in the background. */
+  /** Absent: no background jobs run. */
   readonly jobs?: boolean
   readonly healthCheckInterval?: Duration.Input
   /** Absent: this machine. */
   readonly outboundAllow?: ReadonlyArray<string>
 }
 
-/** An answer as it came over the wire. */
+/** A response as it was received. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** Empty where the body is no JSON. */
+  /** Empty if the body is not JSON. */
   readonly json: Body
 }
 
@@ -45,10 +45,10 @@ interface Body {
 
 export interface Call {
   readonly method?: string
-  /** Absent: the administrator's; null: none. */
+  /** Absent: the administrator's key. `null`: no key. */
   readonly key?: string | null
   readonly headers?: Record<string, string>
-  /** A string is sent as it is, anything else as JSON. */
+  /** A string is sent unchanged, other values as JSON. */
   readonly body?: unknown
 }
 
@@ -92,7 +92,7 @@ const client = () =>
     Layer.provide(FetchHttpClient.layer)
   )
 
-/** `database`: a layer of `SqlClient`; a fresh copy of the template unless told. */
+/** The API on the given database. */
 export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.SqlClient, E>) =>
   Layer.provideMerge(client(), Layer.effect(TestApi, make)).pipe(
     Layer.provideMerge(

@@ -1,4 +1,4 @@
-// A database of one's own: a copy of the migrated template, gone when its scope closes.
+// A database for one test or one layer: a copy of the migrated template, dropped when the scope closes.
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ const onServer = <A, E>(use: Effect.Effect<A, E, SqlClient.SqlClient>) =>
     use.pipe(Effect.provide(PgClient.layer({ ...clientConfig(inject("postgres"), "postgres"), maxConnections: 1 })))
   )
 
-/** The name of the copy. */
+/** Creates a copy and gives its name. */
 export const make = Effect.acquireRelease(
   Effect.gen(function* () {
     const name = `test_${randomBytes(8).toString("hex")}`
@@ -24,7 +24,7 @@ export const make = Effect.acquireRelease(
     Effect.ignore(onServer(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)))
 )
 
-/** The name of a database without a schema. */
+/** Creates a database without a schema and gives its name. */
 export const makeEmpty = Effect.tap(make, (name) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-// A server that answers as HashiCorp Vault does, as far as signers ask: AppRole, namespaces, key-value store, transit.
+// A server with the parts of HashiCorp Vault that signers need: AppRole, namespaces, the key-value store and transit.
 import { Context, Deferred, Effect, Layer } from "effect"
 import * as crypto from "node:crypto"
 import { createServer } from "node:http"
@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net"
 
 export type Operation = "login" | "kv" | "keys" | "sign"
 
-/** A status, or something worse. `other` signs with another key. */
+/** A status or a fault of the response. `other` signs with another key. */
 export type Fault = number | "hang" | "garbage" | "huge" | "wrong shape" | "cut off" | "redirect" | "other"
 
 export interface Seen {
@@ -16,7 +16,7 @@ export interface Seen {
   readonly headers: IncomingMessage["headers"]
 }
 
-/** A part of every refusal, which nobody may see. */
+/** A part of each error of Vault, which no response of the service may contain. */
 export const refusalText = "permission denied by the stand-in"
 
 export const roleId = "role-0123456789"
@@ -43,19 +43,19 @@ const bodyOf = async (request: IncomingMessage) => {
 export class Vault extends Context.Service<
   Vault,
   {
-    /** Vault stands behind a proxy, under a path. */
+    /** With a path, as if Vault were behind a proxy. */
     readonly address: string
     readonly seen: Array<Seen>
-    /** By operation, until it is taken away. */
+    /** Faults by operation, until a test removes them. */
     readonly faults: Map<Operation, Fault>
-    /** Key-value secrets by path. */
+    /** Secrets of the key-value store by path. */
     readonly secrets: Map<string, unknown>
-    /** Transit keys by name: a symmetric one is a time. */
+    /** Transit keys by name. Vault shows a symmetric key as a time. */
     readonly keys: Map<string, crypto.KeyObject | number>
     readonly lease: { seconds: number }
     readonly revokeTokens: () => void
     readonly publicKey: (name: string) => string
-    /** Ends when a request hangs. */
+    /** Completes when a request hangs. */
     readonly hanging: Deferred.Deferred<void>
     readonly count: (operation: Operation) => number
   }

@@ -1,4 +1,4 @@
-// Valid requests, for tests to send and to break.
+// Valid requests, which tests send or make invalid.
 
 export const signer = { id: "signer-1", type: "plain" }
 

@@ -1,4 +1,4 @@
-// Keystores of known content: the examples of the definition, and ones made here.
+// Keystores with known keys: the examples of the definition, and new ones.
 import * as crypto from "node:crypto"
 import { keccak256 } from "viem/utils"
 
@@ -43,7 +43,7 @@ export const byScrypt = {
   version: 3
 }
 
-/** As a wallet does it, but at little cost. */
+/** Makes a keystore as a wallet does, with a cheap key derivation by default. */
 export const make = (key: Uint8Array, secret: string, { n = 2, r = 8, p = 1 } = {}) => {
   const salt = crypto.randomBytes(32)
   const iv = crypto.randomBytes(16)

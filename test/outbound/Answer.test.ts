@@ -6,7 +6,7 @@ import { HttpClientResponse } from "effect/http"
 import * as http from "node:http"
 import { gzipSync } from "node:zlib"
 import { outbound, why } from "./Client.ts"
-import * as Target from "./Target.ts"
+import * as Target from "../../testkit/Target.ts"
 
 const megabyte = 1_048_576
 

@@ -4,7 +4,7 @@ import { Effect, Schema, Tracer } from "effect"
 import { HttpBody, HttpClientResponse } from "effect/http"
 import { inspect } from "node:util"
 import { outbound } from "./Client.ts"
-import * as Target from "./Target.ts"
+import * as Target from "../../testkit/Target.ts"
 
 describe("a secret", () => {
   const url = (target: { url(path: string): string }) =>

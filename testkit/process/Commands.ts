@@ -1,4 +1,4 @@
-// Commands as processes of their own, against a service that runs.
+// Commands of the CLI as processes, and a running service that they call.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fs from "node:fs/promises"
@@ -8,7 +8,7 @@ import * as TestDatabase from "../TestDatabase.ts"
 import { folder } from "./Folder.ts"
 import * as Service from "./Service.ts"
 
-/** What a command prints and ends with; a failure is a line, and never a stack. */
+/** Runs a command to its end. A failure prints one line and no stack. */
 export const ran = Effect.fnUntraced(function* (options: Service.Options) {
   const ended = yield* Service.run(options)
   assert.notMatch(ended.stderr + ended.stdout, /^\s+at /m)
@@ -17,7 +17,7 @@ export const ran = Effect.fnUntraced(function* (options: Service.Options) {
   return ended
 })
 
-/** A service, and the commands that call it. */
+/** A running service, and commands that call it. */
 export const running = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
   const home = yield* folder
   const env = { ...Service.onServer(inject("postgres"), yield* TestDatabase.make), ...settings }

@@ -1,10 +1,10 @@
-// Connections of our own: a request that is not sent to its end, a port that is taken.
+// Raw TCP connections: requests that are not sent completely, and ports that are in use.
 import { Effect } from "effect"
 import * as net from "node:net"
 import { until } from "./Folder.ts"
 import { apiKey, collect } from "./Service.ts"
 
-/** Bytes by hand: what `fetch` would never send, or never so slowly. */
+/** A connection for bytes that `fetch` cannot send, or not in this timing. */
 export const connect = Effect.fnUntraced(function* (baseUrl: string) {
   const { hostname, port } = new URL(baseUrl)
   const socket = yield* Effect.acquireRelease(
@@ -26,10 +26,10 @@ export const connect = Effect.fnUntraced(function* (baseUrl: string) {
 
 const body = JSON.stringify({ id: "slow", type: "plain" })
 
-/** What `beginRequest` leaves to be sent. */
+/** The part of the body that `beginRequest` does not send. */
 export const requestRest = body.slice(10)
 
-/** The first half of a POST, up to where the service has begun to read the body. */
+/** Sends the first half of a POST and waits until the service reads the body. */
 export const beginRequest = Effect.fnUntraced(function* (baseUrl: string) {
   const connection = yield* connect(baseUrl)
   yield* connection.write(
@@ -51,7 +51,7 @@ export const beginRequest = Effect.fnUntraced(function* (baseUrl: string) {
   return connection
 })
 
-/** A port of loopback that is taken as long as the scope is open. */
+/** A port of 127.0.0.1 that is in use until the scope closes. */
 export const takenPort = Effect.map(
   Effect.acquireRelease(
     Effect.callback<net.Server>((resume) => {

@@ -1,4 +1,4 @@
-// Temporary folders, and an end to whatever PostgreSQL still runs in them.
+// Temporary folders, whose PostgreSQL is stopped before they are removed.
 import { Effect, Schedule } from "effect"
 import type { Duration } from "effect"
 import * as fs from "node:fs/promises"
@@ -7,7 +7,7 @@ import * as path from "node:path"
 import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 
-/** Waits until `check` has something to give; `what` is for whoever reads why a test failed. */
+/** Repeats `check` until it gives a value. `what` names the awaited thing in the error of the timeout. */
 export const until = <A, R>(
   what: string,
   check: Effect.Effect<A | undefined, never, R>,
@@ -19,20 +19,20 @@ export const until = <A, R>(
       (found) => found !== undefined,
       () => Effect.never
     ),
-    Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.die(new Error(`waited in vain for ${what}`)) })
+    Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.die(new Error(`timed out waiting for ${what}`)) })
   )
 
-/** The files of the PostgreSQL of `dataDir`: possibly behind a link. */
+/** The folder with the database files of `dataDir`, which may be behind a link. */
 export const postgresFolder = (dataDir: string) =>
   Effect.promise(() => fs.realpath(path.join(dataDir, "postgres")).catch(() => undefined))
 
-/** The PostgreSQL that runs in `dataDir`. */
+/** The process id of the PostgreSQL that runs in `dataDir`. */
 export const postgresPid = (dataDir: string) =>
   Effect.map(postgresFolder(dataDir), (folder) => (folder === undefined ? undefined : Pid.running(folder)))
 
 export const isGone = (pid: number) => Effect.sync(() => (Pid.isAlive(pid) ? undefined : true))
 
-/** A service that was killed leaves its PostgreSQL; one of root's may have its files elsewhere. */
+/** A killed service leaves its PostgreSQL running. If root started it, its files may be in another place. */
 const clear = Effect.fnUntraced(function* (dataDir: string) {
   const pid = yield* postgresPid(dataDir)
   if (pid !== undefined) yield* Postmaster.stop(pid)
@@ -42,7 +42,7 @@ const clear = Effect.fnUntraced(function* (dataDir: string) {
   if (files !== undefined) yield* Effect.promise(() => fs.rm(path.dirname(files), { recursive: true, force: true }))
 })
 
-/** Everybody may pass through it. Data directories belong right inside. */
+/** A folder that all users can enter. Data directories are its direct children. */
 export const folder = Effect.acquireRelease(
   Effect.promise(async () => {
     const made = await fs.mkdtemp(path.join(os.tmpdir(), "effect-relayer-process-"))

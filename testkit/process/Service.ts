@@ -1,4 +1,4 @@
-// The command as a process of its own: started with nothing of our environment, watched, asked, and ended.
+// The service as a process with an environment of its own: started, called and stopped.
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn, spawnSync } from "node:child_process"
@@ -10,13 +10,13 @@ import { until } from "./Folder.ts"
 
 export const main = path.resolve(import.meta.dirname, "../../src/main.ts")
 
-/** Makes starts twice as fast. */
+/** Makes a start twice as fast. */
 const compileCache = path.resolve(import.meta.dirname, "../../node_modules/.cache/effect-relayer")
 
 export const apiKey = "process-test-key-0123456789-0123456789"
 const encryptionKey = Buffer.alloc(32, 7).toString("base64")
 
-/** What a service on a PostgreSQL of somebody else's is given. */
+/** The environment of a service that uses the PostgreSQL of the tests. */
 export const onServer = (server: Server, database: string): Record<string, string> => {
   const url = new URL("path" in server ? "postgres://localhost" : server.url)
   if ("path" in server) {
@@ -28,15 +28,15 @@ export const onServer = (server: Server, database: string): Record<string, strin
 }
 
 export interface Options {
-  /** Where it runs, and finds its `.env`; `DATA_DIR` is `data` in there unless told. */
+  /** The working directory, with `.env`. `DATA_DIR` is its child `data` unless `env` says otherwise. */
   readonly folder: string
-  /** Beside PATH, HOME and a free port. Absent: an `API_KEY`. */
+  /** Added to PATH, HOME and a free port. Absent: an `API_KEY`. */
   readonly env?: Record<string, string>
   readonly flags?: ReadonlyArray<string>
   readonly user?: SystemUser | undefined
-  /** Started by a shell, as npm does it: signals reach the shell alone. It prints the id of the service. */
+  /** Starts it through a shell, as npm does: signals reach only the shell, which prints the process id of the service. */
   readonly throughShell?: boolean
-  /** As in a container, with process ids and memory of its own; `canIsolate` says whether that is possible. */
+  /** Runs it with process ids and memory of its own, as in a container. `canIsolate` says whether that is possible. */
   readonly isolated?: boolean
 }
 
@@ -59,13 +59,13 @@ export interface Call {
   readonly method?: string
   readonly key?: string
   readonly headers?: Record<string, string>
-  /** Makes it a POST, unless told. A string is sent as it is. */
+  /** Makes the call a POST unless `method` is set. A string is sent unchanged. */
   readonly body?: unknown
 }
 
 export interface Service {
   readonly pid: number
-  /** What it has written so far. */
+  /** The output so far. */
   readonly stdout: () => string
   readonly stderr: () => string
   readonly exited: Effect.Effect<Exited>
@@ -100,7 +100,7 @@ const launch = ({ folder, env = { API_KEY: apiKey }, flags = [], ...options }: O
       PORT: "0",
       DATA_DIR: path.join(folder, "data"),
       LOG_FORMAT: "json",
-      // Nothing is called that a test has not set up.
+      // Health checks would call RPC URLs that the test did not set up.
       WATCH: "off",
       ...env
     }
@@ -118,29 +118,31 @@ const launch = ({ folder, env = { API_KEY: apiKey }, flags = [], ...options }: O
   }
 }
 
-/** Ends with the scope, at once; what its PostgreSQL does is the folder's business. */
+/** Starts the service, which is killed when the scope closes. The folder stops its PostgreSQL. */
 export const start = (options: Options) =>
   Effect.acquireRelease(
     Effect.sync(() => launch(options, process.env.PATH)),
     (service) => Effect.andThen(service.kill("SIGKILL"), service.exited)
   )
 
-/** The address in the line that says where it listens, as soon as it is there. */
+/** Waits for the line with the address and gives the address. */
 const listens = (service: Service): Effect.Effect<string> =>
   until(
     "a listening service",
     Effect.sync(() => /^effect-relayer listens on (http:\S+)/m.exec(service.stdout())?.[1])
   )
 
-/** Runs to its end, which comes by itself, before it ever listens. */
+/** Runs a command that ends by itself. It fails if a service listens. */
 export const run = Effect.fnUntraced(function* (options: Options) {
   const service = yield* start(options)
-  const unwanted = Effect.flatMap(listens(service), () => Effect.die(new Error(`it listens: ${service.stdout()}`)))
+  const unwanted = Effect.flatMap(listens(service), () =>
+    Effect.die(new Error(`the service listens: ${service.stdout()}`))
+  )
   const exited = yield* Effect.raceFirst(service.exited, unwanted)
   return { ...exited, stdout: service.stdout(), stderr: service.stderr() }
 }, Effect.scoped)
 
-/** `fetch` with the fields that all calls share. */
+/** `fetch` with the headers that all calls need. */
 export const call = (url: string, { method, key = apiKey, headers, body }: Call = {}): Effect.Effect<Answer> =>
   Effect.promise(async () => {
     const response = await fetch(url, {
@@ -161,7 +163,7 @@ const at = (service: Service, baseUrl: string): Listening => ({
   call: (path, options) => call(`${baseUrl}${path}`, options)
 })
 
-/** Starts it, and waits until it listens. */
+/** Starts the service and waits until it listens. */
 export const listen = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Listening, never, Scope.Scope> {
   const service = yield* start(options)
   const ended = Effect.flatMap(service.exited, ({ code, signal }) =>
@@ -170,10 +172,10 @@ export const listen = Effect.fnUntraced(function* (options: Options): Effect.fn.
   return at(service, yield* Effect.raceFirst(listens(service), ended))
 })
 
-/** What a service says that finds another one on its directory. */
+/** The error of a service whose data directory another service uses. */
 export const inUse = /^effect-relayer: .+ is in use by effect-relayer process \d+ on \S+: stop it first, .*\n$/
 
-/** One for each of `delays`, in milliseconds, on the same directory: who listens, and who has ended by itself. */
+/** Starts a service after each of `delays` (milliseconds) on the same directory, and gives those that listen and those that ended. */
 export const contest = Effect.fnUntraced(function* (
   options: Options,
   delays: ReadonlyArray<number>
@@ -202,5 +204,5 @@ export const contest = Effect.fnUntraced(function* (
   }
 })
 
-/** Asks it to stop and waits until it has. */
+/** Sends SIGTERM and waits for the end. */
 export const stop = (service: Service) => Effect.andThen(service.kill("SIGTERM"), service.exited)

@@ -31,7 +31,7 @@ export const listen = (server: net.Server) =>
       })
   )
 
-/** Waits until all connections have ended. */
+/** Waits until all connections are closed. */
 export const closed = ({ sockets }: { readonly sockets: ReadonlyArray<net.Socket> }) =>
   Effect.promise(() =>
     Promise.all(
