@@ -82,29 +82,24 @@ layer(live)("deliveries", (it) => {
     })
   )
 
-  it.effect("a key sees and repeats what its scopes allow, and of a restricted one only its relayers", () =>
+  it.effect("a key sees the deliveries of its relayers, and repeats none without the scope for it", () =>
     Effect.gen(function* () {
-      const { receiver, id } = yield* setUp("scope-1", "scope-2")
+      const { id } = yield* setUp("scope-1", "scope-2")
       const all = yield* until(id, allDone)
       const reader = yield* key({ scopes: ["notifications:read"] })
       assert.strictEqual((yield* post(`/notifications/${id}/test`, undefined, reader)).status, 403)
       assert.deepStrictEqual(yield* log(id, "", reader), all)
 
-      const narrow = yield* key({ scopes: ["notifications:*"], relayer_ids: ["scope-2"] })
+      const narrow = yield* key({ scopes: ["notifications:read"], relayer_ids: ["scope-2"] })
       yield* post(`/notifications/${id}/test`)
       const seen = yield* log(id, "", narrow)
       assert.deepStrictEqual(
         seen.map(({ relayer_id }) => relayer_id),
         ["scope-2"]
       )
-      const foreign = all.find(({ relayer_id }) => relayer_id === "scope-1")
-      const refused = yield* post(`/notifications/${id}/deliveries/${foreign?.id}/retry`, undefined, narrow)
-      assert.strictEqual(refused.json.message, "Delivery not found")
-      const range = { since: "2020-01-01T00:00:00Z", until: "2100-01-01T00:00:00Z" }
-      const replayed = yield* post(`/notifications/${id}/replay`, range, narrow)
-      assert.deepStrictEqual(replayed.json.data, { replayed: 1 })
-      yield* receiver.arrived(4)
-      assert.strictEqual(receiver.seen.at(-1)?.json.payload.relayer?.id, "scope-2")
+      const own = all.find(({ relayer_id }) => relayer_id === "scope-2")
+      const refused = yield* post(`/notifications/${id}/deliveries/${own?.id}/retry`, undefined, narrow)
+      assert.strictEqual(refused.status, 403)
     })
   )
 
