@@ -37,14 +37,15 @@ const rings: ReadonlyArray<OxlintOverride> = [
   }),
   ...["src/api/**", "src/client/**"].map((files) =>
     restrict(files, {
-      regex: "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|process|cli|client|main))",
+      regex:
+        "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|threads|process|cli|client|main))",
       message:
         "api/ and client/ import effect, effect/http, effect/http-api, domain/ and api/: a client may bundle them."
     })
   ),
   restrict("src/sql/**", {
     group: [
-      ...folders("domain", "api", "server", "client", "outbound", "process", "cli"),
+      ...folders("domain", "api", "server", "client", "outbound", "threads", "process", "cli"),
       "effect/http",
       "effect/http-api",
       "@effect/platform-node"
@@ -52,8 +53,12 @@ const rings: ReadonlyArray<OxlintOverride> = [
     message: "sql/ knows the database and nothing of the features."
   }),
   restrict("src/outbound/**", {
-    group: folders("domain", "api", "server", "client", "sql", "process", "cli", "main"),
+    group: folders("domain", "api", "server", "client", "sql", "threads", "process", "cli", "main"),
     message: "outbound/ knows addresses and HTTP, and nothing of the features."
+  }),
+  restrict("src/threads/**", {
+    group: folders("domain", "api", "server", "client", "sql", "outbound", "process", "cli", "main"),
+    message: "threads/ knows Node's threads, and nothing of the features."
   }),
   restrict("src/process/**", {
     group: folders("cli", "main"),

@@ -15,7 +15,7 @@ const hasRoom = (folder: string) => {
 if (existsSync(memory) && hasRoom(memory)) process.env.TMPDIR ??= memory
 
 const unit = [
-  "test/{api,bench,cli,deploy,domain,faults,outbound}/**/*.test.ts",
+  "test/{api,bench,cli,deploy,domain,faults,outbound,threads}/**/*.test.ts",
   "test/claims.test.ts",
   "test/client/Webhook.test.ts",
   "test/process/{Logging,http/IdleConnections,settings/Keys}.test.ts",
@@ -24,7 +24,7 @@ const unit = [
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
   "test/sql/Tls.test.ts",
-  "test/server/signers/{Keystore,LocalKey,Vault,VaultTransit}.test.ts"
+  "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts"
 ]
 
 /** They need Redis and a browser: `npm run test:redis`, `npm run test:browser`. */

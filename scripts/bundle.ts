@@ -14,7 +14,13 @@ const dist = path.join(root, "dist")
 for (const part of ["cli", "process"]) fs.rmSync(path.join(dist, part), { recursive: true, force: true })
 fs.rmSync(path.join(dist, "main.d.ts"), { force: true })
 
-const bundle = await rolldown({ input: { main: path.join(root, "src/main.ts") }, platform: "node", external })
+/** The thread is a file of its own, beside the code that starts it. */
+const input = {
+  main: path.join(root, "src/main.ts"),
+  "command/deriveKey": path.join(root, "src/threads/deriveKey.ts")
+}
+
+const bundle = await rolldown({ input, platform: "node", external })
 const { output } = await bundle.write({ dir: dist, chunkFileNames: "command/[name]-[hash].js" })
 
 const packages = new Set(

@@ -3,6 +3,7 @@ import { Layer } from "effect"
 import type { Duration, Redacted } from "effect"
 import * as AllowList from "../outbound/AllowList.ts"
 import { Outbound } from "../outbound/Outbound.ts"
+import { KeyDerivation } from "../threads/KeyDerivation.ts"
 import { ApiKeys } from "./access/ApiKeys.ts"
 import { Audit } from "./audit/Audit.ts"
 import * as KeyAuthentication from "./access/KeyAuthentication.ts"
@@ -94,6 +95,7 @@ export const layerNoAuthentication = (options: Options) =>
           allow: AllowList.make(options.outboundAllow ?? []),
           notAllowed: options.outboundNotAllowed
         }),
+        KeyDerivation.layer,
         OutboundWork.layer,
         Lifecycle.layer
       )

@@ -50,8 +50,8 @@ export class OutboundWork extends Context.Service<
         )
 
       const run = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-        Effect.flatMap(Caller.current, ({ id, scopes }) =>
-          scopes === undefined ? outside(work) : limited(id, outside(work))
+        Effect.flatMap(Caller.current, (caller) =>
+          Caller.isAdministrator(caller) ? outside(work) : limited(caller.id, outside(work))
         )
 
       return OutboundWork.of({ run })

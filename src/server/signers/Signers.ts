@@ -6,6 +6,7 @@ import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
+import type { ServiceUnavailable } from "../../domain/request/Request.ts"
 import { Signer, SignerId, SignerInUse, SignerNotFound } from "../../domain/signer/Signer.ts"
 import type { CreateSigner, SignerIdTaken, SignerType, Verification } from "../../domain/signer/Signer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
@@ -27,8 +28,13 @@ const required = <A>(found: Effect.Effect<Option.Option<A>>) =>
 export class Signers extends Context.Service<
   Signers,
   {
-    /** `BadRequest` where the key cannot be had: a keystore does not open, a key in Vault cannot be reached. */
-    create(request: CreateSigner): Effect.Effect<Signer, SignerIdTaken | BadRequest | TooManyRequests>
+    /**
+     * `BadRequest` if the keystore does not open, or the key in Vault cannot be reached. `ServiceUnavailable` if too many
+     * keystores are waiting.
+     */
+    create(
+      request: CreateSigner
+    ): Effect.Effect<Signer, SignerIdTaken | BadRequest | ServiceUnavailable | TooManyRequests>
     list(query: PageQuery): Effect.Effect<Page<Signer>>
     get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>

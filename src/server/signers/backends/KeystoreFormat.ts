@@ -20,7 +20,12 @@ const common = {
   salt: bytes(1, 128)
 }
 
-/** At most 256 MiB, and some seconds of one core. Clients that write keystores stay within 2^21 in all. */
+/** n · r · p: one or two seconds of a core, and 256 MiB. Clients that write keystores stay within it. */
+const maxScrypt = 2 ** 21
+
+/** Less than a second of a core. Clients that write keystores use 2^18. */
+const maxIterations = 2 ** 21
+
 const Scrypt = Schema.Struct({
   ...common,
   n: between(2, maxCost).check(
@@ -30,12 +35,11 @@ const Scrypt = Schema.Struct({
   p: between(1, 16)
 }).check(
   Schema.makeFilter(({ n, r, p }) =>
-    n * r <= 2 ** 21 && n * r * p <= 2 ** 22 ? undefined : { path: ["n"], issue: "asks for too much with this r and p" }
+    n * r * p <= maxScrypt ? undefined : { path: ["n"], issue: "asks for too much with this r and p" }
   )
 )
 
-/** Some seconds of one core. */
-const Pbkdf2 = Schema.Struct({ ...common, c: between(1, 10_000_000), prf: Schema.Literal("hmac-sha256") })
+const Pbkdf2 = Schema.Struct({ ...common, c: between(1, maxIterations), prf: Schema.Literal("hmac-sha256") })
 
 const cipher = {
   cipher: Schema.Literal("aes-128-ctr"),

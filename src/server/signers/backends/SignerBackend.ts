@@ -1,7 +1,7 @@
 // What stands behind a signer: a key that signs, wherever it is.
 import { Schema } from "effect"
 import type { Effect, Redacted } from "effect"
-import type { BadRequest } from "../../../domain/request/Request.ts"
+import type { BadRequest, ServiceUnavailable } from "../../../domain/request/Request.ts"
 import type { CreateSigner, Curve, Signer, SignerType } from "../../../domain/signer/Signer.ts"
 
 /** Why a key cannot be reached or used. */
@@ -50,7 +50,7 @@ interface Kind<Request, Config> {
   readonly column: "key" | "config"
   /** Whether `prepare` or the backend wait for something outside of the database: Vault, a key derivation. */
   readonly worksOutside: boolean
-  prepare(request: Request): Effect.Effect<Prepared<Config>, BadRequest>
+  prepare(request: Request): Effect.Effect<Prepared<Config>, BadRequest | ServiceUnavailable>
   open(prepared: Prepared<Config>): SignerBackend
   /** The field of a request that is to blame. Absent: `config`. */
   readonly fields?: Readonly<Partial<Record<Reason, string>>>

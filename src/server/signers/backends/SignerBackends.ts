@@ -3,7 +3,9 @@ import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { SignerType } from "../../../domain/signer/Signer.ts"
 import { Outbound } from "../../../outbound/Outbound.ts"
-import { local } from "./Local.ts"
+import { KeyDerivation } from "../../../threads/KeyDerivation.ts"
+import * as Keystore from "./Keystore.ts"
+import * as Local from "./Local.ts"
 import * as Plain from "./Plain.ts"
 import type { SignerKind } from "./SignerBackend.ts"
 import * as Vault from "./Vault.ts"
@@ -19,7 +21,7 @@ export class SignerBackends extends Context.Service<SignerBackends, { readonly [
       const vault = yield* Vault.make((yield* Outbound).client)
       return SignerBackends.of({
         plain: Plain.make(yield* SecureRandom.SecureRandom),
-        local,
+        local: Local.make(Keystore.make(yield* KeyDerivation)),
         vault: VaultKv.make(vault),
         vault_transit: VaultTransit.make(vault)
       })
