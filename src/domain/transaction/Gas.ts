@@ -64,3 +64,12 @@ export const limitOf = (estimate: bigint, caps: GasCaps): bigint => {
   const cap = capOf(caps)
   return cap === undefined || wanted <= cap ? wanted : cap
 }
+
+/** The caps of the newest block and of the network. */
+export const capsOf = (
+  { gasLimit }: { readonly gasLimit?: bigint },
+  { transactionGasCap }: { readonly transactionGasCap?: bigint }
+): GasCaps => ({
+  ...(gasLimit === undefined ? {} : { blockGasLimit: gasLimit }),
+  ...(transactionGasCap === undefined ? {} : { transactionGasCap })
+})

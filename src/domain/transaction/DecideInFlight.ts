@@ -1,0 +1,91 @@
+// Decisions about transactions that have a nonce and bytes, and no receipt that still stands.
+import { Result } from "effect"
+import { allow } from "./Allowance.ts"
+import { isNoop } from "./Attempt.ts"
+import { cause } from "./Cause.ts"
+import type { Cause } from "./Cause.ts"
+import { Command } from "./Command.ts"
+import type { Commands } from "./Command.ts"
+import { decideTaken } from "./DecideTaken.ts"
+import { dueOf, formerOf, intentCause } from "./Replacements.ts"
+import type { Former } from "./Replacements.ts"
+import { candidates, dueIn } from "./Resend.ts"
+import type { Due } from "./Resend.ts"
+import { firstOf, hold, lookNext } from "./Situation.ts"
+import type { Row, Situation } from "./Situation.ts"
+import { currentAttempts } from "./Transaction.ts"
+import { depthOf, isDeep } from "./View.ts"
+import type { Seen } from "./View.ts"
+
+/** A receipt of any attempt. The one of a no-op counts as mined whatever its status: it had nothing to execute. */
+const receipt: Row<Seen> = (situation) => {
+  const { transaction, view, now } = situation
+  for (const attempt of currentAttempts(transaction)) {
+    const sight = view.sights.get(attempt.ordinal)
+    if (sight?._tag !== "Receipt") continue
+    const isMined = sight.receipt.isSuccess || isNoop(attempt)
+    const { blockNumber } = sight.receipt
+    const mine = Command.Mine({
+      mined: { ordinal: attempt.ordinal, receipt: sight.receipt },
+      state: isMined ? "mined" : "submitted",
+      cause: cause(isMined ? "mined_waiting" : "reverted_unconfirmed", depthOf(view, blockNumber))
+    })
+    return [mine, isDeep(view, blockNumber) ? Command.LookAt({ at: now }) : lookNext(situation)]
+  }
+  return undefined
+}
+
+/** From here on only a no-op is signed at the nonce. */
+const deadline: Row<Seen> = ({ transaction, now }) => {
+  if (transaction.intent !== "execute" || now < transaction.validUntil) return undefined
+  return [Command.Intend({ intent: "expire", cause: cause("expiring") }), Command.LookAt({ at: now })]
+}
+
+/** Codes of a price that nodes refused and that is not raised now, and of a balance that does not cover the bytes. */
+const refusedCause = ({ newest: { outcome, refusal } }: Former): Cause | undefined => {
+  if (outcome !== "refused" || refusal === undefined) return undefined
+  if (refusal.class === "funds") return cause("insufficient_funds")
+  return refusal.class === "bump" || refusal.class === "price" ? cause("underpriced_bumping") : undefined
+}
+
+const waitingCause = ({ transaction, lane, view }: Situation<Seen>, former: Former, due: Due): Cause => {
+  const { newest } = former
+  const { nonce = 0, intent, state } = transaction
+  if (lane.isDeepReorg && nonce > view.count) return cause("deep_reorg", { nonce, count: view.count })
+  if (intent !== "execute") {
+    const { code } = intentCause(transaction)
+    return isNoop(newest) ? cause(code, { hash: newest.hash }) : cause(code)
+  }
+  const refused = refusedCause(former)
+  if (refused !== undefined) return refused
+  if (state === "signed") return cause("sending", { sends: newest.sends })
+  return cause(due === "now" ? "not_in_pool_rebroadcast" : "in_pool", { sends: newest.sends })
+}
+
+/** What nothing else applies to is sent again if that is due. `blocked`: why a signature that is due is not made. */
+const wait = (situation: Situation<Seen>, former: Former, blocked: Cause | undefined): Commands => {
+  const due = dueIn(situation, former.newest)
+  const held = hold(situation, blocked ?? waitingCause(situation, former, due))
+  return due === "now" ? [Command.Broadcast({ ordinals: candidates(former.attempts, former.newest) }), ...held] : held
+}
+
+/** A signature that is due but not allowed must not hide what comes after it: evicted bytes have to be sent again. */
+const progress = (situation: Situation<Seen>): Commands => {
+  const former = formerOf(situation.transaction)
+  if (former === undefined) return hold(situation, cause("sending"))
+  const due = dueOf(situation, former)
+  if (due === undefined) return wait(situation, former, undefined)
+  if (Result.isSuccess(due) && due.success.kind !== "noop" && !situation.lane.terms.isAllowed) {
+    const why = cause("policy_changed")
+    return [
+      Command.Intend({ intent: "clear", clearCode: "policy_changed", cause: why }),
+      Command.LookAt({ at: situation.now })
+    ]
+  }
+  const signature = Result.flatMap(due, (wanted) => allow(situation, wanted))
+  return Result.isSuccess(signature)
+    ? [signature.success, lookNext(situation)]
+    : wait(situation, former, signature.failure)
+}
+
+export const decideInFlight = firstOf<Seen>([receipt, decideTaken, deadline], progress)

@@ -1,0 +1,188 @@
+// Why a transaction is in its state, and what happens next: a sentence for people, a code and figures for programs.
+import type { Cause, Figures } from "./Cause.ts"
+import type { Code } from "./Code.ts"
+
+export interface Words {
+  /** What is the case, with numbers if they are known. */
+  readonly reason: string
+  /** What the service does about it, and what would help. */
+  readonly next: string
+}
+
+const wei = (amount: bigint | undefined): string =>
+  amount === undefined ? "an unknown amount of wei" : `${amount} wei`
+
+const number = (value: number | undefined): string => (value === undefined ? "an unknown number" : String(value))
+
+const hashed = (hash: string | undefined): string => (hash === undefined ? "" : ` (${hash})`)
+
+const because = (text: string | undefined): string => (text === undefined ? "" : `: ${text}`)
+
+const confirmations = ({ blocks, required_blocks }: Figures): string =>
+  `${number(blocks)} of ${number(required_blocks)} blocks are on top of its block`
+
+const nothing = "Nothing: this is final."
+const nextBlock = "It is looked at again with each block."
+const operator = "An operator has to answer with `POST /api/v1/relayers/{id}/nonce/resync`."
+
+const final = (reason: string): Words => ({ reason, next: nothing })
+
+/** Codes of transactions without a nonce. */
+const waiting = {
+  queued: ({ position }) => ({
+    reason: `It waits for its nonce; ${number(position)} transactions of its lane are ahead.`,
+    next: "It gets a nonce as soon as those ahead have theirs."
+  }),
+  relayer_paused: () => ({
+    reason: "An operator has paused its relayer.",
+    next: "It goes on when the relayer is resumed."
+  }),
+  relayer_disabled: () => ({
+    reason: "The service has disabled its relayer.",
+    next: "It goes on when the relayer's next health check is good; `GET /api/v1/relayers/{id}/explain` says what is wrong."
+  }),
+  lane_window_full: ({ in_flight, window }) => ({
+    reason: `${number(in_flight)} transactions of its account are in flight, and ${number(window)} may be.`,
+    next: "It gets a nonce when one of them is mined."
+  }),
+  waits_for_predecessors: ({ required_nonce, next_nonce }) =>
+    required_nonce === undefined
+      ? {
+          reason: "Its call fails now, and transactions before it are not mined yet.",
+          next: "It is estimated again with each block, and fails if it still reverts after they are mined."
+        }
+      : {
+          reason: `It requires nonce ${required_nonce}, and the next nonce of its lane is ${number(next_nonce)}.`,
+          next: "It waits for transactions that use the nonces in between; without any, it fails."
+        },
+  not_before: () => ({
+    reason: "Its `not_before` is in the future.",
+    next: "It takes its place in the order at that moment."
+  }),
+  nonce_taken: ({ nonce, hash }) => ({
+    reason: `Another transaction of the account${hashed(hash)} used its nonce ${number(nonce)}, so none of its attempts can be mined.`,
+    next: "It gets a new nonce. Somebody else signs with this key: give the service a key of its own."
+  })
+} as const satisfies Partial<Record<Code, (figures: Figures) => Words>>
+
+/** Codes before and after the nonce. */
+const held = {
+  gas_price_above_cap: ({ base_fee, cap }) => ({
+    reason: `The next block costs ${wei(base_fee)} per gas, and the transaction may offer ${wei(cap)}.`,
+    next: `${nextBlock} A higher \`gas_price_cap\` helps at once.`
+  }),
+  insufficient_funds: ({ required, available, reserved, minimum }) => ({
+    reason: `It needs ${wei(required)}; ${wei(available)} are available, beside ${wei(reserved)} reserved by others, and ${wei(minimum)} must stay.`,
+    next: `${nextBlock} Send funds to the account; without \`wait_for_funds\` it fails after ten minutes in which nothing of its lane is in flight.`
+  }),
+  signer_unavailable: () => ({
+    reason: "Its signer does not answer.",
+    next: "The signer is asked again after a pause; nothing is lost."
+  }),
+  providers_unavailable: () => ({
+    reason: "No RPC provider gives the answers that a decision needs, or two of them disagree.",
+    next: "They are asked again after a pause; more RPC URLs help."
+  }),
+  rate_limited: () => ({
+    reason: "The RPC providers refuse requests because there are too many.",
+    next: "They are asked again after a pause; a plan with more requests, or more RPC URLs, help."
+  }),
+  chain_changed: () => ({
+    reason: "The RPC URL serves another chain than the one that the transaction belongs to.",
+    next: "Nothing is sent there. Correct the URL; if a test network began anew, use `POST /api/v1/relayers/{id}/nonce/generation`."
+  }),
+  nonce_out_of_range: () => ({
+    reason: "The nonce of the account is larger than the service can handle.",
+    next: "Use another account: no transaction of this one can be sent."
+  }),
+  nonce_ahead: ({ count, next_nonce }) => ({
+    reason: `The chain counts ${number(count)} transactions of the account, far more than the service has sent; its next nonce is ${number(next_nonce)}.`,
+    next: operator
+  }),
+  deep_reorg: ({ nonce, count }) => ({
+    reason: `The chain has dropped transactions that were final: it counts ${number(count)}, and this one has nonce ${number(nonce)}.`,
+    next: "The dropped transactions are sent again, then this one is mined."
+  }),
+  nonce_taken_unproven: ({ nonce, count }) => ({
+    reason: `The chain counts ${number(count)} transactions of the account, so its nonce ${number(nonce)} is used, but no provider shows by which one.`,
+    next: `It is looked at again with each block. ${operator}`
+  }),
+  restored_unproven: ({ hash }) => ({
+    reason: `The database was restored, so it may have been executed already${hashed(hash)}.`,
+    next: `It is not sent by itself. ${operator}`
+  })
+} as const satisfies Partial<Record<Code, (figures: Figures) => Words>>
+
+/** Codes of transactions with a nonce. */
+const flying = {
+  sending: ({ sends }) => ({
+    reason: `It is signed; it was sent ${number(sends)} times, and no node has confirmed that it has it.`,
+    next: "It is sent again until a node accepts it."
+  }),
+  in_pool: ({ sends }) => ({
+    reason: `A node has accepted it; it was sent ${number(sends)} times.`,
+    next: "It is sent again after 30 seconds, and its price is raised if blocks leave it out."
+  }),
+  not_in_pool_rebroadcast: ({ sends }) => ({
+    reason: `The node that is asked does not have it; it was sent ${number(sends)} times.`,
+    next: "The same bytes are sent again."
+  }),
+  underpriced_bumping: ({ price }) => ({
+    reason: `Its price of ${wei(price)} per gas is too low for nodes or blocks.`,
+    next: "It is signed again at the same nonce with a higher price."
+  }),
+  at_cap: ({ price, cap }) => ({
+    reason: `It would have to offer ${wei(price)} per gas, and may offer ${wei(cap)}.`,
+    next: "It is sent again as it is until it is mined, or its deadline. A higher `gas_price_cap`, or a higher limit of the API key, helps."
+  }),
+  canceling: ({ hash }) => ({
+    reason: `It is being canceled by a no-op${hashed(hash)} at its nonce.`,
+    next: "Whichever is mined decides: the no-op makes it `canceled`, its own bytes make it `confirmed`."
+  }),
+  expiring: ({ hash }) => ({
+    reason: `Its deadline has passed, and a no-op${hashed(hash)} is to use its nonce.`,
+    next: "Whichever is mined decides: the no-op makes it `expired`, its own bytes make it `confirmed`."
+  }),
+  mined_waiting: (figures) => ({
+    reason: `It is mined in block ${number(figures.block)}; ${confirmations(figures)}.`,
+    next: "It is confirmed when the block is final at every provider."
+  }),
+  reverted_unconfirmed: (figures) => ({
+    reason: `It was mined in block ${number(figures.block)} and reverted; ${confirmations(figures)}.`,
+    next: "It fails when the block is final. If the chain drops the block, it is sent again."
+  }),
+  reorged: ({ block }) => ({
+    reason: `The chain has dropped block ${number(block)}, in which it was mined.`,
+    next: "It is sent again."
+  })
+} as const satisfies Partial<Record<Code, (figures: Figures) => Words>>
+
+/** Codes that only final transactions have. */
+const ended = {
+  confirmed: ({ block }) => final(`It was executed in block ${number(block)}, which is final.`),
+  executed_late: ({ block }) =>
+    final(`It was executed in block ${number(block)}, after its deadline: it was mined before the no-op.`),
+  canceled: () => final("It was canceled and has no effect."),
+  deadline_passed: () => final("Its deadline passed before it was executed; it has no effect."),
+  would_revert: ({ revert_reason }) =>
+    final(`Its call reverts${because(revert_reason)}, so it was not sent. No nonce was used.`),
+  reverted: ({ revert_reason }) => final(`It was mined and reverted${because(revert_reason)}.`),
+  out_of_gas: () => final("It was mined and used all of its gas. A higher `gas_limit` helps."),
+  refused_by_all: () => final("Every node refused it for good, and a no-op has used its nonce."),
+  nonce_taken_too_often: ({ hash }) =>
+    final(`Other transactions of the account used its nonces, the last time${hashed(hash)}. It has no effect.`),
+  nonce_unavailable: ({ required_nonce, next_nonce }) =>
+    final(
+      `It required nonce ${number(required_nonce)}, and the next nonce was ${number(next_nonce)}. It was not executed.`
+    ),
+  policy_changed: () => final("The relayer's policy, or a limit of the API key, no longer allowed it."),
+  gap_filled: () => final("A no-op of the service used a nonce that nothing else used.")
+} as const satisfies Partial<Record<Code, (figures: Figures) => Words>>
+
+const words: Readonly<Record<Code, (figures: Figures) => Words>> = { ...waiting, ...held, ...flying, ...ended }
+
+/** `isFinal`: a code can be a reason to wait, and later the reason of the end. */
+export const explain = ({ code, figures }: Cause, isFinal: boolean): Words => {
+  const found = words[code](figures)
+  return isFinal ? { ...found, next: nothing } : found
+}

@@ -1,0 +1,54 @@
+// What transactions can cost, and whether the balance covers one more. All amounts in wei.
+import type { Attempt } from "./Attempt.ts"
+import type { Figures } from "./Cause.ts"
+import { maxFeeOf } from "./Fees.ts"
+import type { Fees } from "./Fees.ts"
+import { priceOf } from "./Market.ts"
+import type { Market } from "./Market.ts"
+import { noopsInReserve } from "./Numbers.ts"
+import { isNoop } from "./Attempt.ts"
+import { currentAttempts, requestOf } from "./Transaction.ts"
+import type { Transaction } from "./Transaction.ts"
+
+/** What a signed or offered transaction costs at most. */
+export const costOf = (fees: Fees, gasLimit: bigint, value: bigint): bigint => gasLimit * maxFeeOf(fees) + value
+
+const attemptCost = (transaction: Transaction, attempt: Attempt): bigint =>
+  costOf(attempt.fees, attempt.gasLimit, isNoop(attempt) ? 0n : requestOf(transaction, attempt).value)
+
+/** What a transaction in flight reserves: any of its attempts may be mined, so the most expensive one counts. */
+export const reservationOf = (transaction: Transaction): bigint =>
+  currentAttempts(transaction).reduce((most, attempt) => {
+    const cost = attemptCost(transaction, attempt)
+    return cost > most ? cost : most
+  }, 0n)
+
+/** What an account keeps back so that its lane can always be cleared: two no-ops at the current fast price. */
+export const noopReserve = (market: Market, noopGas: bigint): bigint =>
+  noopsInReserve * noopGas * maxFeeOf(priceOf(market, "fast", "eip1559"))
+
+export interface Budget {
+  readonly balance: bigint
+  /** By the other transactions in flight. */
+  readonly reserved: bigint
+  /** What the relayer's policy wants to stay on the account. */
+  readonly minBalance: bigint
+  /** What the lane keeps back for no-ops. */
+  readonly reserve: bigint
+}
+
+export interface Shortage {
+  /** Whether only the relayer's own minimum is missing, so that other relayers of the lane can go on. */
+  readonly isOfRelayer: boolean
+  readonly figures: Figures
+}
+
+/** Undefined: the balance covers it. */
+export const shortageOf = (required: bigint, budget: Budget): Shortage | undefined => {
+  const { balance, reserved, minBalance, reserve } = budget
+  const left = balance - reserved - required
+  const minimum = minBalance > reserve ? minBalance : reserve
+  if (left >= minimum) return undefined
+  const available = balance > reserved ? balance - reserved : 0n
+  return { isOfRelayer: left >= reserve, figures: { required, available, reserved, minimum } }
+}

@@ -1,0 +1,155 @@
+// The signature that is due at a nonce that already has bytes: a no-op, a newer version of the request, or a higher price.
+import { Result } from "effect"
+import type { Wanted } from "./Allowance.ts"
+import { isNoop, isUnderpriced } from "./Attempt.ts"
+import type { Attempt } from "./Attempt.ts"
+import { cause } from "./Cause.ts"
+import type { Cause } from "./Cause.ts"
+import { atLeast, highest, isReplacement, minimumReplacement, raised } from "./Fees.ts"
+import type { Fees } from "./Fees.ts"
+import { capsOf, limitOf } from "./Gas.ts"
+import { isAbove, priceOf } from "./Market.ts"
+import { immediateBumps, patienceAboveMarket } from "./Numbers.ts"
+import { givenFees, noopCeiling, priceType, requestCeiling, speedOf } from "./Offer.ts"
+import type { Situation } from "./Situation.ts"
+import { defaultSpeed, isPatienceOver, max } from "./Speed.ts"
+import type { Speed } from "./Speed.ts"
+import { currentAttempts, newestRequest, requestOf } from "./Transaction.ts"
+import type { Transaction } from "./Transaction.ts"
+import type { Seen } from "./View.ts"
+
+/** Nothing of the lane can be mined before the transaction at the chain's count. */
+const isHead = ({ transaction, view }: Situation<Seen>): boolean => transaction.nonce === view.count
+
+/** The head inherits the most urgent speed behind it; no-ops are at least fast. */
+const speedIn = (situation: Situation<Seen>, newest: Attempt): Speed => {
+  const { transaction, lane } = situation
+  const own = isNoop(newest) ? defaultSpeed : speedOf(requestOf(transaction, newest))
+  return isHead(situation) ? max(own, lane.others.urgency) : own
+}
+
+/** Each fee at least what the market asks of this speed and, if nodes have named a minimum, at least that. */
+const marketPrice = (
+  { view }: Situation<Seen>,
+  type: Fees["type"],
+  speed: Speed,
+  needed: bigint | undefined
+): Fees | undefined => {
+  const price = view.market && priceOf(view.market, speed, type)
+  if (needed === undefined) return price
+  const minimum: Fees = { type: "eip1559", maxFee: needed, tip: needed }
+  return price === undefined ? minimum : atLeast(price, minimum)
+}
+
+/** Why the nonce is to be used by a no-op. */
+export const intentCause = ({ intent, clearCode = "gap_filled" }: Transaction): Cause => {
+  if (intent === "cancel") return cause("canceling")
+  return intent === "expire" ? cause("expiring") : cause(clearCode)
+}
+
+export interface Former {
+  readonly attempts: ReadonlyArray<Attempt>
+  readonly first: Attempt
+  readonly newest: Attempt
+  /** The highest fees of all of them. */
+  readonly fees: Fees
+}
+
+/** Undefined: there are no bytes at the nonce, which the ledger makes impossible. */
+export const formerOf = (transaction: Transaction): Former | undefined => {
+  const attempts = currentAttempts(transaction)
+  const [first, ...others] = attempts
+  const newest = attempts.at(-1)
+  if (first === undefined || newest === undefined) return undefined
+  return { attempts, first, newest, fees: highest(first.fees, ...others.map(({ fees }) => fees)) }
+}
+
+const noop = (situation: Situation<Seen>, { attempts, newest, fees }: Former): Wanted => {
+  const { transaction, lane, view } = situation
+  const speed = max(defaultSpeed, speedIn(situation, newest))
+  const ceiling = noopCeiling(attempts, lane.terms, view.noopGas)
+  const least = raised(fees)
+  return {
+    kind: "noop",
+    fees: marketPrice(situation, fees.type, speed, newest.refusal?.minimumNeeded) ?? least,
+    least,
+    ...(ceiling === undefined ? {} : { ceiling }),
+    gasLimit: view.noopGas,
+    value: 0n,
+    cause: intentCause(transaction)
+  }
+}
+
+/** The gas limit of the newest version, or why it is not known. */
+const gasLimitOf = ({ transaction, lane, view }: Situation<Seen>): Result.Result<bigint, Cause> => {
+  const { gas_limit } = newestRequest(transaction)
+  if (gas_limit !== undefined) return Result.succeed(gas_limit)
+  const { estimate } = view
+  if (estimate?._tag === "Reverts") return Result.fail(cause("waits_for_predecessors"))
+  if (estimate?._tag !== "Gas") return Result.fail(cause("providers_unavailable"))
+  return Result.succeed(limitOf(estimate.gas, capsOf(view.head, lane.network)))
+}
+
+const execution = (situation: Situation<Seen>, former: Former, version: number, gasLimit: bigint): Wanted => {
+  const { transaction, lane } = situation
+  const request = transaction.versions[version - 1] ?? newestRequest(transaction)
+  const given = givenFees(request)
+  const type = given?.type ?? (version === former.newest.requestVersion ? former.fees.type : priceType(lane.terms))
+  const market = marketPrice(situation, type, speedIn(situation, former.newest), former.newest.refusal?.minimumNeeded)
+  return {
+    kind: version === former.newest.requestVersion ? "bump" : "replace",
+    fees: market ?? former.fees,
+    least: raised(former.fees),
+    ceiling: requestCeiling(request, lane.terms, former.first.fees, market),
+    gasLimit,
+    value: request.value,
+    cause: cause("underpriced_bumping")
+  }
+}
+
+/** A newer version keeps the fees that it gives if they replace the former ones; if others were sent since, it is raised. */
+const replacement = (situation: Situation<Seen>, former: Former, gasLimit: bigint): Wanted => {
+  const { versions } = situation.transaction
+  const wanted = { ...execution(situation, former, versions.length, gasLimit), cause: cause("sending") }
+  const given = givenFees(newestRequest(situation.transaction))
+  if (given === undefined) return wanted
+  return isReplacement(given, former.fees)
+    ? { ...wanted, fees: given, least: minimumReplacement(former.fees) }
+    : { ...wanted, fees: given }
+}
+
+/** Attempts in a row, up to the newest, whose price nodes refused. */
+const refusals = (attempts: ReadonlyArray<Attempt>): number =>
+  attempts.length - 1 - attempts.findLastIndex((attempt) => !isUnderpriced(attempt))
+
+const isRefusedAgain = (attempts: ReadonlyArray<Attempt>): boolean => {
+  const count = refusals(attempts)
+  return count > 0 && count <= immediateBumps
+}
+
+/** The head waited too long: the market has passed it, or it has waited three times as long. */
+const isOverdue = (situation: Situation<Seen>, { newest }: Former): boolean => {
+  const { firstSent } = newest
+  if (!isHead(situation) || firstSent === undefined) return false
+  const { view, now } = situation
+  const at = { at: now, block: view.head.number }
+  const speed = speedIn(situation, newest)
+  if (!isPatienceOver(speed, firstSent, at)) return false
+  const isBelowMarket = view.market !== undefined && isAbove(view.market, speed, newest.fees)
+  return isBelowMarket || isPatienceOver(speed, firstSent, at, patienceAboveMarket)
+}
+
+/** The signature that is due. A failure says why its gas is not known. Undefined: none is due. */
+export const dueOf = (situation: Situation<Seen>, former: Former): Result.Result<Wanted, Cause> | undefined => {
+  const { transaction } = situation
+  const { newest, attempts } = former
+  const executes = transaction.intent === "execute"
+  if (!executes && !isNoop(newest)) return Result.succeed(noop(situation, former))
+  if (executes && newest.requestVersion < transaction.versions.length) {
+    return Result.map(gasLimitOf(situation), (gasLimit) => replacement(situation, former, gasLimit))
+  }
+  if (!isRefusedAgain(attempts) && !isOverdue(situation, former)) return undefined
+  return Result.succeed(
+    executes ? execution(situation, former, newest.requestVersion, newest.gasLimit) : noop(situation, former)
+  )
+}

@@ -1,0 +1,57 @@
+// When bytes that are signed are sent again, and which of them.
+import type { Array as Arr } from "effect"
+import { doesTheSame, isNoop } from "./Attempt.ts"
+import type { Attempt } from "./Attempt.ts"
+import { lookInterval } from "./NetworkNumbers.ts"
+import { absencesBeforeRebroadcast, rebroadcastAfter, unknownRetryAfter } from "./Numbers.ts"
+import type { Situation } from "./Situation.ts"
+import type { Seen } from "./View.ts"
+
+/** Milliseconds after a send whose outcome is unknown: doubles with each one. */
+const backOff = (sends: number): number => Math.min(unknownRetryAfter * 2 ** Math.max(sends - 1, 0), rebroadcastAfter)
+
+/** Classes of refusals that another block can turn into an acceptance. */
+const temporary: ReadonlySet<string> = new Set(["funds", "window", "order"])
+
+const delayOf = ({ lane }: Situation, { outcome, refusal, sends }: Attempt): number => {
+  if (outcome === "unknown") return backOff(sends)
+  const isTemporary = outcome === "refused" && refusal !== undefined && temporary.has(refusal.class)
+  return isTemporary ? lookInterval(lane.network) : rebroadcastAfter
+}
+
+const isAbsent = ({ view }: Situation<Seen>, { ordinal }: Attempt): boolean => {
+  const sight = view.sights.get(ordinal)
+  return sight?._tag === "Absent" && sight.looks >= absencesBeforeRebroadcast
+}
+
+/**
+ * Bytes that execute a request which is to be canceled, expired or cleared are never sent for the first time: nobody has
+ * them. If they left before, they keep the nonce moving while no no-op can be signed.
+ */
+const isUnwanted = ({ transaction }: Situation, newest: Attempt): boolean =>
+  transaction.intent !== "execute" && !isNoop(newest) && newest.sends === 0
+
+/** Chains without a mempool drop a transaction whose predecessor they do not have. */
+const hasToWait = ({ lane }: Situation): boolean => !lane.network.hasMempool && !lane.others.arePredecessorsAccepted
+
+export type Due = "now" | "not_yet" | "after_predecessors"
+
+export const dueIn = (situation: Situation<Seen>, newest: Attempt): Due => {
+  if (isUnwanted(situation, newest)) return "not_yet"
+  const { lastSentAt = -Infinity } = newest
+  const isDue = isAbsent(situation, newest) || situation.now - lastSentAt >= delayOf(situation, newest)
+  if (!isDue) return "not_yet"
+  return hasToWait(situation) ? "after_predecessors" : "now"
+}
+
+/**
+ * The newest bytes, and older ones that do the same: if the newest are refused for their price or for funds, an older
+ * attempt may be all that any pool takes.
+ */
+export const candidates = (attempts: ReadonlyArray<Attempt>, newest: Attempt): Arr.NonEmptyReadonlyArray<number> => [
+  newest.ordinal,
+  ...attempts
+    .filter((attempt) => attempt !== newest && doesTheSame(attempt, newest))
+    .map(({ ordinal }) => ordinal)
+    .toReversed()
+]

@@ -1,0 +1,95 @@
+// Each decision about a receipt that was recorded, and about a transaction that is final.
+import { describe } from "@effect/vitest"
+import { decisions, later, noop } from "./DecisionTable.ts"
+import type { Case } from "./DecisionTable.ts"
+import { agreed, attempt, mined, pending, seen } from "./Fixtures.ts"
+
+const final: ReadonlyArray<Case> = [
+  ["mined, not deep", "Hold transaction mined_waiting", mined(), undefined, seen({ minedAt: agreed() })],
+  ["mined, deep", "Finish confirmed confirmed", mined(), undefined, later(2, { minedAt: agreed() })],
+  [
+    "mined, deep, after its deadline was seen",
+    "Finish confirmed executed_late",
+    mined({ intent: "expire" }),
+    undefined,
+    later(2, { minedAt: agreed() })
+  ],
+  [
+    "mined, deep, although canceled",
+    "Finish confirmed confirmed",
+    mined({ intent: "cancel" }),
+    undefined,
+    later(2, { minedAt: agreed() })
+  ],
+  [
+    "mined, deep, without a second provider",
+    "Finish confirmed confirmed",
+    mined(),
+    undefined,
+    later(2, { minedAt: { first: "block-100", second: "not_configured" } })
+  ],
+  [
+    "mined, deep, a no-op of a cancel",
+    "Finish canceled canceled",
+    mined({ intent: "cancel", attempts: [attempt(1), noop(2)] }, 2),
+    undefined,
+    later(2, { minedAt: agreed() })
+  ],
+  [
+    "mined, deep, a no-op of a deadline",
+    "Finish expired deadline_passed",
+    mined({ intent: "expire", attempts: [attempt(1), noop(2)] }, 2),
+    undefined,
+    later(2, { minedAt: agreed() })
+  ],
+  [
+    "mined, deep, a no-op of a clear",
+    "Finish failed refused_by_all",
+    mined({ intent: "clear", clearCode: "refused_by_all", attempts: [attempt(1), noop(2)] }, 2),
+    undefined,
+    later(2, { minedAt: agreed() })
+  ],
+  ["mined, and its block is gone", "Unmine reorged", mined(), undefined, later(2, { minedAt: { first: "other" } })],
+  ["mined, deep, and its block unknown", "Hold transaction mined_waiting", mined(), undefined, later(2)],
+  [
+    "reverted, not deep",
+    "Hold transaction reverted_unconfirmed",
+    mined({ state: "submitted" }, 1, { isSuccess: false }),
+    undefined,
+    seen({ minedAt: agreed() })
+  ],
+  [
+    "reverted, deep",
+    "Finish failed reverted",
+    mined({ state: "submitted" }, 1, { isSuccess: false }),
+    undefined,
+    later(2, { minedAt: agreed() })
+  ],
+  [
+    "reverted with all its gas, deep",
+    "Finish failed out_of_gas",
+    mined({ state: "submitted" }, 1, { isSuccess: false, gasUsed: 21_000n }),
+    undefined,
+    later(2, { minedAt: agreed() })
+  ],
+  [
+    "reverted, deep, although canceled",
+    "Finish failed reverted",
+    mined({ state: "submitted", intent: "cancel" }, 1, { isSuccess: false }),
+    undefined,
+    later(2, { minedAt: agreed() })
+  ],
+  ["confirmed", "Rest none", mined({ state: "confirmed" }), undefined, seen({ count: 6 })],
+  [
+    "confirmed, and its nonce is open again",
+    "Broadcast none",
+    mined({ state: "confirmed" }),
+    undefined,
+    seen({ count: 5 })
+  ],
+  ["canceled without a nonce", "Rest none", pending({ state: "canceled" })]
+]
+
+describe("a transaction that is", () => {
+  decisions(final)
+})

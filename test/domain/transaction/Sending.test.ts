@@ -1,0 +1,98 @@
+// What the answers of nodes to a broadcast do to an attempt, and to its transaction.
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary, Schema } from "effect"
+import type { NodeAnswer } from "../../../src/domain/transaction/Refusal.ts"
+import { record } from "../../../src/domain/transaction/Sending.ts"
+import { withSent } from "../../../src/domain/transaction/Transition.ts"
+import { summary, unsent } from "./DecisionTable.ts"
+import { attempt, mined, now, submitted } from "./Fixtures.ts"
+
+const says = (message: string): NodeAnswer => ({ _tag: "RpcError", code: -32000, message })
+const hash: NodeAnswer = { _tag: "Hash" }
+const silence: NodeAnswer = { _tag: "NoAnswer" }
+const at = { now: now + 500, head: 101 }
+
+const signed = submitted({ state: "signed", attempts: [unsent(attempt(1))] })
+const send = (answers: ReadonlyArray<NodeAnswer>, transaction = signed, ordinal = 1) => {
+  const one = transaction.attempts.find((other) => other.ordinal === ordinal) ?? attempt(ordinal)
+  return record(transaction, one, answers, at)
+}
+
+describe("a broadcast", () => {
+  it("is accepted if one node has the transaction, and then it is submitted", () => {
+    const sent = send([says("nonce too high"), hash])
+    assert.strictEqual(sent.attempt.outcome, "accepted")
+    assert.strictEqual(withSent(signed, sent).state, "submitted")
+    assert.strictEqual(send([says("already known"), silence]).attempt.outcome, "accepted")
+  })
+
+  it("changes the state only of a transaction that is signed", () => {
+    assert.strictEqual(withSent(mined(), send([hash], mined())).state, "mined")
+    assert.strictEqual(withSent(signed, send([silence])).state, "signed")
+  })
+
+  it("counts, and remembers the first and the newest", () => {
+    const { attempt: sent } = send([silence])
+    assert.deepStrictEqual([sent.sends, sent.firstSent, sent.lastSentAt], [1, { at: now + 500, block: 101 }, now + 500])
+    const again = record(signed, sent, [hash], { now: now + 900, head: 105 }).attempt
+    assert.deepStrictEqual([again.sends, again.firstSent?.block, again.lastSentAt], [2, 101, now + 900])
+  })
+
+  it("has an unknown outcome if a node did not answer, or not in a known way", () => {
+    for (const answers of [
+      [],
+      [silence],
+      [silence, says("intrinsic gas too low")],
+      [says("what"), says("fee too low")]
+    ]) {
+      assert.strictEqual(send(answers).attempt.outcome, "unknown")
+      assert.isUndefined(send(answers).intend)
+    }
+  })
+
+  it("is refused by the class that says most, with the price that a node names", () => {
+    const sent = send([says("intrinsic gas too low"), says("transaction underpriced: gas tip cap 0, minimum needed 7")])
+    assert.deepStrictEqual(sent.attempt.refusal, { class: "price", minimumNeeded: 7n })
+    assert.isTrue(sent.triesOlder)
+    assert.isUndefined(sent.intend)
+    assert.deepStrictEqual(send([says("txpool is full")]).attempt.refusal, { class: "window" })
+  })
+
+  it("that meets a used nonce says nothing about older attempts", () => {
+    assert.isFalse(send([says("nonce too low")]).triesOlder)
+  })
+
+  it("halves the window if any node has too many transactions of the account", () => {
+    assert.isTrue(send([hash, says("txpool is full")]).isWindowFull)
+    assert.isFalse(send([hash]).isWindowFull)
+  })
+
+  it("clears the nonce only if all nodes refuse for good, and no other attempt can be in a pool", () => {
+    const never = [says("intrinsic gas too low"), says("oversized data")]
+    assert.strictEqual(summary([send(never).intend ?? { _tag: "Rest" }]), "Intend clear refused_by_all")
+    const bumped = submitted({ attempts: [attempt(1), attempt(2)] })
+    assert.isUndefined(send(never, bumped, 2).intend)
+    const hopeless = { outcome: "refused", refusal: { class: "permanent" } } as const
+    assert.isDefined(send(never, submitted({ attempts: [attempt(1, hopeless), attempt(2)] }), 2).intend)
+    assert.isUndefined(send(never, submitted({ attempts: [attempt(1, { kind: "noop" })] })).intend)
+    assert.isUndefined(send(never, submitted({ intent: "cancel" })).intend)
+  })
+
+  it("forgets a former refusal", () => {
+    const refused = submitted({ attempts: [attempt(1, { outcome: "refused", refusal: { class: "funds" } })] })
+    assert.notProperty(send([hash], refused).attempt, "refusal")
+  })
+
+  const answers = Arbitrary.array(
+    Arbitrary.schema(Schema.Literals(["hash", "silence", "nonce too low", "intrinsic gas too low", "txpool is full"]))
+  ).pipe(
+    Arbitrary.map((texts) => texts.map((text) => (text === "hash" ? hash : text === "silence" ? silence : says(text))))
+  )
+
+  it.prop("never ends a transaction, whatever nodes answer", [answers], ([given]) => {
+    const sent = send(given)
+    assert.include(["signed", "submitted"], withSent(signed, sent).state)
+    assert.strictEqual(sent.attempt.outcome === "accepted", sent.isAccepted)
+    assert.strictEqual(sent.attempt.outcome === "refused", sent.attempt.refusal !== undefined)
+  })
+})

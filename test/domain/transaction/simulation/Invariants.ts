@@ -1,0 +1,81 @@
+// What holds after every step, whatever happened.
+import { assert } from "@effect/vitest"
+import type { Command } from "../../../../src/domain/transaction/Command.ts"
+import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/Fees.ts"
+import { isFinal } from "../../../../src/domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
+import { effectsOf } from "./Steps.ts"
+import type { World } from "./World.ts"
+
+/** Commands that change what a final transaction says. */
+const changes: ReadonlySet<Command["_tag"]> = new Set(["Sign", "Hold", "Intend", "Mine", "Unmine", "Requeue", "Finish"])
+
+/** There is always a command, and none that changes a final transaction. */
+export const watch = (transaction: Transaction, commands: ReadonlyArray<Command>): void => {
+  assert.isAbove(commands.length, 0)
+  if (isFinal(transaction))
+    assert.isFalse(
+      commands.some(({ _tag }) => changes.has(_tag)),
+      "a final state has no successor"
+    )
+  const waits = commands.some(({ _tag }) => _tag === "LookAt")
+  assert.isTrue(waits || commands.some(({ _tag }) => _tag === "Finish" || _tag === "Rest" || _tag === "Sign"))
+}
+
+const isFinalWithEffect = ({ state, cause }: Transaction): boolean =>
+  // An operator who gives up a transaction that the ledger cannot prove decides without proof.
+  state === "confirmed" || cause?.code === "restored_unproven"
+
+const ofEffects = (world: World): void => {
+  for (const transaction of world.ledger.transactions) {
+    const effects = effectsOf(world, transaction.number)
+    assert.isAtMost(effects, 1, `executed twice: ${transaction.number}`)
+    if (transaction.state === "confirmed") assert.strictEqual(effects, 1, "confirmed without an effect")
+    if (isFinal(transaction) && !isFinalWithEffect(transaction)) {
+      assert.strictEqual(effects, 0, `${transaction.state} with an effect: ${transaction.number}`)
+    }
+  }
+}
+
+const ofFees = ({ attempts }: Transaction): void => {
+  for (const [index, attempt] of attempts.entries()) {
+    for (const former of attempts.slice(0, index)) {
+      if (former.nonce !== attempt.nonce || former.generation !== attempt.generation) continue
+      for (const fee of [maxFeeOf, tipOf]) {
+        assert.isTrue(fee(attempt.fees) > fee(former.fees), "fees strictly rise")
+        assert.isTrue(fee(attempt.fees) * 10n >= fee(former.fees) * 11n, "by 10 % at least")
+      }
+    }
+  }
+}
+
+const ofLane = ({ ledger: { lane, transactions } }: World): void => {
+  assert.isAtMost(lane.settledNonce, lane.chainNonce)
+  assert.isAtMost(lane.chainNonce, lane.nextNonce)
+  const nonces = transactions.flatMap(({ nonce, generation }) =>
+    nonce === undefined ? [] : [`${generation} ${nonce}`]
+  )
+  assert.strictEqual(new Set(nonces).size, nonces.length, "one transaction per nonce")
+  for (const { state, nonce, mined } of transactions) {
+    if (state === "pending") assert.isUndefined(nonce)
+    if (state === "signed" || state === "submitted" || state === "mined") assert.isDefined(nonce)
+    if (state === "mined" || state === "confirmed") assert.isDefined(mined)
+  }
+}
+
+/** A nonce only ever changes by losing it, proven, on the way back to `pending`; a request never changes. */
+export const observe = (before: Transaction, after: Transaction): void => {
+  const isLost = after.state === "pending" && after.nonce === undefined
+  if (before.nonce !== undefined && !isLost) assert.strictEqual(after.nonce, before.nonce)
+  for (const [index, version] of before.versions.entries()) assert.strictEqual(after.versions[index], version)
+  for (const { hash } of before.attempts) assert.isTrue(after.attempts.some((attempt) => attempt.hash === hash))
+  if (isFinal(before)) {
+    assert.deepStrictEqual({ ...after, attempts: [] }, { ...before, attempts: [] }, "a final state has no successor")
+  }
+}
+
+export const check = (world: World): void => {
+  ofEffects(world)
+  ofLane(world)
+  for (const transaction of world.ledger.transactions) ofFees(transaction)
+}

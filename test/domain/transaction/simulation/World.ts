@@ -1,0 +1,140 @@
+// Everything outside of the process that decides, and the ledger: what survives when the process dies.
+import type { Claim } from "../../../../src/domain/transaction/Floor.ts"
+import type { Lane } from "../../../../src/domain/transaction/Lane.ts"
+import type { Moment } from "../../../../src/domain/transaction/Moment.ts"
+import type { NetworkNumbers } from "../../../../src/domain/transaction/NetworkNumbers.ts"
+import type { Request, Transaction } from "../../../../src/domain/transaction/Transaction.ts"
+import { genesis } from "./Chain.ts"
+import type { Chain } from "./Chain.ts"
+import type { Bytes, Pool } from "./Node.ts"
+
+export const address = "0x00000000000000000000000000000000000000aa"
+export const receiver = "0x00000000000000000000000000000000000000bb"
+export const gwei = 1_000_000_000n
+export const ether = 10n ** 18n
+
+interface Ledger {
+  readonly lane: Lane
+  readonly transactions: ReadonlyArray<Transaction>
+}
+
+/** What the holder of the lane remembers from look to look, and loses when it dies. */
+export interface Memory {
+  readonly claim?: Claim
+  /** Looks in a row in which bytes were absent, by hash. */
+  readonly absences: ReadonlyMap<string, number>
+  readonly quietSince?: Moment
+  readonly lastSignedAt?: Moment
+}
+
+export const noMemory: Memory = { absences: new Map() }
+
+export interface World {
+  now: Moment
+  /** The chain that lasts. */
+  chain: Chain
+  /** The fork of the lying provider. Undefined: it has the true one. */
+  fork: Chain | undefined
+  pool: Pool
+  balance: bigint
+  baseFee: bigint
+  /** All bytes that were ever signed, and the hashes of those that have left. */
+  readonly bytes: Map<string, Bytes>
+  readonly left: Set<string>
+  foreign: number
+  /** Of the newest transaction. Never used again, also if the ledger has forgotten it. */
+  lastNumber: number
+  ledger: Ledger
+  backup: Ledger | undefined
+  memory: Memory
+  /** What the relayer's policy says now. */
+  isAllowed: boolean
+  isPaused: boolean
+  /** Sees every change of a transaction. */
+  readonly observe: (before: Transaction, after: Transaction) => void
+  readonly network: NetworkNumbers
+  /** Whether a second provider is configured. */
+  readonly hasSecond: boolean
+}
+
+export const network: NetworkNumbers = {
+  chainId: 31_337,
+  blockTime: 2000,
+  finality: 2,
+  window: 16,
+  minimumTip: 0n,
+  hasMempool: true,
+  isEip1559: true,
+  isTestnet: true
+}
+
+export const newLane = (): Lane => ({
+  address,
+  generation: 0,
+  nextNonce: 0,
+  chainNonce: 0,
+  settledNonce: 0,
+  windowSize: 16
+})
+
+export const newWorld = (over: Partial<World> = {}): World => ({
+  now: 1_800_000_000_000,
+  chain: genesis(),
+  fork: undefined,
+  pool: new Map(),
+  balance: ether,
+  baseFee: gwei,
+  bytes: new Map(),
+  left: new Set(),
+  foreign: 0,
+  lastNumber: 0,
+  ledger: { lane: newLane(), transactions: [] },
+  backup: undefined,
+  memory: noMemory,
+  isAllowed: true,
+  isPaused: false,
+  observe: () => undefined,
+  network,
+  hasSecond: true,
+  ...over
+})
+
+/** Blocks on top of a block that make it final. */
+export const required = ({ network }: World): number => (typeof network.finality === "number" ? network.finality : 0)
+
+export const transactionOf = (world: World, number: number): Transaction => {
+  const found = world.ledger.transactions.find((transaction) => transaction.number === number)
+  if (found === undefined) throw new Error(`no transaction ${number}`)
+  return found
+}
+
+export const store = (world: World, transaction: Transaction): void => {
+  const before = world.ledger.transactions.find(({ number }) => number === transaction.number)
+  if (before !== undefined) world.observe(before, transaction)
+  const others = world.ledger.transactions.filter(({ number }) => number !== transaction.number)
+  const transactions = [...others, transaction].toSorted((one, other) => one.number - other.number)
+  world.ledger = { ...world.ledger, transactions }
+}
+
+/** Each request differs from all others in its value, so that effects can be told apart. */
+export const accept = (world: World, over: Partial<Transaction> = {}, request: Partial<Request> = {}): number => {
+  const number = ++world.lastNumber
+  store(world, {
+    number,
+    relayerNumber: 1,
+    origin: "request",
+    generation: 0,
+    versions: [{ to: receiver, value: BigInt(number) * 1000n, gas_limit: 21_000n, ...request }],
+    intent: "execute",
+    state: "pending",
+    causeSince: world.now,
+    priority: 0,
+    restored: false,
+    validUntil: world.now + 8 * 3_600_000,
+    requeues: 0,
+    createdAt: world.now,
+    attempts: [],
+    ...over
+  })
+  return number
+}
