@@ -169,6 +169,12 @@ describe("openapi.json", () => {
     for (const union of unions) assert.property(document.components.schemas[union], "discriminator", union)
   })
 
+  it("has a target for every reference", () => {
+    for (const [reference] of text.matchAll(/#\/components\/[\w/]+/g)) {
+      assert.isNotEmpty(resolved({ $ref: reference }), reference)
+    }
+  })
+
   it("has no generated names and no schema beside another in allOf", () => {
     for (const name of Object.keys(document.components.schemas)) assert.notMatch(name, /Encoded|_\d+$/)
     assert.notInclude(text, `"allOf"`)

@@ -25,20 +25,33 @@ const baseOf = (name: string) => name.replace(/_\d+$/, "")
 const isDuplicate = (schemas: Node, name: string) =>
   name !== baseOf(name) && isSame(schemas[name], schemas[baseOf(name)])
 
+const without = (document: Node, names: ReadonlySet<string>, f: (node: Node, name: string) => Node): Node => {
+  const kept = Object.fromEntries(Object.entries(schemasOf(document)).filter(([name]) => !names.has(name)))
+  const replaced = mapNodes(withSchemas(document, kept), (node) => {
+    const name = nameOf(node)
+    return name === undefined || !names.has(name) ? node : f(node, name)
+  })
+  return isNode(replaced) ? replaced : document
+}
+
 /** Replaces references to generated names by the schemas themselves, or by the component that they equal. */
 export const withoutGeneratedNames = (document: Node): Node => {
   const schemas = schemasOf(document)
-  const generated = new Set(Object.keys(schemas).filter((name) => isNameless(name) || isDuplicate(schemas, name)))
-  if (generated.size === 0) return document
-  const kept = Object.fromEntries(Object.entries(schemas).filter(([name]) => !generated.has(name)))
-  const replaced = mapNodes(withSchemas(document, kept), (node) => {
-    const name = nameOf(node)
-    if (name === undefined || !generated.has(name)) return node
-    if (!isNameless(name)) return { ...node, $ref: prefix + baseOf(name) }
-    const { $ref: _, type: __, ...own } = node
-    return { ...child(schemas, name), ...own }
-  })
-  return isNode(replaced) ? withoutGeneratedNames(replaced) : document
+  const names = Object.keys(schemas)
+  const duplicates = new Set(names.filter((name) => isDuplicate(schemas, name)))
+  if (duplicates.size > 0) {
+    return withoutGeneratedNames(
+      without(document, duplicates, (node, name) => ({ ...node, $ref: prefix + baseOf(name) }))
+    )
+  }
+  const nameless = new Set(names.filter(isNameless))
+  if (nameless.size === 0) return document
+  return withoutGeneratedNames(
+    without(document, nameless, (node, name) => {
+      const { $ref: _, type: __, ...own } = node
+      return { ...child(schemas, name), ...own }
+    })
+  )
 }
 
 /** The value of each member in the property that tells the members of a union apart. */

@@ -20,7 +20,7 @@ const withoutAllOf = (node: Node): Node => {
 
 /** A text that holds JSON, such as a body or an integer in a query, is shown as that JSON. */
 const withoutText = (node: Node): Node => {
-  const { contentMediaType, contentSchema, type: _, ...own } = node
+  const { contentMediaType, contentSchema, type: _, enum: __, ...own } = node
   return contentMediaType === "application/json" && isNode(contentSchema) ? { ...contentSchema, ...own } : node
 }
 
@@ -34,7 +34,8 @@ const withNull = (node: Node): Node => {
     isNode(member) && Object.keys(member).join() === "anyOf" ? items(member, "anyOf") : [member]
   )
   const [only, ...others] = members.filter((member) => !isNull(member))
-  if (!isNode(only) || others.length > 0 || members.length === 1 || typeof only.type !== "string") {
+  if (isNode(only) && members.length === 1) return { ...only, ...own }
+  if (!isNode(only) || others.length > 0 || typeof only.type !== "string") {
     return { ...own, anyOf: members }
   }
   const values = Array.isArray(only.enum) ? { enum: [...only.enum, null] } : {}
