@@ -1,18 +1,18 @@
-// What is promised of every answer while the database is away, and of the first ones when it is back.
+// Checks the responses while the database is unavailable, and the time until it is used again.
 import type { Context } from "./Case.ts"
 import type { Prober } from "./Prober.ts"
 import * as Requests from "./Requests.ts"
 import type { Ledger } from "./Writer.ts"
 
-/** Milliseconds that an answer may take longer than its timeout, on a machine that does other things, too. */
+/** Milliseconds. A response may take this much longer than its timeout on a busy machine. */
 const slack = 1000
 
 export interface Outage {
-  /** Of `performance.now()`: from when on the database could answer again. */
+  /** The time of `performance.now()` from which the database could answer again. */
   readonly backAt: number
 }
 
-/** Milliseconds from `backAt` to the first good answer. */
+/** Milliseconds from `backAt` to the first successful response. */
 const recovery = (outcomes: ReadonlyArray<Requests.Outcome>, backAt: number): number => {
   const good = outcomes.filter(({ status, endedAt }) => (status === 200 || status === 201) && endedAt >= backAt)
   return Math.min(...good.map(({ endedAt }) => endedAt)) - backAt
@@ -33,16 +33,16 @@ export const check = (
   tally.set("reads", Requests.statuses(prober.reads))
   tally.set("writes", Requests.statuses(ledger.outcomes))
   tally.set("ready", Requests.statuses(prober.ready))
-  tally.set("slowest answer ms", Math.round(slowest))
+  tally.set("slowest response ms", Math.round(slowest))
   const odd = asked.find(({ status }) => ![200, 201, 503].includes(status))
-  tally.expect(odd === undefined, `answers are good or 503: ${odd?.status} ${odd?.text}`)
+  tally.expect(odd === undefined, `responses are successful or 503: ${odd?.status} ${odd?.text}`)
   tally.expect(
     refused.every(({ retryAfter }) => /^\d+$/.test(retryAfter ?? "")),
-    "a 503 says when to come back"
+    "a 503 has Retry-After"
   )
   tally.expect(
     slowest <= timeout + slack,
-    `nobody waits longer than the timeout of ${timeout} ms: ${slowest.toFixed(0)} ms`
+    `no response takes longer than the timeout of ${timeout} ms: ${slowest.toFixed(0)} ms`
   )
   tally.expect(
     prober.health.length > 0 && prober.health.every(({ status }) => status === 200),
@@ -50,12 +50,12 @@ export const check = (
   )
   tally.set("slowest health ms", Math.round(Math.max(...prober.health.map(({ milliseconds }) => milliseconds))))
   const unready = prober.ready.filter(({ status }) => status === 503)
-  tally.expect(unready.length > 0, "readiness says 503 meanwhile")
+  tally.expect(unready.length > 0, "readiness is 503 meanwhile")
   tally.set("slowest readiness ms", Math.round(Math.max(...prober.ready.map(({ milliseconds }) => milliseconds))))
   for (const { backAt } of outages) {
     const [reads, writes] = [recovery(prober.reads, backAt), recovery(ledger.outcomes, backAt)]
     tally.max("slowest recovery ms", Math.max(reads, writes))
-    tally.expect(reads <= longestRecovery, `reads are back within ${longestRecovery} ms: ${reads.toFixed(0)} ms`)
-    tally.expect(writes <= longestRecovery, `writes are back within ${longestRecovery} ms: ${writes.toFixed(0)} ms`)
+    tally.expect(reads <= longestRecovery, `reads succeed within ${longestRecovery} ms: ${reads.toFixed(0)} ms`)
+    tally.expect(writes <= longestRecovery, `writes succeed within ${longestRecovery} ms: ${writes.toFixed(0)} ms`)
   }
 }

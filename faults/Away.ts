@@ -1,10 +1,10 @@
-// The database of `DATABASE_URL` is stopped under load, and started again, without the service being told.
+// The database of `DATABASE_URL` is stopped and started again under load.
 import { Effect } from "effect"
 import * as Answers from "./Answers.ts"
 import type { Case } from "./Case.ts"
 import * as ExternalPostgres from "./ExternalPostgres.ts"
 import * as Prober from "./Prober.ts"
-import * as Whole from "./Whole.ts"
+import * as Consistency from "./Consistency.ts"
 import * as Writer from "./Writer.ts"
 
 const times = 5
@@ -25,7 +25,7 @@ export const Away: Case = {
       for (let count = 0; count < times; count++) {
         yield* Effect.sleep(random.int(500, 1500))
         yield* postgres.stop
-        // A restart is a stop that lasts as long as the start takes.
+        // Zero is a restart: the outage lasts as long as the start.
         yield* Effect.sleep(random.pick([0, 1000, 4000]))
         yield* postgres.start
         outages.push({ backAt: performance.now() })
@@ -36,7 +36,7 @@ export const Away: Case = {
       tally.set("stops", times)
       tally.set("acknowledged", ledger.acknowledged)
       Answers.check(context, prober, ledger, outages, timeout)
-      yield* Whole.check(context, service, ledger)
-      yield* Whole.checkRows(context, postgres.database)
+      yield* Consistency.check(context, service, ledger)
+      yield* Consistency.checkRows(context, postgres.database)
     })
 }

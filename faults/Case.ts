@@ -1,10 +1,10 @@
-// A fault, what is promised where it happens, and what came of it.
+// A fault, the promise that the service keeps under it, and the result of a run.
 import type { Effect, Scope } from "effect"
 import type { Random } from "./Random.ts"
 
 export interface Case {
   readonly name: string
-  /** What holds however the fault hits. */
+  /** Holds at whatever moment the fault happens. */
   readonly promise: string
   readonly run: (context: Context) => Effect.Effect<void, never, Scope.Scope>
 }
@@ -14,7 +14,7 @@ export interface Context {
   readonly tally: Tally
 }
 
-/** What a case has counted, and which of its promises were broken. */
+/** The counts of a case, and its broken promises. */
 export class Tally {
   readonly #counts = new Map<string, number | string>()
   readonly broken: Array<string> = []
@@ -28,7 +28,7 @@ export class Tally {
     this.#counts.set(name, value)
   }
 
-  /** The largest of all that are told under that name. */
+  /** Keeps the largest value of a name. */
   max(name: string, value: number): void {
     this.#counts.set(name, Math.max(Number(this.#counts.get(name) ?? 0), Math.round(value)))
   }

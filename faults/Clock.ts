@@ -1,4 +1,4 @@
-// The wall clock is set forward and back, under requests that are at their limit.
+// The wall clock is set forward and back while requests exceed their rate limit.
 import { Effect, Clock as EffectClock } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -13,7 +13,7 @@ const perSecond = 50
 const burst = 50
 const seconds = 4
 
-/** What the service takes for now, as soon as the limit lets it tell. */
+/** The current time of the service, read when the rate limit allows a request. */
 const madeNow = (service: Listening) =>
   Effect.map(
     service.call("/api/v1/api-keys", { body: { name: "clock", scopes: ["relayers:read"] } }),
@@ -23,7 +23,7 @@ const madeNow = (service: Listening) =>
 
 export const Clock: Case = {
   name: "clock",
-  promise: "a clock that is set forward or back: limits let through what they did before, nothing fails",
+  promise: "a clock that is set forward or back: rate limits allow as much as before, and no request fails",
   run: ({ random, tally }) =>
     Effect.gen(function* () {
       const world = yield* World.make
@@ -42,7 +42,7 @@ export const Clock: Case = {
           yield* World.signal([service.pid], "SIGUSR2")
         })
 
-      // The burst is used up, and stays so.
+      // Use up the burst.
       yield* load(2000)
       for (const jump of [hour, -hour, 24 * hour, -24 * hour, random.int(-7 * 24, 7 * 24) * hour]) {
         yield* set(jump)
@@ -55,13 +55,13 @@ export const Clock: Case = {
         tally.set(`share after ${jump / hour} h`, share.toFixed(2))
         tally.expect(
           share > 0.85 && share < 1.15,
-          `the limit is what it was after ${jump / hour} h: ${share.toFixed(2)}`
+          `the rate limit is the same after ${jump / hour} h: ${share.toFixed(2)}`
         )
         const odd = [...statuses.keys()].find((status) => status !== 200 && status !== 429)
-        tally.expect(odd === undefined, `nothing fails: ${odd}`)
+        tally.expect(odd === undefined, `no request fails: ${odd}`)
         const told = yield* until("a key", madeNow(service))
         const off = Math.abs(told - (yield* EffectClock.currentTimeMillis) - jump)
-        tally.expect(off < 5000, `the service's clock was set by ${jump / hour} h`)
+        tally.expect(off < 5000, `the clock of the service was set by ${jump / hour} h`)
       }
     })
 }

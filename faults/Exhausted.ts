@@ -1,4 +1,4 @@
-// Every connection of the pool waits for a lock, and more requests come.
+// Every connection of the pool waits for a lock while more requests arrive.
 import { Effect, Fiber } from "effect"
 import type { Case } from "./Case.ts"
 import * as Requests from "./Requests.ts"
@@ -9,15 +9,15 @@ const timeout = 5000
 const requests = 400
 const slack = 1000
 
-/** Each by a statement of its own; plain pages would be read together. */
+/** A filter, because plain pages would be read in one batch. */
 const list = "/api/v1/relayers?paused=false"
 
-/** A statement that is given up as it begins may run to its end: half of the request's time. */
+/** A statement that is abandoned as it begins may run until its own timeout, which is half of that of the request. */
 const longest = timeout * 1.5 + slack
 
 export const Exhausted: Case = {
   name: "exhausted",
-  promise: "a pool used up by slow queries: 503 within the timeout, strangers and health at once, then as before",
+  promise: "a pool that slow queries exhaust: 503 within the timeout, health and 401 at once, then normal operation",
   run: ({ tally }) =>
     Effect.gen(function* () {
       const world = yield* World.make
@@ -37,7 +37,7 @@ export const Exhausted: Case = {
           const blocked = yield* Effect.forkChild(many(requests, ask(list)))
           yield* Effect.sleep(500)
           const health = yield* many(20, ask("/v1/health"))
-          const strangers = yield* many(20, ask("/api/v1/relayers", { key: "nobody" }))
+          const strangers = yield* many(20, ask("/api/v1/relayers", { key: "unknown" }))
           return { blocked: yield* Fiber.join(blocked), others: [...health, ...strangers] }
         })
       )
@@ -49,16 +49,16 @@ export const Exhausted: Case = {
       tally.set("slowest ms", Math.round(slowest))
       tally.set("meanwhile", Requests.statuses(others))
       tally.set("slowest meanwhile ms", Math.round(Math.max(...others.map(({ milliseconds }) => milliseconds))))
-      tally.set("good again after ms", Math.round(after.endedAt - freeAt))
+      tally.set("successful again after ms", Math.round(after.endedAt - freeAt))
       tally.expect(
         blocked.every(({ retryAfter, status }) => status === 503 && retryAfter !== undefined),
-        "who waits for the lock is told when to come back"
+        "requests that wait for the lock get 503 with Retry-After"
       )
-      tally.expect(slowest <= longest, `nobody waits for longer than ${longest} ms: ${slowest.toFixed(0)} ms`)
+      tally.expect(slowest <= longest, `no response takes longer than ${longest} ms: ${slowest.toFixed(0)} ms`)
       tally.expect(
         others.every(({ milliseconds, status }) => (status === 200 || status === 401) && milliseconds < slack),
-        `health and strangers are answered at once: ${Requests.statuses(others)}`
+        `health and unknown keys get a response at once: ${Requests.statuses(others)}`
       )
-      tally.expect(after.status === 200 && after.endedAt - freeAt < 2000, "it is as before within 2 s")
+      tally.expect(after.status === 200 && after.endedAt - freeAt < 2000, "requests succeed within 2 s")
     })
 }

@@ -1,4 +1,4 @@
-// A PostgreSQL of somebody else's, that the service reaches by `DATABASE_URL`, and that can be stopped and started again.
+// A PostgreSQL outside of the service, which uses it through `DATABASE_URL`. It can be stopped and started again.
 import { Effect, Exit, Redacted, Scope } from "effect"
 import * as fs from "node:fs/promises"
 import * as net from "node:net"
@@ -17,7 +17,7 @@ const freePort = Effect.callback<number>((resume) => {
   })
 })
 
-/** Runs when this returns, on loopback, with `home` for the service beside it. */
+/** It runs on loopback when this returns. Services run in `home`. */
 export const make = Effect.gen(function* () {
   const home = yield* folder
   const port = yield* freePort
@@ -52,7 +52,7 @@ export const make = Effect.gen(function* () {
   return {
     pid: () => pid,
     start,
-    /** Fast shutdown, as a distribution does it. */
+    /** A fast shutdown, like the one of a Linux distribution. */
     stop,
     database: { url: Redacted.make(url) },
     listen: (more: Record<string, string> = {}) => Service.listen({ folder: home, env: { ...env, ...more } })

@@ -1,4 +1,4 @@
-// Fifty keys ask for far more than their limit, and strangers ask as fast as they can.
+// Fifty keys send far more requests than their rate limit, and callers with unknown keys send as many as they can.
 import { Effect } from "effect"
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
@@ -12,7 +12,7 @@ const burst = 4
 const seconds = 15
 const strangers = 20_000
 
-/** Seconds of the processors that a process has used. */
+/** Seconds of CPU time that a process has used. */
 const processorTime = (pid: number): number => {
   const fields = fs
     .readFileSync(`/proc/${pid}/stat`, "utf8")
@@ -21,12 +21,13 @@ const processorTime = (pid: number): number => {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** As one of ours, so that it is looked for among them. */
+/** In the format of our keys, so that the service looks it up. */
 const unknownKey = () => `er_${randomBytes(32).toString("base64url")}`
 
 export const Flood: Case = {
   name: "flood",
-  promise: "50 keys over their limit and strangers: each key gets 90 % of its share; a 401 is cheap and leaves nothing",
+  promise:
+    "50 keys over their limit and unknown keys: each key gets 90 % of its share; a 401 is cheap and keeps no memory",
   run: ({ tally }) =>
     Effect.gen(function* () {
       const world = yield* World.make
@@ -56,12 +57,12 @@ export const Flood: Case = {
       tally.set("keys", keys)
       tally.set("served", count(200))
       tally.set("limited", count(429))
-      tally.set("strangers meanwhile", unknown.times.length)
+      tally.set("unknown keys meanwhile", unknown.times.length)
       tally.set("least share", Math.min(...shares).toFixed(2))
       tally.expect(Math.min(...shares) >= 0.9, `each key gets 90 % of its share: ${Math.min(...shares).toFixed(2)}`)
-      tally.expect(count(429) > count(200) / 2, "it was a flood")
+      tally.expect(count(429) > count(200) / 2, "there were many more requests than the limits allow")
 
-      // The first of them warm up what answers them.
+      // The first requests warm up the code.
       yield* load({ connections: 8, during: 3000, key: unknownKey })
       const quiet = yield* Effect.sync(() => World.memory(service.pid))
       const before = processorTime(service.pid)
@@ -69,12 +70,15 @@ export const Flood: Case = {
       while (refused < strangers) {
         const { statuses } = yield* load({ connections: 8, during: 2000, key: unknownKey })
         refused += statuses.get(401) ?? 0
-        tally.expect(statuses.size === 1 && statuses.has(401), `strangers get 401: ${[...statuses.keys()].join(", ")}`)
+        tally.expect(
+          statuses.size === 1 && statuses.has(401),
+          `unknown keys get 401: ${[...statuses.keys()].join(", ")}`
+        )
       }
       const grown = World.memory(service.pid) - quiet
       tally.set("401s", refused)
-      tally.set("processor time of a 401, µs", Math.round(((processorTime(service.pid) - before) / refused) * 1e6))
-      tally.set("memory grown, MiB", Math.round(grown))
-      tally.expect(grown < 32, `401s leave nothing in memory: ${grown.toFixed(0)} MiB more`)
+      tally.set("CPU time of a 401, µs", Math.round(((processorTime(service.pid) - before) / refused) * 1e6))
+      tally.set("memory growth, MiB", Math.round(grown))
+      tally.expect(grown < 32, `401s keep no memory: ${grown.toFixed(0)} MiB more`)
     })
 }

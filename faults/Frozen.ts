@@ -1,9 +1,9 @@
-// Every process of PostgreSQL is frozen under load: nothing is refused, nothing is answered, nothing breaks off.
+// Every process of PostgreSQL is frozen under load: connections are neither refused nor answered nor closed.
 import { Effect } from "effect"
 import * as Answers from "./Answers.ts"
 import type { Case } from "./Case.ts"
 import * as Prober from "./Prober.ts"
-import * as Whole from "./Whole.ts"
+import * as Consistency from "./Consistency.ts"
 import * as World from "./World.ts"
 import * as Writer from "./Writer.ts"
 
@@ -12,7 +12,7 @@ const timeout = 5000
 
 export const Frozen: Case = {
   name: "frozen",
-  promise: "PostgreSQL frozen: answers within the timeout, recovery within 2 s of its return, nothing lost",
+  promise: "PostgreSQL frozen: responses within the timeout, recovery within 2 s of its return, nothing lost",
   run: (context) =>
     Effect.gen(function* () {
       const { random, tally } = context
@@ -36,7 +36,7 @@ export const Frozen: Case = {
       tally.set("freezes", times)
       tally.set("acknowledged", ledger.acknowledged)
       Answers.check(context, prober, ledger, outages, timeout)
-      yield* Whole.check(context, service, ledger)
-      yield* Whole.checkRows(context, yield* world.database)
+      yield* Consistency.check(context, service, ledger)
+      yield* Consistency.checkRows(context, yield* world.database)
     })
 }

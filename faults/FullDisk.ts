@@ -1,4 +1,4 @@
-// The disk of DATA_DIR fills up under load, and is freed again. A small tmpfs is the disk.
+// The disk of DATA_DIR, a small tmpfs, fills up under load and is freed again.
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -8,16 +8,16 @@ import * as Postmaster from "../src/sql/embedded/Postmaster.ts"
 import type { Case } from "./Case.ts"
 import * as Requests from "./Requests.ts"
 import * as Sql from "./Sql.ts"
-import * as Whole from "./Whole.ts"
+import * as Consistency from "./Consistency.ts"
 import * as World from "./World.ts"
 import * as Writer from "./Writer.ts"
 
 const megabytes = 192
 
-/** That the disk is full each time. */
+/** How long the disk is full each time. */
 const milliseconds = 5000
 
-/** Whatever PostgreSQL still runs on it ends first. */
+/** A PostgreSQL that still runs on it is stopped first. */
 const mount = (folder: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -32,7 +32,7 @@ const mount = (folder: string) =>
       })
   )
 
-/** To the last byte. */
+/** Fills the disk to the last byte. */
 const fill = (file: string): void => {
   const handle = fs.openSync(file, "w")
   try {
@@ -41,7 +41,7 @@ const fill = (file: string): void => {
       try {
         for (;;) fs.writeSync(handle, chunk)
       } catch {
-        // No space left for a piece of this size.
+        // There is no space for a block of this size.
       }
     }
   } finally {
@@ -51,12 +51,13 @@ const fill = (file: string): void => {
 
 export const FullDisk: Case = {
   name: "full-disk",
-  promise: "a full disk: reads go on, writes get 503 with Retry-After, both are back when there is space; nothing lost",
+  promise:
+    "a full disk: reads succeed, writes get 503 with Retry-After, both succeed when there is space; nothing is lost",
   run: (context) =>
     Effect.gen(function* () {
       const { tally } = context
       if (process.getuid?.() !== 0 || process.platform !== "linux") {
-        tally.skipped = "a tmpfs is mounted by root on Linux only"
+        tally.skipped = "only root on Linux can mount a tmpfs"
         return
       }
       const world = yield* World.make
@@ -67,7 +68,7 @@ export const FullDisk: Case = {
       yield* Effect.sleep(2000)
 
       const ballast = path.join(world.dataDir, "ballast")
-      /** What is answered while the disk is full, and how soon a write succeeds when it no longer is. */
+      /** The responses while the disk is full, and the time until a write succeeds when there is space again. */
       const whileFull = Effect.fnUntraced(function* (alsoWhile: Effect.Effect<void>) {
         yield* Effect.sync(() => fill(ballast))
         const from = ledger.outcomes.length
@@ -86,12 +87,12 @@ export const FullDisk: Case = {
         yield* until("a write", Effect.sync(again))
         tally.add("fills")
         const odd = [...reads, ...writes].find(({ status }) => ![200, 201, 503].includes(status))
-        tally.expect(odd === undefined, `answers are good or 503: ${odd?.status} ${odd?.text}`)
+        tally.expect(odd === undefined, `responses are successful or 503: ${odd?.status} ${odd?.text}`)
         const refused = [...reads, ...writes].filter(({ status }) => status === 503)
-        tally.expect(refused.length > 0, "the disk was full enough to refuse")
+        tally.expect(refused.length > 0, "writes were refused")
         tally.expect(
           refused.every(({ retryAfter }) => retryAfter !== undefined),
-          "a 503 says when to come back"
+          "a 503 has Retry-After"
         )
         return { reads, writes, back: (again()?.endedAt ?? Infinity) - backAt }
       })
@@ -103,22 +104,22 @@ export const FullDisk: Case = {
         tally.max("written again after ms", back)
         tally.expect(
           reads.every(({ status }) => status === 200),
-          `reads go on: ${Requests.statuses(reads)}`
+          `reads succeed: ${Requests.statuses(reads)}`
         )
-        tally.expect(back < 2000, `writes are back within 2 s: ${back.toFixed(0)} ms`)
+        tally.expect(back < 2000, `writes succeed within 2 s: ${back.toFixed(0)} ms`)
       }
-      // The end of its log: where that has no space for the next piece, PostgreSQL ends itself, until there is.
+      // PostgreSQL stops when there is no space for the next segment of its write-ahead log, until there is space.
       const { back, reads } = yield* whileFull(
         Effect.ignoreCause(Sql.run(yield* world.database, "SELECT pg_switch_wal()::text"))
       )
       const ended = service.stdout().match(/the embedded PostgreSQL ended/g)?.length ?? 0
-      tally.set("reads without a log", Requests.statuses(reads))
+      tally.set("reads without WAL space", Requests.statuses(reads))
       tally.set("restarts of PostgreSQL", ended)
       tally.set("back after ms", Math.round(back))
-      tally.expect(back < 8000, `it is back within 8 s: ${back.toFixed(0)} ms`)
+      tally.expect(back < 8000, `writes succeed within 8 s: ${back.toFixed(0)} ms`)
       yield* writer.stop
       tally.set("acknowledged", ledger.acknowledged)
-      yield* Whole.check(context, service, ledger)
-      yield* Whole.checkRows(context, yield* world.database)
+      yield* Consistency.check(context, service, ledger)
+      yield* Consistency.checkRows(context, yield* world.database)
     })
 }

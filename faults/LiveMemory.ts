@@ -1,5 +1,5 @@
-// Loaded before the service: on SIGUSR2, what is in memory and still needed is written, in MiB, to the file of FAULTS_MEMORY.
-// Resident memory tells nothing of it: it is what it was at its fullest, until the collector finds time.
+// Loaded into a service before it starts: on SIGUSR2 it writes the memory that is in use, in MiB, to the file of FAULTS_MEMORY. Resident
+// memory is no measure, because it stays at its maximum until the garbage collector runs.
 import * as fs from "node:fs"
 import * as v8 from "node:v8"
 import * as vm from "node:vm"

@@ -1,21 +1,22 @@
-// Many requests at little cost: connections that are kept, and bodies that nobody reads.
+// Sends many requests cheaply: over persistent connections and without reading the bodies.
 import * as http from "node:http"
 import { apiKey } from "../testkit/process/Service.ts"
 
 export interface Load {
   readonly url: string
-  /** Asked for each request; absent: the administrator's. */
+  /** Called for each request. Absent: the key of the administrator. */
   readonly key?: () => string
   readonly connections: number
   /** Milliseconds. */
   readonly during: number
-  /** Milliseconds between two requests of a connection, from beginning to beginning. Absent: no pause. */
+  /** Milliseconds between the starts of two requests on a connection. Absent: no pause. */
   readonly interval?: number
 }
 
 export interface Served {
+  /** The number of responses per status. Status 0: the connection broke. */
   readonly statuses: ReadonlyMap<number, number>
-  /** Milliseconds of each answer, with its status; 0: broken off. */
+  /** The duration of each request in milliseconds. */
   readonly times: ReadonlyArray<number>
 }
 
@@ -51,7 +52,7 @@ export const run = async ({ url, key = () => apiKey, connections, during, interv
   return { statuses, times }
 }
 
-/** The value that a share `q` of all is not above. */
+/** The quantile `q` of the values. */
 export const quantile = (values: ReadonlyArray<number>, q: number): number => {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0

@@ -1,4 +1,4 @@
-// Asks at a steady pace, whether or not it is answered: reads as a user, and as a balancer would.
+// Sends reads like a user, and health and readiness checks like a balancer, at a steady rate.
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import type { Outcome } from "./Requests.ts"
@@ -8,14 +8,14 @@ export interface Prober {
   readonly reads: ReadonlyArray<Outcome>
   readonly health: ReadonlyArray<Outcome>
   readonly ready: ReadonlyArray<Outcome>
-  /** Waits for the last answers. */
+  /** Stops and waits for the last responses. */
   readonly stop: Effect.Effect<void>
 }
 
-/** At most so many requests of a kind wait for their answers. */
+/** The largest number of open requests of one kind. */
 const most = 100
 
-/** Milliseconds between two reads; health and readiness are asked for a fifth as often. */
+/** `interval`: milliseconds between two reads. Health and readiness are requested a fifth as often. */
 export const start = (baseUrl: string, interval = 25): Effect.Effect<Prober, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {

@@ -1,7 +1,7 @@
-// Numbers that a seed repeats.
+// Pseudo-random numbers from a seed.
 
 export interface Random {
-  /** A whole number from `from` to `to`, both included. */
+  /** An integer from `from` to `to`, both included. */
   readonly int: (from: number, to: number) => number
   readonly pick: <const A>(choices: readonly [A, ...ReadonlyArray<A>]) => A
 }

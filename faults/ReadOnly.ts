@@ -1,10 +1,10 @@
-// The database turns read-only under load, as a primary does that was demoted, and turns back.
+// The database becomes read-only under load, like a demoted primary, and writable again.
 import { Effect } from "effect"
 import type { Case } from "./Case.ts"
 import * as ExternalPostgres from "./ExternalPostgres.ts"
 import * as Requests from "./Requests.ts"
 import * as Sql from "./Sql.ts"
-import * as Whole from "./Whole.ts"
+import * as Consistency from "./Consistency.ts"
 import * as Writer from "./Writer.ts"
 
 const readOnly = (value: "on" | "off") => [
@@ -14,7 +14,7 @@ const readOnly = (value: "on" | "off") => [
 
 export const ReadOnly: Case = {
   name: "read-only",
-  promise: "a database that is read-only: reads go on, also with keys of the database; writes get 503 with Retry-After",
+  promise: "a read-only database: reads succeed, also with API keys of the database; writes get 503 with Retry-After",
   run: (context) =>
     Effect.gen(function* () {
       const { tally } = context
@@ -48,16 +48,16 @@ export const ReadOnly: Case = {
       tally.set("written again after ms", Math.round((first?.endedAt ?? Infinity) - backAt))
       tally.expect(
         reads.every(({ status }) => status === 200),
-        `reads go on: ${reads.find(({ status }) => status !== 200)?.text}`
+        `reads succeed: ${reads.find(({ status }) => status !== 200)?.text}`
       )
       const odd = writes.find(({ retryAfter, status }) => status !== 503 || retryAfter === undefined)
       tally.expect(
         writes.length > 0 && odd === undefined,
         `writes are 503 with Retry-After: ${odd?.status} ${odd?.text}`
       )
-      tally.expect(first !== undefined && first.endedAt - backAt < 2000, "writes are back within 2 s")
+      tally.expect(first !== undefined && first.endedAt - backAt < 2000, "writes succeed within 2 s")
       tally.set("acknowledged", ledger.acknowledged)
-      yield* Whole.check(context, service, ledger)
-      yield* Whole.checkRows(context, postgres.database)
+      yield* Consistency.check(context, service, ledger)
+      yield* Consistency.checkRows(context, postgres.database)
     })
 }

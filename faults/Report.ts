@@ -1,4 +1,4 @@
-// What a run says: a line per case, and a table in docs/faults.md.
+// Reports a run: one line per case, and a table in docs/faults.md.
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
@@ -31,7 +31,7 @@ const table = (results: ReadonlyArray<Result>): string =>
     )
   ].join("\n")
 
-/** Replaces the figures of the run before. */
+/** Replaces the figures of the previous run. */
 export const write = (results: ReadonlyArray<Result>, seed: number): Effect.Effect<void> =>
   Effect.sync(() => {
     const load = os.loadavg().map((value) => value.toFixed(1))

@@ -1,7 +1,7 @@
-// Requests whose answers are told, whatever becomes of them.
+// Sends requests and records their outcome, including broken connections.
 import { apiKey } from "../testkit/process/Service.ts"
 
-/** `status` 0: the connection broke, or nothing came within a minute. */
+/** `status` 0: the connection broke, or there was no response within a minute. */
 export interface Outcome {
   readonly status: number
   readonly retryAfter: string | undefined
@@ -41,7 +41,7 @@ export const send = async (url: string, { method, body, key = apiKey }: Sent = {
   }
 }
 
-/** How often each status was answered: `200: 51, 503: 3`. */
+/** The number of responses per status: `200: 51, 503: 3`. */
 export const statuses = (outcomes: ReadonlyArray<Outcome>): string => {
   const counts = new Map<number, number>()
   for (const { status } of outcomes) counts.set(status, (counts.get(status) ?? 0) + 1)

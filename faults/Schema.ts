@@ -1,14 +1,14 @@
-// A database as an earlier version left it: its schema, and the rows of a newer one as far as that schema has columns.
+// Databases of earlier versions: an earlier schema with the rows of the current one, as far as it has their columns.
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 import { migrations, migrationsTable } from "../src/sql/migrations/index.ts"
 
 const names = Object.keys(migrations)
 
-/** The schemas that there were, by the number of their last migration. */
+/** All earlier schemas, as the number of their last migration. */
 export const earlier = names.slice(0, -1).map((name) => Number.parseInt(name, 10))
 
-/** Migrates an empty database up to `last`, which becomes its schema. */
+/** Migrates an empty database up to `last`. */
 export const migrateTo = (last: number) =>
   Migrator.make({})({
     loader: Migrator.fromRecord(
@@ -19,7 +19,7 @@ export const migrateTo = (last: number) =>
 
 export interface Table {
   readonly name: string
-  /** All rows as JSON, a column per key. */
+  /** All rows as JSON objects. */
   readonly rows: string
 }
 
@@ -41,7 +41,7 @@ export const read = Effect.gen(function* () {
   )
 })
 
-/** Into the tables and columns that there are; what triggers would add is among the rows. */
+/** Writes rows into the existing tables and columns, without triggers, because `tables` contains the rows of triggers. */
 export const write = Effect.fnUntraced(function* (tables: ReadonlyArray<Table>) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`SET session_replication_role = replica`
@@ -64,7 +64,16 @@ export const write = Effect.fnUntraced(function* (tables: ReadonlyArray<Table>) 
   yield* sql`SET session_replication_role = origin`
 })
 
-/** What can be told of a schema: its columns, its constraints, its triggers. */
+/** Statements after which the transaction of the migrations fails when it commits, after all its changes. */
+export const failAtCommit = [
+  "CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''a fault at the commit''; END'",
+  `CREATE CONSTRAINT TRIGGER fault AFTER INSERT ON ${migrationsTable} DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION fault()`
+]
+
+export const succeedAtCommit = ["DROP FUNCTION fault() CASCADE"]
+
+/** The columns, constraints and triggers of the schema as text. */
 export const describe = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ readonly text: string }>`

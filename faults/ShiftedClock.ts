@@ -1,5 +1,5 @@
-// Loaded before the service: on SIGUSR2, the wall clock is off by the milliseconds in the file of FAULTS_CLOCK. Time that
-// nobody sets goes on as it does when a clock is set.
+// Loaded into a service before it starts: on SIGUSR2 it shifts the wall clock by the milliseconds in the file of FAULTS_CLOCK. The
+// monotonic clock is not affected, as when a system clock is set.
 import * as fs from "node:fs"
 
 const Real = Date

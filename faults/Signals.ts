@@ -1,8 +1,8 @@
-// The service is asked to stop under load: by SIGTERM, by several, by a terminal that hangs up.
+// The service is stopped under load by SIGTERM, by several signals, or by a terminal that closes.
 import { Effect } from "effect"
 import type { Case } from "./Case.ts"
 import { isAlive } from "../src/sql/embedded/Pid.ts"
-import * as Whole from "./Whole.ts"
+import * as Consistency from "./Consistency.ts"
 import * as World from "./World.ts"
 import * as Writer from "./Writer.ts"
 
@@ -10,7 +10,8 @@ const stops = 12
 
 export const Signals: Case = {
   name: "signals",
-  promise: "SIGTERM, SIGTERM twice, SIGHUP, SIGINT under load: what was accepted is answered, exit 0, no process left",
+  promise:
+    "SIGTERM, SIGTERM twice, SIGHUP, SIGINT under load: accepted requests get responses, exit code 0, no process left",
   run: (context) =>
     Effect.gen(function* () {
       const { random, tally } = context
@@ -39,24 +40,30 @@ export const Signals: Case = {
           yield* writer.stop
           tally.add(signals.join("+"))
           const outcomes = ledger.outcomes.slice(from)
-          // A line of the log for each that the service has taken, whatever became of it. Who was refused, or came as
-          // the port closed, was not taken.
-          const taken = service.stdout().match(/"message":"request"/g)?.length ?? 0
+          // The service logs each request that it accepted. A request that was refused, or that arrived as the port closed, was
+          // not accepted.
+          const accepted = service.stdout().match(/"message":"request"/g)?.length ?? 0
           const answered = outcomes.filter(({ status }) => status > 0).length
-          tally.add("taken", taken)
+          tally.add("accepted", accepted)
           tally.add("answered", answered)
-          tally.add("not taken", outcomes.length - answered)
-          tally.expect(taken === answered, `what was taken is answered: ${taken} taken, ${answered} answered`)
+          tally.add("not accepted", outcomes.length - answered)
+          tally.expect(
+            accepted === answered,
+            `accepted requests get responses: ${accepted} accepted, ${answered} answered`
+          )
           const failed = outcomes.find(({ status }) => ![0, 200, 201].includes(status))
-          tally.expect(failed === undefined, `what is accepted succeeds: ${failed?.status} ${failed?.text}`)
-          tally.expect(exited.code === 0, `it ends with 0: ${exited.signal ?? exited.code} after ${signals.join(", ")}`)
+          tally.expect(failed === undefined, `accepted requests succeed: ${failed?.status} ${failed?.text}`)
+          tally.expect(
+            exited.code === 0,
+            `the exit code is 0: ${exited.signal ?? exited.code} after ${signals.join(", ")}`
+          )
           tally.expect(!isAlive(postgres), `its PostgreSQL has ended after ${signals.join(", ")}`)
         }).pipe(Effect.scoped)
       }
       const service = yield* world.listen()
       tally.set("acknowledged", ledger.acknowledged)
-      tally.expect(ledger.acknowledged > stops * 10, "there was a load to stop in")
-      yield* Whole.check(context, service, ledger)
-      yield* Whole.checkRows(context, yield* world.database)
+      tally.expect(ledger.acknowledged > stops * 10, "there were writes when the service was stopped")
+      yield* Consistency.check(context, service, ledger)
+      yield* Consistency.checkRows(context, yield* world.database)
     })
 }

@@ -1,4 +1,4 @@
-// Clients that take their time, or vanish, while others work.
+// Clients that are slow, idle or vanish, beside normal clients.
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -18,10 +18,10 @@ const relayers = 500
 /** Milliseconds between two bytes. */
 const dribbling = 500
 
-/** `delay`: milliseconds, so that not all come at once. */
+/** `delay`: milliseconds, so that the clients do not start at the same time. */
 type Behaviour = (socket: net.Socket, delay: number) => void
 
-/** Every so often a byte more, each client in its own time, until nobody wants it. */
+/** Sends one byte at a time, until the service closes the connection. */
 const dribble =
   (head: string): Behaviour =>
   (socket, delay) => {
@@ -48,7 +48,7 @@ const behaviours: Readonly<Record<string, Crowd>> = {
       `POST /api/v1/signers HTTP/1.1\r\n${authorized}content-type: application/json\r\ncontent-length: 100000\r\n\r\n{`
     )
   },
-  // They have said that they say no more, and never read.
+  // They close their sending half and never read.
   "half open": {
     count: 300,
     behave: (socket, delay) => {
@@ -93,7 +93,7 @@ const median = (values: ReadonlyArray<number>) => Load.quantile(values, 0.5)
 
 export const SlowClients: Case = {
   name: "slow-clients",
-  promise: "slow, idle, half-open and vanishing clients: the others' p99 within 2 times, memory as before",
+  promise: "slow, idle, half-open and vanishing clients: the p99 of others at most doubles, and memory stays the same",
   run: ({ random, tally }) =>
     Effect.gen(function* () {
       const world = yield* World.make
@@ -107,7 +107,7 @@ export const SlowClients: Case = {
           Effect.sync(() => (fs.existsSync(file) && Number(fs.readFileSync(file, "utf8"))) || undefined)
         )
       })
-      /** The least of some looks: what is about to be let go of is not needed, and what is kept is in all of them. */
+      /** The smallest of several measurements, because memory that is about to be freed is not in all of them. */
       const liveMemory = Effect.map(Effect.replicateEffect(Effect.delay(look, "200 millis"), looks), (found) =>
         Math.min(...found)
       )
@@ -121,7 +121,7 @@ export const SlowClients: Case = {
       const others = Effect.gen(function* () {
         const url = `${service.baseUrl}/api/v1/relayers?per_page=10`
         const { statuses, times } = yield* Effect.promise(() => Load.run({ url, connections: 4, during, interval: 20 }))
-        tally.expect(statuses.size === 1 && statuses.has(200), `others are served: ${[...statuses.keys()].join(", ")}`)
+        tally.expect(statuses.size === 1 && statuses.has(200), `others get 200: ${[...statuses.keys()].join(", ")}`)
         return Load.quantile(times, 0.99)
       })
       yield* others
@@ -142,11 +142,11 @@ export const SlowClients: Case = {
       for (const { alone, behaviour, beside, name } of measured) {
         const ratio = median(beside) / median(alone)
         tally.set(name, `${behaviour.count}: p99 ${median(alone).toFixed(1)} → ${median(beside).toFixed(1)} ms`)
-        tally.expect(ratio <= 2, `p99 beside ${name} clients stays within 2 times: ${ratio.toFixed(2)}`)
+        tally.expect(ratio <= 2, `p99 beside ${name} clients at most doubles: ${ratio.toFixed(2)}`)
       }
-      // The first round warms up; what the others leave behind would add up.
+      // The first round warms up. A leak would add up over the others.
       const grown = (memory.at(-1) ?? 0) - (memory[0] ?? 0)
-      tally.set("live memory after each round, MiB", memory.map((value) => value.toFixed(0)).join(" → "))
-      tally.expect(grown < 8, `memory is as before: ${grown.toFixed(0)} MiB more`)
+      tally.set("memory in use after each round, MiB", memory.map((value) => value.toFixed(0)).join(" → "))
+      tally.expect(grown < 8, `memory stays the same: ${grown.toFixed(0)} MiB more`)
     })
 }

@@ -1,13 +1,13 @@
-// A session of the harness's own in the database, beside the service.
+// A database session of the harness beside the service.
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Runs `use` on one connection; nothing that fails there is expected. */
+/** Runs `use` on one connection. Failures are defects. */
 export const on = <A, E, R>(config: PgClient.PgPoolConfig, use: Effect.Effect<A, E, R | SqlClient.SqlClient>) =>
   use.pipe(Effect.provide(Layer.fresh(PgClient.layer({ ...config, maxConnections: 1 }))), Effect.orDie)
 
-/** Statements that have no parameters, such as settings. */
+/** Runs statements without parameters, such as settings. */
 export const run = (config: PgClient.PgPoolConfig, ...statements: ReadonlyArray<string>) =>
   on(
     config,
@@ -16,7 +16,7 @@ export const run = (config: PgClient.PgPoolConfig, ...statements: ReadonlyArray<
     )
   )
 
-/** Holds a table for itself while `during` runs: whoever reads or writes it waits. */
+/** Locks a table while `during` runs, so that readers and writers wait. */
 export const locking = <A, E, R>(config: PgClient.PgPoolConfig, table: string, during: Effect.Effect<A, E, R>) =>
   on(
     config,

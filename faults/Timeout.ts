@@ -1,4 +1,4 @@
-// One table is locked for longer than a statement may run; the others are not.
+// One table is locked for longer than a statement may run.
 import { Effect, Fiber } from "effect"
 import type { Case } from "./Case.ts"
 import * as Requests from "./Requests.ts"
@@ -10,7 +10,8 @@ const writes = 4
 
 export const Timeout: Case = {
   name: "timeout",
-  promise: "a query over its statement timeout: 503 for its request, which changes nothing, and 200 for all others",
+  promise:
+    "a query that exceeds the statement timeout: 503 for its request, which changes nothing, and 200 for all others",
   run: ({ tally }) =>
     Effect.gen(function* () {
       const world = yield* World.make
@@ -44,17 +45,17 @@ export const Timeout: Case = {
       tally.set("sent again", Requests.statuses(again))
       tally.expect(
         slow.every(({ retryAfter, status }) => status === 503 && retryAfter !== undefined),
-        `what timed out is 503 with Retry-After: ${Requests.statuses(slow)}`
+        `a request that times out gets 503 with Retry-After: ${Requests.statuses(slow)}`
       )
       tally.expect(
         slow.every(({ milliseconds }) => milliseconds < timeout),
         "the statement ends before its request does"
       )
-      tally.expect(others.length > 10 && others.every(({ status }) => status === 200), "all others are served")
-      tally.expect(after.text.includes('"total_items":0'), `nothing has come of it: ${after.text}`)
+      tally.expect(others.length > 10 && others.every(({ status }) => status === 200), "all other requests get 200")
+      tally.expect(after.text.includes('"total_items":0'), `the request changed nothing: ${after.text}`)
       tally.expect(
         again.every(({ status }) => status === 201),
-        "sent again, it succeeds"
+        "the request succeeds when it is sent again"
       )
     })
 }

@@ -1,4 +1,4 @@
-// Databases of every earlier schema are opened by this version; and a migration fails in the middle.
+// This version opens databases of every earlier schema, also after a migration that failed halfway.
 import { Effect } from "effect"
 import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
 import type { Server } from "../src/sql/embedded/Transport.ts"
@@ -11,7 +11,7 @@ import * as Writer from "./Writer.ts"
 
 const encryptionKey = Buffer.alloc(32, 7).toString("base64")
 
-/** What a caller sees of the resources that every schema knows, and whether a signer's key can still be read. */
+/** The resources that every schema knows, as a caller sees them, and whether the key of a signer can still be read. */
 const seen = Effect.fnUntraced(function* (service: Service.Listening) {
   const texts: Array<string> = []
   for (const resource of ["relayers", "signers", "notifications"]) {
@@ -24,13 +24,12 @@ const seen = Effect.fnUntraced(function* (service: Service.Listening) {
 
 export const Upgrade: Case = {
   name: "upgrade",
-  promise:
-    "databases of every earlier schema open, with all that was in them; a migration that fails leaves the old one",
+  promise: "databases of every earlier schema open with all their content; a migration that fails changes nothing",
   run: (context) =>
     Effect.gen(function* () {
       const { tally } = context
       const env = { STORAGE_ENCRYPTION_KEY: encryptionKey }
-      // What there is to keep: made by this version, through its API.
+      // The content is created by this version through its API.
       const world = yield* World.make
       const ledger = new Writer.Ledger()
       const { before, tables } = yield* Effect.gen(function* () {
@@ -51,7 +50,7 @@ export const Upgrade: Case = {
 
       for (const last of Schema.earlier) {
         const old = yield* World.make
-        /** Its own PostgreSQL, without a service. */
+        /** Runs PostgreSQL on the data directory without a service. */
         const inside = <A>(use: (database: Server["connection"]) => Effect.Effect<A>) =>
           Effect.scoped(
             Effect.flatMap(EmbeddedPostgres.start({ dataDir: old.dataDir }), ({ connection }) => use(connection))
@@ -67,22 +66,21 @@ export const Upgrade: Case = {
             })
           )
         )
-        // The last migration makes this table, after much else.
-        yield* inside((database) => Sql.run(database, "CREATE TABLE relayer_blocks (in_the_way int)"))
+        yield* inside((database) => Sql.run(database, ...Schema.failAtCommit))
         const failed = yield* Service.run({ folder: old.home, env: { ...old.env, ...env } })
         const left = yield* inside((database) =>
-          Effect.andThen(Sql.run(database, "DROP TABLE relayer_blocks"), Sql.on(database, Schema.describe))
+          Effect.andThen(Sql.run(database, ...Schema.succeedAtCommit), Sql.on(database, Schema.describe))
         )
         tally.add("failed migrations")
         tally.expect(failed.code === 1, `a start whose migration fails ends with 1: ${failed.code}`)
-        tally.expect(failed.stderr.trim().split("\n").length === 1, `and says why in a line: ${failed.stderr}`)
-        tally.expect(left === schema, `schema ${last} is as it was`)
+        tally.expect(failed.stderr.trim().split("\n").length === 1, `and prints one line: ${failed.stderr}`)
+        tally.expect(left === schema, `schema ${last} is unchanged`)
 
         yield* Effect.gen(function* () {
           const service = yield* old.listen(env)
           const after = yield* seen(service)
           tally.add("upgrades")
-          tally.expect(after.texts.join() === before.texts.join(), `what was in schema ${last} is there`)
+          tally.expect(after.texts.join() === before.texts.join(), `the content of schema ${last} is there`)
           tally.expect(after.verified === 200, `secrets of schema ${last} can be read: ${after.verified}`)
           const written = yield* service.call("/api/v1/signers", { body: { type: "plain" } })
           tally.expect(written.status === 201, `schema ${last} can be written after its upgrade: ${written.text}`)

@@ -1,4 +1,4 @@
-// The service on its embedded PostgreSQL, as a newcomer starts it, in a folder of the case's own.
+// The service on its embedded PostgreSQL with default settings, in a temporary folder.
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -7,7 +7,7 @@ import { isAlive } from "../src/sql/embedded/Pid.ts"
 import { folder, postgresPid, until } from "../testkit/process/Folder.ts"
 import * as Service from "../testkit/process/Service.ts"
 
-/** Nobody is limited, unless limits are what is broken. */
+/** Rate limits that no case reaches, except cases about rate limits. */
 const unlimited = { RATE_LIMIT_REQUESTS_PER_SECOND: "1000000", RATE_LIMIT_BURST_SIZE: "1000000" }
 
 export const make = Effect.map(folder, (home) => {
@@ -17,14 +17,14 @@ export const make = Effect.map(folder, (home) => {
     home,
     dataDir,
     env,
-    /** Several at once, after so many milliseconds each. */
+    /** Starts one service per delay, in milliseconds. */
     contest: (delays: ReadonlyArray<number>, isolated: boolean) =>
       Service.contest({ folder: home, env, isolated }, delays),
     listen: (more: Record<string, string> = {}, flags: ReadonlyArray<string> = []) =>
       Service.listen({ folder: home, env: { ...env, ...more }, flags }),
-    /** Its PostgreSQL, which must be running. */
+    /** The process id of its PostgreSQL, which must be running. */
     postgres: until("PostgreSQL", postgresPid(dataDir)),
-    /** How to look into the database, beside the service. */
+    /** A connection to the database for the harness. */
     database: Effect.sync(() => {
       const files = fs.realpathSync(path.join(dataDir, "postgres"))
       return { path: path.join(files, ".s.PGSQL.5432"), username: "relayer", database: "postgres" }
@@ -56,7 +56,7 @@ const parentOf = (pid: string): number => {
   }
 }
 
-/** A server and the processes of its sessions. */
+/** The process ids of a server and of its sessions. */
 export const family = (pid: number) =>
   Effect.sync(() => [
     pid,
@@ -70,7 +70,7 @@ export const family = (pid: number) =>
 export const memory = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024
 
-/** What of this folder is loaded into the service, before it begins. */
+/** The environment that loads a file of this folder into a service before it starts. */
 export const preload = (name: string) => ({
   NODE_OPTIONS: `--import=${pathToFileURL(path.join(import.meta.dirname, name)).href}`
 })

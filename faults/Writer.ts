@@ -1,27 +1,27 @@
-// Writes without a pause, and remembers what was acknowledged. A lane writes one thing after the other; each relayer is
-// created, then perhaps renamed, then perhaps deleted.
+// Writes without a pause and records what was acknowledged. Each lane writes sequentially: it creates a relayer, may rename it, and may
+// delete it.
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import type { Outcome } from "./Requests.ts"
 import * as Requests from "./Requests.ts"
 
-/** A relayer's name, or undefined where there is none. */
+/** The name of a relayer. `undefined`: it does not exist. */
 type State = string | undefined
 
-/** What may be found of each id: the state that was acknowledged, and the one that was asked for last and not answered. */
+/** The states that each id may have: the acknowledged one, and that of the last request without a response. */
 export class Ledger {
   readonly relayers = new Map<string, { readonly acknowledged: State; readonly unsure?: { readonly state: State } }>()
   readonly signers = new Set<string>()
   readonly outcomes: Array<Outcome> = []
   acknowledged = 0
 
-  /** Lost or wrong: what cannot have come of the requests that were answered. */
+  /** Lost or wrong states, which no sequence of the requests can explain. */
   mistakes(names: ReadonlyMap<string, string>, signers: ReadonlySet<string>): Array<string> {
     const wrong: Array<string> = []
     for (const [id, { acknowledged, unsure }] of this.relayers) {
       const found = names.get(id)
       if (found !== acknowledged && !(unsure !== undefined && found === unsure.state)) {
-        wrong.push(`relayer ${id} is ${found ?? "absent"}, acknowledged was ${acknowledged ?? "none"}`)
+        wrong.push(`relayer ${id} is ${found ?? "absent"}, but ${acknowledged ?? "its absence"} was acknowledged`)
       }
     }
     for (const id of this.signers) if (!signers.has(id)) wrong.push(`signer ${id} is lost`)
@@ -32,7 +32,7 @@ export class Ledger {
 export interface Options {
   readonly baseUrl: () => string
   readonly lanes: number
-  /** Begins every id: no two writers on one database share it. */
+  /** The prefix of every id. Writers on one database need different prefixes. */
   readonly prefix: string
   readonly ledger: Ledger
 }
@@ -68,7 +68,7 @@ const lane = async ({ baseUrl, prefix, ledger }: Options, number: number, isOver
   }
 }
 
-/** Writes until the scope closes, or `stop` has been run, which waits for the last answers. */
+/** Writes until `stop` is run or the scope closes, and then waits for the last responses. */
 export const start = (options: Options): Effect.Effect<{ readonly stop: Effect.Effect<void> }, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {

@@ -1,4 +1,4 @@
-// Breaks things around real processes of the service, and says which promises held.
+// Runs the fault cases against real processes of the service and reports which promises held.
 //
 //   npm run faults -- [--seed N] [--only NAME] [--list] [--report]
 import { NodeRuntime } from "@effect/platform-node"
@@ -55,13 +55,14 @@ const run = Effect.fnUntraced(function* (each: Case, seed: number) {
   const tally = new Tally()
   const startedAt = performance.now()
   yield* Console.log(`\n${each.name}: ${each.promise}`)
-  const exit = yield* each
-    .run({ tally, random: Random.make(seed) })
-    .pipe(
-      Effect.scoped,
-      Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.die(new Error(`not done in ${patience}`)) }),
-      Effect.exit
-    )
+  const exit = yield* each.run({ tally, random: Random.make(seed) }).pipe(
+    Effect.scoped,
+    Effect.timeoutOrElse({
+      duration: patience,
+      orElse: () => Effect.die(new Error(`the case did not end within ${patience}`))
+    }),
+    Effect.exit
+  )
   if (Exit.isFailure(exit)) tally.broken.push(Cause.pretty(exit.cause))
   const result: Report.Result = { case: each, tally, seconds: (performance.now() - startedAt) / 1000 }
   yield* Console.log(Report.line(result))
@@ -77,7 +78,8 @@ const program = Effect.gen(function* () {
   }
   const seed = Number(flags.seed)
   const chosen = flags.only === undefined ? cases : cases.filter(({ name }) => flags.only?.includes(name))
-  if (chosen.length === 0) return yield* Effect.die(new Error(`no such case; --list names them`))
+  if (chosen.length === 0)
+    return yield* Effect.die(new Error(`there is no case with this name; --list names all cases`))
   const results: Array<Report.Result> = []
   for (const each of chosen) results.push(yield* run(each, seed))
   yield* Console.log(`\nseed ${seed}\n${results.map(Report.line).join("\n")}`)

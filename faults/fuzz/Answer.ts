@@ -1,17 +1,17 @@
-// Answers as bytes: read as strictly as a careless server would not like.
+// Parses HTTP responses strictly, so that a sloppy response is found.
 
 export interface Answer {
   readonly status: number
-  /** In lower case, as often as they came. */
+  /** Names in lower case. A repeated field is repeated here. */
   readonly fields: ReadonlyArray<readonly [name: string, value: string]>
   readonly body: string
 }
 
-/** What has come so far: whole answers, and what does not follow the rules of HTTP/1.1. */
+/** The complete responses so far, and the first violation of HTTP/1.1. */
 export interface Reading {
   readonly answers: ReadonlyArray<Answer>
   readonly fault?: string
-  /** Bytes of an answer that has not come to its end. */
+  /** Bytes of an incomplete response. */
   readonly rest: Buffer
 }
 
@@ -26,17 +26,17 @@ type Head = Omit<Answer, "body">
 const head = (lines: ReadonlyArray<string>): Head | string => {
   const [first = "", ...others] = lines
   const status = statusLine.exec(first)?.[1]
-  if (status === undefined) return `no status line: ${first.slice(0, 80)}`
+  if (status === undefined) return `invalid status line: ${first.slice(0, 80)}`
   const fields: Array<readonly [string, string]> = []
   for (const line of others) {
     const [, name, value] = field.exec(line) ?? []
-    if (name === undefined || value === undefined) return `no header field: ${line.slice(0, 80)}`
+    if (name === undefined || value === undefined) return `invalid header field: ${line.slice(0, 80)}`
     fields.push([name.toLowerCase(), value])
   }
   return { status: Number(status), fields }
 }
 
-/** The body and where it ends; undefined where it has not all come. */
+/** The body and its end. `undefined`: it is incomplete. */
 type Framed = { readonly body: Buffer; readonly end: number } | undefined
 
 const chunks = (bytes: Buffer, start: number): Framed | string => {
@@ -45,11 +45,11 @@ const chunks = (bytes: Buffer, start: number): Framed | string => {
     const lineEnd = bytes.indexOf("\r\n", at)
     if (lineEnd < 0) return undefined
     const size = bytes.toString("latin1", at, lineEnd)
-    if (!/^[0-9a-f]+$/i.test(size)) return `no chunk size: ${size.slice(0, 40)}`
+    if (!/^[0-9a-f]+$/i.test(size)) return `invalid chunk size: ${size.slice(0, 40)}`
     const from = lineEnd + 2
     const to = from + Number.parseInt(size, 16)
     if (bytes.length < to + 2) return undefined
-    if (bytes.toString("latin1", to, to + 2) !== "\r\n") return "a chunk is not as long as it says"
+    if (bytes.toString("latin1", to, to + 2) !== "\r\n") return "a chunk is longer than its size"
     if (to === from) return { body: Buffer.concat(parts), end: to + 2 }
     parts.push(bytes.subarray(from, to))
     at = to + 2
@@ -59,18 +59,18 @@ const chunks = (bytes: Buffer, start: number): Framed | string => {
 const framed = ({ status, fields }: Head, bytes: Buffer, start: number, method: string): Framed | string => {
   const lengths = fields.filter(([name]) => name === "content-length").map(([, value]) => value)
   const codings = fields.filter(([name]) => name === "transfer-encoding").map(([, value]) => value)
-  if (lengths.length + codings.length > 1) return "its length is told twice"
+  if (lengths.length + codings.length > 1) return "its length is given twice"
   const [length] = lengths
-  if (length !== undefined && !/^\d+$/.test(length)) return `no length: ${length}`
+  if (length !== undefined && !/^\d+$/.test(length)) return `invalid length: ${length}`
   if (status < 200 || status === 204 || status === 304 || method === "HEAD")
     return { body: Buffer.alloc(0), end: start }
   if (codings.length > 0) return codings[0] === "chunked" ? chunks(bytes, start) : `unknown coding: ${codings[0]}`
-  if (length === undefined) return "its length is not told"
+  if (length === undefined) return "its length is missing"
   const end = start + Number(length)
   return bytes.length < end ? undefined : { body: bytes.subarray(start, end), end }
 }
 
-/** All answers in `bytes`; `methods` are those of the requests they answer, as far as they are known. */
+/** All responses in `bytes`. `methods` are the methods of their requests, as far as they are known. */
 export const read = (bytes: Buffer, methods: ReadonlyArray<string> = []): Reading => {
   const answers: Array<Answer> = []
   let rest = bytes
@@ -82,7 +82,7 @@ export const read = (bytes: Buffer, methods: ReadonlyArray<string> = []): Readin
     const whole = framed(found, rest, headEnd + 4, methods[answers.length] ?? "")
     if (typeof whole === "string") return { answers, fault: whole, rest }
     if (whole === undefined) break
-    // An interim answer is none of its own.
+    // An interim response is followed by the final one.
     if (found.status >= 200) answers.push({ ...found, body: whole.body.toString("utf8") })
     rest = rest.subarray(whole.end)
   }

@@ -1,4 +1,4 @@
-// A case of the run: what is sent, decided by the seed and its number alone.
+// The bytes of a case. The seed and the number of the case determine them.
 import * as Garbage from "./Garbage.ts"
 import * as Random from "./Random.ts"
 import * as Request from "./Request.ts"
@@ -8,7 +8,7 @@ export type Case =
   | { readonly _tag: "Request"; readonly request: Request.Request; readonly bytes: Buffer }
   | { readonly _tag: "Garbage"; readonly garbage: Garbage.Garbage }
 
-/** The rest is garbage. */
+/** The other cases are garbage. */
 const shareOfRequests = 0.88
 
 export const make = (seed: number, index: number, world: World): Case => {

@@ -1,23 +1,23 @@
-// Sockets to the service: bytes go out as they are, and what comes back is kept until it is an answer, or an end.
+// Sends bytes to the service unchanged and collects the response until it is complete or the connection ends.
 import * as net from "node:net"
 import * as Answer from "./Answer.ts"
 
 export interface Exchange extends Answer.Reading {
-  /** How it ended: with an answer, by the service, by nobody within the patience, or by us. */
+  /** How it ended: with a response, closed by the service, silent until the timeout, or closed by us. */
   readonly end: "answered" | "closed" | "silent" | "left"
 }
 
-/** Milliseconds; longer than the 30 seconds after which the service gives a request up. */
+/** Milliseconds. The service ends a request after 30 seconds. */
 const patience = 60_000
 
-/** Milliseconds without a byte after which nothing more is expected in answer to garbage. */
+/** Milliseconds without a byte after which the response to garbage counts as complete. */
 const quiet = 40
 
 interface Wire {
   readonly socket: net.Socket
   readonly received: () => Buffer
   readonly clear: () => void
-  /** Called when bytes have come, and when the connection has ended. */
+  /** Called when bytes have arrived and when the connection has ended. */
   onChange: () => void
   isClosed: boolean
 }
@@ -37,7 +37,7 @@ const open = (port: number): Promise<Wire> =>
       isClosed: false
     }
     socket.once("connect", () => resolve(wire))
-    // Once connected, a reset is an end as any other.
+    // A reset of an open connection counts as its end.
     socket.on("error", reject)
     socket.on("data", (chunk) => {
       chunks.push(chunk)
@@ -49,7 +49,7 @@ const open = (port: number): Promise<Wire> =>
     })
   })
 
-/** Until there is an answer to a request with this method. A stream has been answered when it has begun. */
+/** Waits for the response to a request with this method. For a stream, the beginning is enough. */
 const answered = (wire: Wire, method: string): Promise<Exchange> =>
   new Promise((resolve) => {
     const settle = (end: Exchange["end"], reading: Answer.Reading) => {
@@ -68,7 +68,7 @@ const answered = (wire: Wire, method: string): Promise<Exchange> =>
     wire.onChange()
   })
 
-/** Until nothing more comes; then the sending half is closed, which leaves the service nothing to wait for. */
+/** Waits until the service is silent, then closes the sending half, so that the service waits for nothing. */
 const drained = (wire: Wire): Promise<Exchange> =>
   new Promise((resolve) => {
     let hasEnded = false
@@ -91,7 +91,7 @@ const drained = (wire: Wire): Promise<Exchange> =>
     }
   })
 
-/** One request after the other, on one connection as long as the service keeps it. */
+/** Sends requests sequentially on one connection, for as long as the service keeps it open. */
 export class Connection {
   readonly #port: number
   #wire: Wire | undefined
@@ -103,7 +103,7 @@ export class Connection {
   async request(bytes: Buffer, method: string): Promise<Exchange> {
     const kept = this.#wire
     const exchange = await this.#exchange(kept ?? (await open(this.#port)), bytes, method)
-    // The service may end a connection that it has kept just when the next request comes.
+    // The service may close an idle connection at the moment of the next request.
     const isLate = kept !== undefined && exchange.end === "closed" && exchange.rest.length === 0
     return isLate ? this.#exchange(await open(this.#port), bytes, method) : exchange
   }
@@ -142,7 +142,7 @@ export const held = async (port: number, bytes: Buffer, later?: Buffer): Promise
   })
 }
 
-/** On a connection of its own. */
+/** Uses a new connection. */
 export const garbage = async (port: number, chunks: ReadonlyArray<Buffer>, isCut: boolean): Promise<Exchange> => {
   const wire = await open(port)
   for (const chunk of chunks) {

@@ -1,8 +1,8 @@
-// Texts that fit a field: by its pattern, or by what its name means.
+// Valid texts for a field, by its pattern or by the meaning of its name.
 import type { Random } from "./Random.ts"
 import type { World } from "./World.ts"
 
-/** Part of every secret that a case sends: no answer and no log line may have it. */
+/** Part of every secret that a case sends. No response and no log record may contain it. */
 export const marker = "5ec7e75ec7e75ec7"
 
 const hex = (random: Random, length: number) =>
@@ -11,7 +11,7 @@ const hex = (random: Random, length: number) =>
 export const letters = (random: Random, least: number, most: number) =>
   random.times(random.between(least, most), () => "abcXYZ019-_".charAt(random.below(11))).join("")
 
-/** A text for each pattern of the document. */
+/** Makes a text for each pattern of the document. */
 export const byPattern: Readonly<Record<string, (random: Random, world: World) => string>> = {
   "^[A-Za-z0-9_-]{1,36}$": (random, world) =>
     random.chance(0.9) ? random.pick(world.ids) : letters(random, 1, random.pick([1, 36])),
@@ -27,6 +27,8 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^0x[0-9a-fA-F]{40}$": (random) => `0x${hex(random, 40)}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*$": (random) => `k${letters(random, 1, 20)}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*(\\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$": (random) => `k/${letters(random, 1, 9)}`,
+  "^(0|[1-9]\\d{0,38})$": (random) => random.pick(["0", String(random.below(2 ** 30)), String(2n ** 64n - 1n)]),
+  "^-?\\d+$": (random) => String(random.below(2 ** 30)),
   "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$": (random) => Buffer.from(hex(random, 32)).toString("base64")
 }
 
@@ -41,7 +43,7 @@ const url = (random: Random, { receiver }: World) =>
     "https://a.example.invalid/v1"
   ])
 
-/** Providers put their customers' keys into these. */
+/** URLs that contain secrets, like those of RPC providers. */
 const secretUrl = (random: Random, { receiver }: World) =>
   random.pick([
     `${receiver}/ok/${secret(random)}`,
@@ -49,7 +51,7 @@ const secretUrl = (random: Random, { receiver }: World) =>
     `http://u:${secret(random)}@127.0.0.1:1/`
   ])
 
-/** A text for what a field means, where its schema says no more than that it is one. */
+/** Makes a text by the meaning of a field whose schema is only a string. */
 export const byName: Readonly<Record<string, (random: Random, world: World) => unknown>> = {
   url,
   rpc_urls: secretUrl,
@@ -68,7 +70,7 @@ export const byName: Readonly<Record<string, (random: Random, world: World) => u
   limit: (random) => String(random.pick([1, 5, 100, 1000])),
   after: (random) => String(random.pick([0, 1, 50, 2 ** 53])),
   position: (random) => String(random.between(1, 500)),
-  // Longer ones would only hold the run up.
+  // Longer waits would only slow the run down.
   wait: (random) => random.pick(["0", "1"]),
   cursor: (random, { cursors }) => random.pick(cursors),
   "if-match": (random) => random.pick(['"1"', '"2"', "*", '"1", "2"', 'W/"1"'])

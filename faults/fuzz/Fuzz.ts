@@ -1,4 +1,4 @@
-// A run: a service, what it finds there, and as many cases as asked, each judged.
+// Runs a number of cases against a service and judges each response.
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import * as Case from "./Case.ts"
@@ -11,7 +11,7 @@ import type { World } from "./World.ts"
 export interface Options {
   readonly port: number
   readonly world: World
-  /** Beside what the cases send. */
+  /** Secrets besides those that the cases send. */
   readonly secrets: ReadonlyArray<string>
   readonly seed: number
   readonly from: number
@@ -19,7 +19,7 @@ export interface Options {
   readonly concurrency: number
 }
 
-/** What is wrong, and which case of the seed shows it. */
+/** A problem and the case that shows it. */
 export interface Finding {
   readonly at: number
   readonly what: string
@@ -29,12 +29,12 @@ export interface Finding {
 export interface Report {
   readonly requests: number
   readonly garbage: number
-  /** Answers by status; and requests by how they ended where none came. */
+  /** Number of responses per status, and of requests without a response per kind of end. */
   readonly counts: ReadonlyMap<string, number>
   readonly findings: ReadonlyArray<Finding>
 }
 
-/** Of one run in parts. */
+/** Joins the reports of the parts of a run. */
 export const sum = (reports: ReadonlyArray<Report>): Report => {
   const counts = new Map<string, number>()
   for (const [name, times] of reports.flatMap(({ counts }) => [...counts])) {
@@ -50,7 +50,7 @@ export const sum = (reports: ReadonlyArray<Report>): Report => {
 
 const shown = (bytes: Buffer, length: number) => JSON.stringify(bytes.toString("latin1", 0, length))
 
-/** What no answer and no log line may have: keys of callers, and part of whatever secret a case sends. */
+/** Texts that no response and no log record may contain: API keys, and a part of every secret that a case sends. */
 export const secretsOf = (world: World): ReadonlyArray<string> => [world.administrator, ...world.keys, marker]
 
 export const run = (options: Options): Effect.Effect<Report, never, Scope.Scope> =>
@@ -68,8 +68,8 @@ export const run = (options: Options): Effect.Effect<Report, never, Scope.Scope>
       if (exchange.answers.length === 0) count(exchange.end)
       const wrong = exchange.answers.flatMap((answer) => Verdict.ofAnswer(answer, asked, secrets))
       if (exchange.fault !== undefined) wrong.push(exchange.fault)
-      if (exchange.end === "silent") wrong.push("no answer, and no end")
-      // A tunnel is not answered: the connection just ends.
+      if (exchange.end === "silent") wrong.push("no response, and the connection stays open")
+      // CONNECT gets no response: the connection ends.
       if (asked !== undefined && asked.method !== "CONNECT" && exchange.end === "closed") wrong.push("no answer")
       for (const what of wrong) findings.push({ at, what, sent: shown(sent, options.count === 1 ? 2000 : 300) })
     }

@@ -1,4 +1,4 @@
-// Bytes that are no request, or two at once, or one that two servers on the way would read differently.
+// Bytes that are not a request, are several requests, or that a proxy and the service might read differently.
 import type { Random } from "./Random.ts"
 import type { World } from "./World.ts"
 
@@ -6,7 +6,7 @@ export interface Garbage {
   readonly name: string
   /** Written one after the other. */
   readonly chunks: ReadonlyArray<Buffer>
-  /** Whether the connection is cut right after, without waiting for an answer. */
+  /** Whether the connection is cut at once, without waiting for a response. */
   readonly isCut: boolean
 }
 
@@ -63,7 +63,7 @@ const sizes = [
   `5;${"x".repeat(20_000)}`
 ]
 
-/** What a name says is what a proxy in front of the service may be fooled with. */
+/** Each name says what is wrong with the bytes. */
 const makers: Readonly<Record<string, (random: Random, world: World) => string | Buffer>> = {
   "random bytes": (random) => bytes(random, random.pick([1, 10, 500, 5000])),
   "nothing but line ends": (random) => "\r\n".repeat(random.pick([1, 20, 5000])),
@@ -83,11 +83,11 @@ const makers: Readonly<Record<string, (random: Random, world: World) => string |
       "GET / HTTP/1.1 x",
       "G\0T / HTTP/1.1"
     ]) + "\r\nhost: fuzz\r\n\r\n",
-  "a target that is none": (random) =>
+  "an invalid target": (random) =>
     `GET ${random.pick(["x", "http://", "http://[", "//", "/\0", "/ /", "\\", "?", "#", "/%", "*", `/${"x".repeat(90_000)}`])} HTTP/1.1\r\nhost: fuzz\r\n\r\n`,
   "no host": () => `GET ${path} HTTP/1.1\r\n\r\n`,
   "two hosts": (_, world) => get(world, ["host: other"]),
-  "a host that is none": (random) =>
+  "an invalid host": (random) =>
     `GET ${path} HTTP/1.1\r\nhost: ${random.pick(["", "a b", "a/b", "[", "\u00e9"])}\r\n\r\n`,
   "a folded header": (_, world) => get(world, ["x-folded: a", "  b", "\tc"]),
   "bare line feeds": (_, world) => get(world).replaceAll("\r\n", "\n"),
@@ -113,13 +113,13 @@ const makers: Readonly<Record<string, (random: Random, world: World) => string |
     post(world, ["transfer-encoding: chunked", "content-length: 4"], `0\r\n\r\n${smuggled}`),
   "two content-lengths": (random, world) =>
     post(world, ["content-length: 2", `content-length: ${random.pick(["2", "80", "0"])}`], `{}${smuggled}`),
-  "a content-length that is none": (random, world) =>
+  "an invalid content-length": (random, world) =>
     post(world, [`content-length: ${random.pick(lengths)}`], `{"a":${smuggled}`),
-  "a transfer-encoding that is none": (random, world) =>
+  "an invalid transfer-encoding": (random, world) =>
     post(world, [`transfer-encoding: ${random.pick(codings)}`], `0\r\n\r\n${smuggled}`),
   "two transfer-encodings": (_, world) =>
     post(world, ["transfer-encoding: chunked", "transfer-encoding: identity"], `0\r\n\r\n${smuggled}`),
-  "a chunk size that is none": (random, world) =>
+  "an invalid chunk size": (random, world) =>
     post(world, ["transfer-encoding: chunked"], `${random.pick(sizes)}\r\n{"a":\r\n0\r\n\r\n${smuggled}`),
   "a chunk longer than it says": (_, world) => post(world, ["transfer-encoding: chunked"], `2\r\n{"a":1}\r\n0\r\n\r\n`),
   "chunks with bare line feeds": (_, world) => post(world, ["transfer-encoding: chunked"], `2\n{}\n0\n\n${smuggled}`),
@@ -132,7 +132,7 @@ const makers: Readonly<Record<string, (random: Random, world: World) => string |
   "pipelined, then garbage": (random, world) => Buffer.concat([Buffer.from(get(world)), bytes(random, 50)]),
   "a change behind a refusal": (_, world) =>
     `GET /x HTTP/1.1\r\nhost: a\r\n\r\n${post(world, ["content-length: 2"], "{}")}`,
-  "an expectation that is none": (random, world) =>
+  "an invalid expectation": (random, world) =>
     post(world, [`expect: ${random.pick(["200-ok", "x", "100-continue, x"])}`, "content-length: 2"], "{}"),
   "an upgrade": (random, world) =>
     get(world, ["connection: upgrade", `upgrade: ${random.pick(["websocket", "h2c", "x"])}`]) +
@@ -156,7 +156,7 @@ const pieces = (random: Random, whole: Buffer): ReadonlyArray<Buffer> => {
   return [...cuts, whole.length].map((end, index) => whole.subarray(cuts[index - 1] ?? 0, end))
 }
 
-/** Every fifth with some of its bytes changed. */
+/** In every fifth case, some bytes are changed. */
 const mutated = (random: Random, whole: Buffer): Buffer => {
   if (random.chance(0.8) || whole.length === 0) return whole
   const changed = Buffer.from(whole)

@@ -1,4 +1,4 @@
-// Header fields of a request: the usual ones, and those that servers have stumbled over.
+// Header fields of a request: usual ones, and ones that have caused bugs in servers.
 import { marker } from "./Fields.ts"
 import * as Hostile from "./Hostile.ts"
 import type { Random } from "./Random.ts"
@@ -6,7 +6,7 @@ import type { World } from "./World.ts"
 
 export type Field = readonly [name: string, value: string]
 
-/** Mostly somebody who may do what the request asks. */
+/** Usually a caller that is allowed to send the request. */
 export const authorization = (random: Random, world: World): ReadonlyArray<Field> => {
   if (random.chance(0.7)) return [["authorization", `Bearer ${world.administrator}`]]
   if (random.chance(0.6)) return [["authorization", `Bearer ${random.pick(world.keys)}`]]
@@ -53,7 +53,7 @@ const contentTypes = [
 export const contentType = (random: Random, usual: string): Field =>
   random.chance(0.9) ? ["content-type", usual] : ["content-type", random.pick(contentTypes)]
 
-/** Printable, for what only has to be odd. */
+/** Unusual printable text. */
 const oddText = (random: Random) =>
   Array.from(Hostile.text(random).slice(0, 2000))
     .filter((letter) => letter >= " " && letter !== "\u007f")
@@ -93,7 +93,7 @@ const odd: ReadonlyArray<(random: Random, world: World) => ReadonlyArray<Field>>
   (random) => [["x-long", "x".repeat(random.pick([8000, 15_000, 20_000, 70_000]))]]
 ]
 
-/** Few, and mostly none. */
+/** A few keys, so that some are repeated. Usually none. */
 export const oddities = (random: Random, world: World): ReadonlyArray<Field> =>
   random.chance(0.65) ? [] : random.times(random.between(1, 2), () => random.pick(odd)(random, world)).flat()
 

@@ -1,7 +1,7 @@
-// What nobody sends by mistake: texts, values and JSON that have broken parsers, encoders and databases before.
+// Texts, values and JSON that have broken parsers, encoders and databases.
 import type { Random } from "./Random.ts"
 
-/** No text of a case may look like a stack trace: the verdict would take its echo for one. */
+/** No text may look like a stack trace, because the verdict would mistake its echo for one. */
 const texts = [
   "",
   " ",
@@ -79,7 +79,7 @@ const prototypes = [
   '{"toString":1,"length":-1}'
 ]
 
-/** A value of JSON that a field does not expect. */
+/** A JSON value that a field does not expect. */
 export const value = (random: Random): unknown => {
   const makers: ReadonlyArray<() => unknown> = [
     () => null,
@@ -98,7 +98,7 @@ export const value = (random: Random): unknown => {
   return random.pick(makers)()
 }
 
-/** JSON texts that no value has: what a serializer would never write. */
+/** JSON texts that no serializer writes. */
 export const jsonTexts = [
   "",
   " ",

@@ -1,4 +1,4 @@
-// Our own OpenAPI document, as far as the grammar of requests reads it.
+// The parts of the OpenAPI document from which requests are made.
 import * as fs from "node:fs"
 
 export interface Schema {
@@ -43,13 +43,13 @@ interface Document {
 export interface Operation {
   readonly id: string
   readonly method: string
-  /** With `{name}` where a parameter stands. */
+  /** Parameters are written as `{name}`. */
   readonly path: string
   readonly parameters: ReadonlyArray<Parameter>
   /** By content type. */
   readonly bodies: ReadonlyArray<readonly [contentType: string, Schema]>
   readonly statuses: ReadonlySet<number>
-  /** That it needs; undefined where it is open to everybody. */
+  /** The scope that it needs. `undefined`: no authentication. */
   readonly scope: string | undefined
 }
 
@@ -67,11 +67,11 @@ export const operations: ReadonlyArray<Operation> = Object.entries(document.path
   }))
 )
 
-/** What `$ref` names, or a lone `allOf` holds. */
+/** Resolves a `$ref`, or an `allOf` with one schema. */
 export const resolve = (schema: Schema): Schema => {
   if (schema.$ref !== undefined) {
     const found = document.components.schemas[schema.$ref.replace("#/components/schemas/", "")]
-    if (found === undefined) throw new Error(`the document has no ${schema.$ref}`)
+    if (found === undefined) throw new Error(`the document does not contain ${schema.$ref}`)
     return resolve(found)
   }
   const named = schema.type === undefined ? schema.allOf?.find(({ $ref }) => $ref !== undefined) : undefined

@@ -1,4 +1,4 @@
-// Choices that a seed and an index decide: the same case on every machine, whatever ran before it.
+// Pseudo-random choices from a seed and an index, so that a case is the same on every machine and in every order.
 
 export interface Random {
   /** An integer of 0 to `below` - 1. */
@@ -10,7 +10,7 @@ export interface Random {
   readonly times: <A>(count: number, make: () => A) => Array<A>
 }
 
-/** The finalizer of MurmurHash3: neighbouring numbers come out far apart. */
+/** The finalizer of MurmurHash3, which makes neighbouring numbers very different. */
 const scatter = (value: number): number => {
   let hash = value | 0
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

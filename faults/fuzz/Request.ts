@@ -1,4 +1,4 @@
-// A request that the document describes, or nearly: an operation with its parameters and body, some of it broken.
+// Makes a request for an operation of the document, in which some parts are invalid.
 import * as Headers from "./Headers.ts"
 import * as Hostile from "./Hostile.ts"
 import * as OpenApi from "./OpenApi.ts"
@@ -6,18 +6,18 @@ import type { Random } from "./Random.ts"
 import * as Values from "./Values.ts"
 import type { World } from "./World.ts"
 
-/** Bytes of a request, and what is known of it. */
+/** A request and its operation. */
 export interface Request {
   readonly method: string
   readonly target: string
   readonly fields: ReadonlyArray<Headers.Field>
   readonly body: Buffer | undefined
   readonly isChunked: boolean
-  /** Absent where method or path are none of the document's. */
+  /** Absent: the document does not contain the method and path. */
   readonly operation: OpenApi.Operation | undefined
 }
 
-/** Each walks through all there is, and there is more of it with every request. */
+/** Operations that read all data, which grows with every request. */
 const costly = new Set(["masterKey.rotate", "audit.verify"])
 
 const usual = OpenApi.operations.filter(({ id }) => !costly.has(id))
@@ -64,7 +64,7 @@ const query = (random: Random, world: World, parameters: ReadonlyArray<OpenApi.P
   return text === "" ? random.pick(["", "", "", "", "?", "?&&=&"]) : `?${text}`
 }
 
-/** Spellings that must not reach another route. */
+/** Spellings of a path that must not reach another route. */
 const respell = (random: Random, path: string): string =>
   random.pick([
     `${path}/`,
@@ -163,7 +163,7 @@ const chunkSize = (random: Random, left: number) => Math.min(left, random.pick([
 const chunked = (random: Random, bytes: Buffer): ReadonlyArray<Buffer> => {
   const parts: Array<Buffer> = []
   for (let at = 0, count = 0; at < bytes.length; count++) {
-    // A body in a million chunks of a byte would only hold the run up.
+    // A body in a million chunks of one byte would only slow the run down.
     const size = count > 50 ? bytes.length - at : chunkSize(random, bytes.length - at)
     parts.push(Buffer.from(`${size.toString(16)}\r\n`), bytes.subarray(at, at + size), Buffer.from("\r\n"))
     at += size
@@ -171,7 +171,7 @@ const chunked = (random: Random, bytes: Buffer): ReadonlyArray<Buffer> => {
   return [...parts, Buffer.from(random.chance(0.1) ? "0\r\nx-trailer: 1\r\n\r\n" : "0\r\n\r\n")]
 }
 
-/** As it goes over the wire. Header fields are Latin-1: what is beyond it becomes something else. */
+/** The bytes on the wire. Header fields are Latin-1, so other characters change. */
 export const encode = (random: Random, { method, target, fields, body, isChunked }: Request): Buffer => {
   const length: ReadonlyArray<Headers.Field> =
     body === undefined ? [] : [isChunked ? ["transfer-encoding", "chunked"] : ["content-length", String(body.length)]]

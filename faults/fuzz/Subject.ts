@@ -1,4 +1,4 @@
-// The service that a run is about, with something to call, and what it looks like when the run is over.
+// The service under test, a server for its outbound requests, and checks after the run.
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
@@ -15,7 +15,7 @@ const rpcAnswer = async (request: IncomingMessage): Promise<string> => {
   return `{"jsonrpc":"2.0","id":${id},"result":"0x7"}`
 }
 
-/** Answers webhooks and chains: well, badly, or not with JSON, by the path. Its address. */
+/** Starts a server for webhooks and RPC calls, whose path decides whether its responses are valid. Returns its URL. */
 const receiver = Effect.map(
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -35,7 +35,7 @@ const receiver = Effect.map(
 
 const nameless = pathToFileURL(`${import.meta.dirname}/nameless.mjs`).href
 
-/** What a service needs so that a run is bounded by the machine alone, and calls nothing but the machine. */
+/** Settings without rate limits, and with outbound requests to this machine only. */
 const settings = {
   RATE_LIMIT_REQUESTS_PER_SECOND: "1000000",
   RATE_LIMIT_BURST_SIZE: "1000000",
@@ -44,17 +44,17 @@ const settings = {
   NODE_OPTIONS: `--import=${nameless}`
 }
 
-/** What of a service a run looks at. */
+/** The parts of a service that a run uses. */
 type Seen = Pick<Service.Listening, "call" | "stdout" | "stderr">
 
-/** `env`: where its database is, and its keys. */
+/** `env` has the database and the keys. */
 export const start = Effect.fnUntraced(function* (folder: string, env: Record<string, string>) {
   const service = yield* Service.listen({ folder, env: { ...env, ...settings } })
   const world = yield* World.make(service.call, Service.apiKey, yield* receiver)
   return { service, world, port: Number(new URL(service.baseUrl).port) }
 })
 
-/** One that runs already, with the settings above, and whose log somebody else reads. */
+/** A service that runs already with the settings above. Its log is not checked. */
 export const existing = Effect.fnUntraced(function* (port: number, key: string) {
   const call: Service.Listening["call"] = (path, options) =>
     Service.call(`http://127.0.0.1:${port}${path}`, { key, ...options })
@@ -62,7 +62,7 @@ export const existing = Effect.fnUntraced(function* (port: number, key: string) 
   return { service, world: yield* World.make(call, key, yield* receiver), port }
 })
 
-/** Everything that is wrong with a service after a run, beside its answers. */
+/** The problems of the service after a run: its health, its log, and its standard error. */
 export const aftermath = Effect.fnUntraced(function* (service: Seen, secrets: ReadonlyArray<string>) {
   const wrong: Array<string> = []
   for (const path of ["/v1/health", "/api/v1/ready", "/api/v1/relayers"]) {
@@ -74,7 +74,7 @@ export const aftermath = Effect.fnUntraced(function* (service: Seen, secrets: Re
   return wrong
 })
 
-/** Bytes of the service that are resident, as it tells them itself. */
+/** The resident memory in bytes, from the metrics of the service. */
 export const residentBytes = Effect.fnUntraced(function* ({ call }: Pick<Seen, "call">) {
   const { text } = yield* call("/metrics/process_resident_memory_bytes")
   return Number(/^process_resident_memory_bytes ([\d.e+]+)/m.exec(text)?.[1])

@@ -1,4 +1,4 @@
-// Values that fit a schema of the document, and the same with something broken.
+// Makes values that match a schema of the document, and values with an invalid part.
 import { DateTime } from "effect"
 import { byName, byPattern, letters } from "./Fields.ts"
 import * as Hostile from "./Hostile.ts"
@@ -14,7 +14,7 @@ const string = (random: Random, world: World, schema: OpenApi.Schema, name: stri
   if (named !== undefined && schema.pattern === undefined) return named(random, world)
   if (schema.pattern !== undefined) {
     const make = byPattern[schema.pattern]
-    if (make === undefined) throw new Error(`no text for the pattern ${schema.pattern} of ${name}`)
+    if (make === undefined) throw new Error(`Fields.ts makes no text for the pattern ${schema.pattern} of ${name}`)
     return make(random, world)
   }
   if (schema.format === "date-time")
@@ -29,7 +29,7 @@ const integer = (random: Random, { minimum = 0, maximum = 2 ** 53 - 1, format }:
   return boundary(random, minimum, maximum)
 }
 
-/** What fits `schema`; `name` is the field's. */
+/** A value that matches `schema`. `name` is the name of the field. */
 export const fitting = (random: Random, world: World, given: OpenApi.Schema, name: string): unknown => {
   const schema = OpenApi.resolve(given)
   if (schema.enum !== undefined) return random.pick(schema.enum)
@@ -62,7 +62,7 @@ const places = (value: unknown): ReadonlyArray<Place> => {
   return Object.keys(holder).flatMap((key) => [[holder, key] as const, ...places(holder[key])])
 }
 
-/** `value` with one place of it, or itself, no longer as it should be. */
+/** `value` with one invalid part. */
 export const broken = (random: Random, original: unknown): unknown => {
   const value = copy(original)
   const all = places(value)
@@ -75,7 +75,7 @@ export const broken = (random: Random, original: unknown): unknown => {
   return value
 }
 
-/** Raw numbers are no plain objects, so `structuredClone` refuses them. */
+/** `structuredClone` does not accept raw numbers. */
 const copy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copy)
   if (typeof value !== "object" || value === null || "rawJSON" in value) return value

@@ -1,4 +1,4 @@
-// What every answer and every log line has to hold to, whatever was sent.
+// The rules for every response and log record, whatever was sent.
 import * as path from "node:path"
 import { constantHeaders } from "../../src/server/responses/ConstantHeaders.ts"
 import * as Answer from "./Answer.ts"
@@ -7,18 +7,18 @@ import type { Operation } from "./OpenApi.ts"
 export interface Asked {
   readonly method: string
   readonly target: string
-  /** Absent where the request is not one of the document's. */
+  /** Absent: the document does not contain the request. */
   readonly operation: Operation | undefined
 }
 
 const root = path.resolve(import.meta.dirname, "../..")
 
-/** Whatever the endpoint: what the edge of the service refuses, or a path that has become another one. */
+/** Statuses that any endpoint may have, because the request pipeline refuses the request or the path changed. */
 const anywhere = new Set([400, 401, 404, 405, 408, 413, 415, 417, 431])
 
 const insides = [/^\s*at .*:\d+:\d+\)?$/m, /\\n\s+at /, /node_modules/, /node:internal/, /\b(SELECT|INSERT INTO) \w+/]
 
-/** Secrets as they are, and a part of the service's own that no answer has. */
+/** Secrets, and texts that reveal internals of the service. */
 const leaks = (text: string, secrets: ReadonlyArray<string>): ReadonlyArray<string> => [
   ...secrets.filter((secret) => text.includes(secret)).map((secret) => `has a secret: ${secret.slice(0, 8)}…`),
   ...insides.filter((inside) => inside.test(text)).map((inside) => `shows the inside: ${inside.exec(text)?.[0]}`),
@@ -45,7 +45,7 @@ const envelope = (answer: Answer.Answer): ReadonlyArray<string> => {
   const allowed = isSuccess ? successKeys : failureKeys
   const unknown = Object.keys(body).filter((key) => !allowed.has(key))
   return [
-    ...(unknown.length === 0 ? [] : [`fields that no envelope has: ${unknown.join(", ").slice(0, 120)}`]),
+    ...(unknown.length === 0 ? [] : [`fields that an envelope does not have: ${unknown.join(", ").slice(0, 120)}`]),
     ...(body.success === isSuccess ? [] : [`success is ${String(body.success)}`]),
     ...(isSuccess || body.data === null ? [] : ["a failure with data"]),
     ...(isSuccess || typeof body.message === "string" ? [] : ["a failure without a message"]),
@@ -54,7 +54,7 @@ const envelope = (answer: Answer.Answer): ReadonlyArray<string> => {
   ]
 }
 
-/** Resources answer with envelopes; health, metrics and documents are what they are. */
+/** Only resources have envelopes, not health, metrics and documents. */
 const pathOf = (asked: Asked | undefined) =>
   asked?.target
     .replace(/^http:\/\/[^/]*/, "")
@@ -64,8 +64,8 @@ const pathOf = (asked: Asked | undefined) =>
 const isResource = (path: string) => /^\/api\/v1\/(?!health|ready)/.test(path)
 
 /**
- * 503 is what the document promises where the chain of a relayer does not answer, which the cases see to, and of readiness,
- * where the database has not answered within two seconds, which a run may see to on a small machine.
+ * The document allows 503 if the chain of a relayer does not answer, which the cases cause, and for readiness if the database does
+ * not answer within two seconds, which may happen on a small machine.
  */
 const mayBeAway = /^\/api\/v1\/(relayers\/[^/]*\/balance|ready)/
 
@@ -82,13 +82,13 @@ const headers = (answer: Answer.Answer): ReadonlyArray<string> => {
   ]
 }
 
-/** A key is shown to who makes it, and to nobody else. */
+/** Only the response to the creation or rotation of a key contains it. */
 const shownKey = ({ body, status }: Answer.Answer, asked: Asked | undefined) =>
   body.includes("er_key_") && !(status < 300 && pathOf(asked).includes("/api-keys") && asked?.method === "POST")
     ? ["has an API key"]
     : []
 
-/** Everything that is wrong with an answer; `asked` is absent where nobody can tell which request it answers. */
+/** The problems of a response. `asked` is absent if its request is not known. */
 export const ofAnswer = (
   answer: Answer.Answer,
   asked: Asked | undefined,
@@ -96,7 +96,7 @@ export const ofAnswer = (
 ): ReadonlyArray<string> => {
   const { status } = answer
   const path = pathOf(asked)
-  const isEmpty = asked?.method === "HEAD"
+  const isEmpty = asked?.method === "HEAD" || status === 204
   const isEnveloped = status >= 400 ? !path.startsWith("/api/v1/ready") : isResource(path)
   const text = `${answer.fields.map((field) => field.join(": ")).join("\n")}\n${answer.body}`
   const isDocumented = asked?.operation === undefined || asked.operation.statuses.has(status) || anywhere.has(status)
@@ -110,7 +110,7 @@ export const ofAnswer = (
   ]
 }
 
-/** The service may tell its operator anything but secrets; an error is told of what should not happen. */
+/** A log record must not contain a secret, and no case may cause an error record. */
 export const ofLogLine = (line: string, secrets: ReadonlyArray<string>): ReadonlyArray<string> => {
   const entry = parse(line)
   const level = isObject(entry) ? String(entry.level) : ""

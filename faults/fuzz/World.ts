@@ -1,24 +1,24 @@
-// What a run finds in the service: resources of every kind, keys of several powers, and what the cases name of them.
+// The resources and API keys that a run creates in the service, and the values with which cases refer to them.
 import { Effect } from "effect"
 import * as keystores from "../../testkit/keystores.ts"
 import { marker } from "./Fields.ts"
 
 export interface World {
-  /** Of relayers, signers, notifications, keys and deliveries that are there, or may be. */
+  /** Ids of relayers, signers, notifications, keys and deliveries that exist or may exist. */
   readonly ids: ReadonlyArray<string>
   readonly networks: ReadonlyArray<string>
   readonly cursors: ReadonlyArray<string>
   readonly administrator: string
-  /** With few scopes each. */
+  /** Keys with few scopes. */
   readonly keys: ReadonlyArray<string>
-  /** Where something answers what the service sends. */
+  /** The URL of a server for the outbound requests of the service. */
   readonly receiver: string
   readonly keystore: object
-  /** Of the keystore. */
+  /** The passphrase of the keystore. */
   readonly passphrase: string
 }
 
-/** What the service answers to a request of the administrator's. */
+/** Sends a request as the administrator. */
 export type Call = (
   path: string,
   call?: { readonly body?: unknown; readonly key?: string }
@@ -48,7 +48,7 @@ const relayer = (id: string, signer_id: string) => ({
 
 /** `administrator` is the key that `call` uses. */
 export const make = Effect.fnUntraced(function* (call: Call, administrator: string, receiver: string) {
-  /** A service that has run before may have it already. */
+  /** The resource may exist from an earlier run. */
   const create = Effect.fnUntraced(function* (
     path: string,
     body: { readonly id?: string; readonly [field: string]: unknown }

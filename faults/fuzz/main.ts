@@ -1,5 +1,5 @@
-// Requests that nobody should send, and bytes that are none, to a service of the run's own. A finding names the seed and
-// the number of its case, which shows it again, alone.
+// Sends invalid requests, and bytes that are not a request, to a service of its own. A finding names the seed and the number of its
+// case, with which the case can be repeated alone.
 //
 //   npm run fuzz -- --count 100000 --seed 1
 //   npm run fuzz -- --seed 1 --at 4711
@@ -17,9 +17,9 @@ const { values } = parseArgs({
     count: { type: "string", default: "100000" },
     seed: { type: "string", default: "1" },
     from: { type: "string", default: "0" },
-    /** Only this case, with its bytes. */
+    /** Runs only this case and prints its bytes. */
     at: { type: "string" },
-    /** Of a service that runs already, with the settings of `Subject.ts`, and the file of its key. */
+    /** The URL of a running service with the settings of `Subject.ts`, and the file with its key. */
     port: { type: "string" },
     "key-file": { type: "string", default: "data/api-key" },
     concurrency: { type: "string", default: "16" }
@@ -30,16 +30,16 @@ const seed = Number(values.seed)
 const single = values.at === undefined ? undefined : Number(values.at)
 const count = single === undefined ? Number(values.count) : 1
 
-/** Memory is looked at ten times. */
+/** Memory is measured ten times. */
 const part = Math.ceil(count / 10)
 
-/** What the memory of the service may grow by from the third look to the last: everything is warm then. */
+/** The bytes by which memory may grow from the third measurement, when the code is warm, to the last. */
 const maxGrowth = 128 * 2 ** 20
 
-/** As many as a reader looks at. */
+/** The number of findings that are printed. */
 const maxShown = 40
 
-/** Findings of the same kind, by what is wrong. */
+/** Groups findings by their problem. */
 const kinds = (findings: ReadonlyArray<Fuzz.Finding>) =>
   [...Map.groupBy(findings, ({ what }) => what.slice(0, 90))].slice(0, maxShown)
 

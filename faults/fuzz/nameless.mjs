@@ -1,4 +1,4 @@
-// Loaded before the service: no name resolves, so nothing that a case makes it call is off this machine.
+// Loaded into a service before it starts: no host name resolves, so no case can cause a request to another machine.
 import dns from "node:dns/promises"
 import { syncBuiltinESMExports } from "node:module"
 

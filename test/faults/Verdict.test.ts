@@ -1,4 +1,4 @@
-// The fuzz can fail: what no answer may be is found, and a case is the same whenever it is made.
+// The verdict of the fuzz finds every kind of invalid response, and a case is always the same.
 import { assert, describe, it } from "@effect/vitest"
 import * as Answer from "../../faults/fuzz/Answer.ts"
 import * as Case from "../../faults/fuzz/Case.ts"
@@ -20,7 +20,7 @@ const secret = "0123456789abcdef0123456789abcdef"
 
 const without = (name: string) => fields.filter(([field]) => field !== name)
 
-/** An answer, and what of it is found. */
+/** Invalid responses and the finding for each. */
 const faults: Record<string, readonly [Answer.Answer, RegExp]> = {
   "a fault of the service": [{ ...refused, status: 500 }, /^500/],
   "an unavailable service": [{ ...refused, status: 503 }, /^503/],
@@ -43,7 +43,7 @@ const faults: Record<string, readonly [Answer.Answer, RegExp]> = {
 }
 
 describe("the verdict", () => {
-  it("passes what is as it should be", () => {
+  it("accepts valid responses", () => {
     for (const answer of [refused, served]) assert.deepStrictEqual(Verdict.ofAnswer(answer, asked, [secret]), [])
   })
 
@@ -53,12 +53,12 @@ describe("the verdict", () => {
     })
   }
 
-  it("finds a status that the document does not have", () => {
+  it("finds a status that is not in the document", () => {
     const operation = OpenApi.operations.find(({ id }) => id === "relayers.get")
     assert.match(Verdict.ofAnswer({ ...refused, status: 412 }, { ...asked, operation }, []).join("\n"), /412 is not in/)
   })
 
-  it("finds errors and secrets in log lines", () => {
+  it("finds errors and secrets in log records", () => {
     assert.deepStrictEqual(Verdict.ofLogLine('{"level":"INFO","message":"x"}', [secret]), [])
     assert.match(Verdict.ofLogLine('{"level":"ERROR","message":"x"}', []).join(), /logs an error/)
     assert.match(Verdict.ofLogLine(`{"level":"INFO","message":"${secret}"}`, [secret]).join(), /logs a secret/)
@@ -67,8 +67,8 @@ describe("the verdict", () => {
 
 const bytes = (...lines: ReadonlyArray<string>) => Buffer.from(lines.join("\r\n"))
 
-describe("answers as bytes", () => {
-  it("are read one after the other, by length, in chunks, and without a body for HEAD", () => {
+describe("the bytes of responses", () => {
+  it("are parsed by length, in chunks, and without a body for HEAD", () => {
     const plain = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi"
     const chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
     const head = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
@@ -80,13 +80,13 @@ describe("answers as bytes", () => {
     assert.strictEqual(rest.length, 0)
   })
 
-  it("that are not whole are waited for", () => {
+  it("that are incomplete are kept", () => {
     const { answers, fault, rest } = Answer.read(bytes("HTTP/1.1 200 OK", "content-length: 3", "", "hi"))
     assert.deepStrictEqual([answers.length, fault], [0, undefined])
     assert.isAbove(rest.length, 0)
   })
 
-  it("that could be read in two ways are faults", () => {
+  it("that are ambiguous are faults", () => {
     const broken = [
       bytes("HTTP/1.1 200 OK", "content-length: 2", "content-length: 2", "", "hi"),
       bytes("HTTP/1.1 200 OK", "content-length: 2", "transfer-encoding: chunked", "", "0", "", ""),
@@ -112,12 +112,12 @@ const world: World = {
 }
 
 describe("a case", () => {
-  it("is decided by its seed and its number", () => {
+  it("is determined by its seed and its number", () => {
     for (let at = 0; at < 200; at++) assert.deepStrictEqual(Case.make(7, at, world), Case.make(7, at, world))
     assert.notDeepEqual(Case.make(7, 0, world), Case.make(8, 0, world))
   })
 
-  it("of 3,000 meets every operation of the document, and sends a body wherever there is one", () => {
+  it("among 3,000 covers every operation of the document, with a body if it has one", () => {
     const made = Array.from({ length: 3000 }, (_, at) => Case.make(1, at, world))
     const requests = made.flatMap((one) => (one._tag === "Request" ? [one.request] : []))
     for (const { id, bodies } of OpenApi.operations) {

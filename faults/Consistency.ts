@@ -1,4 +1,4 @@
-// After a fault: everything that was acknowledged is there, and nothing is half done.
+// Checks after a fault: every acknowledged write is there, and no change is incomplete.
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -27,7 +27,7 @@ const list = Effect.fnUntraced(function* (service: Listening, resource: string) 
   }
 })
 
-/** What was acknowledged, and how the audit log and the totals of the API agree. */
+/** Checks acknowledged writes, the audit log and the totals through the API. */
 export const check = Effect.fnUntraced(function* ({ tally }: Context, service: Listening, ledger: Ledger) {
   yield* until(
     "the service to be ready",
@@ -46,37 +46,37 @@ export const check = Effect.fnUntraced(function* ({ tally }: Context, service: L
   tally.expect(verified.text.includes('"valid":true'), `the audit log verifies: ${verified.text}`)
 })
 
-/** Rows that belong together are written in one transaction; each number is of rows that are alone. */
+/** Counts rows whose counterpart, which is written in the same transaction, is missing. */
 const halves = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<Record<string, bigint>>`
     WITH recorded AS (SELECT resource_id AS id, action FROM audit),
-      told AS (SELECT resource_id AS id, type AS action FROM events)
+      published AS (SELECT resource_id AS id, type AS action FROM events)
     SELECT
       (SELECT count(*) FROM relayers r WHERE NOT EXISTS
         (SELECT FROM recorded a WHERE a.id = r.id AND a.action = 'relayer.created')) AS "relayers without record",
       (SELECT count(*) FROM signers s WHERE NOT EXISTS
         (SELECT FROM recorded a WHERE a.id = s.id AND a.action = 'signer.created')) AS "signers without record",
-      (SELECT count(*) FROM (SELECT id, action FROM recorded WHERE action LIKE 'relayer.%' EXCEPT ALL SELECT id, action FROM told) x)
+      (SELECT count(*) FROM (SELECT id, action FROM recorded WHERE action LIKE 'relayer.%' EXCEPT ALL SELECT id, action FROM published) x)
         AS "records without event",
-      (SELECT count(*) FROM (SELECT id, action FROM told WHERE action LIKE 'relayer.%' EXCEPT ALL SELECT id, action FROM recorded) x)
+      (SELECT count(*) FROM (SELECT id, action FROM published WHERE action LIKE 'relayer.%' EXCEPT ALL SELECT id, action FROM recorded) x)
         AS "events without record",
       (SELECT count(*) FROM recorded a WHERE a.action = 'relayer.created'
         AND NOT EXISTS (SELECT FROM relayers r WHERE r.id = a.id)
         AND NOT EXISTS (SELECT FROM recorded d WHERE d.id = a.id AND d.action = 'relayer.deleted')) AS "records of nothing",
       (SELECT count(*) FROM relayers r WHERE NOT EXISTS
         (SELECT FROM relayer_checks c WHERE c.relayer_id = r.id)) AS "relayers without check",
-      (SELECT abs((SELECT count(*) FROM relayers) - (SELECT sum(count) FROM relayer_counts)))::bigint AS "off the kept total"`
+      (SELECT abs((SELECT count(*) FROM relayers) - (SELECT sum(count) FROM relayer_counts)))::bigint AS "difference to the stored count"`
   return row ?? {}
 })
 
-/** The same, looked at in the database itself. */
+/** Checks the rows in the database itself. */
 export const checkRows = Effect.fnUntraced(function* ({ tally }: Context, config: PgClient.PgPoolConfig) {
   const found = yield* Effect.orDie(
     Effect.provide(halves, Layer.fresh(PgClient.layer({ ...config, maxConnections: 1 })))
   )
   for (const [what, count] of Object.entries(found)) {
-    tally.add("half done", Number(count))
-    tally.expect(count === 0n, `nothing is half done: ${count} ${what}`)
+    tally.add("incomplete", Number(count))
+    tally.expect(count === 0n, `no change is incomplete: ${count} ${what}`)
   }
 })
