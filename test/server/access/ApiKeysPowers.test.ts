@@ -1,4 +1,4 @@
-// API keys: what they may do, and that nobody gives more than they have.
+// API keys: what they may do, and that they cannot create more powerful keys.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
@@ -21,28 +21,30 @@ const uses: Record<string, readonly [string, TestApi.Call]> = {
 }
 
 layer(TestApi.layer())("what API keys may do", (it) => {
-  it.effect("each scope opens what needs it and nothing else; wildcards open theirs", () =>
-    Effect.gen(function* () {
-      const grants = [...Object.keys(uses), "relayers:*", "audit:*", "*"]
-      for (const grant of grants) {
-        const { key } = yield* make({ scopes: [grant] })
-        for (const [scope, [path, options]] of Object.entries(uses)) {
-          const status = yield* statusOf(path, { ...options, key })
-          const allowed =
-            grant === "*" || grant === scope || (grant.endsWith(":*") && scope.startsWith(grant.slice(0, -1)))
-          if (allowed) assert.include([200, 400], status, `${grant} ${scope}`)
-          else assert.strictEqual(status, 403, `${grant} ${scope}`)
+  it.effect(
+    "each scope allows the endpoints that require it and no others; wildcards allow those of their resource",
+    () =>
+      Effect.gen(function* () {
+        const grants = [...Object.keys(uses), "relayers:*", "audit:*", "*"]
+        for (const grant of grants) {
+          const { key } = yield* make({ scopes: [grant] })
+          for (const [scope, [path, options]] of Object.entries(uses)) {
+            const status = yield* statusOf(path, { ...options, key })
+            const allowed =
+              grant === "*" || grant === scope || (grant.endsWith(":*") && scope.startsWith(grant.slice(0, -1)))
+            if (allowed) assert.include([200, 400], status, `${grant} ${scope}`)
+            else assert.strictEqual(status, 403, `${grant} ${scope}`)
+          }
         }
-      }
-      const { key } = yield* make({ scopes: ["relayers:read"] })
-      const forbidden = yield* call("/api/v1/signers", { key })
-      assert.deepStrictEqual(forbidden.json, { data: null, message: "Forbidden", success: false })
-      assert.strictEqual(yield* statusOf("/api/v1/master-key/rotate", { method: "POST", key }), 403)
-      assert.strictEqual(yield* statusOf("/api/v1/nothing", { key }), 404)
-    })
+        const { key } = yield* make({ scopes: ["relayers:read"] })
+        const forbidden = yield* call("/api/v1/signers", { key })
+        assert.deepStrictEqual(forbidden.json, { data: null, message: "Forbidden", success: false })
+        assert.strictEqual(yield* statusOf("/api/v1/master-key/rotate", { method: "POST", key }), 403)
+        assert.strictEqual(yield* statusOf("/api/v1/nothing", { key }), 404)
+      })
   )
 
-  it.effect("a key for some relayers sees and changes no other", () =>
+  it.effect("a key that is limited to some relayers reads and changes no other", () =>
     Effect.gen(function* () {
       yield* call("/api/v1/signers", { body: signer })
       yield* call("/api/v1/signers", { body: { ...signer, id: "signer-2" } })
@@ -74,7 +76,7 @@ layer(TestApi.layer())("what API keys may do", (it) => {
     })
   )
 
-  it.effect("nobody makes, rotates or revokes a key that can do more than their own", () =>
+  it.effect("a caller cannot create, rotate or revoke a key that can do more than its own", () =>
     Effect.gen(function* () {
       const strong = yield* make({ scopes: ["*"] })
       const clerk = yield* make({ scopes: ["api-keys:*", "relayers:read"] })

@@ -1,4 +1,4 @@
-// Requests about API keys, and with them.
+// Requests that manage API keys or use them.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import * as TestApi from "../../../testkit/TestApi.ts"

@@ -1,4 +1,4 @@
-// Many readers at once: they share what is read, and there is a limit to how many there are.
+// Many concurrent readers share the reads of events, and their number is limited.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Latch, Stream } from "effect"
 import { EventStreams } from "../../../src/server/events/EventStreams.ts"
@@ -42,7 +42,7 @@ const crowd = Effect.fnUntraced(function* (count: number, end: string, after = 0
 })
 
 layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
-  it.effect("an event is read once for all of them", () =>
+  it.effect("share one read of each event", () =>
     Effect.gen(function* () {
       for (let index = 0; index < 10; index++) yield* emit(`before-${index}`)
       const { readers, reached } = yield* crowd(100, "done")
@@ -62,7 +62,7 @@ layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
     })
   )
 
-  it.effect("one who falls behind what is held in memory misses nothing", () =>
+  it.effect("miss no event if they fall behind the buffer", () =>
     Effect.gen(function* () {
       const streams = yield* EventStreams
       const goOn = yield* Latch.make(false)
@@ -87,7 +87,7 @@ layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
     })
   )
 
-  it.effect("1,000 are served, and the next one is told to come later", () =>
+  it.effect("are limited to 1,000; the next one gets 503", () =>
     Effect.gen(function* () {
       const last = yield* emit("last")
       yield* LiveApi.shown(last)

@@ -79,7 +79,7 @@ const check = (got: ReadonlyArray<EventReader.Frame>) =>
 const baseUrls = Effect.map(Peers.Peers, (peers) => peers.map((peer) => Context.get(peer, TestApi.TestApi).baseUrl))
 
 layer(Peers.layer, LiveApi.options)("two instances", (it) => {
-  it.effect("1,000 events of 8 writers reach readers who leave and go on at the other: each once, in order", () =>
+  it.effect("send 1,000 events of 8 writers once and in order to readers that switch between them", () =>
     Effect.gen(function* () {
       const urls = yield* baseUrls
       const readers = yield* Effect.forEach([1, 2, 3], (seed) =>
@@ -98,7 +98,7 @@ layer(Peers.layer, LiveApi.options)("two instances", (it) => {
     })
   )
 
-  it.effect("what one does, the other tells at once", () =>
+  it.effect("send each other's events at once", () =>
     Effect.gen(function* () {
       const [one, other] = yield* Peers.Peers
       const { baseUrl } = Context.get(other, TestApi.TestApi)

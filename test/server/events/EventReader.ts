@@ -1,4 +1,4 @@
-// A reader of an event stream over HTTP: what came, frame by frame.
+// A reader of an event stream over HTTP, which collects the frames.
 import { Effect } from "effect"
 import * as TestApi from "../../../testkit/TestApi.ts"
 

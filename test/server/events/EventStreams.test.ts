@@ -23,7 +23,7 @@ const names = (frames: ReadonlyArray<EventReader.Frame>) =>
 const soon = "4500 millis"
 
 layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
-  it.effect("brings what has been and what happens, each event as the list shows it", () =>
+  it.effect("has past and new events in the form of the list", () =>
     Effect.gen(function* () {
       yield* call("/api/v1/signers", { body: signer })
       const reader = yield* open()
@@ -50,20 +50,22 @@ layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
     })
   )
 
-  it.effect("goes on after `Last-Event-ID`, which wins over `after`, and brings what the query selects", () =>
-    Effect.gen(function* () {
-      const ids = []
-      for (const id of ["a", "b", "a", "c", "a"]) ids.push(yield* emit(id))
-      yield* LiveApi.shown(ids.at(-1) ?? 0)
-      const resumed = yield* open({ lastEventId: ids[1] ?? 0, query: `?after=${ids[3]}` })
-      assert.deepStrictEqual(names(yield* resumed.take(3)), ["a", "c", "a"])
-      const after = yield* open({ query: `?after=${ids[3]}` })
-      assert.deepStrictEqual(names(yield* after.take(1)), ["a"])
-      const filtered = yield* open({ lastEventId: ids[0] ?? 0, query: "?resource_id=a&type=relayer.updated" })
-      assert.deepStrictEqual(names(yield* filtered.take(2)), ["a", "a"])
-      for (const id of ["d", "a"]) yield* emit(id)
-      assert.deepStrictEqual(names(yield* Effect.timeout(filtered.take(3), soon)), ["a", "a", "a"])
-    })
+  it.effect(
+    "continues after `Last-Event-ID`, which takes precedence over `after`, with the events that the query selects",
+    () =>
+      Effect.gen(function* () {
+        const ids = []
+        for (const id of ["a", "b", "a", "c", "a"]) ids.push(yield* emit(id))
+        yield* LiveApi.shown(ids.at(-1) ?? 0)
+        const resumed = yield* open({ lastEventId: ids[1] ?? 0, query: `?after=${ids[3]}` })
+        assert.deepStrictEqual(names(yield* resumed.take(3)), ["a", "c", "a"])
+        const after = yield* open({ query: `?after=${ids[3]}` })
+        assert.deepStrictEqual(names(yield* after.take(1)), ["a"])
+        const filtered = yield* open({ lastEventId: ids[0] ?? 0, query: "?resource_id=a&type=relayer.updated" })
+        assert.deepStrictEqual(names(yield* filtered.take(2)), ["a", "a"])
+        for (const id of ["d", "a"]) yield* emit(id)
+        assert.deepStrictEqual(names(yield* Effect.timeout(filtered.take(3), soon)), ["a", "a", "a"])
+      })
   )
 
   it.effect("a key sees the relayers that it is limited to", () =>
@@ -80,7 +82,7 @@ layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
     })
   )
 
-  it.effect("survives that the connection is lost on which it is told", () =>
+  it.effect("continues if the connection that listens for notifications breaks", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const reader = yield* open({ query: "?resource_id=survivor" })
@@ -99,7 +101,7 @@ layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
     })
   )
 
-  it.effect("ends when the process is about to stop, which opens no new ones", () =>
+  it.effect("ends when the instance drains, which then opens no new stream", () =>
     Effect.gen(function* () {
       const readers = [yield* open(), yield* open(), yield* open({ query: "?resource_id=nothing" })]
       for (const reader of readers) yield* reader.until((frames) => frames.length > 0)
@@ -122,8 +124,8 @@ const deaf = Layer.effect(
 
 const host = TestApi.layerWith({}, deaf).pipe(Layer.provideMerge(Logger.layer([])))
 
-layer(host, LiveApi.options)("a host whose client cannot listen", (it) => {
-  it.effect("is brought events nevertheless, by looking each second", () =>
+layer(host, LiveApi.options)("a host program whose database client cannot listen", (it) => {
+  it.effect("gets events by polling every second", () =>
     Effect.gen(function* () {
       const reader = yield* open()
       yield* reader.until((frames) => frames.length > 0)
@@ -142,7 +144,7 @@ const requestTimeoutMs = 1500
 layer(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }), LiveApi.options)(
   "a short time limit",
   (it) => {
-    it.effect("is one of requests, and not of streams", () =>
+    it.effect("applies to requests, and not to streams", () =>
       Effect.gen(function* () {
         const reader = yield* open()
         const timedOut = yield* call("/api/v1/events?wait=25")

@@ -1,4 +1,4 @@
-// Long polls: an answer as soon as there is one to give, and at the latest when the time is over.
+// Long polls: the response comes with the first event, or at the end of the waiting time.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -15,7 +15,7 @@ const resources = ({ json }: TestApi.Answer) =>
   (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
 
 layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
-  it.effect("ends at once when there is something, and with the first that comes", () =>
+  it.effect("ends at once if there are events, or else with the first new one", () =>
     Effect.gen(function* () {
       yield* create("there")
       const there = yield* call("/api/v1/events?wait=25")
@@ -31,7 +31,7 @@ layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
     })
   )
 
-  it.effect("ends when the process is about to stop", () =>
+  it.effect("ends when the instance drains", () =>
     Effect.gen(function* () {
       const waiting = yield* Effect.forkChild(call("/api/v1/events?wait=25&resource_id=never"))
       yield* create("begun")
@@ -44,8 +44,8 @@ layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
   )
 })
 
-layer(TestApi.layer())("waiting for events in vain", (it) => {
-  it.effect("ends with no event and a link to wait on, after 25 seconds at most", () =>
+layer(TestApi.layer())("waiting without events", (it) => {
+  it.effect("ends after at most 25 seconds, with a link to continue", () =>
     Effect.gen(function* () {
       yield* create("there")
       const listed = yield* Effect.repeat(call("/api/v1/events"), { until: (answer) => resources(answer).length === 1 })

@@ -1,4 +1,4 @@
-// Events as lists, over HTTP: everything that has happened, page by page.
+// Lists of events over HTTP.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiClient } from "../../../src/client/ApiClient.ts"
@@ -66,14 +66,14 @@ const expected = [
 const named = (events: ReadonlyArray<Event>) => events.map(({ type, resource_id }) => [type, resource_id])
 
 layer(TestApi.layer())("events over HTTP", (it) => {
-  it.effect("there are none at first, and nothing to go on after", () =>
+  it.effect("are none at first, without a link to continue", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* list(), { events: [], next: undefined })
       assert.deepStrictEqual((yield* list("?after=0&limit=0")).events, [])
     })
   )
 
-  it.effect("everything that happens is one, with the resource after it and the request that did it", () =>
+  it.effect("report every change with the resource after it and the request id", () =>
     Effect.gen(function* () {
       for (const [to, options] of changes) {
         const answer = yield* call(`/api/v1/${to}`, {
@@ -95,7 +95,7 @@ layer(TestApi.layer())("events over HTTP", (it) => {
     })
   )
 
-  it.effect("links lead through all of them once, and on from the end", () =>
+  it.effect("have links that lead through each event once, and on from the end", () =>
     Effect.gen(function* () {
       const seen: Array<Event> = []
       let query = "?limit=4"
@@ -115,7 +115,7 @@ layer(TestApi.layer())("events over HTTP", (it) => {
     })
   )
 
-  it.effect("the typed client lists them", () =>
+  it.effect("are listed by the typed client", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
       const { data } = yield* client.events.list({ query: { type: "relayer.paused", limit: 1 }, headers: {} })
@@ -141,7 +141,7 @@ layer(TestApi.layer())("events over HTTP", (it) => {
     })
   )
 
-  it.effect("what is asked for wrongly is told in the envelope", () =>
+  it.effect("have an error that names the invalid parameter", () =>
     Effect.gen(function* () {
       const [{ id } = { id: 0 }] = (yield* list("?limit=1")).events
       const wrong: ReadonlyArray<readonly [query: string, headers: Record<string, string>, error: string]> = [
@@ -169,7 +169,7 @@ layer(TestApi.layer())("events over HTTP", (it) => {
     })
   )
 
-  it.effect("a key needs the scope, and sees the relayers that it is limited to", () =>
+  it.effect("require a scope, and a limited key sees only its relayers", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* call(path, { key: null })).status, 401)
       const other = yield* makeKey({ scopes: ["relayers:*", "audit:*"] })

@@ -1,4 +1,4 @@
-// The whole API in real time, and beside it a writer of events.
+// The whole API in real time, and a writer of events.
 import { Effect, Layer, Logger, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Events } from "../../../src/server/events/Events.ts"

@@ -1,4 +1,4 @@
-// Two instances of the whole API, and beside them a writer of events, each with connections of its own, on one database.
+// Two instances of the API and a writer of events on one database, each with its own connections.
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Logger } from "effect"
 import { inject } from "vitest"

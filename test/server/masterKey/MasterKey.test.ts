@@ -34,7 +34,7 @@ const refusal = Effect.fnUntraced(function* (current: number, ...others: Readonl
 const [idOf1, idOf2] = ["72cd6e84", "75877bb4"]
 
 describe("a start", () => {
-  it.effect("marks its key, once", () =>
+  it.effect("adds one mark for its key", () =>
     Effect.gen(function* () {
       yield* start(1)
       const sql = yield* SqlClient.SqlClient
@@ -60,7 +60,7 @@ describe("a start", () => {
     }).pipe(tested)
   )
 
-  it.effect("with a new key reads what was sealed before, as long as the key of before is given", () =>
+  it.effect("with a new key reads older secrets if the old key is given as well", () =>
     Effect.gen(function* () {
       yield* withStart(keys(1))(addSigners("a"))
       const opened = yield* withStart(keys(2, 1))(Effect.andThen(addSigners("b"), openSigners))
@@ -76,7 +76,7 @@ describe("a start", () => {
     }).pipe(tested)
   )
 
-  it.effect("goes without the key of before when everything has been re-wrapped, and not without the new one", () =>
+  it.effect("needs the old key until every value is re-wrapped, and then only the new one", () =>
     Effect.gen(function* () {
       yield* withStart(keys(1))(addSigners("a"))
       yield* withStart(keys(2, 1))(rotate)
@@ -88,7 +88,7 @@ describe("a start", () => {
     }).pipe(tested)
   )
 
-  it.effect("is refused where a mark names a known key that did not make it", () =>
+  it.effect("is refused if a mark names a known key that did not seal it", () =>
     Effect.gen(function* () {
       yield* start(1)
       const sql = yield* SqlClient.SqlClient
@@ -97,7 +97,7 @@ describe("a start", () => {
     }).pipe(tested)
   )
 
-  it.effect("of several at once, with different keys, on an empty database: those of one key", () =>
+  it.effect("on an empty database succeeds with one key only, if several instances start with different keys", () =>
     Effect.gen(function* () {
       const exits = yield* Effect.forEach([1, 2, 3, 1, 2, 3], (byte) => Effect.exit(start(byte)), {
         concurrency: "unbounded"
@@ -111,7 +111,7 @@ describe("a start", () => {
     }).pipe(tested)
   )
 
-  it.effect("on a database of the first version finds its mark and its secrets", () =>
+  it.effect("on a database of the first version reads its mark and its secrets", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`DROP SCHEMA public CASCADE`
@@ -133,7 +133,7 @@ describe("a start", () => {
     }).pipe(tested)
   )
 
-  it.effect("is what a key needs to seal: until it has a mark, the database takes nothing of it", () =>
+  it.effect("adds the mark without which the database refuses values of a key", () =>
     Effect.gen(function* () {
       yield* start(1)
       const exit = yield* Effect.exit(insertSigner("a", sealV1("secret", signerPlace("a"), 2)))

@@ -1,4 +1,4 @@
-// Rotations of the master key: what they do, and what they refuse.
+// Rotations of the master key, one at a time.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -29,7 +29,7 @@ import {
 } from "./Start.ts"
 
 describe("a rotation", () => {
-  it.effect("re-wraps values of every key and format, leaves one mark, and has nothing to do again", () =>
+  it.effect("re-wraps values of every key and format, leaves one mark, and has nothing left to do", () =>
     Effect.gen(function* () {
       yield* withStart(keys(1))(addSigners("old"))
       yield* insertSigner("v1", sealV1("secret of v1", signerPlace("v1"), 1))
@@ -45,7 +45,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("goes through more values than fit in a batch, and none of them twice", () =>
+  it.effect("re-wraps more values than fit in a batch, each once", () =>
     Effect.gen(function* () {
       const all = ids(1203)
       yield* withStart(keys(1))(addSigners(...all))
@@ -54,7 +54,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("re-wraps every column, at the place that it is bound to", () =>
+  it.effect("re-wraps every column and binds each value to its place", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const places = {
@@ -110,7 +110,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("leaves no way in for what was sealed before it and is written after it", () =>
+  it.effect("makes the database refuse values that were sealed before it and are written after it", () =>
     Effect.gen(function* () {
       const sealed = yield* withStart(keys(1))(seal("too late", signerPlace("late")))
       yield* withStart(keys(2, 1))(rotate)
@@ -120,7 +120,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("is not undone with a transaction that it was called in", () =>
+  it.effect("is not rolled back with the transaction of its caller", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* withStart(keys(1))(addSigners("a"))
@@ -132,7 +132,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("stops at a value that cannot be opened, and takes no mark away before it is gone", () =>
+  it.effect("stops at a value that cannot be opened, and keeps all marks until that value is deleted", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* withStart(keys(1))(addSigners("a", "b"))
@@ -148,7 +148,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("is refused by an instance that does not know a key of another one", () =>
+  it.effect("is refused by an instance that does not know the key of another instance", () =>
     Effect.gen(function* () {
       yield* Effect.gen(function* () {
         yield* addSigners("a")
@@ -159,7 +159,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("takes a new key into use where there is a store, with no restart, and keeps no other", () =>
+  it.effect("uses a new key without a restart if there is a store, which then contains only that key", () =>
     Effect.gen(function* () {
       const { kept, store } = yield* inMemory
       yield* Effect.gen(function* () {
@@ -177,7 +177,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("keeps, until it is done, every key that something may be sealed with, and no more", () =>
+  it.effect("stores every key that a value may be sealed with until it is done, and no other key", () =>
     Effect.gen(function* () {
       const keptIds: Array<ReadonlyArray<string>> = []
       const store: Store = { keep: (keys) => Effect.sync(() => void keptIds.push(keys.map(keyIdOf))) }
@@ -189,7 +189,7 @@ describe("a rotation", () => {
     }).pipe(tested)
   )
 
-  it.effect("does not forget a key whose mark was made without its knowing", () =>
+  it.effect("keeps a key whose mark another instance added meanwhile", () =>
     Effect.gen(function* () {
       const { kept, store } = yield* inMemory
       let lost = false

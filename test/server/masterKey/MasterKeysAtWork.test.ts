@@ -1,4 +1,4 @@
-// Rotations of the master key while others write, and one beside the other.
+// Rotations of the master key during concurrent writes and rotations.
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -61,8 +61,8 @@ const openOne = Effect.fnUntraced(function* (id: string) {
   return Redacted.value(yield* secrets.open(Option.getOrThrow(secret).key_sealed, signerPlace(id)))
 })
 
-describe("a rotation at work", () => {
-  it.live("loses nothing of what others write meanwhile, and lets them write", () =>
+describe("a rotation during other work", () => {
+  it.live("neither blocks concurrent writes nor loses them", () =>
     Effect.gen(function* () {
       const all = ids(800)
       const { kept, store } = yield* inMemory
@@ -103,7 +103,7 @@ describe("a rotation at work", () => {
     }).pipe(Effect.scoped, tested)
   )
 
-  it.live("passes by a value that somebody is changing, and re-wraps what it becomes", () =>
+  it.live("skips a locked value and re-wraps its new version", () =>
     Effect.gen(function* () {
       yield* withStart(keys(1))(addSigners("a", "b", "c"))
       const old = yield* openTransaction(updateSigner("b", "changed")).pipe(withStart(keys(1, 2)))
@@ -118,7 +118,7 @@ describe("a rotation at work", () => {
     }).pipe(Effect.scoped, tested)
   )
 
-  it.live("waits for what was sealed before it and is not committed yet", () =>
+  it.live("waits for uncommitted values that were sealed before it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* withStart(keys(1))(addSigners("a"))
@@ -140,7 +140,7 @@ describe("a rotation at work", () => {
     }).pipe(Effect.scoped, tested)
   )
 
-  it.live("that is interrupted leaves everything readable, and the next one finishes it", () =>
+  it.live("that is interrupted leaves every value readable, and the next one completes it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const all = ids(600)
@@ -165,7 +165,7 @@ describe("a rotation at work", () => {
     }).pipe(Effect.scoped, tested)
   )
 
-  it.live("is one at a time, of all instances: another one is told", () =>
+  it.live("runs once at a time in all instances, and a second one is refused", () =>
     Effect.gen(function* () {
       yield* withStart(keys(1))(addSigners("a", "b"))
       const held = yield* openTransaction(updateSigner("b", "secret of b")).pipe(withStart(keys(1, 2)))

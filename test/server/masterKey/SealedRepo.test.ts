@@ -16,21 +16,21 @@ const inSchema = Effect.gen(function* () {
 })
 
 layer(TestDatabase.layer)("sealedColumns", (it) => {
-  it.effect("are all columns of the schema that hold sealed values", () =>
+  it.effect("lists every column of the schema that contains sealed values", () =>
     Effect.gen(function* () {
       const listed = sealedColumns.map(({ table, sealed }) => `${table}.${sealed}`)
       assert.sameMembers(listed, yield* inSchema)
     })
   )
 
-  it.effect("are bound to different places", () =>
+  it.effect("gives every column a different place", () =>
     Effect.sync(() => {
       const places = sealedColumns.map(({ table, column }) => `${table}.${column}`)
       assert.strictEqual(new Set(places).size, places.length)
     })
   )
 
-  it.effect("hold nothing of a key that has no mark: each is guarded by a foreign key", () =>
+  it.effect("are guarded by foreign keys against values of a key without a mark", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const guards = yield* sql<{ name: string; expression: string }>`
@@ -55,7 +55,7 @@ layer(Layer.provideMerge(SealedRepo.layer, TestDatabase.layer))("SealedRepo", (i
   const [read, changed, rewrapped] = [Uint8Array.of(1), Uint8Array.of(2), Uint8Array.of(3)]
   const column = sealedColumns.find(({ sealed }) => sealed === "key_sealed") ?? assert.fail("no signers' keys")
 
-  it.effect("replaces what is as it was read, and leaves what has changed since or is gone", () =>
+  it.effect("replaces values that have not changed since they were read, and no others", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* SealedRepo

@@ -1,4 +1,4 @@
-// A start of the service as far as secrets go, and sealed rows to start with.
+// Starts the services that use secrets, and writes sealed rows for them.
 import { Effect, Layer, Option, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { createCipheriv, createHash } from "node:crypto"
