@@ -23,7 +23,7 @@ const unit = [
   "test/server/chains/**/*.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
-  "test/sql/Tls.test.ts",
+  "test/sql/{Rows,Tls}.test.ts",
   "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts"
 ]
 

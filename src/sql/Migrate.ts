@@ -1,10 +1,12 @@
 // Brings the schema of a database up to date.
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { Migrator } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { DatabaseError } from "./DatabaseError.ts"
 import { latestMigration, migrations, migrationsTable } from "./migrations/index.ts"
 import { client } from "./Query.ts"
+import * as Rows from "./Rows.ts"
+import * as SchemaVersion from "./SchemaVersion.ts"
 
 const minimumVersion = 15
 
@@ -18,11 +20,13 @@ export const explain = (place: string) => (error: SqlError.SqlError) => {
     : DatabaseError.system(`cannot use the database at ${place}`)(cause)
 }
 
+const readServer = Rows.one(Schema.Struct({ version: Schema.String }))
+
 const checkServerVersion = (place: string) =>
   Effect.gen(function* () {
     const sql = yield* client
-    const [row] = yield* sql<{ version: string }>`SELECT current_setting('server_version_num') AS version`
-    const version = Math.floor(Number(row?.version) / 10_000)
+    const row = yield* readServer(yield* sql`SELECT current_setting('server_version_num') AS version`)
+    const version = Math.floor(Number(row.version) / 10_000)
     if (version < minimumVersion) {
       const message = `the database at ${place} is PostgreSQL ${version}; PostgreSQL ${minimumVersion} or later is needed`
       return yield* DatabaseError.of("ServerTooOld", message)
@@ -34,8 +38,7 @@ const checkSchemaVersion = (place: string) =>
     const sql = yield* client
     const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
     if (table === undefined) return
-    const [row] = yield* sql<{ latest: number | null }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
-    const latest = row?.latest ?? 0
+    const latest = yield* SchemaVersion.current
     if (latest > latestMigration) {
       const message = `the database at ${place} has schema ${latest}, newer than this version knows (${latestMigration}): start a newer version`
       return yield* DatabaseError.of("SchemaTooNew", message)

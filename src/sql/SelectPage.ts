@@ -1,15 +1,17 @@
 // A page of a table, with the count of all rows, in one statement and so of one moment.
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
+import type { Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
+import * as Rows from "./Rows.ts"
 
-export interface Selection<Row extends Schema.Constraint> {
+export interface Selection<Row extends Schema.ConstraintDecoder<unknown>> {
   readonly table: string
   /** Of the table as `t`. */
   readonly columns: Statement.Fragment
   readonly Row: Row
 }
 
-export interface Rows {
+export interface Page {
   readonly perPage: number
   readonly offset: number | Statement.Fragment
   /** Of the table as `t`. Absent: all. */
@@ -23,7 +25,7 @@ export interface Rows {
 }
 
 /** The offset walks an index; only the rows of the page are read whole. */
-export const selectRows = <Found extends object>(
+export const selectRows = (
   sql: SqlClient.SqlClient,
   selection: { readonly table: string; readonly columns: Statement.Fragment }
 ) => {
@@ -33,24 +35,27 @@ export const selectRows = <Found extends object>(
 
   const alone = sql``
 
-  return ({ perPage, offset, with: others = alone, where = everything, orderBy = creation, total }: Rows) =>
+  return ({ perPage, offset, with: others = alone, where = everything, orderBy = creation, total }: Page) =>
     Effect.map(
-      sql<Found & { readonly total: bigint; readonly seq: bigint | null }>`
+      sql`
         ${others} SELECT counted.total, page.seq AS seq, ${selection.columns}
         FROM (SELECT ${total ?? sql`(SELECT count(*) FROM ${table} t WHERE ${where})`} AS total) counted
         LEFT JOIN (SELECT t.seq FROM ${table} t WHERE ${where} ORDER BY ${orderBy} LIMIT ${perPage} OFFSET ${offset}) page ON true
         LEFT JOIN ${table} t ON t.seq = page.seq
         ORDER BY ${orderBy}`,
-      (rows) => ({ rows: rows.filter(({ seq }) => seq !== null), total: Number(rows[0]?.total ?? 0n) })
+      (rows) => ({ rows: rows.filter(({ seq }) => seq !== null), total: Number(rows[0]?.total ?? 0) })
     )
 }
 
-export const selectPage = <Row extends Schema.Constraint>(sql: SqlClient.SqlClient, selection: Selection<Row>) => {
+export const selectPage = <Row extends Schema.ConstraintDecoder<unknown>>(
+  sql: SqlClient.SqlClient,
+  selection: Selection<Row>
+) => {
   const select = selectRows(sql, selection)
-  const decode = Schema.decodeUnknownEffect(Schema.Array(selection.Row))
+  const read = Rows.all(selection.Row)
 
-  return Effect.fnUntraced(function* <Request extends Rows>(request: Request) {
+  return Effect.fnUntraced(function* <Request extends Page>(request: Request) {
     const { rows, total } = yield* select(request)
-    return { request, items: yield* decode(rows), total }
+    return { request, items: yield* read(rows), total }
   })
 }

@@ -4,12 +4,17 @@ import { ApiKey } from "../../domain/access/ApiKey.ts"
 import type { ApiKeyId } from "../../domain/access/ApiKey.ts"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
 import type { Grant } from "../../domain/access/Scope.ts"
-import { withoutNulls } from "../../sql/Row.ts"
+import * as Rows from "../../sql/Rows.ts"
 import { client, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import { selectRow } from "../../sql/SelectRow.ts"
 
-const Row = withoutNulls(ApiKey)
+const Row = Rows.withoutNulls(ApiKey)
+const readRows = Rows.all(Row)
+const readCreator = Rows.first(
+  Schema.Struct({ expires_at: Schema.NullOr(Schema.Date), ancestors: Schema.Array(Schema.String) })
+)
+const readCreated = Rows.one(Schema.Struct({ created: Rows.Integer }))
 
 /** Who holds a key, and what it is good for. */
 export interface Holder {
@@ -51,6 +56,7 @@ export class ApiKeysRepo extends Context.Service<
     ApiKeysRepo,
     Effect.gen(function* () {
       const sql = yield* client
+      const holding = Rows.unchecked<Holder & { readonly hash: string }>(sql)
       const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
       const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
         ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by`
@@ -79,7 +85,7 @@ export class ApiKeysRepo extends Context.Service<
 
       const findByHashes = (hashes: ReadonlyArray<string>, moment: DateTime.Utc) => {
         const at = DateTime.toDate(moment)
-        return sql<Holder & { readonly hash: string }>`
+        return holding`
           SELECT hash, id, scopes, relayer_ids FROM (${holders(hashes, "hash")}) present
           WHERE expires_at IS NULL OR expires_at > ${at}
           UNION ALL
@@ -99,19 +105,22 @@ export class ApiKeysRepo extends Context.Service<
       /** Two statements: the count must see what the requests wrote that held the row before. */
       const holdCreator = (id: string) =>
         Effect.gen(function* () {
-          const [row] = yield* sql<{ expires_at: Date | null; ancestors: ReadonlyArray<string> }>`
-            SELECT expires_at, ancestors FROM api_keys WHERE id = ${id} FOR UPDATE`
-          if (row === undefined) return Option.none<Creator>()
-          const [counted] = yield* sql<{ created: number }>`
-            SELECT count(*)::int AS created FROM api_keys WHERE created_by = ${id}`
-          const expires_at = row.expires_at === null ? undefined : DateTime.fromDateUnsafe(row.expires_at)
-          return Option.some({ ancestors: row.ancestors, expires_at, created: counted?.created ?? 0 })
+          const found = yield* readCreator(
+            yield* sql`SELECT expires_at, ancestors FROM api_keys WHERE id = ${id} FOR UPDATE`
+          )
+          const { created } = yield* readCreated(
+            yield* sql`SELECT count(*) AS created FROM api_keys WHERE created_by = ${id}`
+          )
+          return Option.map(found, ({ expires_at, ancestors }): Creator => ({
+            ancestors,
+            expires_at: expires_at === null ? undefined : DateTime.fromDateUnsafe(expires_at),
+            created
+          }))
         }).pipe(query("ApiKeysRepo.holdCreator"))
 
-      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row))
       const descendants = (id: ApiKeyId) =>
         sql`SELECT ${columns} FROM api_keys t WHERE t.ancestors @> ARRAY[${id}]::text[] ORDER BY t.seq FOR UPDATE`.pipe(
-          Effect.flatMap(decodeRows),
+          Effect.flatMap(readRows),
           query("ApiKeysRepo.descendants")
         )
 

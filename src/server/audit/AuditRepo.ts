@@ -1,13 +1,14 @@
 // The table `audit`.
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { AuditRecord } from "../../domain/audit/Audit.ts"
 import type { AuditFilter } from "../../domain/audit/Audit.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
-import { withoutNulls } from "../../sql/Row.ts"
-import type { ChainedRow, Link } from "./Chain.ts"
+import * as Rows from "../../sql/Rows.ts"
+import { ChainedRow } from "./Chain.ts"
+import type { Link } from "./Chain.ts"
 
 /** The fields that a change writes. The database adds id and time, `link` adds the position in the chain. */
 export type NewRecord = Omit<ChainedRow, "id" | "at_micros">
@@ -21,8 +22,14 @@ export interface Selection extends AuditFilter {
 
 const json = (column: unknown) => parse(String(column))
 
-const Row = withoutNulls(AuditRecord, { position: Number, before: json, after: json })
-const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row))
+const Row = Rows.withoutNulls(AuditRecord, { position: Number, before: json, after: json })
+const readRecords = Rows.all(Row)
+
+const link = { position: Rows.Integer, hash: Schema.Uint8Array }
+const readHead = Rows.first(Schema.Struct(link))
+const readUnlinked = Rows.all(ChainedRow)
+const readLinked = Rows.all(Schema.Struct({ ...ChainedRow.fields, ...link }))
+const readCount = Rows.one(Schema.Struct({ count: Rows.Integer }))
 
 /** Returns the links of `rows`, in the order of the rows, after `head`. */
 type MakeLinks = (rows: ReadonlyArray<ChainedRow>, head: Link | undefined) => ReadonlyArray<Link>
@@ -66,12 +73,16 @@ export class AuditRepo extends Context.Service<
 
       const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
         yield* sql`SELECT pg_advisory_xact_lock(${linkLock})`
-        const rows = yield* sql<ChainedRow>`
-          SELECT ${hashed} FROM audit WHERE ${unlinked} ORDER BY audit.id LIMIT ${limit}`
+        const rows = yield* Effect.flatMap(
+          sql`SELECT ${hashed} FROM audit WHERE ${unlinked} ORDER BY audit.id LIMIT ${limit}`,
+          readUnlinked
+        )
         if (rows.length === 0) return 0
-        const [head] = yield* sql<{ position: bigint; hash: Uint8Array }>`
-          SELECT position, hash FROM audit WHERE position IS NOT NULL ORDER BY position DESC LIMIT 1`
-        const links = makeLinks(rows, head === undefined ? undefined : { ...head, position: Number(head.position) })
+        const head = yield* Effect.flatMap(
+          sql`SELECT position, hash FROM audit WHERE position IS NOT NULL ORDER BY position DESC LIMIT 1`,
+          readHead
+        )
+        const links = makeLinks(rows, Option.getOrUndefined(head))
         const text = JSON.stringify(
           links.map(({ position, hash }, index) => ({
             id: rows[index]?.id,
@@ -89,15 +100,16 @@ export class AuditRepo extends Context.Service<
       const link = (limit: number, makeLinks: MakeLinks) =>
         sql.withTransaction(linkRows(limit, makeLinks)).pipe(query("AuditRepo.link"))
 
-      const countUnlinked = sql<{ readonly count: bigint }>`SELECT count(*) AS count FROM audit WHERE ${unlinked}`.pipe(
-        Effect.map(([row]) => Number(row?.count)),
+      const countUnlinked = sql`SELECT count(*) AS count FROM audit WHERE ${unlinked}`.pipe(
+        Effect.flatMap(readCount),
+        Effect.map(({ count }) => count),
         query("AuditRepo.countUnlinked")
       )
 
       const rows = (after: number, limit: number) =>
-        sql<ChainedRow & { position: bigint; hash: Uint8Array }>`
+        sql`
           SELECT ${hashed}, position, hash FROM audit WHERE position > ${after} ORDER BY position LIMIT ${limit}`.pipe(
-          Effect.map((found) => found.map((row) => ({ ...row, position: Number(row.position) }))),
+          Effect.flatMap(readLinked),
           query("AuditRepo.rows")
         )
 
@@ -114,7 +126,7 @@ export class AuditRepo extends Context.Service<
             before::text AS before, after::text AS after, encode(hash, 'hex') AS hash
           FROM audit WHERE ${sql.and(conditions)}
           ORDER BY audit.position ${sql.literal(newestFirst ? "DESC" : "ASC")} LIMIT ${limit}`.pipe(
-          Effect.flatMap(decodeRows),
+          Effect.flatMap(readRecords),
           query("AuditRepo.select")
         )
       }

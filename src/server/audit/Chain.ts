@@ -1,19 +1,21 @@
 // The chain of the audit log: the hash of a record covers the record and the hash of the record before it.
+import { Schema } from "effect"
 import { createHash, timingSafeEqual } from "node:crypto"
 
 /** A record as it is hashed. The fields are text, so that the hash does not depend on the format of numbers and dates. */
-export interface ChainedRow {
-  readonly id: string
+export const ChainedRow = Schema.Struct({
+  id: Schema.String,
   /** Microseconds since 1970. */
-  readonly at_micros: string
-  readonly key_id: string
-  readonly action: string
-  readonly resource: string
-  readonly resource_id: string
-  readonly request_id: string | null
-  readonly before: string | null
-  readonly after: string | null
-}
+  at_micros: Schema.String,
+  key_id: Schema.String,
+  action: Schema.String,
+  resource: Schema.String,
+  resource_id: Schema.String,
+  request_id: Schema.NullOr(Schema.String),
+  before: Schema.NullOr(Schema.String),
+  after: Schema.NullOr(Schema.String)
+})
+export type ChainedRow = typeof ChainedRow.Type
 
 export interface Link {
   readonly position: number

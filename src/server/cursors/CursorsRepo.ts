@@ -1,7 +1,11 @@
 // The secret of cursors, in the table `service_secrets`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlSchema } from "effect/sql"
 import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+
+const Row = Schema.Struct({ sealed: Schema.Uint8Array })
+const readFound = Rows.first(Row)
+const readKept = Rows.one(Row)
 
 export class CursorsRepo extends Context.Service<
   CursorsRepo,
@@ -15,27 +19,22 @@ export class CursorsRepo extends Context.Service<
     CursorsRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const Row = Schema.Struct({ sealed: Schema.Uint8Array })
-      const findRow = SqlSchema.findOneOption({
-        Request: Schema.String,
-        Result: Row,
-        execute: (name) => sql`SELECT sealed FROM service_secrets WHERE name = ${name}`
-      })
       const find = (name: string) =>
-        findRow(name).pipe(Effect.map(Option.map(({ sealed }) => sealed)), query("CursorsRepo.find"))
-      const keepRow = SqlSchema.findOne({
-        Request: Schema.Struct({ name: Schema.String, sealed: Schema.Uint8Array }),
-        Result: Row,
-        execute: ({ name, sealed }) => sql`
-          INSERT INTO service_secrets (name, sealed) VALUES (${name}, ${sealed})
-          ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING sealed`
-      })
+        sql`SELECT sealed FROM service_secrets WHERE name = ${name}`.pipe(
+          Effect.flatMap(readFound),
+          Effect.map(Option.map(({ sealed }) => sealed)),
+          query("CursorsRepo.find")
+        )
+
       const keep = (name: string, sealed: Uint8Array) =>
-        keepRow({ name, sealed }).pipe(
+        sql`
+          INSERT INTO service_secrets (name, sealed) VALUES (${name}, ${sealed})
+          ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING sealed`.pipe(
+          Effect.flatMap(readKept),
           Effect.map((row) => row.sealed),
-          Effect.catchTag("NoSuchElementError", Effect.die),
           query("CursorsRepo.keep")
         )
+
       return CursorsRepo.of({ find, keep })
     })
   )

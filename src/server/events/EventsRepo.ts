@@ -1,12 +1,13 @@
 // The table `events`. Events are visible once every older transaction has ended: in the order of `xid` and `id`, no event can
 // then appear before a visible one (ADR 0007).
-import { Array, Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Option } from "effect"
 import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
-import { withoutNulls } from "../../sql/Row.ts"
+import * as Rows from "../../sql/Rows.ts"
 import type { Position } from "./Position.ts"
 
 export type NewRow = {
@@ -32,16 +33,17 @@ export interface PlacedEvent {
   readonly event: Event
 }
 
-const Row = withoutNulls(Event, { id: Number, data: (text) => parse(String(text)) })
+const Place = Schema.Struct({ xid: Schema.BigIntFromString, id: Rows.Integer })
+const readPosition = Rows.first(Place)
 
-const decodeRows = Schema.decodeUnknownEffect(Schema.Array(Row))
+const Placed = Rows.withoutNulls(Schema.Struct({ ...Event.fields, xid: Schema.BigIntFromString }), {
+  id: Number,
+  data: (text) => parse(String(text))
+})
+const readPlaced = Rows.all(Placed)
 
-interface PositionRow {
-  readonly xid: string
-  readonly id: bigint
-}
-
-const positionOf = ({ xid, id }: PositionRow): Position => ({ xid: BigInt(xid), id: Number(id) })
+const readIds = Rows.all(Schema.Struct({ id: Rows.Integer }))
+const readHeld = Rows.one(Schema.Struct({ held: Schema.Boolean }))
 
 export class EventsRepo extends Context.Service<
   EventsRepo,
@@ -72,23 +74,24 @@ export class EventsRepo extends Context.Service<
 
       // Ids are generated in the order of the rows, but RETURNING does not promise an order.
       const append = (events: ReadonlyArray<NewRow>) =>
-        sql<{ id: bigint }>`
+        sql`
           INSERT INTO events (type, resource_id, request_id, data)
           SELECT type, resource_id, request_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
           RETURNING id`.pipe(
-          Effect.map((rows) => rows.map(({ id }) => Number(id)).sort((one, other) => one - other)),
+          Effect.flatMap(readIds),
+          Effect.map((rows) => rows.map(({ id }) => id).sort((one, other) => one - other)),
           query("EventsRepo.append")
         )
 
       const find = (id: number) =>
-        sql<PositionRow>`SELECT xid::text AS xid, id FROM events WHERE id = ${id} AND ${shown}`.pipe(
-          Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), positionOf)),
+        sql`SELECT xid::text AS xid, id FROM events WHERE id = ${id} AND ${shown}`.pipe(
+          Effect.flatMap(readPosition),
           query("EventsRepo.find")
         )
 
-      const last = sql<PositionRow>`
+      const last = sql`
         SELECT xid::text AS xid, id FROM events WHERE ${shown} ORDER BY events.xid DESC, events.id DESC LIMIT 1`.pipe(
-        Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), positionOf)),
+        Effect.flatMap(readPosition),
         query("EventsRepo.last")
       )
 
@@ -99,21 +102,21 @@ export class EventsRepo extends Context.Service<
           ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`),
           ...(relayerIds === undefined ? [] : [sql`type LIKE 'relayer.%'`, sql.in("resource_id", relayerIds)])
         ]
-        return sql<PositionRow>`
+        return sql`
           SELECT ${columns} FROM events WHERE ${sql.and(conditions)}
           ORDER BY events.xid, events.id LIMIT ${limit}`.pipe(
-          Effect.flatMap((rows) =>
-            Effect.map(decodeRows(rows), (events) =>
-              Array.zipWith(rows, events, (row, event): PlacedEvent => ({ position: positionOf(row), event }))
-            )
+          Effect.flatMap(readPlaced),
+          Effect.map((rows) =>
+            rows.map(({ xid, ...event }): PlacedEvent => ({ position: { xid, id: event.id }, event }))
           ),
           query("EventsRepo.page")
         )
       }
 
-      const isHeldBack = sql<{ readonly held: boolean }>`
+      const isHeldBack = sql`
         SELECT EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS held`.pipe(
-        Effect.map(([row]) => row?.held === true),
+        Effect.flatMap(readHeld),
+        Effect.map(({ held }) => held),
         query("EventsRepo.isHeldBack")
       )
 

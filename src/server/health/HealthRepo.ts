@@ -2,18 +2,17 @@
 // database's, so that no instance's own clock matters.
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
-import { SqlSchema } from "effect/sql"
 import { parse } from "../../domain/request/ExactJson.ts"
 import { Health } from "../../domain/health/Health.ts"
 import { Instant } from "../../domain/request/Instant.ts"
 import { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, query } from "../../sql/Query.ts"
-import { withoutNulls } from "../../sql/Row.ts"
+import * as Rows from "../../sql/Rows.ts"
 
 const json = (column: unknown) => parse(String(column))
 
-const Row = withoutNulls(
+const Row = Rows.withoutNulls(
   Schema.Struct({
     state: Health,
     /** Absent: it has never been checked. */
@@ -28,6 +27,9 @@ const Row = withoutNulls(
   { state: json, reading: json }
 )
 export type Check = (typeof Row)["Type"]
+
+const readCheck = Rows.first(Row)
+const readClaims = Rows.all(Schema.Struct({ relayer_id: RelayerId }))
 
 const encodeHealth = Schema.encodeEffect(Health)
 const encodeReading = Schema.encodeEffect(ChainSnapshot)
@@ -83,7 +85,7 @@ export class HealthRepo extends Context.Service<
 
       // Two ranges of the index: one condition for both would read all that lies between.
       const claim = ({ token, limit, lease, horizon }: Claiming) =>
-        sql<{ relayer_id: string }>`
+        sql`
           WITH due AS MATERIALIZED (
             SELECT relayer_id FROM relayer_checks WHERE next_check_at <= now()
             ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
@@ -95,23 +97,22 @@ export class HealthRepo extends Context.Service<
           FROM (SELECT relayer_id FROM due UNION ALL SELECT relayer_id FROM astray) found
           WHERE t.relayer_id = found.relayer_id
           RETURNING t.relayer_id`.pipe(
-          Effect.map((rows) => rows.map(({ relayer_id }) => ({ id: RelayerId.make(relayer_id), token }))),
+          Effect.flatMap(readClaims),
+          Effect.map((rows) => rows.map(({ relayer_id }) => ({ id: relayer_id, token }))),
           query("HealthRepo.claim")
         )
 
-      const findRow = SqlSchema.findOneOption({
-        Request: RelayerId,
-        Result: Row,
-        execute: (id) => sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id}`
-      })
-      const find = (id: RelayerId) => findRow(id).pipe(query("HealthRepo.find"))
+      const find = (id: RelayerId) =>
+        sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id}`.pipe(
+          Effect.flatMap(readCheck),
+          query("HealthRepo.find")
+        )
 
-      const findRowForUpdate = SqlSchema.findOneOption({
-        Request: RelayerId,
-        Result: Row,
-        execute: (id) => sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id} FOR UPDATE`
-      })
-      const findForUpdate = (id: RelayerId) => findRowForUpdate(id).pipe(query("HealthRepo.findForUpdate"))
+      const findForUpdate = (id: RelayerId) =>
+        sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id} FOR UPDATE`.pipe(
+          Effect.flatMap(readCheck),
+          query("HealthRepo.findForUpdate")
+        )
 
       const save = (id: RelayerId, { health, reading, isRead, delay }: Checked) =>
         Effect.gen(function* () {

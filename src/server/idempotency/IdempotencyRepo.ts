@@ -1,8 +1,8 @@
 // The table `idempotency_keys`: a row holds the stored response of a key, or the claim of a request that is running.
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
-import { SqlSchema } from "effect/sql"
 import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 
 const Headers = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 
@@ -38,6 +38,9 @@ interface State {
   readonly leaseSeconds: number | null
 }
 
+const readRow = Rows.first(Row)
+const readLock = Rows.one(Schema.Struct({ locked: Schema.Boolean }))
+
 const encodeHeaders = Schema.encodeSync(Headers)
 
 export class IdempotencyRepo extends Context.Service<
@@ -63,21 +66,20 @@ export class IdempotencyRepo extends Context.Service<
       const sql = yield* client
 
       const lock = (id: string) =>
-        sql<{ locked: boolean }>`SELECT pg_try_advisory_xact_lock(hashtextextended(${id}, 0)) AS locked`.pipe(
-          Effect.map(([row]) => row?.locked === true),
+        sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${id}, 0)) AS locked`.pipe(
+          Effect.flatMap(readLock),
+          Effect.map(({ locked }) => locked),
           query("IdempotencyRepo.lock")
         )
 
-      const findRow = SqlSchema.findOneOption({
-        Request: Schema.Struct({ id: Schema.String, validSince: Schema.Date }),
-        Result: Row,
-        execute: ({ id, validSince }) => sql`
+      const find = (id: string, validSince: DateTime.Utc) =>
+        sql`
           SELECT claim IS NOT NULL AS is_running, request_hash, status::int4 AS status, headers::text AS headers, body_sealed
           FROM idempotency_keys
-          WHERE id = ${id} AND created_at >= ${validSince} AND (claim IS NULL OR claimed_until > now())`
-      })
-      const find = (id: string, validSince: DateTime.Utc) =>
-        findRow({ id, validSince: DateTime.toDate(validSince) }).pipe(query("IdempotencyRepo.find"))
+          WHERE id = ${id} AND created_at >= ${DateTime.toDate(validSince)} AND (claim IS NULL OR claimed_until > now())`.pipe(
+          Effect.flatMap(readRow),
+          query("IdempotencyRepo.find")
+        )
 
       /** Replaces its own claim, a lease that has run out and a response that is no longer valid, and nothing else. */
       const put = (run: Run, { status, headers, body_sealed, leaseSeconds }: State) =>

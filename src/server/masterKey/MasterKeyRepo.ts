@@ -1,12 +1,13 @@
 // The table `master_key`: a mark of every master key that may have sealed a value.
-import { Context, Effect, Layer, Scope } from "effect"
+import { Context, Effect, Layer, Schema, Scope } from "effect"
 import { RotationRunning } from "../../domain/masterKey/MasterKey.ts"
 import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 
-export interface Mark {
-  readonly key_id: string
-  readonly sealed: Uint8Array
-}
+const Mark = Schema.Struct({ key_id: Schema.String, sealed: Schema.Uint8Array })
+export type Mark = typeof Mark.Type
+
+const readMarks = Rows.all(Mark)
 
 export class MasterKeyRepo extends Context.Service<
   MasterKeyRepo,
@@ -31,7 +32,7 @@ export class MasterKeyRepo extends Context.Service<
       const sql = yield* client
 
       const turn = sql`SELECT pg_advisory_xact_lock(hashtextextended('effect-relayer master_key', 0))`
-      const select = sql<Mark>`SELECT key_id, sealed FROM master_key ORDER BY key_id`
+      const select = Effect.flatMap(sql`SELECT key_id, sealed FROM master_key ORDER BY key_id`, readMarks)
 
       const admit = <E>(mark: Mark, check: (marks: ReadonlyArray<Mark>) => Effect.Effect<void, E>) =>
         Effect.gen(function* () {

@@ -1,6 +1,7 @@
 // The sealed values of all tables.
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 
 /** A column of sealed values. Each value is bound to a place: `table`, the `id` of its row, and `column`. */
 export interface SealedColumn {
@@ -26,10 +27,10 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   { table: "service_secrets", id: "name", sealed: "sealed", column: "sealed" }
 ]
 
-export interface Sealed {
-  readonly id: string
-  readonly sealed: Uint8Array
-}
+const Sealed = Schema.Struct({ id: Schema.String, sealed: Schema.Uint8Array })
+export type Sealed = typeof Sealed.Type
+
+const readSealed = Rows.all(Sealed)
 
 export interface Rewrapped extends Sealed {
   readonly rewrapped: Uint8Array
@@ -55,10 +56,10 @@ export class SealedRepo extends Context.Service<
         sql`substring(${sql(sealed)} FROM 1 FOR ${header.length}::int) <> ${header}`
 
       const stale = (column: SealedColumn, header: Uint8Array, after: string, limit: number) =>
-        sql<Sealed>`
+        sql`
           SELECT ${sql(column.id)} AS id, ${sql(column.sealed)} AS sealed FROM ${sql(column.table)}
           WHERE ${isStale(column, header)} AND ${sql(column.id)} > ${after}
-          ORDER BY ${sql(column.id)} LIMIT ${limit}`.pipe(query("SealedRepo.stale"))
+          ORDER BY ${sql(column.id)} LIMIT ${limit}`.pipe(Effect.flatMap(readSealed), query("SealedRepo.stale"))
 
       const replace = ({ table, id, sealed }: SealedColumn, values: ReadonlyArray<Rewrapped>) =>
         sql`

@@ -4,12 +4,12 @@ import { parse } from "../../domain/request/ExactJson.ts"
 import { NetworkId, NetworkInUse } from "../../domain/network/Network.ts"
 import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
-import { withoutNulls } from "../../sql/Row.ts"
+import * as Rows from "../../sql/Rows.ts"
 import { builtin } from "./builtin.ts"
 import { ownParent } from "./NetworkResolver.ts"
 import type { StoredNetwork } from "./NetworkResolver.ts"
 
-const Row = withoutNulls(
+const Row = Rows.withoutNulls(
   Schema.Struct({
     id: NetworkId,
     definition: NetworkDefinition,
@@ -17,7 +17,9 @@ const Row = withoutNulls(
   }),
   { definition: (column) => parse(String(column)) }
 )
-const decode = Schema.decodeUnknownEffect(Schema.Array(Row))
+const readRows = Rows.all(Row)
+
+const readUsers = Rows.all(Schema.Struct({ kind: Schema.Literals(["relayers", "networks"]), id: Schema.String }))
 
 /** One change at a time, in all instances. */
 const changing = 7_226_801_142n
@@ -88,17 +90,14 @@ export class NetworksRepo extends Context.Service<
         sql`
           WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
           SELECT t.id, t.definition::text AS definition, t.rpc_urls_sealed
-          FROM networks t WHERE t.id IN (SELECT id FROM line)`.pipe(Effect.flatMap(decode), query("NetworksRepo.find"))
-
-      interface Listed {
-        readonly id: string | null
-        readonly listed: boolean
-        readonly total: bigint
-      }
+          FROM networks t WHERE t.id IN (SELECT id FROM line)`.pipe(
+          Effect.flatMap(readRows),
+          query("NetworksRepo.find")
+        )
 
       const page = ({ perPage, offset, overrides }: PageSelection) =>
         Effect.gen(function* () {
-          const found = yield* sql<Listed>`
+          const found = yield* sql`
             WITH RECURSIVE page AS (
               SELECT id FROM networks WHERE ${isOwn} ORDER BY seq LIMIT ${perPage} OFFSET ${offset}
             ), seed AS (
@@ -108,9 +107,9 @@ export class NetworksRepo extends Context.Service<
             FROM (SELECT count(*) AS total FROM networks WHERE ${isOwn}) counted
             LEFT JOIN networks t ON t.id IN (SELECT id FROM line)
             ORDER BY t.seq`
-          const rows = yield* decode(found.filter(({ id }) => id !== null))
+          const rows = yield* readRows(found.filter(({ id }) => id !== null))
           const ids = rows.filter((_, index) => found[index]?.listed === true).map(({ id }) => id)
-          return { ids, rows, total: Number(found[0]?.total ?? 0n) }
+          return { ids, rows, total: Number(found[0]?.total ?? 0) }
         }).pipe(query("NetworksRepo.page"))
 
       const exists = (id: NetworkId) =>
@@ -140,10 +139,11 @@ export class NetworksRepo extends Context.Service<
         )
 
       const users = (id: NetworkId, limit: number) =>
-        sql<{ kind: keyof Users; id: string }>`
+        sql`
           (SELECT 'relayers' AS kind, id FROM relayers WHERE own_network_id = ${id} ORDER BY seq LIMIT ${limit})
           UNION ALL
           (SELECT 'networks', id FROM networks WHERE parent_id = ${id} ORDER BY seq LIMIT ${limit})`.pipe(
+          Effect.flatMap(readUsers),
           Effect.map((rows) => {
             const of = (kind: keyof Users) => rows.filter((row) => row.kind === kind).map((row) => row.id)
             return { relayers: of("relayers"), networks: of("networks") }

@@ -1,16 +1,15 @@
 // The table `notifications`.
-import { Context, Effect, Layer, Option } from "effect"
-import { SqlSchema } from "effect/sql"
-import {
-  Notification,
-  NotificationId,
-  NotificationIdTaken,
-  NotificationInUse
-} from "../../domain/notification/Notification.ts"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Notification, NotificationIdTaken, NotificationInUse } from "../../domain/notification/Notification.ts"
+import type { NotificationId } from "../../domain/notification/Notification.ts"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import { selectRow } from "../../sql/SelectRow.ts"
+
+const readPaused = Rows.first(Notification)
+const readKey = Rows.first(Schema.Struct({ sealed: Schema.NullOr(Schema.Uint8Array) }))
 
 /** `undefined`: none. */
 type SealedKey = Uint8Array | undefined
@@ -67,10 +66,9 @@ export class NotificationsRepo extends Context.Service<
       const findForUpdate = (id: NotificationId) => row.findForUpdate(id).pipe(query("NotificationsRepo.findForUpdate"))
 
       const findKey = (id: NotificationId) =>
-        sql<{
-          sealed: Uint8Array | null
-        }>`SELECT signing_key_sealed AS sealed FROM notifications WHERE id = ${id}`.pipe(
-          Effect.map(([row]) => Option.fromNullishOr(row?.sealed)),
+        sql`SELECT signing_key_sealed AS sealed FROM notifications WHERE id = ${id}`.pipe(
+          Effect.flatMap(readKey),
+          Effect.map(Option.flatMap(({ sealed }) => Option.fromNullishOr(sealed))),
           query("NotificationsRepo.findKey")
         )
 
@@ -86,13 +84,11 @@ export class NotificationsRepo extends Context.Service<
             ${keys === undefined ? sql`` : setKeys(keys)}
           WHERE id = ${id}`.pipe(Effect.asVoid, query("NotificationsRepo.update"))
 
-      const pauseRow = SqlSchema.findOneOption({
-        Request: NotificationId,
-        Result: Notification,
-        execute: (id) => sql`
-          UPDATE notifications t SET paused = true WHERE t.id = ${id} AND NOT t.paused RETURNING ${columns}`
-      })
-      const pause = (id: NotificationId) => pauseRow(id).pipe(query("NotificationsRepo.pause"))
+      const pause = (id: NotificationId) =>
+        sql`UPDATE notifications t SET paused = true WHERE t.id = ${id} AND NOT t.paused RETURNING ${columns}`.pipe(
+          Effect.flatMap(readPaused),
+          query("NotificationsRepo.pause")
+        )
 
       const deleteRow = (id: NotificationId) =>
         sql`DELETE FROM notifications WHERE id = ${id}`.pipe(
@@ -102,9 +98,9 @@ export class NotificationsRepo extends Context.Service<
         )
 
       const users = (id: NotificationId, limit: number) =>
-        sql<{ id: string }>`
+        sql`
           SELECT id FROM relayers WHERE notification_id = ${id} ORDER BY seq LIMIT ${limit} FOR KEY SHARE`.pipe(
-          Effect.map((rows) => rows.map((row) => row.id)),
+          Effect.flatMap(Rows.ids),
           query("NotificationsRepo.users")
         )
 

@@ -6,6 +6,7 @@ import { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
+import * as Rows from "../../sql/Rows.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import { changeable, shownUrls } from "./RelayerRow.ts"
 import { StoredRelayer } from "./StoredRelayer.ts"
@@ -62,6 +63,7 @@ export class NewRelayersRepo extends Context.Service<
     NewRelayersRepo,
     Effect.gen(function* () {
       const sql = yield* client
+      const stored = Rows.unchecked<StoredRow>(sql)
 
       /** Waits for locks. A violated constraint is an error. */
       const alone = { lock: sql`FOR KEY SHARE`, isNotified: sql`true`, onTaken: sql`` }
@@ -79,7 +81,7 @@ export class NewRelayersRepo extends Context.Service<
         { lock, isNotified, onTaken }: typeof alone
       ) {
         const given = yield* Effect.forEach(relayers, givenOf)
-        const rows = yield* sql<StoredRow>`
+        const rows = yield* stored`
           WITH given AS (SELECT * FROM ${UnnestRows.make(sql, given)}),
           signing AS (SELECT * FROM signers WHERE id IN (SELECT signer_id FROM given) ${lock}),
           notified AS (SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) ${lock})

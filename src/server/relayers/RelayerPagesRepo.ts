@@ -24,11 +24,6 @@ export interface FoundPage {
   readonly last: Position | undefined
 }
 
-interface Found {
-  readonly json: string
-  readonly name: string
-}
-
 export class RelayerPagesRepo extends Context.Service<
   RelayerPagesRepo,
   {
@@ -39,7 +34,7 @@ export class RelayerPagesRepo extends Context.Service<
     RelayerPagesRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const select = selectRows<Found>(sql, { table: "relayers", columns: sql`t.json, t.name` })
+      const select = selectRows(sql, { table: "relayers", columns: sql`t.json, t.name` })
       const counted = sql`(SELECT sum(count)::bigint FROM relayer_counts)`
 
       const conditions = ({ q, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
@@ -76,7 +71,7 @@ export class RelayerPagesRepo extends Context.Service<
               last:
                 end === undefined || served.length === rows.length
                   ? undefined
-                  : { name: end.name, seq: Number(end.seq) }
+                  : { name: String(end.name), seq: Number(end.seq) }
             }
           }),
           query("RelayerPagesRepo.find")

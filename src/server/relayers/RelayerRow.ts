@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../domain/relayer/Policy.ts"
 import { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
 import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
-import { jsonText } from "../../sql/Row.ts"
+import { jsonText } from "../../sql/Rows.ts"
 
 /** `JSON.stringify` of the encoded fields keeps the digits of amounts: they are raw JSON numbers. */
 const encodePolicies = {

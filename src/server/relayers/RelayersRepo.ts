@@ -1,9 +1,9 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
-import { Context, Effect, Layer, Option } from "effect"
-import type { NetworkType } from "../../domain/network/Network.ts"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { NetworkType } from "../../domain/network/Network.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
-import { jsonText } from "../../sql/Row.ts"
+import * as Rows from "../../sql/Rows.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
 import { changeable, shownUrls } from "./RelayerRow.ts"
@@ -15,12 +15,15 @@ const first =
   ([row]: ReadonlyArray<Row>): Option.Option<A> =>
     row === undefined ? Option.none() : Option.some(new Stored(row))
 
-export interface RelayerCount {
-  readonly network_type: NetworkType
+const RelayerCount = Schema.Struct({
+  network_type: NetworkType,
   /** A relayer that is both paused and disabled counts as disabled. */
-  readonly state: "active" | "paused" | "disabled"
-  readonly count: number
-}
+  state: Schema.Literals(["active", "paused", "disabled"]),
+  count: Rows.Integer
+})
+export type RelayerCount = typeof RelayerCount.Type
+
+const readCounts = Rows.all(RelayerCount)
 
 export class RelayersRepo extends Context.Service<
   RelayersRepo,
@@ -50,16 +53,18 @@ export class RelayersRepo extends Context.Service<
     RelayersRepo,
     Effect.gen(function* () {
       const sql = yield* client
+      const stored = Rows.unchecked<StoredRow>(sql)
+      const held = Rows.unchecked<HeldRow>(sql)
       const columns = sql`t.id, t.json, t.version`
 
       const find = (id: RelayerId) =>
-        sql<StoredRow>`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
+        stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
           Effect.map(first(StoredRelayer)),
           query("RelayersRepo.find")
         )
 
       const findAll = (ids: ReadonlyArray<RelayerId>) =>
-        sql<StoredRow>`SELECT ${columns} FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
+        stored`SELECT ${columns} FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
           Effect.map((rows) => {
             const found = new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
             return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
@@ -70,7 +75,7 @@ export class RelayersRepo extends Context.Service<
       const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
 
       const findSealed = (id: RelayerId) =>
-        sql<HeldRow>`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id}`.pipe(
+        held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id}`.pipe(
           Effect.map(first(HeldRelayer)),
           query("RelayersRepo.findSealed")
         )
@@ -82,12 +87,12 @@ export class RelayersRepo extends Context.Service<
         )
 
       const findForUpdate = (id: RelayerId) =>
-        sql<HeldRow>`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
+        held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
           Effect.map(first(HeldRelayer)),
           query("RelayersRepo.findForUpdate")
         )
 
-      const held = ([row]: ReadonlyArray<StoredRow>) =>
+      const existing = ([row]: ReadonlyArray<StoredRow>) =>
         row === undefined ? Effect.die(new Error("the relayer is not held")) : Effect.succeed(new StoredRelayer(row))
 
       const update = (id: RelayerId, request: CreateRelayer, urls: StoredUrls | undefined) =>
@@ -97,33 +102,30 @@ export class RelayersRepo extends Context.Service<
             urls === undefined
               ? sql``
               : sql`, custom_rpc_urls = ${yield* shownUrls(urls.masked)}::text::json, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
-          const changed = yield* sql<StoredRow>`
+          const changed = yield* stored`
             UPDATE relayers t SET name = ${name}, paused = ${paused}, notification_id = ${notification_id}::text,
               policies = ${policies}::text::json, version = version + 1 ${setUrls}
             WHERE t.id = ${id} RETURNING ${columns}`
-          return yield* held(changed)
+          return yield* existing(changed)
         }).pipe(
           onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
           query("RelayersRepo.update")
         )
 
       const setDisabled = (id: RelayerId, reason: DisabledReason | undefined) =>
-        sql<StoredRow>`
+        stored`
           UPDATE relayers t SET system_disabled = ${reason !== undefined}, version = version + 1,
-            disabled_reason = ${jsonText(reason)}::text::json
-          WHERE t.id = ${id} RETURNING ${columns}`.pipe(Effect.flatMap(held), query("RelayersRepo.setDisabled"))
+            disabled_reason = ${Rows.jsonText(reason)}::text::json
+          WHERE t.id = ${id} RETURNING ${columns}`.pipe(Effect.flatMap(existing), query("RelayersRepo.setDisabled"))
 
       const deleteRow = (id: RelayerId) =>
         sql`DELETE FROM relayers WHERE id = ${id}`.pipe(Effect.asVoid, query("RelayersRepo.delete"))
 
-      const count = sql<{ network_type: NetworkType; state: RelayerCount["state"]; count: bigint }>`
+      const count = sql`
         SELECT network_type,
           CASE WHEN system_disabled THEN 'disabled' WHEN paused THEN 'paused' ELSE 'active' END AS state,
           count(*) AS count
-        FROM relayers GROUP BY 1, 2`.pipe(
-        Effect.map((rows) => rows.map((row) => ({ ...row, count: Number(row.count) }))),
-        query("RelayersRepo.count")
-      )
+        FROM relayers GROUP BY 1, 2`.pipe(Effect.flatMap(readCounts), query("RelayersRepo.count"))
 
       return RelayersRepo.of({
         find,

@@ -1,13 +1,15 @@
 // The table `signers`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlSchema } from "effect/sql"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
-import { Signer, SignerId, SignerIdTaken } from "../../domain/signer/Signer.ts"
+import { Signer, SignerIdTaken } from "../../domain/signer/Signer.ts"
+import type { SignerId } from "../../domain/signer/Signer.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import { selectRow } from "../../sql/SelectRow.ts"
 
-const decode = Schema.decodeUnknownEffect(Signer)
+const readSigner = Rows.first(Signer)
+const readSealed = Rows.first(Schema.Struct({ sealed: Schema.Uint8Array }))
 
 /** A signer and its secret, in the column that it lies in. */
 export interface SealedSigner {
@@ -59,27 +61,23 @@ export class SignersRepo extends Context.Service<
       const find = (id: SignerId) => row.find(id).pipe(query("SignersRepo.find"))
 
       const findSealed = (id: SignerId) =>
-        Effect.gen(function* () {
-          const [row] = yield* sql<{ sealed: Uint8Array }>`
-            SELECT ${columns}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ${id}`
-          return row === undefined ? Option.none() : Option.some({ signer: yield* decode(row), sealed: row.sealed })
-        }).pipe(query("SignersRepo.findSealed"))
-
-      const deleteRow = SqlSchema.findOneOption({
-        Request: SignerId,
-        Result: Signer,
-        execute: (id) => sql`DELETE FROM signers t WHERE t.id = ${id} RETURNING ${columns}`
-      })
+        sql`
+          SELECT ${columns}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ${id}`.pipe(
+          Effect.flatMap((rows) => Effect.all([readSigner(rows), readSealed(rows)])),
+          Effect.map(([signer, row]) => Option.zipWith(signer, row, (signer, { sealed }) => ({ signer, sealed }))),
+          query("SignersRepo.findSealed")
+        )
 
       const remove = (id: SignerId) =>
-        deleteRow(id).pipe(
+        sql`DELETE FROM signers t WHERE t.id = ${id} RETURNING ${columns}`.pipe(
+          Effect.flatMap(readSigner),
           onForeignKey("relayers_signer_id_fkey", () => new ReferencedByRelayer({})),
           query("SignersRepo.delete")
         )
 
       const users = (id: SignerId, limit: number) =>
-        sql<{ id: string }>`SELECT id FROM relayers WHERE signer_id = ${id} ORDER BY seq LIMIT ${limit}`.pipe(
-          Effect.map((rows) => rows.map((row) => row.id)),
+        sql`SELECT id FROM relayers WHERE signer_id = ${id} ORDER BY seq LIMIT ${limit}`.pipe(
+          Effect.flatMap(Rows.ids),
           query("SignersRepo.users")
         )
 

@@ -1,10 +1,11 @@
 // Puts the content of a validated backup in the place of what a database contains, in one transaction.
-import { Effect, Stream } from "effect"
+import { Effect, Schema, Stream } from "effect"
 import { Migrator } from "effect/sql"
 import * as UnnestRows from "../batch/UnnestRows.ts"
 import { migrations, migrationsTable } from "../migrations/index.ts"
 import { functions, tables } from "../migrations/objects.ts"
 import { client } from "../Query.ts"
+import * as Rows from "../Rows.ts"
 import { BackupError } from "./BackupError.ts"
 import type * as Format from "./Format.ts"
 import * as Tables from "./Tables.ts"
@@ -27,13 +28,15 @@ export const isEmpty = Effect.gen(function* () {
   return true
 })
 
+const readCount = Rows.one(Schema.Struct({ count: Rows.Integer }))
+
 /** Sessions of the service on this database, apart from this one. */
 const refuseOthers = Effect.gen(function* () {
   const sql = yield* client
-  const [row] = yield* sql<{ count: number }>`
-    SELECT count(*)::int AS count FROM pg_stat_activity
+  const rows = yield* sql`
+    SELECT count(*) AS count FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'effect-relayer' AND pid <> pg_backend_pid()`
-  const count = row?.count ?? 0
+  const { count } = yield* readCount(rows)
   if (count > 0) {
     return yield* new BackupError({
       message: `the service is connected to this database (${count} connections): stop every instance first`
@@ -47,16 +50,17 @@ const dropAll = Effect.gen(function* () {
   for (const name of functions) yield* sql`DROP FUNCTION IF EXISTS ${sql(name)} CASCADE`
 })
 
-interface Constraint {
-  readonly table: string
-  readonly name: string
-}
+const Constraint = Schema.Struct({ table: Schema.String, name: Schema.String })
+type Constraint = typeof Constraint.Type
+
+const readConstraints = Rows.all(Constraint)
 
 const foreignKeys = Effect.gen(function* () {
   const sql = yield* client
-  return yield* sql<Constraint>`
+  const rows = yield* sql`
     SELECT c.relname AS table, f.conname AS name FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid
     WHERE f.contype = 'f' AND c.oid IN (SELECT to_regclass(quote_ident(name)) FROM unnest(${tables}::text[]) name)`
+  return yield* readConstraints(rows)
 })
 
 /**

@@ -1,7 +1,9 @@
 // Reads all tables as of one moment, while the service goes on.
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { latestMigration, migrationsTable } from "../migrations/index.ts"
 import { client } from "../Query.ts"
+import * as Rows from "../Rows.ts"
+import * as SchemaVersion from "../SchemaVersion.ts"
 import { BackupError } from "./BackupError.ts"
 import * as Format from "./Format.ts"
 import * as Tables from "./Tables.ts"
@@ -17,21 +19,21 @@ export interface Sink<E> {
   readonly progress: (table: string, rows: number) => Effect.Effect<void>
 }
 
+const readServer = Rows.one(Schema.Struct({ version: Schema.String }))
+const readJson = Rows.all(Schema.Struct({ json: Schema.String }))
+
 const describe = Effect.gen(function* () {
   const sql = yield* client
   const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
   if (table === undefined) return yield* new BackupError({ message: "the database contains no data of this service" })
-  const [server] = yield* sql<{ version: string }>`SELECT current_setting('server_version') AS version`
-  const [schema] = yield* sql<{
-    latest: number | null
-  }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
-  const keys = yield* sql<{ id: string }>`SELECT key_id AS id FROM master_key ORDER BY key_id`
+  const server = yield* readServer(yield* sql`SELECT current_setting('server_version') AS version`)
+  const key_ids = yield* Rows.ids(yield* sql`SELECT key_id AS id FROM master_key ORDER BY key_id`)
   const found = yield* Tables.existing
   const header = Format.header({
-    schema: schema?.latest ?? 0,
+    schema: yield* SchemaVersion.current,
     created_at: DateTime.formatIso(yield* DateTime.now),
-    postgres: server?.version ?? "",
-    key_ids: keys.map(({ id }) => id),
+    postgres: server.version,
+    key_ids,
     tables: found.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }))
   })
   return { found, header }
@@ -46,7 +48,7 @@ const copy = Effect.fnUntraced(function* <E>(table: Tables.Table, { write, progr
     SELECT json_build_array(${sql.join(", ", false)(values)})::text AS json FROM ${sql(table.name)}`
   let count = 0
   for (;;) {
-    const rows = yield* sql<{ json: string }>`FETCH ${sql.literal(String(fetchSize))} FROM backup`
+    const rows = yield* readJson(yield* sql`FETCH ${sql.literal(String(fetchSize))} FROM backup`)
     if (rows.length === 0) break
     yield* write(`{"table":${JSON.stringify(table.name)},"rows":[${rows.map(({ json }) => json).join()}]}`)
     count += rows.length

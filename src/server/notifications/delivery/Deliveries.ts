@@ -22,7 +22,7 @@ import { OutboundWork } from "../../limits/OutboundWork.ts"
 import { Cursors } from "../../cursors/Cursors.ts"
 import { Notifications } from "../Notifications.ts"
 import { DeliveriesRepo } from "./DeliveriesRepo.ts"
-import { QueueRepo } from "./QueueRepo.ts"
+import { ReceiversRepo } from "./ReceiversRepo.ts"
 import { Sender } from "./Sender.ts"
 import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 
@@ -61,7 +61,7 @@ export class Deliveries extends Context.Service<
     Deliveries,
     Effect.gen(function* () {
       const repo = yield* DeliveriesRepo
-      const queue = yield* QueueRepo
+      const receivers = yield* ReceiversRepo
       const sender = yield* Sender
       const notifications = yield* Notifications
       const cursors = yield* Cursors
@@ -125,13 +125,13 @@ export class Deliveries extends Context.Service<
       }, transaction)
 
       const test = Effect.fn("Deliveries.test")(function* (notificationId: NotificationId) {
-        const receiver = yield* queue.receiver(notificationId)
-        if (receiver === undefined) return yield* new NotificationNotFound({})
+        const receiver = yield* receivers.find(notificationId)
+        if (Option.isNone(receiver)) return yield* new NotificationNotFound({})
         const at = yield* DateTime.now
         const id = DeliveryId.make(yield* random.uuidV4())
         const body = Webhook.testBody({ id, at, notificationId })
         const { retryAfter: _, ...attempt } = yield* outboundWork.run(
-          sender.send({ id, event: "test", body }, receiver)
+          sender.send({ id, event: "test", body }, receiver.value)
         )
         const sent: TestDelivery = { id, at, ...attempt }
         const after = { delivery_id: id, outcome: sent.outcome }
@@ -151,7 +151,7 @@ export class Deliveries extends Context.Service<
   static readonly layer = this.layerNoDeps.pipe(
     Layer.provide([
       DeliveriesRepo.layer,
-      QueueRepo.layer,
+      ReceiversRepo.layer,
       Sender.layer,
       Cursors.layer,
 

@@ -11,7 +11,7 @@ import type {
 import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
 import { client, onForeignKey, query } from "../../../sql/Query.ts"
-import { withoutNulls } from "../../../sql/Row.ts"
+import * as Rows from "../../../sql/Rows.ts"
 
 /** Deliveries of a notification. */
 export interface Deliveries {
@@ -35,8 +35,10 @@ export interface PlacedDelivery {
 /** Tests belong to no relayer. */
 const testLane = ""
 
-const Row = withoutNulls(Delivery, { attempts: (column) => JSON.parse(String(column)), event_id: Number })
-const decodeRow = Schema.decodeUnknownEffect(Row)
+const columns = { attempts: (column: unknown): unknown => JSON.parse(String(column)), event_id: Number }
+const readDelivery = Rows.first(Rows.withoutNulls(Delivery, columns))
+const Placed = Schema.Struct({ ...Delivery.fields, seq: Rows.Integer })
+const readPlaced = Rows.all(Rows.withoutNulls(Placed, columns))
 
 export class DeliveriesRepo extends Context.Service<
   DeliveriesRepo,
@@ -74,16 +76,13 @@ export class DeliveriesRepo extends Context.Service<
         sql`notification_id = ${notification} ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
 
       const select = ({ state, limit, after, ...deliveries }: Selection) =>
-        sql<{ readonly seq: bigint }>`
+        sql`
           SELECT t.seq, ${columns} FROM deliveries t
           WHERE ${ofCaller(deliveries)} ${state === undefined ? sql`` : sql`AND state = ${state}`}
             ${after === undefined ? sql`` : sql`AND seq < ${after}`}
           ORDER BY t.seq DESC LIMIT ${limit}`.pipe(
-          Effect.flatMap(
-            Effect.forEach(({ seq, ...row }) =>
-              Effect.map(decodeRow(row), (delivery): PlacedDelivery => ({ delivery, seq: Number(seq) }))
-            )
-          ),
+          Effect.flatMap(readPlaced),
+          Effect.map((rows) => rows.map(({ seq, ...delivery }): PlacedDelivery => ({ delivery, seq }))),
           query("DeliveriesRepo.select")
         )
 
@@ -93,7 +92,7 @@ export class DeliveriesRepo extends Context.Service<
             next_attempt_at = CASE WHEN claim IS NULL THEN clock_timestamp() ELSE next_attempt_at END,
             give_up_at = CASE WHEN state = 'pending' THEN give_up_at ELSE clock_timestamp() + interval '24 hours' END
           WHERE id = ${id} AND ${ofCaller(deliveries)} RETURNING ${columns}`.pipe(
-          Effect.flatMap(([row]) => (row === undefined ? Effect.succeedNone : Effect.asSome(decodeRow(row)))),
+          Effect.flatMap(readDelivery),
           query("DeliveriesRepo.retry")
         )
 

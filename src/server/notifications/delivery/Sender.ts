@@ -4,21 +4,13 @@ import type { Redacted } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClientError } from "effect/http"
 import type { DeliveryOutcome } from "../../../domain/notification/Delivery.ts"
-import type { NotificationId } from "../../../domain/notification/Notification.ts"
 import { Outbound } from "../../../outbound/Outbound.ts"
 import { refusal } from "../../../outbound/OutboundRefused.ts"
 import * as SigningKeys from "../SigningKeys.ts"
 import { Secrets } from "../../secrets/Secrets.ts"
 import * as BackOff from "./BackOff.ts"
+import type { Receiver } from "./Receiver.ts"
 import * as Signatures from "./Signatures.ts"
-
-export interface Receiver {
-  readonly notification_id: NotificationId
-  readonly url: string
-  /** Sealed. */
-  readonly key: Uint8Array | null
-  readonly previous_key: Uint8Array | null
-}
 
 export interface Message {
   readonly id: string

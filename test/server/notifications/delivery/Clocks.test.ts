@@ -1,14 +1,15 @@
 // Clocks that jump: what is to be sent is sent, and it shows when.
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, Layer } from "effect"
+import { DateTime, Effect, Layer, Option } from "effect"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
 import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
+import { QueueUpkeepRepo } from "../../../../src/server/notifications/delivery/QueueUpkeepRepo.ts"
 import * as World from "./World.ts"
 
 const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
 
 describe("the database's clock", () => {
-  const queue = Layer.provideMerge(QueueRepo.layer, World.layer({ job: false }))
+  const queue = Layer.provideMerge(Layer.merge(QueueRepo.layer, QueueUpkeepRepo.layer), World.layer({ job: false }))
 
   it.effect("that is set back puts off what waits, by as much; a retry sends it now", () =>
     Effect.gen(function* () {
@@ -30,14 +31,16 @@ describe("the database's clock", () => {
     Effect.gen(function* () {
       const { id } = yield* World.create("http://127.0.0.1:9/hook")
       const repo = yield* QueueRepo
+      const upkeep = yield* QueueUpkeepRepo
       yield* World.tell("relayer.updated", World.relayer(id))
       yield* World.pass("30 hours")
-      yield* repo.expire
+      yield* upkeep.expire
       const [claimed, ...others] = yield* repo.claim(all)
       assert.isEmpty(others)
       assert(claimed !== undefined)
       const attempt = { outcome: "delivered", ms: 1, status: 200 } as const
-      assert.strictEqual(yield* repo.settle(claimed, attempt, { backOff: 1000, asked: undefined }), "delivered")
+      const state = yield* repo.settle(claimed, attempt, { backOff: 1000, asked: undefined })
+      assert.deepStrictEqual(state, Option.some("delivered"))
     }).pipe(Effect.provide(queue))
   )
 })

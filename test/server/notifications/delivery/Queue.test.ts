@@ -1,6 +1,6 @@
 // The queue of deliveries: several instances share it, one that dies loses nothing, and what is old goes.
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
@@ -88,9 +88,9 @@ describe("two instances", () => {
       assert(before !== undefined)
       const attempt = { outcome: "delivered", ms: 1, status: 200 } as const
       const wait = { backOff: 1000, asked: undefined }
-      assert.isUndefined(yield* repo.settle(before, attempt, wait))
-      assert.strictEqual(yield* repo.settle(first, attempt, wait), "delivered")
-      assert.isUndefined(yield* repo.settle(first, attempt, wait))
+      assert.isTrue(Option.isNone(yield* repo.settle(before, attempt, wait)))
+      assert.deepStrictEqual(yield* repo.settle(first, attempt, wait), Option.some("delivered"))
+      assert.isTrue(Option.isNone(yield* repo.settle(first, attempt, wait)))
     }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ job: false }))))
   )
 
