@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { evmRelayer, signer } from "../../../testkit/fixtures.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 interface Pagination {
@@ -61,8 +62,9 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
   it.effect("metrics are names as JSON, and the exposition for a scraper", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
+      yield* Prepared.create("signers", { ...signer, id: "counted" })
       const { notification_id: _, ...relayer } = evmRelayer
-      yield* api.call("/api/v1/relayers", { body: relayer })
+      yield* Prepared.create("relayers", { ...relayer, id: "counted", signer_id: "counted" })
       yield* api.call("/api/v1/relayers/none")
       // A job counts the relayers every ten seconds.
       yield* Effect.repeat(
