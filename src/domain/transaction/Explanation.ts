@@ -14,6 +14,9 @@ const wei = (amount: bigint | undefined): string =>
 
 const number = (value: number | undefined): string => (value === undefined ? "an unknown number" : String(value))
 
+const transactions = (value: number | undefined): string =>
+  value === undefined ? "other transactions" : value === 1 ? "1 transaction" : `${value} transactions`
+
 const hashed = (hash: string | undefined): string => (hash === undefined ? "" : ` (${hash})`)
 
 const because = (text: string | undefined): string => (text === undefined ? "" : `: ${text}`)
@@ -30,7 +33,7 @@ const final = (reason: string): Words => ({ reason, next: nothing })
 /** Codes of transactions without a nonce. */
 const waiting = {
   queued: ({ position }) => ({
-    reason: `It waits for its nonce; ${number(position)} transactions of its lane are ahead.`,
+    reason: `It waits for its nonce behind ${transactions(position)} of its lane.`,
     next: "It gets a nonce as soon as those ahead have theirs."
   }),
   relayer_paused: () => ({
@@ -42,7 +45,7 @@ const waiting = {
     next: "It goes on when the relayer's next health check is good; `GET /api/v1/relayers/{id}/explain` says what is wrong."
   }),
   lane_window_full: ({ in_flight, window }) => ({
-    reason: `${number(in_flight)} transactions of its account are in flight, and ${number(window)} may be.`,
+    reason: `Its account has ${transactions(in_flight)} in flight, and ${number(window)} may be.`,
     next: "It gets a nonce when one of them is mined."
   }),
   waits_for_predecessors: ({ required_nonce, next_nonce }) =>
@@ -96,7 +99,7 @@ const held = {
     next: "Use another account: no transaction of this one can be sent."
   }),
   nonce_ahead: ({ count, next_nonce }) => ({
-    reason: `The chain counts ${number(count)} transactions of the account, far more than the service has sent; its next nonce is ${number(next_nonce)}.`,
+    reason: `The chain counts ${transactions(count)} of the account, far more than the service has sent; its next nonce is ${number(next_nonce)}.`,
     next: operator
   }),
   deep_reorg: ({ nonce, count }) => ({
@@ -104,7 +107,7 @@ const held = {
     next: "The dropped transactions are sent again, then this one is mined."
   }),
   nonce_taken_unproven: ({ nonce, count }) => ({
-    reason: `The chain counts ${number(count)} transactions of the account, so its nonce ${number(nonce)} is used, but no provider shows by which one.`,
+    reason: `The chain counts ${transactions(count)} of the account, so its nonce ${number(nonce)} is used, but no provider shows by which one.`,
     next: `It is looked at again with each block. ${operator}`
   }),
   restored_unproven: ({ hash }) => ({

@@ -1,6 +1,7 @@
-// Optional properties of the wire, with the description and the example that the API documents show.
+// Optional properties of responses.
 import { Schema } from "effect"
+import { field } from "../request/Field.ts"
 
 /** A property that a response omits while it is unknown. `example` is what stands in the JSON. */
 export const shown = <S extends Schema.Top>(schema: S, description: string, example: S["Encoded"]) =>
-  Schema.optionalKey(schema.pipe(Schema.annotateEncoded({ description, examples: [example] })))
+  field(Schema.optionalKey(schema), description, example)

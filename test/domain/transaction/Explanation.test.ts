@@ -1,0 +1,32 @@
+// Every code has a sentence and a next step, with and without its figures.
+import { assert, describe, it } from "@effect/vitest"
+import { Arbitrary } from "effect"
+import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
+import { Code } from "../../../src/domain/transaction/Code.ts"
+import { explain } from "../../../src/domain/transaction/Explanation.ts"
+
+const isSentence = (text: string): boolean => /^[A-Z].*\.$/s.test(text) && !/undefined|NaN|\bnull\b/.test(text)
+
+describe("an explanation", () => {
+  for (const code of Code.literals) {
+    it.prop(`of ${code} is a sentence and a next step, whatever is known`, [Arbitrary.schema(Figures)], ([figures]) => {
+      const reasons = { ...figures, revert_reason: "no" }
+      for (const one of [explain(cause(code), false), explain(cause(code, reasons), false)]) {
+        assert.isTrue(isSentence(one.reason), one.reason)
+        assert.isTrue(isSentence(one.next), one.next)
+      }
+      assert.strictEqual(explain(cause(code), true).next, "Nothing: this is final.")
+    })
+  }
+
+  it("shows the numbers that decide", () => {
+    const cap = explain(cause("gas_price_above_cap", { base_fee: 42n, cap: 40n }), false)
+    assert.include(cap.reason, "42 wei")
+    assert.include(cap.reason, "40 wei")
+    const funds = { required: 9n, available: 5n, reserved: 3n, minimum: 1n }
+    const short = explain(cause("insufficient_funds", funds), false)
+    for (const amount of Object.values(funds)) assert.include(short.reason, `${amount} wei`)
+    const mined = explain(cause("mined_waiting", { block: 7, blocks: 3, required_blocks: 12 }), false)
+    assert.include(mined.reason, "3 of 12 blocks")
+  })
+})
