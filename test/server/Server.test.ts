@@ -201,7 +201,7 @@ const rows: Record<string, Row> = {
     ...badRequest,
     error: "signer_id: cannot be changed"
   },
-  "a forged cursor": { path: `${post}?cursor=x`, ...badRequest, error: "cursor: is none of this list" },
+  "a forged cursor": { path: `${post}?cursor=x`, ...badRequest, error: "cursor: does not belong to this list" },
   "an unknown filter": { path: `${post}?colour=red`, ...badRequest, error: "colour: is not a known field" },
   "an unknown scope": {
     path: "/api/v1/api-keys",

@@ -1,5 +1,5 @@
-// Cursors: places in a list that a caller holds for us. They are authenticated, so that what comes back is what went out,
-// and belong to one list with its filters and its order.
+// Cursors: opaque positions in a list that callers send back. They are authenticated, and belong to one list with its
+// filters and its order.
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { BadRequest } from "../../domain/request/Request.ts"
@@ -15,16 +15,16 @@ const macLength = 16
 const mac = (secret: string, list: string, payload: string) =>
   createHmac("sha256", secret).update(`${list.length}:${list}${payload}`).digest().subarray(0, macLength)
 
-const invalid = BadRequest.of([{ field: "cursor", message: "is none of this list: start again without it" }])
+const invalid = BadRequest.of([{ field: "cursor", message: "does not belong to this list; restart without a cursor" }])
 
 export class Cursors extends Context.Service<
   Cursors,
   {
     /** `list` names the list, its filters and its order; `at` is JSON. */
     make(list: string, at: unknown): Effect.Effect<string>
-    /** What `make` was given. `BadRequest` where it was not made for this list. */
+    /** Returns the `at` of `make`. `BadRequest` if the cursor was not made for this list. */
     read(list: string, cursor: string): Effect.Effect<unknown, BadRequest>
-    /** So that no list has to write: the database may be read-only by then. */
+    /** Creates the secret, so that no list has to write: the database may be read-only later. */
     readonly prepare: Effect.Effect<void>
   }
 >()("effect-relayer/server/cursors/Cursors") {
@@ -36,7 +36,7 @@ export class Cursors extends Context.Service<
 
       let known: string | undefined
 
-      /** The same for all instances: made by the first that needs it. */
+      /** All instances share it. The first one that needs it creates it. */
       const secret = Effect.suspend(() => (known === undefined ? load : Effect.succeed(known)))
 
       const keep = Effect.gen(function* () {
@@ -70,7 +70,7 @@ export class Cursors extends Context.Service<
 
   static readonly layer = this.layerNoDeps.pipe(Layer.provide(CursorsRepo.layer))
 
-  /** Prepares them at the start. */
+  /** Creates the secret at the start. */
   static readonly layerPrepare = Layer.effectDiscard(
     Effect.flatMap(Cursors, ({ prepare }) => Effect.ignoreCause(prepare))
   ).pipe(Layer.provide(this.layer))

@@ -11,7 +11,7 @@ export class CursorsRepo extends Context.Service<
   CursorsRepo,
   {
     find(name: string): Effect.Effect<Option.Option<Uint8Array>>
-    /** Keeps `sealed` unless there is a secret already; returns the one that is kept. */
+    /** Stores `sealed` unless a secret is stored already; returns the stored one. */
     keep(name: string, sealed: Uint8Array): Effect.Effect<Uint8Array>
   }
 >()("effect-relayer/server/cursors/CursorsRepo") {

@@ -1,4 +1,4 @@
-// The networks of one moment: what is built in, and rows of the table over it.
+// Resolves networks: the rows of the table override and extend the built-in networks.
 import { Result } from "effect"
 import { networkId } from "../../domain/network/Network.ts"
 import type { Network, NetworkId } from "../../domain/network/Network.ts"
@@ -8,11 +8,11 @@ import type { Violation } from "../../domain/request/Request.ts"
 import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
 import { builtin } from "./builtin.ts"
 
-/** A network of a team's own, or what a team has changed of a built-in one. */
+/** A network of the team's own, or the team's changes of a built-in one. */
 export interface StoredNetwork {
   readonly id: NetworkId
   readonly definition: NetworkDefinition
-  /** JSON of the true `rpc_urls`, where the definition has some. */
+  /** JSON of the unmasked `rpc_urls`, if the definition has any. */
   readonly rpc_urls_sealed?: Uint8Array
 }
 
@@ -25,7 +25,7 @@ const definitions = new Map(builtin.map((network) => [network.id, definitionOf(n
 
 export const isBuiltin = (id: NetworkId): boolean => definitions.has(id)
 
-/** The network that `definition` is from, where that is a team's own. */
+/** The network that `definition` inherits from, if that is a team's own. */
 export const ownParent = ({ network_type, from }: NetworkDefinition): NetworkId | undefined => {
   const id = from === undefined ? undefined : networkId(network_type, from)
   return id === undefined || isBuiltin(id) ? undefined : id
@@ -39,19 +39,19 @@ const sourceOf = (id: NetworkId, own: NetworkDefinition): Network["source"] => {
   return saysNothing(own) ? "builtin" : "overridden"
 }
 
-/** Where a network has its RPC URLs from. */
+/** The origin of the RPC URLs of a network. */
 export interface RpcSource {
   readonly giver: NetworkId
-  /** The public ones of a built-in network; masked where there are sealed ones. */
+  /** The public URLs of a built-in network; masked if there are sealed ones. */
   readonly urls: ReadonlyArray<MaskedRpcConfig>
   readonly sealed: Uint8Array | undefined
 }
 
-/** `rows`: those of the networks that are asked for, and of all that they are from. */
+/** `rows` has the requested networks, and all networks that they inherit from. */
 export const make = (rows: ReadonlyArray<StoredNetwork>) => {
   const byId = new Map(rows.map((row) => [row.id, row]))
 
-  /** What a team says of a built-in network replaces what is built in, labels too. */
+  /** The changes of the team replace the fields of a built-in network, labels too. */
   const define = (id: NetworkId, own = byId.get(id)?.definition): NetworkDefinition | undefined => {
     const given = definitions.get(id)
     return given === undefined ? own : { ...given, ...own }
@@ -62,13 +62,13 @@ export const make = (rows: ReadonlyArray<StoredNetwork>) => {
     (name) =>
       define(networkId(network_type, name))
 
-  /** What the team itself says; of a built-in network that is as it was, its name. */
+  /** The team's own definition; for an unchanged built-in network, its name. */
   const own = (id: NetworkId): NetworkDefinition | undefined => {
     const given = definitions.get(id)
     return byId.get(id)?.definition ?? (given && { network_type: given.network_type, name: given.name })
   }
 
-  /** The network `id` as it is where the team says `definition` of it. */
+  /** The network `id` with `definition` as the team's definition of it. */
   const resolve = (id: NetworkId, definition: NetworkDefinition): Result.Result<Network, ReadonlyArray<Violation>> =>
     Inheritance.resolve(define(id, definition) ?? definition, findAs(definition)).pipe(
       Result.mapError((violation) => [violation]),

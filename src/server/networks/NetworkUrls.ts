@@ -1,4 +1,4 @@
-// URLs of networks: where they may lead, and RPC URLs as they are stored, masked to be shown and sealed to be called.
+// URLs of networks: which are allowed, and how RPC URLs are stored: masked to be shown, and sealed to be called.
 import { Effect } from "effect"
 import type { NetworkId } from "../../domain/network/Network.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
@@ -8,7 +8,7 @@ import type { Outbound } from "../../outbound/Outbound.ts"
 import * as RpcUrls from "../chains/RpcUrls.ts"
 import type { Secrets } from "../secrets/Secrets.ts"
 
-/** Of a request; null and absent: none. */
+/** The RPC URLs of a request. Null and absent: none. */
 interface Urls {
   readonly rpc_urls?: ReadonlyArray<RpcConfig> | null
   readonly horizon_url?: string | null

@@ -1,4 +1,4 @@
-// Networks: those that are built in, with what a team has changed of them, and a team's own.
+// Networks: the built-in ones, with the changes of the team, and the team's own.
 import { Context, Effect, Layer } from "effect"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import {
@@ -32,18 +32,18 @@ const orBadRequest = (violations: ReadonlyArray<Violation>) =>
 export class Networks extends Context.Service<
   Networks,
   {
-    /** Built-in ones first, then a team's own in creation order. */
+    /** Built-in networks first, then the team's own in creation order. */
     list(query: PageQuery): Effect.Effect<Page<Network>>
     get(id: NetworkId): Effect.Effect<Network, NetworkNotFound>
-    /** `BadRequest` where, with what it inherits, it is no whole network, or a URL leads where none may lead. */
+    /** `BadRequest` if a field is neither given nor inherited, or if a URL is not allowed. */
     create(request: CreateNetwork): Effect.Effect<Network, NetworkIdTaken | BadRequest>
-    /** Of a built-in network: overrides it. `BadRequest` as for `create`. */
+    /** Overrides a built-in network. `BadRequest` as for `create`. */
     update(id: NetworkId, patch: UpdateNetwork): Effect.Effect<Network, NetworkNotFound | BadRequest>
-    /** A built-in network is reset, also while it is used; `BadRequest` where nothing of it was changed. */
+    /** Resets a built-in network, also while it is in use; `BadRequest` if it has no changes. */
     delete(id: NetworkId): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest>
-    /** Undefined: there is none. */
+    /** `undefined` if the network does not exist. */
     locate(type: NetworkType, name: NetworkName): Effect.Effect<"builtin" | "own" | undefined>
-    /** The true ones, for calls. */
+    /** The unmasked URLs, for calls. */
     rpcUrls(id: NetworkId): Effect.Effect<ReadonlyArray<RpcConfig>, NetworkNotFound>
   }
 >()("effect-relayer/server/networks/Networks") {
@@ -148,7 +148,7 @@ export class Networks extends Context.Service<
         return "reset"
       }, transaction)
 
-      /** Tried again where the last user has gone in between. */
+      /** Repeats if the last relayer that used it was deleted in between. */
       const remove: Networks["Service"]["delete"] = (id) =>
         Effect.catchTag(
           deleteRow(id),

@@ -21,15 +21,15 @@ const readRows = Rows.all(Row)
 
 const readUsers = Rows.all(Schema.Struct({ kind: Schema.Literals(["relayers", "networks"]), id: Schema.String }))
 
-/** One change at a time, in all instances. */
+/** Allows one change at a time in all instances. */
 const changing = 7_226_801_142n
 
-/** JSON of the true RPC URLs; undefined: none. */
+/** JSON of the unmasked RPC URLs. `undefined`: none. */
 interface SealedUrls {
   readonly sealed: Uint8Array | undefined
 }
 
-/** A page of the networks that are not built in, and of built-in ones what was changed of them. */
+/** A page of the team's own networks, and the changes of built-in ones. */
 export interface PageSelection {
   readonly perPage: number
   readonly offset: number
@@ -39,12 +39,12 @@ export interface PageSelection {
 export interface OwnPage {
   /** The page, in creation order. */
   readonly ids: ReadonlyArray<NetworkId>
-  /** Its rows, and those that they and `overrides` need. */
+  /** The rows of the page, and the rows that they and `overrides` inherit from. */
   readonly rows: ReadonlyArray<StoredNetwork>
   readonly total: number
 }
 
-/** What uses a network. */
+/** The relayers and networks that use a network. */
 export interface Users {
   readonly relayers: ReadonlyArray<string>
   readonly networks: ReadonlyArray<string>
@@ -53,17 +53,17 @@ export interface Users {
 export class NetworksRepo extends Context.Service<
   NetworksRepo,
   {
-    /** Until the transaction ends. */
+    /** Holds the lock until the transaction ends. */
     readonly lock: Effect.Effect<void>
-    /** The rows of these networks, and of all that they are from. */
+    /** The rows of these networks, and of all networks that they inherit from. */
     find(ids: ReadonlyArray<NetworkId>): Effect.Effect<ReadonlyArray<StoredNetwork>>
-    /** One statement, and so of one moment; without what is sealed. */
+    /** One statement, so that all rows are of one moment. Without sealed columns. */
     page(selection: PageSelection): Effect.Effect<OwnPage>
     exists(id: NetworkId): Effect.Effect<boolean>
-    /** In place of what was there; `urls` absent: as they are. */
+    /** Replaces the row. `urls` absent: they stay. */
     save(id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls): Effect.Effect<void>
     delete(id: NetworkId): Effect.Effect<void, NetworkInUse>
-    /** At most `limit` of each kind, in creation order. */
+    /** At most `limit` relayers and `limit` networks, in creation order. */
     users(id: NetworkId, limit: number): Effect.Effect<Users>
   }
 >()("effect-relayer/server/networks/NetworksRepo") {
@@ -76,7 +76,7 @@ export class NetworksRepo extends Context.Service<
         builtin.map(({ id }) => id)
       )}`
 
-      /** After a `seed` of ids: the ids of their rows, and of the rows of all that they are from. */
+      /** Follows a `seed` of ids: the ids of their rows, and of all rows that they inherit from. */
       const line = sql`line AS (
         SELECT t.id, t.definition->>'from' AS parent FROM networks t JOIN seed ON seed.id = t.id
         UNION

@@ -1,6 +1,6 @@
 // The networks that come with the service. Chain ids, symbols and block times follow the chains' own documents; RPC URLs
 // are the public ones, good for a first look and too slow for production: teams override them, and relayers bring their own
-// in `custom_rpc_urls`. None is ever taken away: relayers are on it, and networks of teams are from it.
+// in `custom_rpc_urls`. No network is ever removed: relayers use it, and networks of teams inherit from it.
 import { NetworkName, networkId } from "../../domain/network/Network.ts"
 import type { EvmNetwork, Network, NetworkType, SolanaNetwork, StellarNetwork } from "../../domain/network/Network.ts"
 

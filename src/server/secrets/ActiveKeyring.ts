@@ -1,4 +1,4 @@
-// The keyring that secrets are sealed and opened with at this moment: a rotation puts another one in its place.
+// The keyring that seals and opens secrets at this moment. A rotation replaces it.
 import { Context, Effect, Layer, Ref } from "effect"
 import { Aead, Digest, SecureRandom } from "effect/crypto"
 import * as Keyring from "./Keyring.ts"
@@ -7,7 +7,7 @@ export class ActiveKeyring extends Context.Service<
   ActiveKeyring,
   {
     readonly get: Effect.Effect<Keyring.Keyring>
-    /** Another keyring, that nobody uses yet. */
+    /** Makes another keyring without using it. */
     make(keys: Keyring.Keys): Effect.Effect<Keyring.Keyring>
     use(keyring: Keyring.Keyring): Effect.Effect<void>
   }

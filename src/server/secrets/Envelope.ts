@@ -1,5 +1,5 @@
 // The format of sealed secrets. Version 2: header, a data key wrapped by the master key, and the secret under the data key.
-// Version 1, which is only read: header, and the secret under the master key itself.
+// Version 1 is only read: header, and the secret under the master key itself.
 import { Effect } from "effect"
 import { Aead, SecureRandom } from "effect/crypto"
 import type { CryptoError } from "effect/crypto"
@@ -13,10 +13,10 @@ export interface Place {
 }
 
 export interface MasterKey {
-  /** First bytes of its SHA-256, in hex. */
+  /** The first bytes of the key's SHA-256, in hex. */
   readonly id: string
   readonly key: Aead.Key
-  /** What it seals begins with this: version (1 byte) and key id. */
+  /** The start of everything that the key seals: version (1 byte) and key id. */
   readonly header: Uint8Array
 }
 
@@ -25,7 +25,7 @@ const algorithm = Aead.aes256Gcm
 export const keyIdLength = 4
 const headerLength = 1 + keyIdLength
 
-/** Nonce, and what it was encrypted to: the key and its tag. */
+/** Bytes of nonce, encrypted data key and tag. */
 const wrappedKeyLength = algorithm.nonceLength + algorithm.keyLength + 16
 
 const concat = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
@@ -83,14 +83,14 @@ export const make = Effect.gen(function* () {
     )
   }, Effect.orDie)
 
-  /** `master`: the one that `sealed` names. */
+  /** `master` is the key that `sealed` names. */
   const open = Effect.fnUntraced(function* (master: MasterKey, sealed: Uint8Array, place: Place) {
     if (sealed[0] === 1) return yield* decrypt(master.key, sealed.subarray(headerLength), associatedData(place))
     const key = yield* Aead.key(algorithm, yield* unwrap(master, sealed, place))
     return yield* decrypt(key, sealed.subarray(headerLength + wrappedKeyLength), associatedData(place))
   })
 
-  /** Under `to`, what is sealed under `from`: of version 2, only header and wrapped key change. */
+  /** Seals under `to` what is sealed under `from`. In version 2, only header and wrapped key change. */
   const rewrap = Effect.fnUntraced(function* (from: MasterKey, to: MasterKey, sealed: Uint8Array, place: Place) {
     if (sealed[0] === 1) return yield* seal(to, yield* open(from, sealed, place), place)
     const wrapped = yield* wrap(to, yield* unwrap(from, sealed, place), place)

@@ -1,4 +1,4 @@
-// The master keys that are known: the current one seals, and all of them open what names them.
+// The known master keys. The current one seals; a secret is opened with the key that it names.
 import { Array, Effect, Redacted, Schema } from "effect"
 import type { Option } from "effect"
 import { Aead, Digest } from "effect/crypto"
@@ -12,21 +12,21 @@ export interface Keys {
   readonly others?: ReadonlyArray<Redacted.Redacted<Uint8Array>>
 }
 
-/** What was sealed names a master key that is not known, belongs to another place, or was changed. */
+/** The sealed secret names an unknown master key, belongs to another place, or was changed. */
 export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("SecretUnreadable", {
   place: Schema.String
 }) {}
 
 export interface Keyring {
-  /** Of the current key. */
+  /** The id of the current key. */
   readonly keyId: string
-  /** What the current key seals begins with this. */
+  /** The start of everything that the current key seals. */
   readonly header: Uint8Array
   /** All keys by id; the current one comes first. */
   readonly keys: ReadonlyMap<string, Redacted.Redacted<Uint8Array>>
   seal(secret: Redacted.Redacted, place: Envelope.Place): Effect.Effect<Uint8Array>
   open(sealed: Uint8Array, place: Envelope.Place): Effect.Effect<Redacted.Redacted, SecretUnreadable>
-  /** None where it is sealed with the current key, and in the current format, already. */
+  /** None if it is already sealed with the current key and in the current format. */
   rewrap(sealed: Uint8Array, place: Envelope.Place): Effect.Effect<Option.Option<Uint8Array>, SecretUnreadable>
 }
 

@@ -8,9 +8,9 @@ import type { Keys, SecretUnreadable } from "./Keyring.ts"
 export class Secrets extends Context.Service<
   Secrets,
   {
-    /** Under the current key, with a data key of its own. */
+    /** Seals under the current master key, with a new data key. */
     seal(secret: Redacted.Redacted, place: Place): Effect.Effect<Uint8Array>
-    /** With the master key that `sealed` names. */
+    /** Opens with the master key that `sealed` names. */
     open(sealed: Uint8Array, place: Place): Effect.Effect<Redacted.Redacted, SecretUnreadable>
   }
 >()("effect-relayer/server/secrets/Secrets") {
@@ -28,6 +28,6 @@ export class Secrets extends Context.Service<
     })
   )
 
-  /** Fresh: other keys, other secrets, however layers are shared. */
+  /** Fresh, because a shared layer would ignore the keys of its second use. */
   static readonly layer = (keys: Keys) => Layer.provideMerge(Layer.fresh(this.layerNoDeps), ActiveKeyring.layer(keys))
 }

@@ -1,4 +1,4 @@
-// The accounts of a public key. The chain libraries are loaded when the first signer is made: they cost 60 MB.
+// The addresses of a public key. The chain libraries take 60 MB and are loaded when the first signer is created.
 import { Effect } from "effect"
 import type { NetworkType } from "../../domain/network/Network.ts"
 import { curveOf, networkTypesOf } from "../../domain/signer/Signer.ts"
@@ -24,7 +24,7 @@ export const curvesOf = (type: SignerType): ReadonlyArray<Curve> => [
   ...new Set(networkTypesOf[type].map((networkType) => curveOf[networkType]))
 ]
 
-/** On the network types that the signer's type serves with the curve. */
+/** The addresses on the network types that the signer's type serves with the curve. */
 export const ofPublicKey = Effect.fn("Addresses.ofPublicKey")((type: SignerType, curve: Curve, publicKey: Uint8Array) =>
   Effect.promise(async (): Promise<Partial<SignerAddresses>> => {
     const networkTypes = networkTypesOf[type].filter((networkType) => curveOf[networkType] === curve)
@@ -34,7 +34,7 @@ export const ofPublicKey = Effect.fn("Addresses.ofPublicKey")((type: SignerType,
   })
 )
 
-/** On all network types that the signer's type serves. */
+/** The addresses on all network types that the signer's type serves. */
 export const derive = Effect.fn("Addresses.derive")(function* (type: SignerType, backend: SignerBackend) {
   const addresses: Array<Partial<SignerAddresses>> = []
   for (const curve of curvesOf(type)) {

@@ -1,4 +1,4 @@
-// Tries a signer, curve by curve: fetches its public key, has it sign a probe, and verifies the signature.
+// Tests a signer on each of its curves: fetches the public key, signs a probe, and verifies the signature.
 import { Effect } from "effect"
 import * as crypto from "node:crypto"
 import type { Curve, Signer, SignerAddresses, VerificationStep } from "../../domain/signer/Signer.ts"
@@ -12,8 +12,8 @@ const steps = ["public_key", "sign", "verify"] as const
 const mismatch = (message: string) => new SignerUnavailable({ reason: "mismatch", message })
 
 /**
- * Never something that moves money. ed25519: too short for the 101 signers that its first byte would mean on solana, and
- * longer than the hash that stellar signs. secp256k1: a SHA-256, where evm signs a Keccak.
+ * A probe is never a valid transaction. ed25519: on solana its first byte would announce 101 signers, for which it is too
+ * short, and stellar signs a hash, which is shorter. secp256k1: a SHA-256, while evm signs a Keccak hash.
  */
 const makeProbe = (curve: Curve) => {
   const message = Buffer.concat([Buffer.from("effect-relayer signer probe\n"), crypto.randomBytes(32)])
@@ -35,7 +35,7 @@ const tryCurve = (signer: Signer, backend: SignerBackend, curve: Curve) => {
     if (fetched.every(([networkType, address]) => known[networkType as keyof SignerAddresses] === address)) {
       return publicKey
     }
-    return yield* mismatch("is another key than the one that the signer was created with")
+    return yield* mismatch("is not the key that the signer was created with")
   })
 
   return Effect.gen(function* () {
@@ -48,7 +48,7 @@ const tryCurve = (signer: Signer, backend: SignerBackend, curve: Curve) => {
       Effect.filterOrFail(
         verified,
         (isValid) => isValid,
-        () => mismatch("the signature is not one of the public key")
+        () => mismatch("the signature does not match the public key")
       )
     )
   }).pipe(

@@ -1,4 +1,4 @@
-// Signers: a key comes in, is made here or lies elsewhere; what is a secret of it is sealed, and never leaves.
+// Signers: their keys are given, generated here or kept in Vault. Secrets are sealed and never leave the service.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
@@ -38,9 +38,9 @@ export class Signers extends Context.Service<
     list(query: PageQuery): Effect.Effect<Page<Signer>>
     get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
-    /** Whether the key is still there, is still the same, and signs. */
+    /** Checks that the key is available, is the one of the addresses, and signs. */
     verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | TooManyRequests>
-    /** The key to sign with. */
+    /** Returns the key to sign with. */
     use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
   }
 >()("effect-relayer/server/signers/Signers") {
@@ -109,7 +109,7 @@ export class Signers extends Context.Service<
           )
           if (!isReferenced) return yield* Effect.annotateLogs(Effect.logInfo("signer deleted"), { signer_id: id })
           const ids = yield* repo.users(id, maxNamed + 1)
-          // No relayer any more: the last one was deleted in between.
+          // The last relayer that used it has been deleted in between.
           return yield* ids.length === 0 ? remove(id) : new SignerInUse({ error: usedBy("relayers", ids) })
         }
       )

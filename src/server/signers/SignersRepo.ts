@@ -11,25 +11,25 @@ import { selectRow } from "../../sql/SelectRow.ts"
 const readSigner = Rows.first(Signer)
 const readSealed = Rows.first(Schema.Struct({ sealed: Schema.Uint8Array }))
 
-/** A signer and its secret, in the column that it lies in. */
+/** A signer with its sealed secret. */
 export interface SealedSigner {
   readonly signer: Signer
   readonly sealed: Uint8Array
 }
 
-/** A relayer holds the signer. */
+/** A relayer uses the signer. */
 export class ReferencedByRelayer extends Schema.TaggedError<ReferencedByRelayer>()("ReferencedByRelayer", {}) {}
 
 export class SignersRepo extends Context.Service<
   SignersRepo,
   {
-    /** `column`: the one that the sealed secret goes to; absent: `key`. */
+    /** `column` gets the sealed secret. Absent: `key`. */
     insert(signer: Signer, sealed: Uint8Array, column?: "key" | "config"): Effect.Effect<void, SignerIdTaken>
     find(id: SignerId): Effect.Effect<Option.Option<Signer>>
     findSealed(id: SignerId): Effect.Effect<Option.Option<SealedSigner>>
-    /** What was there. */
+    /** Returns the deleted signer. */
     delete(id: SignerId): Effect.Effect<Option.Option<Signer>, ReferencedByRelayer>
-    /** Ids of relayers that it serves, at most `limit`. */
+    /** Ids of the relayers that use the signer, at most `limit`. */
     users(id: SignerId, limit: number): Effect.Effect<ReadonlyArray<string>>
     page(request: PageRequest): Effect.Effect<Page<Signer>>
   }

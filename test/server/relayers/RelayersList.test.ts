@@ -143,7 +143,7 @@ layer(filled)("the list of relayers", (it) => {
       for (const query of refused) {
         const answer = yield* api.call(`/api/v1/relayers?${query}`)
         assert.strictEqual(answer.status, 400, query)
-        assert.strictEqual(answer.json.error, "cursor: is none of this list: start again without it")
+        assert.strictEqual(answer.json.error, "cursor: does not belong to this list; restart without a cursor")
       }
       const both = yield* api.call(`/api/v1/relayers?sort=name&page=1&cursor=${cursor}`)
       assert.strictEqual(both.json.error, "page: cannot be given with a cursor")

@@ -94,7 +94,7 @@ layerEach(Layer.provideMerge(Layer.effectDiscard(createSigners), services))("a s
       const skipped = (curve: string) => [`${curve} sign skipped`, `${curve} verify skipped`]
 
       vault.secrets.set("hot/wallet-1", { value: "02".repeat(32) })
-      const another = "public_key failed is another key than the one that the signer was created with"
+      const another = "public_key failed is not the key that the signer was created with"
       assert.deepStrictEqual(yield* verify("vault-1"), {
         verified: false,
         steps: [`secp256k1 ${another}`, ...skipped("secp256k1"), `ed25519 ${another}`, ...skipped("ed25519")]
@@ -132,7 +132,7 @@ layerEach(Layer.provideMerge(Layer.effectDiscard(createSigners), services))("a s
         steps: [
           "ed25519 public_key ok",
           "ed25519 sign ok",
-          "ed25519 verify failed the signature is not one of the public key"
+          "ed25519 verify failed the signature does not match the public key"
         ]
       })
 

@@ -1,8 +1,8 @@
-// Keys, signatures and their verification, by curve. viem is loaded when it is first needed: it costs 15 MB.
+// Keys, signatures and their verification, by curve. viem takes 15 MB and is loaded when it is first needed.
 import * as crypto from "node:crypto"
 import type { Curve } from "../../../domain/signer/Signer.ts"
 
-/** In the forms that `SignerBackend` names; `privateKey` has 32 bytes. */
+/** Bytes have the formats that `SignerBackend` names; `privateKey` has 32 bytes. */
 interface Operations {
   publicKey(privateKey: Uint8Array): Uint8Array
   sign(privateKey: Uint8Array, message: Uint8Array): Promise<Uint8Array>
@@ -32,7 +32,7 @@ const secp256k1: Operations = {
     if (BigInt(toHex(signature.subarray(32, 64))) > halfOrder) return false
     const { recoverPublicKey } = await import("viem/utils")
     const recovered = recoverPublicKey({ hash: toHex(digest), signature: toHex(signature) })
-    // It fails where r is the x of no point.
+    // It fails if no point of the curve has r as its x.
     return recovered.then(
       (key) => key === toHex(publicKey),
       () => false
@@ -40,7 +40,7 @@ const secp256k1: Operations = {
   }
 }
 
-/** What stands before the 32 bytes of a key in DER (RFC 8410, section 7 and 4). */
+/** The bytes before the 32 bytes of a key in DER (RFC 8410, sections 7 and 4). */
 const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex")
 const spki = Buffer.from("302a300506032b6570032100", "hex")
 

@@ -1,4 +1,4 @@
-// Web3 Secret Storage, version 3: what a keystore has to be, and what it may ask of whoever opens it.
+// The format of keystores (Web3 Secret Storage, version 3), and limits of what it costs to open one.
 import { Result, Schema, SchemaIssue } from "effect"
 import { parse } from "../../../domain/request/ExactJson.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"

@@ -1,4 +1,4 @@
-// A key in the hands of the service: given, made here, or read from where it is kept.
+// A private key in the memory of the service, for the time of each use.
 import { Effect, Redacted } from "effect"
 import type { Curve } from "../../../domain/signer/Signer.ts"
 import { operations } from "./Curves.ts"

@@ -1,4 +1,4 @@
-// What stands behind a signer: a key that signs, wherever it is.
+// The interface of signer types: how a type prepares its configuration, and a key that signs.
 import { Schema } from "effect"
 import type { Effect, Redacted } from "effect"
 import type { BadRequest, ServiceUnavailable } from "../../../domain/request/Request.ts"
@@ -6,24 +6,24 @@ import type { CreateSigner, Curve, Signer, SignerType } from "../../../domain/si
 
 /** Why a key cannot be reached or used. */
 const Reason = Schema.Literals([
-  /** The address is one that the service does not call. */
+  /** The service does not call this address. */
   "forbidden",
   "unreachable",
-  /** The answer is not one that such a server gives. */
+  /** The server does not answer as such a server does. */
   "unexpected",
   "login",
-  /** The login works, and does not allow the use of the key. */
+  /** The login works, but does not allow the use of the key. */
   "refused",
   "not_found",
   "bad_key",
-  /** The key is another one than was configured. */
+  /** The key is not the configured one. */
   "mismatch",
-  /** There is no key on the curve. */
+  /** The backend has no key on the curve. */
   "curve"
 ])
 type Reason = typeof Reason.Type
 
-/** `message` is a text of ours: never an answer of a server, never a secret. */
+/** `message` never contains a secret or text of another server. */
 export class SignerUnavailable extends Schema.TaggedError<SignerUnavailable>()("SignerUnavailable", {
   reason: Reason,
   message: Schema.String
@@ -39,20 +39,20 @@ export interface SignerBackend {
   sign(curve: Curve, message: Uint8Array): Effect.Effect<Uint8Array, SignerUnavailable>
 }
 
-/** What is kept of a request: what is shown, and what is sealed. */
+/** The parts of a request that are stored: `config` is shown, `secret` is sealed. */
 export interface Prepared<Config> {
   readonly config: Config
   readonly secret: Redacted.Redacted
 }
 
 interface Kind<Request, Config> {
-  /** The column that holds the secret, sealed: the key itself, or what it is reached with. */
+  /** The column of the sealed secret: the key itself, or the credentials that reach it. */
   readonly column: "key" | "config"
   /** Whether `prepare` or the backend wait for something outside of the database: Vault, a key derivation. */
   readonly worksOutside: boolean
   prepare(request: Request): Effect.Effect<Prepared<Config>, BadRequest | ServiceUnavailable>
   open(prepared: Prepared<Config>): SignerBackend
-  /** The field of a request that is to blame. Absent: `config`. */
+  /** The field of a request that causes a failure. Absent: `config`. */
   readonly fields?: Readonly<Partial<Record<Reason, string>>>
 }
 

@@ -1,4 +1,4 @@
-// The types of signers: a new one is a schema in the domain, a file here, and a row.
+// All signer types. A new one needs a schema in `domain/`, a file here, and a line below.
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { SignerType } from "../../../domain/signer/Signer.ts"

@@ -1,4 +1,4 @@
-// HashiCorp Vault over HTTP: logs in by AppRole, keeps the token while it lasts, and calls with it.
+// HashiCorp Vault over HTTP: logs in by AppRole, and caches the token for its lease.
 import { Cache, Duration, Effect, Equal, Exit, Option, Redacted, Schema } from "effect"
 import { HttpClientRequest, HttpClientResponse } from "effect/http"
 import type { HttpClient } from "effect/http"
@@ -8,9 +8,9 @@ import { unavailable } from "./VaultFailures.ts"
 import type { VaultLogin } from "./VaultLogin.ts"
 
 interface Call<A> {
-  /** Below `/v1`; slashes separate. */
+  /** Segments below `/v1`, separated by slashes. */
   readonly path: string
-  /** Present: a `POST`. */
+  /** Makes the call a `POST`. Absent: a `GET`. */
   readonly body?: unknown
   readonly answer: Schema.ConstraintDecoder<A>
 }
@@ -19,23 +19,23 @@ export interface Vault {
   call<A>(login: VaultLogin, call: Call<A>): Effect.Effect<A, SignerUnavailable>
 }
 
-/** Tokens that are kept, and for how long at most. */
+/** The number of cached tokens, and the longest time in the cache. */
 const capacity = 1000
 const longest = Duration.hours(1)
 
-/** What fits into a header. */
+/** A valid value of a header. */
 const Token = Schema.RedactedFromValue(Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,8192}$/u)))
 
 const LoginAnswer = Schema.Struct({
   auth: Schema.Struct({
     client_token: Token,
-    /** Seconds; 0 is without end. */
+    /** Seconds; 0 means no end. */
     lease_duration: Schema.Int
   })
 })
 type Auth = (typeof LoginAnswer.Type)["auth"]
 
-/** Nine tenths of the lease, so that no token ends on its way. */
+/** Nine tenths of the lease, so that no token expires during a call. */
 const timeToLive = (exit: Exit.Exit<Auth, unknown>) => {
   if (Exit.isFailure(exit)) return Duration.zero
   const { lease_duration } = exit.value
@@ -93,7 +93,7 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
     let auth = yield* Cache.get(logins, login)
     let response = yield* send(login, path, body, auth.client_token)
     if (response.status === 403 && Option.isSome(kept)) {
-      // The token was revoked, or has been used up.
+      // The token was revoked, or its uses are exhausted.
       yield* Cache.invalidateWhen(logins, login, (current) => Equal.equals(current, auth))
       auth = yield* Cache.get(logins, login)
       response = yield* send(login, path, body, auth.client_token)

@@ -1,4 +1,4 @@
-// What can go wrong with a key in HashiCorp Vault, in our words, and the field of a request that is to blame.
+// The failures of a key in HashiCorp Vault: the field of the request that causes each of them, and its message.
 import { Record } from "effect"
 import { SignerUnavailable } from "./SignerBackend.ts"
 
@@ -16,6 +16,6 @@ const table = {
 
 export const fields = Record.map(table, ([field]) => field)
 
-/** `detail`: instead of the text of the reason. */
+/** `detail` replaces the message of the reason. */
 export const unavailable = (reason: keyof typeof table, detail?: string) =>
   new SignerUnavailable({ reason, message: detail ?? table[reason][1] })

@@ -1,4 +1,4 @@
-// `vault`: a private key that lies in Vault's key-value store (version 2), read for each use and never kept.
+// `vault`: a private key in Vault's key-value store (version 2). It is read for each use and never stored.
 import { Effect, Schema } from "effect"
 import { PrivateKey } from "../../../domain/signer/Signer.ts"
 import * as LocalKey from "./LocalKey.ts"

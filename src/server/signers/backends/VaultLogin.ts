@@ -1,4 +1,4 @@
-// How a signer logs in to HashiCorp Vault, as it is requested, kept and used.
+// The login of a signer to HashiCorp Vault: splits a request into what is shown and what is sealed, and joins them.
 import { Redacted, Schema } from "effect"
 import { Credentials } from "../../../domain/signer/Vault.ts"
 import type { ConfigOf, Prepared, RequestOf } from "./SignerBackend.ts"

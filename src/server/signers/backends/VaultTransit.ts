@@ -22,7 +22,7 @@ const SignatureAnswer = Schema.Struct({
   })
 })
 
-/** Of a symmetric key, a version is a time; of a derived one, it has no public key. */
+/** Vault returns a timestamp for versions of symmetric keys, and no `public_key` for derived keys. Both are refused. */
 const toVersion = Schema.decodeUnknownEffect(Schema.Struct({ public_key: Schema.NonEmptyString }))
 
 const bytes = (base64: string) => Effect.orDie(Effect.fromResult(Base64.decode(base64)))
