@@ -60,6 +60,10 @@ const rings: ReadonlyArray<OxlintOverride> = [
     group: folders("domain", "api", "server", "client", "sql", "outbound", "process", "cli", "main"),
     message: "threads/ knows Node's threads, and nothing of the features."
   }),
+  restrict("src/threads/**", {
+    group: folders("domain", "api", "server", "client", "sql", "outbound", "process", "cli", "main"),
+    message: "threads/ computes, and knows nothing of the features."
+  }),
   restrict("src/process/**", {
     group: folders("cli", "main"),
     message: "process/ is used by the commands, and knows none of them."
