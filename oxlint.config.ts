@@ -5,7 +5,8 @@ import { readdirSync } from "node:fs"
 
 /** The features of `src/server/`, from the lowest floor to the highest. A feature imports only from floors below its own. */
 const floors: ReadonlyArray<ReadonlyArray<string>> = [
-  ["authentication", "observability", "responses"],
+  ["responses"],
+  ["authentication", "observability"],
   ["lifecycle", "secrets"],
   ["cursors", "idempotency", "limits"],
   ["audit", "chains", "events", "outbox"],

@@ -24,7 +24,9 @@ const unit = [
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
   "test/sql/{Rows,Tls}.test.ts",
-  "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts"
+  "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts",
+  "test/server/http/Yaml.test.ts",
+  "test/server/responses/Accept.test.ts"
 ]
 
 /** They need Redis and a browser: `npm run test:redis`, `npm run test:browser`. */

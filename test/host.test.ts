@@ -93,7 +93,7 @@ layer(Layer.provideMerge(Mount.layer(keys, 0), support))("a host that mounts the
       assert.deepStrictEqual(yield* route.json, failure("Not Found"))
       const method = yield* call("DELETE", "/relay/api/v1/relayers")
       assert.strictEqual(method.status, 405)
-      assert.strictEqual(method.headers.allow, "GET, HEAD, POST")
+      assert.strictEqual(method.headers.allow, "GET, HEAD, OPTIONS, POST")
       assert.deepStrictEqual(yield* method.json, failure("Method Not Allowed"))
     })
   )

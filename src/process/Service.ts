@@ -57,6 +57,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
   const routes = Server.layer({
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     maxBodyBytes: settings.MAX_BODY_BYTES,
+    corsOrigins: settings.CORS_ORIGINS ?? [],
     refusal: Unreadable.refusal
   })
 

@@ -53,7 +53,8 @@ describe.concurrent("settings", () => {
           LOG_LEVEL: "loud",
           DATABASE_URL: "mysql://root:database-secret@db/x",
           REDIS_URL: "http://:redis-secret@redis",
-          RATE_LIMIT_BURST_SIZE: "-1"
+          RATE_LIMIT_BURST_SIZE: "-1",
+          CORS_ORIGINS: "https://console.example.com/path"
         }
       })
       assert.strictEqual(ended.code, 1)
@@ -66,7 +67,8 @@ describe.concurrent("settings", () => {
         DATABASE_URL: "postgres://",
         STORAGE_ENCRYPTION_KEY: "is required with DATABASE_URL",
         REDIS_URL: "redis://",
-        RATE_LIMIT_BURST_SIZE: "an integer from 1 to"
+        RATE_LIMIT_BURST_SIZE: "an integer from 1 to",
+        CORS_ORIGINS: "origins such as https://console.example.com"
       }
       assert.lengthOf(lines, Object.keys(forms).length)
       for (const [name, form] of Object.entries(forms)) {

@@ -78,7 +78,7 @@ const rows: Record<string, Row> = {
     method: "PUT",
     status: 405,
     message: "Method Not Allowed",
-    header: ["allow", "GET, HEAD, POST"]
+    header: ["allow", "GET, HEAD, OPTIONS, POST"]
   },
   "a method that health does not have": {
     path: "/v1/health",
@@ -86,7 +86,7 @@ const rows: Record<string, Row> = {
     key: null,
     status: 405,
     message: "Method Not Allowed",
-    header: ["allow", "GET, HEAD"]
+    header: ["allow", "GET, HEAD, OPTIONS"]
   },
   "a body over the limit": {
     path: post,

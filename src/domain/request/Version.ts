@@ -22,3 +22,11 @@ const matches = (ifMatch: string, version: number): boolean => {
 /** True without `ifMatch`. */
 export const isCurrent = (ifMatch: string | undefined, version: number): boolean =>
   ifMatch === undefined || matches(ifMatch, version)
+
+const withoutWeakness = (tag: string): string => tag.trim().replace(/^W\//, "")
+
+/** Whether `If-None-Match` names `tag`. The comparison is weak: `W/"3"` names `"3"` as well. */
+export const isKnown = (ifNoneMatch: string, tag: string): boolean => {
+  const tags = new Set(ifNoneMatch.split(",").map(withoutWeakness))
+  return tags.has("*") || tags.has(withoutWeakness(tag))
+}

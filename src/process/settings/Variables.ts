@@ -2,6 +2,7 @@
 import { Schema, SchemaTransformation } from "effect"
 import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/AdministratorKey.ts"
 import * as AllowList from "../../outbound/AllowList.ts"
+import * as Origins from "./Origins.ts"
 
 const integer = (minimum: number, maximum: number) =>
   Schema.String.check(Schema.isPattern(/^\d{1,15}$/u, { expected: `an integer from ${minimum} to ${maximum}` })).pipe(
@@ -121,6 +122,11 @@ export const variables = {
     schema: Schema.optionalKey(AllowList.FromText),
     example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
     help: "Internal hosts and ranges that URLs of users may point to; if unset, none"
+  },
+  CORS_ORIGINS: {
+    schema: Schema.optionalKey(Origins.FromText),
+    example: "https://console.example.com,http://localhost:5173",
+    help: "Origins from which browsers may call the API; if unset, none"
   },
   WATCH: {
     schema: Schema.Literals(["on", "off"]),

@@ -6,6 +6,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import type { EventQuery } from "../../domain/event/Event.ts"
 import { Authentication } from "../authentication/Authentication.ts"
+import { preferred } from "../responses/Accept.ts"
+import { setHeader } from "../responses/CurrentRequest.ts"
 import * as Respond from "../responses/Respond.ts"
 import { EventFeed } from "./EventFeed.ts"
 import { EventStreams } from "./EventStreams.ts"
@@ -14,13 +16,15 @@ import * as StillAllowed from "./StillAllowed.ts"
 const use = { group: "events", endpoint: "list", scope: "events:read" } as const
 
 const wantsStream = ({ headers }: HttpServerRequest.HttpServerRequest) =>
-  /\btext\/event-stream\b/i.test(headers.accept ?? "")
+  preferred(headers.accept, ["application/json", "text/event-stream"]) === "text/event-stream"
 
 /** Proxies must not store or buffer the stream. Its connection closes with it, so that it does not delay a process that stops. */
 const headers = { "cache-control": "no-store", "x-accel-buffering": "no", connection: "close" }
 
 const respond = (frames: Stream.Stream<string>) =>
   HttpServerResponse.stream(Stream.encodeText(frames), { contentType: "text/event-stream", headers })
+
+const negotiated = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.andThen(setHeader("vary", "Accept"), self)
 
 export const EventsHttp = HttpApiBuilder.group(
   Api,
@@ -38,7 +42,7 @@ export const EventsHttp = HttpApiBuilder.group(
       list: ({ query, headers, request }) => {
         const lastEventId = headers["last-event-id"]
         const all: EventQuery = { ...query, ...(lastEventId === undefined ? {} : { lastEventId }) }
-        return wantsStream(request) ? stream(all) : Respond.items(feed.list(all), "after")
+        return wantsStream(request) ? negotiated(stream(all)) : negotiated(Respond.items(feed.list(all), "after"))
       }
     })
   })

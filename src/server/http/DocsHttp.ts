@@ -1,23 +1,26 @@
-// The documents of the API: for programs at `/openapi.json`, for people at `/docs`, which needs nothing from elsewhere.
+// The documents of the API: `/openapi.json` and `/openapi.yaml` for programs, and `/docs` for people. The page loads
+// nothing from other hosts.
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
-import { DocsPolicy } from "./DocsPolicy.ts"
+import { DocsPage } from "./DocsPage.ts"
+import * as Revalidation from "./Revalidation.ts"
+import * as Yaml from "./Yaml.ts"
 
-/** Made when first asked for. */
-const document = Effect.runSync(
-  Effect.cached(
-    Effect.sync(() =>
-      HttpServerResponse.text(JSON.stringify(OpenApi.fromApi(Api)), { contentType: "application/json" })
+/** The response is made when it is first asked for. */
+const document = (contentType: string, write: (document: OpenApi.OpenAPISpec) => string) =>
+  Effect.runSync(
+    Effect.cached(
+      Effect.sync(() => Revalidation.required(HttpServerResponse.text(write(OpenApi.fromApi(Api)), { contentType })))
     )
   )
-)
 
 export const DocsHttp = Layer.mergeAll(
-  HttpRouter.add("GET", "/openapi.json", document),
+  HttpRouter.add("GET", "/openapi.json", document("application/json", JSON.stringify)),
+  HttpRouter.add("GET", "/openapi.yaml", document("application/yaml", Yaml.stringify)),
   HttpApiScalar.layer(Api, {
     path: "/docs",
     scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "bearer" } }
-  }).pipe(Layer.provide(DocsPolicy))
+  }).pipe(Layer.provide(DocsPage))
 )

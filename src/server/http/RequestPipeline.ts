@@ -1,16 +1,19 @@
 // What every request passes, whether or not a route matches: its id, its time limit, its metrics, and responses to
 // everything that fails outside of the endpoints.
-import { Context, Effect, LogLevel, References } from "effect"
-import type { Fiber, Types } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { randomUUID } from "node:crypto"
+import { Effect } from "effect"
+import type { Context, Types } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import type { HttpServerRequest } from "effect/http"
 import { Draining } from "../lifecycle/Draining.ts"
-import * as Metrics from "./RequestMetrics.ts"
 import { constantHeaders } from "../responses/ConstantHeaders.ts"
-import * as CurrentRequest from "../responses/CurrentRequest.ts"
+import * as Compression from "./Compression.ts"
+import * as Conditional from "./Conditional.ts"
+import * as Cors from "./Cors.ts"
+import * as Exchange from "./Exchange.ts"
 import * as FailedRequests from "./FailedRequests.ts"
 import * as UnmatchedRequests from "./UnmatchedRequests.ts"
 
+type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
 
 export interface Options {
@@ -18,113 +21,63 @@ export interface Options {
   readonly requestTimeoutMs: number
   /** Largest request body, in bytes. */
   readonly maxBodyBytes: number
+  /** Origins from which browsers may call, such as `https://console.example.com`. Absent: none. */
+  readonly corsOrigins?: ReadonlyArray<string>
   /** The response to a request that the server below the routes knows to be malformed. Absent: there is none. */
-  readonly refusal?: (request: HttpServerRequest.HttpServerRequest) => Response | undefined
+  readonly refusal?: (request: Request) => Response | undefined
 }
 
-const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
-
-const requestIdOf = (given: string | undefined) =>
-  given !== undefined && saneRequestId.test(given) ? given : randomUUID()
+const { "cache-control": noStore, ...always } = constantHeaders
 
 // Pairs, because a response takes them with one copy less than a record.
-const always = Object.entries(constantHeaders)
+const fixed = Object.entries(always)
 const lastOfConnection = [["connection", "close"]] as const
-
-/** One request on its way through the pipeline. */
-interface Passage {
-  readonly request: HttpServerRequest.HttpServerRequest
-  readonly current: CurrentRequest.RequestState
-  /** From a monotonic clock, in milliseconds. */
-  readonly started: number
-  /** Pattern of the route that matched. */
-  endpoint: string
-}
-
-const enter = (context: Context.Context<never>): Passage => {
-  const request = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
-  return {
-    request,
-    current: CurrentRequest.make(requestIdOf(request.headers["x-request-id"])),
-    started: performance.now(),
-    endpoint: "unmatched"
-  }
-}
-
-/** In one step: each step on its own would copy the context of the server. */
-const provide = (
-  context: Context.Context<HttpServerRequest.HttpServerRequest>,
-  { current }: Passage
-): Context.Context<HttpServerRequest.HttpServerRequest> =>
-  context.pipe(
-    Context.add(CurrentRequest.CurrentRequest, current),
-    Context.add(References.CurrentLogAnnotations, {
-      ...Context.get(context, References.CurrentLogAnnotations),
-      request_id: current.id
-    })
-  )
-
-const record = (
-  { current, request, started, endpoint }: Passage,
-  status: string,
-  fiber: Fiber.Fiber<unknown, unknown>
-) => {
-  const labels = { endpoint, method: request.method, status }
-  Metrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
-  Metrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
-  return LogLevel.isGreaterThanOrEqualTo("Debug", fiber.getRef(References.MinimumLogLevel))
-    ? Effect.annotateLogs(Effect.logDebug("request"), { ...labels, request_id: current.id })
-    : Effect.void
-}
-
-/** The pattern of the route that the router has found. The router leaves it in the context of the fiber. */
-const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>
-  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path
 
 const make = (options: Options) =>
   Effect.gen(function* () {
     const draining = yield* Draining
     const unmatched = yield* UnmatchedRequests.make
+    const compress = yield* Compression.make
+    const cors = Cors.make(options.corsOrigins ?? [])
 
-    const finish = (response: Response, { current }: Passage) =>
-      HttpServerResponse.setHeaders(response, [
-        ...always,
-        ...current.headers,
-        ...current.ownHeaders,
-        ["x-request-id", current.id],
+    const finish = (response: Response, { request, state }: Exchange.Exchange): Response => {
+      const complete = HttpServerResponse.setHeaders(response, [
+        ...fixed,
+        ["cache-control", response.headers["cache-control"] ?? noStore],
+        ...state.headers,
+        ...state.ownHeaders,
+        ["x-request-id", state.id],
         ...(draining.isDraining() ? lastOfConnection : [])
       ])
+      return Conditional.respond(request, complete)
+    }
 
     return (httpEffect: Effect.Effect<Response, Types.unhandled>) => {
       // The server runs requests uninterruptibly. The router makes only its routes interruptible.
-      const handled = Effect.catchCauseIf(httpEffect, FailedRequests.isRouteNotFound, () =>
-        Effect.interruptible(unmatched.respond)
+      const handled = cors(
+        Effect.catchCauseIf(httpEffect, FailedRequests.isRouteNotFound, () => Effect.interruptible(unmatched.respond))
       )
-      return Effect.withFiber<Response, Types.unhandled, HttpServerRequest.HttpServerRequest>((fiber) => {
-        const passage = enter(fiber.context)
+      const pipeline = Effect.withFiber<Response, Types.unhandled, Request>((fiber) => {
+        const exchange = Exchange.begin(fiber.context)
         const timer = setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
-        Metrics.inFlightRequests.modifyUnsafe(1, fiber.context)
-
-        const refusal = options.refusal?.(passage.request)
+        const refusal = options.refusal?.(exchange.request)
         const answered =
           refusal === undefined
-            ? Effect.onExit(handled, () => {
-                passage.endpoint = routeOf(fiber) ?? passage.endpoint
-                return Effect.void
-              })
+            ? Effect.onExit(handled, () => Effect.sync(() => Exchange.noteRoute(exchange, fiber)))
             : Effect.succeed(refusal)
 
-        return Effect.updateContext(answered, (context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
-          provide(context, passage)
+        return Effect.updateContext(answered, (context: Context.Context<Request>) =>
+          Exchange.provide(context, exchange)
         ).pipe(
-          Effect.catchCause((cause) => FailedRequests.respond(cause, passage.current.id)),
-          Effect.map((response) => finish(response, passage)),
+          Effect.catchCause((cause) => FailedRequests.respond(cause, exchange.state.id)),
+          Effect.map((response) => finish(response, exchange)),
           Effect.onExit((exit) => {
             clearTimeout(timer)
-            return record(passage, exit._tag === "Success" ? String(exit.value.status) : "aborted", fiber)
+            return Exchange.end(exchange, exit._tag === "Success" ? String(exit.value.status) : "aborted", fiber)
           })
         )
       })
+      return compress(pipeline)
     }
   })
 

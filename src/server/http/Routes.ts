@@ -1,4 +1,4 @@
-// Which methods a path answers to, for the `Allow` header of a 405.
+// Which methods each path has, for the `Allow` header of a 405 and of a response to `OPTIONS`.
 import { FindMyWay } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
@@ -14,10 +14,11 @@ HttpApi.reflect(Api, {
   }
 })
 
-for (const path of ["/docs", "/openapi.json"] as const) router.on("GET", path, true)
+for (const path of ["/docs", "/openapi.json", "/openapi.yaml"] as const) router.on("GET", path, true)
 
-/** Empty where no endpoint has this path. */
+/** Empty if no endpoint has this path. */
 export const allowedMethods = (url: string): ReadonlyArray<string> => {
   const allowed = [...methods].filter((method) => router.find(method, url) !== undefined)
-  return allowed.includes("GET") ? [...allowed, "HEAD"].sort() : allowed
+  if (allowed.length === 0) return []
+  return [...allowed, ...(allowed.includes("GET") ? ["HEAD"] : []), "OPTIONS"].sort()
 }

@@ -1,6 +1,6 @@
 // Responses to requests that match no route.
 import { Effect } from "effect"
-import { HttpServerRequest } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import * as Request from "../../domain/request/Request.ts"
 import * as Failures from "../responses/Failures.ts"
@@ -9,19 +9,20 @@ import { allowedMethods } from "./Routes.ts"
 
 const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
 
-/** 404 or 405. Below `/api`, a caller without a valid key gets 401 and does not learn which routes exist. */
+/** 404, or 405 and 204 with `Allow`. Below `/api`, a caller without a valid key gets 401 and does not learn which routes exist. */
 export const make = Effect.gen(function* () {
   const credentials = yield* Credentials.make
 
   const respond = Effect.gen(function* () {
-    const { url } = yield* HttpServerRequest.HttpServerRequest
+    const { method, url } = yield* HttpServerRequest.HttpServerRequest
     if (isResource(url)) {
       const token = yield* HttpApiBuilder.securityDecode(HttpApiSecurity.bearer)
       yield* credentials.authenticate(token, undefined)
     }
     const allow = allowedMethods(url)
-    return allow.length === 0
-      ? Failures.notFound(new Request.NotFound({}))
+    if (allow.length === 0) return Failures.notFound(new Request.NotFound({}))
+    return method === "OPTIONS"
+      ? HttpServerResponse.empty({ headers: { allow: allow.join(", ") } })
       : Failures.methodNotAllowed(new Request.MethodNotAllowed({ allow }))
   }).pipe(
     Effect.provideService(HttpServerRequest.ParsedSearchParams, {}),

@@ -6,16 +6,14 @@ import { PrometheusMetrics } from "effect/observability"
 import { Api } from "../../api/Api.ts"
 import { prometheusContentType } from "../../api/MetricsApi.ts"
 import { NotFound } from "../../domain/request/Request.ts"
+import { preferred } from "../responses/Accept.ts"
+import { setHeader } from "../responses/CurrentRequest.ts"
 import { Gauges } from "./Gauges.ts"
 
-/** A scraper names a text format before JSON. A client that accepts anything is not a scraper. */
-const wantsText = (accept: string | undefined): boolean => {
-  const ranges = (accept ?? "").toLowerCase().split(",")
-  const first = (type: RegExp) => ranges.findIndex((range) => type.test(range))
-  const text = first(/text\/plain|openmetrics-text/)
-  const json = first(/application\/json/)
-  return text !== -1 && (json === -1 || text < json)
-}
+/** Scrapers that ask for OpenMetrics read the Prometheus format as well. */
+const wantsText = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
+  preferred(headers.accept, ["application/json", "text/plain;version=0.0.4", "application/openmetrics-text"]) !==
+  "application/json"
 
 const textResponse = (body: string) => HttpServerResponse.text(body, { contentType: prometheusContentType })
 
@@ -42,8 +40,8 @@ export const layer = (metrics: ReadonlyArray<string>) =>
 
       return handlers.handleAll({
         names: Effect.fnUntraced(function* () {
-          const { headers } = yield* HttpServerRequest.HttpServerRequest
-          return wantsText(headers.accept) ? textResponse(yield* exposition) : metrics
+          yield* setHeader("vary", "Accept")
+          return wantsText(yield* HttpServerRequest.HttpServerRequest) ? textResponse(yield* exposition) : metrics
         }),
         one: Effect.fnUntraced(function* ({ params }) {
           if (!metrics.includes(params.metric_name)) return yield* new NotFound({})

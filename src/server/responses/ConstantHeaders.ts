@@ -1,4 +1,7 @@
-// Header fields of every answer, also of those to what Node refuses before there is a request.
+// Header fields of every response, also of those that Node's server sends before there is a request.
 
-/** Answers hold what only the caller may see, some of them secrets: nobody on the way keeps any. */
+/**
+ * Responses hold data that only the caller may see, some of it secret: caches must not store them. Documents that everyone
+ * may see set another `cache-control`.
+ */
 export const constantHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const

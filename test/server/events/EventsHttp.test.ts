@@ -169,6 +169,17 @@ layer(TestApi.layer())("events over HTTP", (it) => {
     })
   )
 
+  it.effect("come as a page to a client that prefers JSON, also if it accepts a stream", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestApi.TestApi
+      for (const accept of ["text/event-stream;q=0.5, application/json", "text/event-stream;q=0, */*", "*/*"]) {
+        const { headers } = yield* call(path, { headers: { accept } })
+        assert.match(headers.get("content-type") ?? "", /^application\/json/, accept)
+        assert.include(headers.get("vary") ?? "", "Accept")
+      }
+    })
+  )
+
   it.effect("require a scope, and a limited key sees only its relayers", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* call(path, { key: null })).status, 401)

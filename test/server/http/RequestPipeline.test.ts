@@ -36,8 +36,6 @@ layer(TestApi.layer())("the edge", (it) => {
         [relayers, { method: "PUT" }],
         ["/v1/health", {}],
         ["/metrics", {}],
-        ["/openapi.json", {}],
-        ["/docs", {}],
         ["/nothing", {}]
       ]
       for (const [path, call] of calls) {

@@ -1,0 +1,69 @@
+// One request on its way through the pipeline: its id, its time and its place in the metrics.
+import { Context, Effect, LogLevel, References } from "effect"
+import type { Fiber } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { randomUUID } from "node:crypto"
+import { CurrentRequest, make } from "../responses/CurrentRequest.ts"
+import type { RequestState } from "../responses/CurrentRequest.ts"
+import * as RequestMetrics from "./RequestMetrics.ts"
+import * as Target from "./Target.ts"
+
+type Request = HttpServerRequest.HttpServerRequest
+
+export interface Exchange {
+  readonly request: Request
+  readonly state: RequestState
+  /** From a monotonic clock, in milliseconds. */
+  readonly started: number
+  /** Pattern of the route that matched. */
+  endpoint: string
+}
+
+const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
+
+/** The client's id, if a log can hold it as it is. */
+const requestIdOf = (given: string | undefined) =>
+  given !== undefined && saneRequestId.test(given) ? given : randomUUID()
+
+export const begin = (context: Context.Context<never>): Exchange => {
+  const request = Target.withWholePath(Context.getUnsafe(context, HttpServerRequest.HttpServerRequest))
+  RequestMetrics.inFlightRequests.modifyUnsafe(1, context)
+  return {
+    request,
+    state: make(requestIdOf(request.headers["x-request-id"])),
+    started: performance.now(),
+    endpoint: "unmatched"
+  }
+}
+
+/** All in one step, and as little as possible: the more services a request adds, the sooner its context is copied. */
+export const provide = (context: Context.Context<Request>, { request, state }: Exchange): Context.Context<Request> => {
+  const annotations = { ...Context.get(context, References.CurrentLogAnnotations), request_id: state.id }
+  const provided = context.pipe(
+    Context.add(CurrentRequest, state),
+    Context.add(References.CurrentLogAnnotations, annotations)
+  )
+  return request === Context.get(context, HttpServerRequest.HttpServerRequest)
+    ? provided
+    : Context.add(provided, HttpServerRequest.HttpServerRequest, request)
+}
+
+/** Notes the route that the router has found. The router leaves it in the context of the fiber. */
+export const noteRoute = (exchange: Exchange, { context }: Fiber.Fiber<unknown, unknown>): void => {
+  const found = Context.getOrUndefined(context, HttpRouter.RouteContext)
+  if (found !== undefined) exchange.endpoint = found.route.path
+}
+
+/** `status` is `aborted` if the client has disconnected. */
+export const end = (
+  { state, request, started, endpoint }: Exchange,
+  status: string,
+  fiber: Fiber.Fiber<unknown, unknown>
+): Effect.Effect<void> => {
+  const labels = { endpoint, method: request.method, status }
+  RequestMetrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
+  RequestMetrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
+  return LogLevel.isGreaterThanOrEqualTo("Debug", fiber.getRef(References.MinimumLogLevel))
+    ? Effect.annotateLogs(Effect.logDebug("request"), { ...labels, request_id: state.id })
+    : Effect.void
+}
