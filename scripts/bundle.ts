@@ -1,16 +1,16 @@
-// Puts the command and what it uses of its dependencies into few files: it starts in half the time, and takes half the
-// memory. What a program imports from the package stays as the compiler has written it.
+// Bundles the command with the used parts of its dependencies into few files, so that it starts in half the time with half the memory.
+// The modules that programs import from the package stay as the compiler wrote them.
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"
 
-/** Loaded where a signer of their chain, or a Redis, is in use, and left to npm. */
+/** Not bundled: loaded only if a signer of the chain, or Redis, is used. */
 const external = /^(viem|redis|@solana|@stellar|@noble)(\/|$)/
 
 const root = path.resolve(import.meta.dirname, "..")
 const dist = path.join(root, "dist")
 
-/** Written by the compiler, and part of nothing but the command. */
+/** Output of the compiler that only the command uses. */
 for (const part of ["cli", "process"]) fs.rmSync(path.join(dist, part), { recursive: true, force: true })
 fs.rmSync(path.join(dist, "main.d.ts"), { force: true })
 

@@ -1,4 +1,4 @@
-// What is measured. Each case loads a contender for some seconds, and fails where an answer is not what it has to be.
+// The cases of the benchmark. Each loads a contender for some seconds and fails if a response is not the expected one.
 import { Effect } from "effect"
 import * as Client from "./Client.ts"
 import * as Fill from "./Fill.ts"
@@ -19,10 +19,10 @@ type Run = (target: Target, connections: number, seconds: number) => Effect.Effe
 export interface Case {
   readonly name: string
   readonly about: string
-  /** At every size, with as many connections as usual, or at the first alone. */
+  /** At every size with the usual number of connections, or only at the first size. */
   readonly sizes: "all" | "first"
   readonly contenders: ReadonlyArray<string>
-  /** In a run that is not quick. */
+  /** The numbers of connections in a full run. */
   readonly connections: ReadonlyArray<number>
   readonly run: Run
 }
@@ -31,7 +31,7 @@ const list = "/api/v1/relayers?per_page=10"
 const one = "/api/v1/relayers/@ID@"
 const deepPage = (size: number) => `${list}&page=${Math.max(1, size / 10)}`
 
-/** Longest difference that names and totals make. */
+/** Bytes by which names and totals may change the length of a response. */
 const slack = 20
 
 const reads = Effect.fnUntraced(function* (target: Target, path: string, connections: number, seconds: number) {
@@ -42,7 +42,7 @@ const reads = Effect.fnUntraced(function* (target: Target, path: string, connect
   return reading
 })
 
-/** To the last ten; of the server's own making. */
+/** A path to the last ten relayers, with a cursor of the server. */
 const cursor = Effect.fnUntraced(function* ({ server, installation }: Target) {
   const before = yield* Client.get(server, `${list}&page=${Math.max(1, installation.size / 10 - 1)}`)
   return `${list}&cursor=${before.cursor}`
@@ -64,17 +64,17 @@ const create: Request = {
 const readList: Request = { method: "GET", path: list }
 const readOne: Request = { method: "GET", path: one }
 
-/** Ten requests, of which one creates. */
+/** Ten requests, one of which creates a relayer. */
 const mixed = [readList, readOne, readList, readOne, create, readList, readOne, readList, readOne, readOne]
 
-/** Seconds until V8 has compiled what a list runs through. */
+/** Seconds until V8 has compiled the code of a list. */
 const compiled = 12
 
-/** So that the first case is not the one in which everything is compiled. */
+/** Warms up, so that the first case does not include the compilation. */
 export const warm = (target: Target) =>
   target.server.contender === Pgbench.contender ? Effect.void : reads(target, list, usualConnections, compiled)
 
-/** pgbench knows no HTTP. */
+/** pgbench does not use HTTP. */
 const creates: Run = (target, connections, seconds) =>
   target.server.contender === Pgbench.contender
     ? Pgbench.run(target.installation, connections, seconds)

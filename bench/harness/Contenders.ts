@@ -1,4 +1,4 @@
-// Who else answers: Fastify on the database of an installation, and the limit.
+// Starts Fastify on the database of an installation, and a server with fixed bodies as the limit of Node.
 import { Effect } from "effect"
 import * as path from "node:path"
 import * as Child from "./Child.ts"
@@ -29,7 +29,7 @@ export const fastify = ({ folder, postgres }: Installation.Installation) =>
     (child): Installation.Server => ({ contender: "fastify", ...child })
   )
 
-/** Answers with what the service answers. */
+/** Sends the responses of the service as fixed bodies. */
 export const limit = Effect.fnUntraced(function* ({ folder, service, ids }: Installation.Installation) {
   const list = yield* Client.get(service, "/api/v1/relayers")
   const one = yield* Client.get(service, `/api/v1/relayers/${Client.firstId(ids)}`)

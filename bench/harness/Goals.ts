@@ -1,7 +1,7 @@
-// The goals, and how far a run is from them. All are ratios in one run, but for starts and memory.
+// The goals of the benchmark. All are ratios within one run, except starts and memory.
 import type { Memory, Results, Row } from "./Results.ts"
 
-/** What goals are for. */
+/** The number of connections that goals refer to. */
 export const usualConnections = 64
 
 export interface Goal {
@@ -34,14 +34,14 @@ const judge = (
         } satisfies Goal
       ]
 
-/** Ratio of what two rows say of `field`; undefined where one was not measured. */
+/** The ratio of `field` in two rows. `undefined`: one was not measured. */
 const over = (field: "perSecond" | "p50", one: Row | undefined, other: Row | undefined) =>
   one === undefined || other === undefined ? undefined : one[field] / other[field]
 
-/** A slope that nobody would notice: MiB per hour. */
+/** MiB per hour. A smaller growth does not matter. */
 const unnoticed = 10
 
-/** Of a heap that has not grown to its usual size yet, a slope says nothing. */
+/** Minutes. In a shorter run the heap has not reached its usual size. */
 const longEnough = 10
 
 const flatness = ({ minutes, slope, standardError }: Memory): ReadonlyArray<Goal> =>
@@ -67,7 +67,7 @@ export const judged = ({ rows, starts, memory }: Results): ReadonlyArray<Goal> =
     )
   const rate = (name: string, contender: string, other: string) =>
     over("perSecond", row(name, contender), row(name, other))
-  /** The time of one at the largest size, to that of one at the smallest. */
+  /** The time of a request at the largest size, relative to the smallest size. */
   const growth = (name: string) =>
     largest === smallest ? undefined : over("perSecond", row(name, "service"), row(name, "service", largest))
   const spread = (name: string) => {

@@ -10,10 +10,10 @@ import * as Child from "./Child.ts"
 import * as Fill from "./Fill.ts"
 import * as Folder from "./Folder.ts"
 
-/** Of every contender. */
+/** The API key of every contender. */
 export const key = "er_bench_0123456789abcdefghijklmnopqrstuvwxyz"
 
-/** Something that answers. */
+/** A server under measurement. */
 export interface Server {
   readonly contender: string
   readonly url: string
@@ -110,7 +110,7 @@ export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) 
   return { size, folder: dataDir, service: { contender, ...service }, postgres, sql, ids } satisfies Installation
 })
 
-/** What makes another service use the database of an installation. */
+/** The settings with which another service uses the database of an installation. */
 export const databaseOf = ({ folder, postgres }: Installation): Record<string, string> => ({
   DATABASE_URL: `postgres://relayer@localhost:${postgres.port}/postgres?host=${encodeURIComponent(postgres.socketFolder)}`,
   STORAGE_ENCRYPTION_KEY: fs.readFileSync(path.join(folder, "storage-encryption-key"), "utf8").trim()

@@ -1,4 +1,4 @@
-// Contenders in turn, round by round, so that whatever else the machine does meets all of them.
+// Measures contenders in turn, round by round, so that other load on the machine affects all of them.
 import { Effect } from "effect"
 import * as Client from "./Client.ts"
 import { key } from "./Installation.ts"
@@ -8,7 +8,7 @@ import * as ProcessTree from "./ProcessTree.ts"
 import type { Row } from "./Results.ts"
 import { median } from "./Statistics.ts"
 
-/** Somebody who answers, from the database of an installation. */
+/** A contender on the database of an installation. */
 export interface Target {
   readonly server: Server
   readonly installation: Installation
@@ -20,7 +20,7 @@ interface Cell<E> {
   readonly run: (seconds: number) => Effect.Effect<Reading, E>
 }
 
-/** What one round says. */
+/** The result of one round. */
 export interface Reading {
   readonly perSecond: number
   /** Milliseconds. */
@@ -29,7 +29,7 @@ export interface Reading {
   /** Milliseconds of processor time per request: of the server, and of its PostgreSQL. */
   readonly serverMs: number
   readonly postgresMs: number
-  /** Of one core, by the load generator. */
+  /** CPU time of the load generator, as a share of one core. */
   readonly generatorShare: number
   /** MiB, of the server, at the end. */
   readonly resident: number
@@ -38,7 +38,7 @@ export interface Reading {
 export interface Rounds {
   readonly rounds: number
   readonly seconds: number
-  /** Seconds before the first round, which do not count. */
+  /** Seconds of load before the first round. */
   readonly warmUp: number
 }
 
@@ -62,7 +62,7 @@ const idle = 10
 /** Then a turn begins although PostgreSQL works: at the latest after 20 seconds. */
 const mostLooks = 100
 
-/** Queries that nobody waits for any more are not to burden the next: 64 last pages of a million are 3 seconds of them. */
+/** Abandoned queries must not slow the next contender: 64 last pages of a million relayers take 3 seconds. */
 const untilIdle = ({ installation: { postgres } }: Target) =>
   Effect.gen(function* () {
     const before = ProcessTree.cpuMs(postgres.pid)

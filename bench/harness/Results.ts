@@ -1,8 +1,8 @@
-// What a run has found, as it is written to a file and read by the report.
+// The results of a run, which are written to a file and read by the report.
 import { Effect, Schema } from "effect"
 import * as fs from "node:fs"
 
-/** A contender in a case: medians over the rounds. */
+/** A contender in a case, with medians over the rounds. */
 export const Row = Schema.Struct({
   case: Schema.String,
   connections: Schema.Finite,
@@ -16,7 +16,7 @@ export const Row = Schema.Struct({
   /** Milliseconds of processor time per request. */
   serverMs: Schema.Finite,
   postgresMs: Schema.Finite,
-  /** Of one core. */
+  /** CPU time of the load generator, as a share of one core. */
   generatorShare: Schema.Finite,
   /** MiB. */
   resident: Schema.Finite,
@@ -62,14 +62,14 @@ export const Results = Schema.Struct({
   rounds: Schema.Finite,
   /** Of a round. */
   seconds: Schema.Finite,
-  /** Of the machine, in the minute before the run, and in its last. */
+  /** Load average of the machine before and at the end of the run. */
   loadBefore: Schema.Finite,
   loadAfter: Schema.Finite,
   minutes: Schema.Finite,
   rows: Schema.Array(Row),
   starts: Schema.Array(Start),
   memory: Schema.optionalKey(Memory),
-  /** What was not measured, and why. */
+  /** What was not measured, with the reason. */
   skipped: Schema.Array(Schema.String)
 })
 export type Results = typeof Results.Type

@@ -1,4 +1,4 @@
-// How much is measured: what the command line says, and what its defaults are.
+// The scale of a run, from the command line and its defaults.
 import { Option } from "effect"
 import { cases } from "./Cases.ts"
 import { usualConnections } from "./Goals.ts"
@@ -8,11 +8,11 @@ import type { Given } from "./Options.ts"
 export interface Scale extends Rounds {
   readonly cases: ReadonlyArray<string>
   readonly sizes: ReadonlyArray<number>
-  /** Undefined: those of the case. */
+  /** `undefined`: the numbers of the case. */
   readonly connections: ReadonlyArray<number> | undefined
-  /** Starts of each kind. */
+  /** Number of starts of each kind. */
   readonly starts: number
-  /** Of the load that memory is watched under. */
+  /** Duration of the load under which memory is measured. */
   readonly minutes: number
 }
 

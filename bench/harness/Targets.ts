@@ -1,4 +1,4 @@
-// Who answers for a number of relayers: the service, another version of it, Fastify on the same database, the limit.
+// Starts the contenders for each number of relayers: the service, another version of it, Fastify on the same database, and the limit of Node.
 import { Console, Effect, Option } from "effect"
 import * as Client from "./Client.ts"
 import * as Contenders from "./Contenders.ts"
@@ -8,13 +8,13 @@ import * as Pgbench from "./Pgbench.ts"
 
 interface Options {
   readonly sizes: ReadonlyArray<number>
-  /** Contenders that were chosen. */
+  /** The chosen contenders. */
   readonly given: Option.Option<ReadonlyArray<string>>
-  /** Folder of the other version. */
+  /** The folder of the other version. */
   readonly against: string | undefined
 }
 
-/** All who answer from a database have to say the same. */
+/** All contenders on a database must send the same responses. */
 const agree = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>) {
   for (const { installation } of targets.slice(0, 1)) {
     const servers = targets.map(({ server }) => server)
@@ -41,7 +41,7 @@ const ofSize = Effect.fnUntraced(function* (size: number, { given, against }: Op
 const takesPart = (given: Options["given"], contender: string) =>
   Option.match(given, { onNone: () => true, onSome: (names) => names.includes(contender) })
 
-/** Who takes part at the first size alone. */
+/** Contenders that only run at the first size. */
 const others = Effect.fnUntraced(function* (installation: Installation.Installation, { given }: Options) {
   const targets: Array<Target> = []
   const skipped: Array<string> = []
@@ -54,7 +54,7 @@ const others = Effect.fnUntraced(function* (installation: Installation.Installat
   return { targets, skipped }
 })
 
-/** All of them, and who is not there, and why. */
+/** All contenders, and those that were skipped, with the reason. */
 export const make = Effect.fnUntraced(function* (options: Options) {
   const targets = (yield* Effect.forEach(options.sizes, (size) => ofSize(size, options))).flat()
   const [first] = targets
