@@ -1,0 +1,97 @@
+// A transaction as the API shows it. What is unknown is omitted.
+import { Schema } from "effect"
+import { RelayerId } from "../relayer/Relayer.ts"
+import { field } from "../request/Field.ts"
+import { Instant } from "../request/Instant.ts"
+import { Code } from "./Code.ts"
+import { shown } from "./Field.ts"
+import { ExternalId } from "./SendEvmTransaction.ts"
+import { Speed } from "./Speed.ts"
+import { HexWei } from "./Wei.ts"
+
+export const TransactionId = Schema.String.check(Schema.isUUID()).pipe(Schema.brand("TransactionId"))
+export type TransactionId = typeof TransactionId.Type
+
+/** `sent`: signed and on its way. `submitted`: a node has it. */
+export const TransactionStatus = Schema.Literals([
+  "pending",
+  "sent",
+  "submitted",
+  "mined",
+  "confirmed",
+  "failed",
+  "canceled",
+  "expired"
+]).annotate({ identifier: "TransactionStatus" })
+export type TransactionStatus = typeof TransactionStatus.Type
+
+/** An amount as a text of digits. */
+const Decimal = Schema.BigIntFromString
+
+const hash = `0x${"5c".repeat(32)}`
+const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+const at = "2026-11-22T12:00:00.000Z"
+
+const fees = {
+  gas_price: shown(Decimal, "Wei per gas of a legacy transaction.", "30000000000"),
+  max_fee_per_gas: shown(Decimal, "Wei per gas at most.", "40000000000"),
+  max_priority_fee_per_gas: shown(Decimal, "Wei per gas for the block's producer.", "1000000000")
+}
+
+const EvmSignature = Schema.Struct({
+  r: field(Schema.String, "64 hex digits.", "1a".repeat(32)),
+  s: field(Schema.String, "64 hex digits.", "2b".repeat(32)),
+  v: field(Schema.Int, "Parity; 27 or 28 of a legacy transaction.", 0),
+  sig: field(Schema.String, "130 hex digits.", `${"1a".repeat(32)}${"2b".repeat(32)}00`)
+}).annotate({ identifier: "EvmTransactionSignature", description: "Signature of the attempt that `hash` names." })
+
+export const TransactionAttempt = Schema.Struct({
+  hash: field(Schema.String, "Hash of the attempt.", hash),
+  kind: field(Schema.Literals(["original", "bump", "replace", "noop"]), "Why it was signed.", "bump"),
+  ...fees,
+  sent_at: shown(Instant, "When it was first sent.", at)
+}).annotate({ identifier: "EvmTransactionAttempt", description: "A signed version of the transaction." })
+
+export const EvmTransaction = Schema.Struct({
+  id: field(TransactionId, "Identifier of the transaction.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
+  relayer_id: field(RelayerId, "Relayer that sends it.", "payouts"),
+  status: field(TransactionStatus, "State of the transaction.", "submitted"),
+  status_reason: shown(Schema.String, "What it waits for, or why it ended, as a sentence.", "It was canceled."),
+  code: shown(Code, "The same as a code.", "in_pool"),
+  hash: shown(
+    Schema.String,
+    "Hash of the attempt that was mined, else of the newest. Changes with each attempt.",
+    hash
+  ),
+  created_at: field(Instant, "When it was accepted.", at),
+  sent_at: shown(Instant, "When it was first sent.", at),
+  confirmed_at: shown(Instant, "When it was confirmed.", at),
+  ...fees,
+  gas_limit: shown(Schema.Int, "Gas at most.", 21_000),
+  nonce: shown(Schema.Int, "Nonce of the account.", 7),
+  value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
+  from: field(Schema.String, "Address of the relayer.", address.toLowerCase()),
+  to: shown(Schema.String, "Receiver. Absent for a creation.", address),
+  data: shown(Schema.String, "Call data or init code.", "0xa9059cbb"),
+  signature: shown(EvmSignature, "Signature of the attempt that `hash` names.", {
+    r: "1a".repeat(32),
+    s: "2b".repeat(32),
+    v: 0,
+    sig: `${"1a".repeat(32)}${"2b".repeat(32)}00`
+  }),
+  speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast"),
+  is_canceled: field(Schema.Boolean, "Whether a cancel was requested; it may be executed all the same.", false),
+  external_id: shown(ExternalId, "The caller's identifier.", "order-1234"),
+  valid_until: shown(Instant, "Deadline.", "2026-11-22T20:00:00.000Z"),
+  attempts: shown(Schema.Array(TransactionAttempt), "All signed versions, oldest first.", []),
+  block_number: shown(Schema.Int, "Height of the block with it.", 19_000_000),
+  block_hash: shown(Schema.String, "Hash of the block with it.", hash),
+  contract_address: shown(Schema.String, "Contract that it created.", address),
+  gas_used: shown(Decimal, "Gas that it used.", "21000"),
+  effective_gas_price: shown(Decimal, "Wei per gas that it paid.", "25000000000"),
+  fee_paid: shown(Decimal, "Wei that it paid for gas.", "525000000000000"),
+  revert_reason: shown(Schema.String, "Decoded reason of the revert.", "transfer amount exceeds balance")
+}).annotate({ identifier: "EvmTransactionResponse", description: "An evm transaction." })
+export type EvmTransaction = typeof EvmTransaction.Type
+
+export class TransactionNotFound extends Schema.TaggedError<TransactionNotFound>()("TransactionNotFound", {}) {}

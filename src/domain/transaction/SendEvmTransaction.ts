@@ -1,0 +1,60 @@
+// The body of a send, and of a replacement, field by field. `Consistency.ts` checks fields against each other, and
+// `Admission.ts` against relayer, network and time.
+import { Effect, Schema } from "effect"
+import { field } from "../request/Field.ts"
+import { Instant } from "../request/Instant.ts"
+import { maybe, text } from "../request/Text.ts"
+import { maxDataBytes, maxExternalIdLength, maxNonce } from "./Numbers.ts"
+import { Speed } from "./Speed.ts"
+import { GasLimit, Wei, WeiPerGas } from "./Wei.ts"
+
+/** In upper, lower or mixed case; `Admission.ts` checks the checksum of mixed case. */
+export const EvmAddress = Schema.String.check(
+  Schema.isPattern(/^0x[0-9a-fA-F]{40}$/u, { expected: "an address: 0x and 40 hex digits" })
+)
+
+export const EvmData = Schema.String.check(
+  Schema.isPattern(/^0x([0-9a-fA-F]{2})*$/u, { expected: "0x and two hex digits per byte" }),
+  Schema.isMaxLength(2 + 2 * maxDataBytes, { expected: `at most ${maxDataBytes} bytes` })
+)
+
+export const ExternalId = text(1, maxExternalIdLength)
+
+const doc = <const T>(description: string, example: T) => ({ description, examples: [example] })
+
+const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+const fields = {
+  to: maybe(EvmAddress, doc("Receiver, or contract that is called. If absent, `data` creates a contract.", address)),
+  value: field(Wei, "Wei that is sent. The default is 0.", "1000000000000000").pipe(
+    Schema.withDecodingDefaultKey(Effect.succeed(0))
+  ),
+  data: maybe(EvmData, doc("Call data, or init code of a creation.", "0xa9059cbb")),
+  gas_limit: maybe(GasLimit, doc("Gas at most. If absent, it is estimated.", 21_000)),
+  gas_price: maybe(
+    WeiPerGas,
+    doc("Wei per gas of a legacy transaction. Excludes the other fees and `speed`.", "30000000000")
+  ),
+  max_fee_per_gas: maybe(WeiPerGas, doc("Wei per gas at most (EIP-1559).", "40000000000")),
+  max_priority_fee_per_gas: maybe(WeiPerGas, doc("Wei per gas for the block's producer (EIP-1559).", "1000000000")),
+  speed: maybe(Speed, doc("How soon it should be mined, if no fees are given. The default is `fast`.", "fast")),
+  valid_until: maybe(Instant, doc("Deadline. If absent, 8 hours; at most 7 days.", "2026-11-22T18:00:00.000Z")),
+  not_before: maybe(Instant, doc("It gets no nonce before this moment.", "2026-11-22T12:00:00.000Z")),
+  nonce: maybe(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce })),
+    doc("Nonce with which it is executed, or never.", 7)
+  ),
+  external_id: maybe(ExternalId, doc("The caller's identifier, unique per relayer.", "order-1234")),
+  priority: maybe(Schema.Literals([-1, 0, 1]), doc("Order among the relayer's transactions. The default is 0.", 1)),
+  wait_for_funds: maybe(Schema.Boolean, doc("Whether it waits for funds until its deadline.", true)),
+  simulate: maybe(
+    Schema.Boolean,
+    doc("Whether the call is estimated before it is sent. The default is true if `gas_limit` is absent.", false)
+  )
+}
+
+export const SendEvmTransaction = Schema.Struct(fields).annotate({
+  identifier: "SendEvmTransactionRequest",
+  description: "A transaction to send."
+})
+export type SendEvmTransaction = typeof SendEvmTransaction.Type

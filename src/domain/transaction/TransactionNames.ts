@@ -1,0 +1,36 @@
+// How the audit log, events and scopes name transactions.
+
+export const auditResource = "transaction"
+
+export const actions = [
+  "transaction.sent",
+  "transaction.replaced",
+  "transaction.canceled",
+  "transaction.signed",
+  "nonce.resynced",
+  "nonce.cleared",
+  "nonce.generation_begun"
+] as const
+
+export const eventTypes = [
+  "transaction.created",
+  "transaction.signed",
+  "transaction.submitted",
+  "transaction.replaced",
+  "transaction.held",
+  "transaction.mined",
+  "transaction.reorged",
+  "transaction.reorged_final",
+  "transaction.confirmed",
+  "transaction.failed",
+  "transaction.canceled",
+  "transaction.expired"
+] as const
+
+export const scopes = ["transactions:read", "transactions:write", "transactions:sign", "rpc:call"] as const
+
+/** Scopes that a key limited to some relayers may hold. */
+export const narrowableScopes = [...scopes] as const
+
+/** Reading and writing; `transactions:sign` and `rpc:call` are granted by name, because a raw signature can move everything. */
+export const allScopes = "transactions:*"
