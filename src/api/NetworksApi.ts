@@ -3,6 +3,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { CreateNetwork, Network, NetworkId, UpdateNetwork } from "../domain/network/Network.ts"
 import { PageQuery } from "../domain/request/Page.ts"
+import * as Condition from "./Condition.ts"
+import { versioned } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -25,7 +27,8 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         OpenApi.annotations({
           summary: "Create a network",
           description:
-            "The network inherits every field that the request leaves out from the network in `from`, which must be of the same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC URLs are encrypted at rest and returned masked."
+            "The network inherits every field that the request leaves out from the network in `from`, which must be of the same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC URLs are encrypted at rest and returned masked.",
+          transform: versioned
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -49,14 +52,16 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Get a network",
-          description: "The id is the type and the name, such as `evm:sepolia`. Inherited fields are included."
+          description: "The id is the type and the name, such as `evm:sepolia`. Inherited fields are included.",
+          transform: versioned
         })
       ),
     HttpApiEndpoint.patch("update", "/:network_id", {
       params,
+      headers: Condition.ifMatch,
       payload: Json.mergePatch(UpdateNetwork),
       success: Envelope.of(Network),
-      error: [Errors.NetworkNotFoundError, ...Errors.any]
+      error: [Errors.NetworkNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
     })
       .middleware(RequestBody)
       .annotate(RequiredScope, "networks:write")
@@ -64,13 +69,15 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         OpenApi.annotations({
           summary: "Change a network",
           description:
-            "A merge patch (RFC 7396) of the fields that the network defines itself: absent fields stay, null removes a field so that the inherited value applies again. In a built-in network, a value overrides the built-in one, and null restores it. In `rpc_urls`, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask."
+            "A merge patch (RFC 7396) of the fields that the network defines itself: absent fields stay, null removes a field so that the inherited value applies again. In a built-in network, a value overrides the built-in one, and null restores it. In `rpc_urls`, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask.",
+          transform: versioned
         })
       ),
     HttpApiEndpoint.delete("delete", "/:network_id", {
       params,
+      headers: Condition.ifMatch,
       success: Envelope.deleted("Network deleted successfully", "Network reset successfully"),
-      error: [Errors.NetworkNotFoundError, Errors.NetworkInUseError, ...Errors.any]
+      error: [Errors.NetworkNotFoundError, Errors.PreconditionFailedError, Errors.NetworkInUseError, ...Errors.any]
     })
       .annotate(RequiredScope, "networks:write")
       .annotateMerge(

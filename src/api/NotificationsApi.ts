@@ -16,7 +16,8 @@ import {
   UpdateNotification
 } from "../domain/notification/Notification.ts"
 import { PageQuery } from "../domain/request/Page.ts"
-import { linked } from "./document/Operation.ts"
+import * as Condition from "./Condition.ts"
+import { linked, versioned } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -40,7 +41,8 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         OpenApi.annotations({
           summary: "Create a notification",
           description:
-            "The signing key is encrypted at rest and never returned; `has_signing_key` says whether there is one."
+            "The signing key is encrypted at rest and never returned; `has_signing_key` says whether there is one.",
+          transform: versioned
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -57,13 +59,18 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
     })
       .annotate(RequiredScope, "notifications:read")
       .annotateMerge(
-        OpenApi.annotations({ summary: "Get a notification", description: "The signing key is not returned." })
+        OpenApi.annotations({
+          summary: "Get a notification",
+          description: "The signing key is not returned.",
+          transform: versioned
+        })
       ),
     HttpApiEndpoint.patch("update", "/:notification_id", {
       params,
+      headers: Condition.ifMatch,
       payload: Json.mergePatch(UpdateNotification),
       success: Envelope.of(Notification),
-      error: [Errors.NotificationNotFoundError, ...Errors.any]
+      error: [Errors.NotificationNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
     })
       .middleware(RequestBody)
       .annotate(RequiredScope, "notifications:write")
@@ -71,13 +78,20 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
         OpenApi.annotations({
           summary: "Change a notification",
           description:
-            "Fields that are absent or null stay. A new `signing_key` signs at once; for 24 hours, webhooks also carry a signature by the previous key. An empty `signing_key` removes both. `paused` stops deliveries; those of the last 24 hours are sent when it is false again."
+            "Fields that are absent or null stay. A new `signing_key` signs at once; for 24 hours, webhooks also carry a signature by the previous key. An empty `signing_key` removes both. `paused` stops deliveries; those of the last 24 hours are sent when it is false again.",
+          transform: versioned
         })
       ),
     HttpApiEndpoint.delete("delete", "/:notification_id", {
       params,
+      headers: Condition.ifMatch,
       success: Envelope.deleted("Notification deleted successfully"),
-      error: [Errors.NotificationNotFoundError, Errors.NotificationInUseError, ...Errors.any]
+      error: [
+        Errors.NotificationNotFoundError,
+        Errors.PreconditionFailedError,
+        Errors.NotificationInUseError,
+        ...Errors.any
+      ]
     })
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { CreateRelayer, Relayer, RelayerId, RelayerQuery, UpdateRelayer } from "../domain/relayer/Relayer.ts"
-import { field } from "../domain/request/Field.ts"
+import * as Condition from "./Condition.ts"
 import { linked, versioned } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
@@ -11,16 +11,6 @@ import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middlew
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
-
-const condition = Schema.Struct({
-  "if-match": Schema.optionalKey(
-    field(
-      Schema.String,
-      "Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412.",
-      '"3"'
-    )
-  )
-})
 
 export class RelayersApi extends HttpApiGroup.make("relayers")
   .add(
@@ -68,7 +58,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       ),
     HttpApiEndpoint.patch("update", "/:relayer_id", {
       params,
-      headers: condition,
+      headers: Condition.ifMatch,
       payload: Json.mergePatch(UpdateRelayer),
       success: Envelope.of(Relayer),
       error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
@@ -85,7 +75,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       ),
     HttpApiEndpoint.delete("delete", "/:relayer_id", {
       params,
-      headers: condition,
+      headers: Condition.ifMatch,
       success: Envelope.deleted("Relayer deleted successfully"),
       error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
     })

@@ -17,7 +17,9 @@ import * as RetentionJob from "./idempotency/RetentionJob.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
 import { Networks } from "./networks/Networks.ts"
+import { VersionedNetworks } from "./networks/VersionedNetworks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
+import { VersionedNotifications } from "./notifications/VersionedNotifications.ts"
 import * as RelayerGauge from "./relayers/RelayerGauge.ts"
 import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
@@ -53,7 +55,9 @@ const resources = Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTa
     Layer.mergeAll(
       Signers.layer,
       Notifications.layer,
+      VersionedNotifications.layer,
       Networks.layer,
+      VersionedNetworks.layer,
       ApiKeys.layer,
       MasterKeys.layer,
       IdempotencyStore.layer

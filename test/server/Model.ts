@@ -86,8 +86,12 @@ export const patched = (relayer: Relayer, { name, paused, notification_id, cap }
   }
 }
 
-export const ifMatch = (condition: typeof Condition.Type, version: number | undefined): string | undefined =>
-  condition === "none" ? undefined : entityTag((version ?? 1) + (condition === "stale" ? 1 : 0))
+/** `0.0` is the version of no relayer. */
+export const ifMatch = (condition: typeof Condition.Type, version: string | undefined): string | undefined =>
+  condition === "none" ? undefined : entityTag(condition === "stale" ? "0.0" : (version ?? "0.0"))
+
+/** The version that follows on `version`: `12.4` on `12.3`. */
+export const following = (version: string): string => version.replace(/\d+$/, (count) => String(Number(count) + 1))
 
 export const tagOf = <A, E extends { readonly _tag: string }>(result: Result.Result<A, E>): string =>
   Result.isSuccess(result) ? "ok" : result.failure._tag

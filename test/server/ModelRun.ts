@@ -9,7 +9,7 @@ import { Notifications } from "../../src/server/notifications/Notifications.ts"
 import { StoredRelayers } from "../../src/server/relayers/StoredRelayers.ts"
 import { Signers } from "../../src/server/signers/Signers.ts"
 import type { Instance } from "./Instances.ts"
-import { createOutcome, ifMatch, listed, patched, patchOf, requestOf, tagOf } from "./Model.ts"
+import { createOutcome, following, ifMatch, listed, patched, patchOf, requestOf, tagOf } from "./Model.ts"
 import type { Model, Note } from "./Model.ts"
 import { atOnce } from "./ModelAtOnce.ts"
 import type { Command } from "./ModelCommands.ts"
@@ -110,7 +110,7 @@ export const run = Effect.fnUntraced(function* (
       const isKnown = after.notification_id === undefined || model.notifications.has(after.notification_id)
       assert.strictEqual(tagOf(result), isKnown ? "ok" : "BadRequest")
       if (Result.isFailure(result)) return
-      const version = before.version + (Equal.equals(after, before.value) ? 0 : 1)
+      const version = Equal.equals(after, before.value) ? before.version : following(before.version)
       assert.deepStrictEqual(
         { value: result.success.value, version: result.success.version },
         { value: after, version }

@@ -23,7 +23,7 @@ const withHeaders =
 
 /** The response carries the version of the resource. */
 export const versioned = withHeaders({
-  etag: header("Version of the resource, for `If-Match` and `If-None-Match`.", '"3"')
+  etag: header("Version of the resource, for `If-Match` and `If-None-Match`.", '"12.3"')
 })
 
 /** The response links to the next page. */

@@ -6,6 +6,7 @@ import type { Network } from "../../domain/network/Network.ts"
 import * as Body from "../kit/Body.ts"
 import * as Field from "../kit/Field.ts"
 import * as List from "../kit/List.ts"
+import * as IfMatch from "../kit/IfMatch.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -71,12 +72,16 @@ const create = Command.make(
 
 const id = Verb.id(NetworkId).pipe(Argument.withDescription("Type and name of the network, such as evm:sepolia"))
 
+const target = { given: Print.flags, id, ifMatch: IfMatch.flag }
+
 const update = Command.make(
   "update",
-  { given: Print.flags, id, body: Body.config(values, {}) },
-  Effect.fnUntraced(function* ({ given, id, body }) {
+  { ...target, body: Body.config(values, {}) },
+  Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
     const payload = yield* Body.patch(UpdateNetwork, body)
-    return yield* Print.one(given, (client) => client.networks.update({ params: { network_id: id }, payload }))
+    return yield* Print.one(given, (client) =>
+      client.networks.update({ params: { network_id: id }, headers: IfMatch.headers(ifMatch), payload })
+    )
   })
 ).pipe(
   Verb.about(
@@ -95,7 +100,11 @@ export const NetworksCommand = Command.make("networks").pipe(
     ),
     create,
     update,
-    Verb.onOne("delete", NetworkId, (client, id) => client.networks.delete({ params: { network_id: id } })).pipe(
+    Command.make("delete", target, ({ given, id, ifMatch }) =>
+      Print.one(given, (client) =>
+        client.networks.delete({ params: { network_id: id }, headers: IfMatch.headers(ifMatch) })
+      )
+    ).pipe(
       Verb.about(
         "Delete a network that no relayer uses, or reset a built-in network.",
         "networks delete evm:my-sepolia"

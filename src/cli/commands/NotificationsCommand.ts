@@ -7,6 +7,7 @@ import * as Body from "../kit/Body.ts"
 import { DeliveriesCommands } from "./DeliveriesCommands.ts"
 import * as Field from "../kit/Field.ts"
 import * as List from "../kit/List.ts"
+import * as IfMatch from "../kit/IfMatch.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -49,13 +50,15 @@ const create = Command.make(
   )
 )
 
+const target = { given: Print.flags, id: Verb.id(NotificationId), ifMatch: IfMatch.flag }
+
 const update = Command.make(
   "update",
-  { given: Print.flags, id: Verb.id(NotificationId), body: Body.config({ url, paused }, secrets) },
-  Effect.fnUntraced(function* ({ given, id, body }) {
+  { ...target, body: Body.config({ url, paused }, secrets) },
+  Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
     const payload = yield* Body.patch(UpdateNotification, body)
     return yield* Print.one(given, (client) =>
-      client.notifications.update({ params: { notification_id: id }, payload })
+      client.notifications.update({ params: { notification_id: id }, headers: IfMatch.headers(ifMatch), payload })
     )
   })
 ).pipe(
@@ -76,8 +79,10 @@ export const NotificationsCommand = Command.make("notifications").pipe(
     ).pipe(Verb.about("Get a notification.", "notifications get ops")),
     create,
     update,
-    Verb.onOne("delete", NotificationId, (client, id) =>
-      client.notifications.delete({ params: { notification_id: id } })
+    Command.make("delete", target, ({ given, id, ifMatch }) =>
+      Print.one(given, (client) =>
+        client.notifications.delete({ params: { notification_id: id }, headers: IfMatch.headers(ifMatch) })
+      )
     ).pipe(Verb.about("Delete a notification that no relayer uses.", "notifications delete ops")),
     ...DeliveriesCommands
   ])

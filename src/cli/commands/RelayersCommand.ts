@@ -5,6 +5,7 @@ import { NetworkType } from "../../domain/network/Network.ts"
 import { CreateRelayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as Body from "../kit/Body.ts"
 import * as Field from "../kit/Field.ts"
+import * as IfMatch from "../kit/IfMatch.ts"
 import * as Print from "../kit/Print.ts"
 import { RelayersHealthCommands } from "./RelayersHealthCommands.ts"
 import { RelayersListCommand } from "./RelayersListCommand.ts"
@@ -39,14 +40,7 @@ const create = Command.make(
   )
 )
 
-/** `--if-match 3` means `--if-match '"3"'`. */
-const condition = Field.text("if_match", "Entity tag that the relayer must still have; get prints it").pipe(
-  Flag.map(Option.map((tag) => (/^\d+$/.test(tag) ? `"${tag}"` : tag)))
-)
-
-const headers = (tag: Option.Option<string>) => Field.given({ "if-match": tag })
-
-const target = { given: Print.flags, id: Verb.id(RelayerId), ifMatch: condition }
+const target = { given: Print.flags, id: Verb.id(RelayerId), ifMatch: IfMatch.flag }
 
 const update = Command.make(
   "update",
@@ -66,14 +60,14 @@ const update = Command.make(
   Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
     const payload = yield* Body.patch(UpdateRelayer, body)
     return yield* Print.one(given, (client) =>
-      client.relayers.update({ params: { relayer_id: id }, headers: headers(ifMatch), payload })
+      client.relayers.update({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch), payload })
     )
   })
 ).pipe(
   Verb.about(
     "Change a relayer by a merge patch (RFC 7396): null removes a field.",
     `relayers update payouts --data '{"policies": {"min_balance": "100000000000000000"}}'`,
-    "relayers update payouts --name 'Payouts, old' --if-match 3",
+    "relayers update payouts --name 'Payouts, old' --if-match 12.3",
     "relayers update payouts --data @- <patch.json"
   )
 )
@@ -81,12 +75,14 @@ const update = Command.make(
 const pausing = <const Name extends string>(name: Name, paused: boolean) =>
   Command.make(name, target, ({ given, id, ifMatch }) =>
     Print.one(given, (client) =>
-      client.relayers.update({ params: { relayer_id: id }, headers: headers(ifMatch), payload: { paused } })
+      client.relayers.update({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch), payload: { paused } })
     )
   )
 
 const remove = Command.make("delete", target, ({ given, id, ifMatch }) =>
-  Print.one(given, (client) => client.relayers.delete({ params: { relayer_id: id }, headers: headers(ifMatch) }))
+  Print.one(given, (client) =>
+    client.relayers.delete({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch) })
+  )
 )
 
 export const RelayersCommand = Command.make("relayers").pipe(

@@ -1,32 +1,34 @@
-// Versions of a resource as entity tags (RFC 9110, section 8.8.3), for conditional requests.
+// Versions of a resource, and the conditions of requests on them (RFC 9110, sections 8.8.3 and 13.1).
 import { Schema } from "effect"
 
-/** A value with its version, which starts at 1 and counts changes. */
+/** A resource, and the name of its version. No other state of any resource under the same id ever has the same name. */
 export interface Versioned<A> {
   readonly value: A
-  readonly version: number
+  readonly version: string
 }
 
 /** The resource has changed since the caller read it. */
 export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()("PreconditionFailed", {}) {}
 
 /** A strong entity tag. */
-export const entityTag = (version: number): string => `"${version}"`
+export const entityTag = (version: string): string => `"${version}"`
 
-/** Strong comparison: a weak tag (`W/"..."`) matches nothing. */
-const matches = (ifMatch: string, version: number): boolean => {
-  const tags = new Set(ifMatch.split(",").map((tag) => tag.trim()))
-  return tags.has("*") || tags.has(entityTag(version))
+const tagsOf = (header: string): ReadonlyArray<string> => header.split(",").map((tag) => tag.trim())
+
+/**
+ * Whether `If-Match` names `version`. The comparison is strong: a weak tag (`W/"…"`) names nothing. Absent `ifMatch`: there is
+ * no condition.
+ */
+export const isCurrent = (ifMatch: string | undefined, version: string): boolean => {
+  if (ifMatch === undefined) return true
+  const tags = tagsOf(ifMatch)
+  return tags.includes("*") || tags.includes(entityTag(version))
 }
 
-/** True without `ifMatch`. */
-export const isCurrent = (ifMatch: string | undefined, version: number): boolean =>
-  ifMatch === undefined || matches(ifMatch, version)
-
-const withoutWeakness = (tag: string): string => tag.trim().replace(/^W\//, "")
+const withoutWeakness = (tag: string): string => tag.replace(/^W\//, "")
 
 /** Whether `If-None-Match` names `tag`. The comparison is weak: `W/"3"` names `"3"` as well. */
 export const isKnown = (ifNoneMatch: string, tag: string): boolean => {
-  const tags = new Set(ifNoneMatch.split(",").map(withoutWeakness))
-  return tags.has("*") || tags.has(withoutWeakness(tag))
+  const tags = tagsOf(ifNoneMatch)
+  return tags.includes("*") || tags.map(withoutWeakness).includes(withoutWeakness(tag))
 }

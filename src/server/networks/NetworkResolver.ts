@@ -1,17 +1,20 @@
 // Resolves networks: the rows of the table override and extend the built-in networks.
 import { Result } from "effect"
+import { createHash } from "node:crypto"
 import { networkId } from "../../domain/network/Network.ts"
 import type { Network, NetworkId } from "../../domain/network/Network.ts"
 import * as Inheritance from "../../domain/network/NetworkInheritance.ts"
 import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
 import type { Violation } from "../../domain/request/Request.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
 import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
 import { builtin } from "./builtin.ts"
 
-/** A network of the team's own, or the team's changes of a built-in one. */
+/** A network of the team's own, or the team's changes of a built-in one. `version` names the state of the row. */
 export interface StoredNetwork {
   readonly id: NetworkId
   readonly definition: NetworkDefinition
+  readonly version: string
   /** JSON of the unmasked `rpc_urls`, if the definition has any. */
   readonly rpc_urls_sealed?: Uint8Array
 }
@@ -38,6 +41,9 @@ const sourceOf = (id: NetworkId, own: NetworkDefinition): Network["source"] => {
   if (!isBuiltin(id)) return "own"
   return saysNothing(own) ? "builtin" : "overridden"
 }
+
+/** Characters of base64url, 132 bits. */
+const versionLength = 22
 
 /** The origin of the RPC URLs of a network. */
 export interface RpcSource {
@@ -80,6 +86,20 @@ export const make = (rows: ReadonlyArray<StoredNetwork>) => {
     return definition && Result.getOrThrow(resolve(id, definition))
   }
 
+  /**
+   * The version names the network as it is shown and the rows that it comes from: their URLs are masked, so that a change of
+   * one may not show. `rows` must be those of `id` and of everything that it inherits from.
+   */
+  const versioned = (id: NetworkId): Versioned<Network> | undefined => {
+    const value = get(id)
+    if (value === undefined) return undefined
+    const versions = rows.map((row) => `${row.id} ${row.version}`).sort()
+    const hash = createHash("sha256")
+      .update(JSON.stringify([value, versions]))
+      .digest("base64url")
+    return { value, version: hash.slice(0, versionLength) }
+  }
+
   const rpcSource = (id: NetworkId): RpcSource | undefined => {
     const definition = define(id)
     if (definition === undefined) return undefined
@@ -89,7 +109,7 @@ export const make = (rows: ReadonlyArray<StoredNetwork>) => {
     return { giver, urls: rpc_urls, sealed: byId.get(giver)?.rpc_urls_sealed }
   }
 
-  return { own, get, resolve, rpcSource }
+  return { own, get, versioned, resolve, rpcSource }
 }
 
 export type NetworkResolver = ReturnType<typeof make>

@@ -4,19 +4,27 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Networks } from "./Networks.ts"
+import { VersionedNetworks } from "./VersionedNetworks.ts"
 
 export const NetworksHttp = HttpApiBuilder.group(
   Api,
   "networks",
   Effect.fnUntraced(function* (handlers) {
     const networks = yield* Networks
+    const versioned = yield* VersionedNetworks
     return handlers.handleAll({
-      create: ({ payload }) => Respond.created(networks.create(payload)),
+      create: ({ payload }) => Respond.createdVersioned(versioned.create(payload)),
       list: ({ query }) => Respond.page(networks.list(query)),
-      get: ({ params }) => Respond.one(networks.get(params.network_id)),
-      update: ({ params, payload }) => Respond.one(networks.update(params.network_id, payload)),
-      delete: ({ params }) =>
-        Respond.one(Effect.map(networks.delete(params.network_id), (done) => `Network ${done} successfully` as const))
+      get: ({ params }) => Respond.versioned(versioned.get(params.network_id)),
+      update: ({ params, payload, headers }) =>
+        Respond.versioned(versioned.update(params.network_id, payload, headers["if-match"])),
+      delete: ({ params, headers }) =>
+        Respond.one(
+          Effect.map(
+            versioned.delete(params.network_id, headers["if-match"]),
+            (done) => `Network ${done} successfully` as const
+          )
+        )
     })
   })
 )

@@ -5,6 +5,7 @@ import { NetworkId, NetworkInUse } from "../../domain/network/Network.ts"
 import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import * as RowVersion from "../../sql/RowVersion.ts"
 import { builtin } from "./builtin.ts"
 import { ownParent } from "./NetworkResolver.ts"
 import type { StoredNetwork } from "./NetworkResolver.ts"
@@ -13,6 +14,7 @@ const Row = Rows.withoutNulls(
   Schema.Struct({
     id: NetworkId,
     definition: NetworkDefinition,
+    version: Schema.String,
     rpc_urls_sealed: Schema.optionalKey(Schema.Uint8Array)
   }),
   { definition: (column) => parse(String(column)) }
@@ -89,7 +91,7 @@ export class NetworksRepo extends Context.Service<
       const find = (ids: ReadonlyArray<NetworkId>) =>
         sql`
           WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
-          SELECT t.id, t.definition::text AS definition, t.rpc_urls_sealed
+          SELECT t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.rpc_urls_sealed
           FROM networks t WHERE t.id IN (SELECT id FROM line)`.pipe(
           Effect.flatMap(readRows),
           query("NetworksRepo.find")
@@ -103,7 +105,7 @@ export class NetworksRepo extends Context.Service<
             ), seed AS (
               SELECT id FROM page UNION ALL SELECT id FROM networks WHERE ${sql.in("id", overrides)}
             ), ${line}
-            SELECT counted.total, t.id, t.definition::text AS definition, t.id IN (SELECT id FROM page) AS listed
+            SELECT counted.total, t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.id IN (SELECT id FROM page) AS listed
             FROM (SELECT count(*) AS total FROM networks WHERE ${isOwn}) counted
             LEFT JOIN networks t ON t.id IN (SELECT id FROM line)
             ORDER BY t.seq`
@@ -120,10 +122,10 @@ export class NetworksRepo extends Context.Service<
 
       const save = (id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls) =>
         sql`
-          INSERT INTO networks (id, parent_id, definition, rpc_urls_sealed)
+          INSERT INTO networks AS t (id, parent_id, definition, rpc_urls_sealed)
           VALUES (${id}, ${ownParent(definition) ?? null}::text, ${JSON.stringify(definition)}::text::jsonb,
             ${urls?.sealed ?? null}::bytea)
-          ON CONFLICT (id) DO UPDATE SET parent_id = excluded.parent_id, definition = excluded.definition
+          ON CONFLICT (id) DO UPDATE SET version = t.version + 1, parent_id = excluded.parent_id, definition = excluded.definition
             ${urls === undefined ? sql`` : sql`, rpc_urls_sealed = excluded.rpc_urls_sealed`}`.pipe(
           Effect.asVoid,
           query("NetworksRepo.save")

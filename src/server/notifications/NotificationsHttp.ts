@@ -4,21 +4,25 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Deliveries } from "./delivery/Deliveries.ts"
-import { Notifications } from "./Notifications.ts"
+import { VersionedNotifications } from "./VersionedNotifications.ts"
 
 export const NotificationsHttp = HttpApiBuilder.group(
   Api,
   "notifications",
   Effect.fnUntraced(function* (handlers) {
-    const notifications = yield* Notifications
+    const versioned = yield* VersionedNotifications
     const deliveries = yield* Deliveries
     return handlers.handleAll({
-      create: ({ payload }) => Respond.created(notifications.create(payload)),
-      list: ({ query }) => Respond.page(notifications.list(query)),
-      get: ({ params }) => Respond.one(notifications.get(params.notification_id)),
-      update: ({ params, payload }) => Respond.one(notifications.update(params.notification_id, payload)),
-      delete: ({ params }) =>
-        Respond.done(notifications.delete(params.notification_id), "Notification deleted successfully"),
+      create: ({ payload }) => Respond.createdVersioned(versioned.create(payload)),
+      list: ({ query }) => Respond.page(versioned.list(query)),
+      get: ({ params }) => Respond.versioned(versioned.get(params.notification_id)),
+      update: ({ params, payload, headers }) =>
+        Respond.versioned(versioned.update(params.notification_id, payload, headers["if-match"])),
+      delete: ({ params, headers }) =>
+        Respond.done(
+          versioned.delete(params.notification_id, headers["if-match"]),
+          "Notification deleted successfully"
+        ),
       test: ({ params }) => Respond.one(deliveries.test(params.notification_id)),
       deliveries: ({ params, query }) => Respond.items(deliveries.list(params.notification_id, query)),
       retry: ({ params }) => Respond.one(deliveries.retry(params.notification_id, params.delivery_id)),

@@ -3,10 +3,12 @@ import { Context, Effect, Layer, Option, Schema } from "effect"
 import { Notification, NotificationIdTaken, NotificationInUse } from "../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../domain/notification/Notification.ts"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import { selectRow } from "../../sql/SelectRow.ts"
+import * as RowVersion from "../../sql/RowVersion.ts"
 
 const readPaused = Rows.first(Notification)
 const readKey = Rows.first(Schema.Struct({ sealed: Schema.NullOr(Schema.Uint8Array) }))
@@ -23,14 +25,14 @@ export interface SealedKeys {
 export class NotificationsRepo extends Context.Service<
   NotificationsRepo,
   {
-    insert(notification: Notification, key: SealedKey): Effect.Effect<void, NotificationIdTaken>
-    find(id: NotificationId): Effect.Effect<Option.Option<Notification>>
+    insert(notification: Notification, key: SealedKey): Effect.Effect<Versioned<Notification>, NotificationIdTaken>
+    find(id: NotificationId): Effect.Effect<Option.Option<Versioned<Notification>>>
     /** Holds the row until the transaction ends. */
-    findForUpdate(id: NotificationId): Effect.Effect<Option.Option<Notification>>
+    findForUpdate(id: NotificationId): Effect.Effect<Option.Option<Versioned<Notification>>>
     /** None: there is no signing key. */
     findKey(id: NotificationId): Effect.Effect<Option.Option<Uint8Array>>
     /** `keys` absent: as they are. One that is not paused starts anew: it is not failing. */
-    update(notification: Notification, keys?: SealedKeys): Effect.Effect<void>
+    update(notification: Notification, keys?: SealedKeys): Effect.Effect<Versioned<Notification>>
     /** None where it is paused already. */
     pause(id: NotificationId): Effect.Effect<Option.Option<Notification>>
     delete(id: NotificationId): Effect.Effect<void, NotificationInUse>
@@ -47,23 +49,39 @@ export class NotificationsRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
       const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused`
-      const selection = { table: "notifications", columns, Row: Notification }
+      const versioned = {
+        table: "notifications",
+        columns: sql`${columns}, ${RowVersion.column(sql)}`,
+        Row: Schema.Struct({ ...Notification.fields, version: Schema.String })
+      }
+      const toVersioned = ({ version, ...value }: typeof versioned.Row.Type): Versioned<Notification> => ({
+        value,
+        version
+      })
+
+      /** For the one row of `INSERT` and `UPDATE`. */
+      const returned =
+        (value: Notification) =>
+        (rows: ReadonlyArray<{ readonly version: string }>): Versioned<Notification> => ({
+          value,
+          version: rows[0]?.version ?? ""
+        })
 
       const insert = (notification: Notification, key: SealedKey) =>
-        sql`INSERT INTO notifications ${sql.insert({
-          id: notification.id,
-          type: notification.type,
-          url: notification.url,
-          signing_key_sealed: key ?? null
-        })}`.pipe(
+        sql<{ version: string }>`
+          INSERT INTO notifications AS t (id, type, url, signing_key_sealed)
+          VALUES (${notification.id}, ${notification.type}, ${notification.url}, ${key ?? null}::bytea)
+          RETURNING ${RowVersion.column(sql)}`.pipe(
+          Effect.map(returned(notification)),
           onConflict("notifications_pkey", () => new NotificationIdTaken({})),
-          Effect.asVoid,
           query("NotificationsRepo.insert")
         )
 
-      const row = selectRow(sql, selection)
-      const find = (id: NotificationId) => row.find(id).pipe(query("NotificationsRepo.find"))
-      const findForUpdate = (id: NotificationId) => row.findForUpdate(id).pipe(query("NotificationsRepo.findForUpdate"))
+      const row = selectRow(sql, versioned)
+      const find = (id: NotificationId) =>
+        row.find(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.find"))
+      const findForUpdate = (id: NotificationId) =>
+        row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.findForUpdate"))
 
       const findKey = (id: NotificationId) =>
         sql`SELECT signing_key_sealed AS sealed FROM notifications WHERE id = ${id}`.pipe(
@@ -77,15 +95,22 @@ export class NotificationsRepo extends Context.Service<
         previous_signing_key_expires_at =
           ${previous === undefined ? sql`NULL` : sql`clock_timestamp() + interval '24 hours'`}`
 
-      const update = ({ id, type, url, paused }: Notification, keys?: SealedKeys) =>
-        sql`
-          UPDATE notifications SET type = ${type}, url = ${url}, paused = ${paused},
-            failing_since = CASE WHEN notifications.paused AND NOT ${paused} THEN NULL ELSE failing_since END
+      const update = (notification: Notification, keys?: SealedKeys) => {
+        const { id, type, url, paused } = notification
+        return sql<{ version: string }>`
+          UPDATE notifications t SET version = version + 1, type = ${type}, url = ${url}, paused = ${paused},
+            failing_since = CASE WHEN t.paused AND NOT ${paused} THEN NULL ELSE failing_since END
             ${keys === undefined ? sql`` : setKeys(keys)}
-          WHERE id = ${id}`.pipe(Effect.asVoid, query("NotificationsRepo.update"))
+          WHERE t.id = ${id} RETURNING ${RowVersion.column(sql)}`.pipe(
+          Effect.map(returned(notification)),
+          query("NotificationsRepo.update")
+        )
+      }
 
       const pause = (id: NotificationId) =>
-        sql`UPDATE notifications t SET paused = true WHERE t.id = ${id} AND NOT t.paused RETURNING ${columns}`.pipe(
+        sql`
+          UPDATE notifications t SET version = version + 1, paused = true
+          WHERE t.id = ${id} AND NOT t.paused RETURNING ${columns}`.pipe(
           Effect.flatMap(readPaused),
           query("NotificationsRepo.pause")
         )
@@ -104,7 +129,7 @@ export class NotificationsRepo extends Context.Service<
           query("NotificationsRepo.users")
         )
 
-      const selectRows = selectPage(sql, selection)
+      const selectRows = selectPage(sql, { table: "notifications", columns, Row: Notification })
       const page = (request: PageRequest, relayerIds?: ReadonlyArray<string>) => {
         const where = sql`t.id IN (SELECT notification_id FROM relayers WHERE id = ANY(${relayerIds ?? []}::text[]))`
         return selectRows(relayerIds === undefined ? request : { ...request, where }).pipe(

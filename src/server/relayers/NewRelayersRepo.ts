@@ -5,6 +5,7 @@ import type { NetworkId } from "../../domain/network/Network.ts"
 import { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
+import * as RowVersion from "../../sql/RowVersion.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
@@ -98,7 +99,7 @@ export class NewRelayersRepo extends Context.Service<
           WHERE address IS NOT NULL AND (${isNotified})
           ORDER BY n
           ${onTaken}
-          RETURNING t.id, t.json, t.version`
+          RETURNING t.id, t.json, ${RowVersion.column(sql)}`
         return new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
       })
 

@@ -13,7 +13,7 @@ import { orNotFound } from "./StoredRelayer.ts"
 
 export interface RelayerTarget {
   readonly relayer: Relayer
-  readonly version: number
+  readonly version: string
   readonly network: Network
   /** Unmasked: the relayer's own URLs, or those of its network. */
   readonly urls: ReadonlyArray<RpcConfig>

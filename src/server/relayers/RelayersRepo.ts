@@ -4,6 +4,7 @@ import { NetworkType } from "../../domain/network/Network.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import * as RowVersion from "../../sql/RowVersion.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
 import { changeable, shownUrls } from "./RelayerRow.ts"
@@ -55,7 +56,7 @@ export class RelayersRepo extends Context.Service<
       const sql = yield* client
       const stored = Rows.unchecked<StoredRow>(sql)
       const held = Rows.unchecked<HeldRow>(sql)
-      const columns = sql`t.id, t.json, t.version`
+      const columns = sql`t.id, t.json, ${RowVersion.column(sql)}`
 
       const find = (id: RelayerId) =>
         stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(

@@ -12,7 +12,7 @@ const decodeMany = Schema.decodeSync(Json.fromText(Schema.Array(Relayer)))
 export interface StoredRow {
   readonly id: RelayerId
   readonly json: string
-  readonly version: number
+  readonly version: string
 }
 
 export interface HeldRow extends StoredRow {
@@ -22,7 +22,7 @@ export interface HeldRow extends StoredRow {
 export class StoredRelayer implements Versioned<Relayer> {
   readonly id: RelayerId
   readonly json: string
-  readonly version: number
+  readonly version: string
   #value: Relayer | undefined
 
   constructor({ id, json, version }: StoredRow) {

@@ -4,6 +4,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
 import { entityTag } from "../../domain/request/Version.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
 import { CurrentRecording } from "./Recording.ts"
 import { setHeader } from "./CurrentRequest.ts"
 
@@ -63,6 +64,12 @@ export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
     }))
   )
 
+const setTag = (version: string) => setHeader("etag", entityTag(version))
+
+/** With `ETag`. */
+export const versioned = <A, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
+  one(Effect.flatMap(self, ({ value, version }) => Effect.as(setTag(version), value)))
+
 const setLocation = (id: string) =>
   Effect.flatMap(target, ({ path }) => setHeader("location", `${path}/${encodeURIComponent(id)}`))
 
@@ -70,10 +77,14 @@ const setLocation = (id: string) =>
 export const created = <A extends { readonly id: string }, E, R>(self: Effect.Effect<A, E, R>) =>
   one(Effect.tap(self, ({ id }) => setLocation(id)))
 
+/** With `Location` and `ETag`. */
+export const createdVersioned = <A extends { readonly id: string }, E, R>(self: Effect.Effect<Versioned<A>, E, R>) =>
+  versioned(Effect.tap(self, ({ value }) => setLocation(value.id)))
+
 /** What is JSON already. */
 interface Stored {
   readonly json: string
-  readonly version: number
+  readonly version: string
 }
 
 interface StoredPage extends Omit<Page<unknown>, "items"> {
@@ -93,7 +104,7 @@ export const stored = <E, R>(self: Effect.Effect<Stored, E, R>, status?: number)
 export const createdStored = <E, R>(self: Effect.Effect<Stored & { readonly id: string }, E, R>) =>
   stored(
     // Also where an answer that is kept for its `Idempotency-Key` gets its header fields from.
-    Effect.tap(self, ({ id, version }) => Effect.andThen(setLocation(id), setHeader("etag", entityTag(version)))),
+    Effect.tap(self, ({ id, version }) => Effect.andThen(setLocation(id), setTag(version))),
     Envelope.createdStatus
   )
 

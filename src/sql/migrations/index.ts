@@ -10,6 +10,7 @@ import sharedSigners from "./0008_shared_signers.ts"
 import unlinkedAudit from "./0009_unlinked_audit.ts"
 import idempotencyClaims from "./0010_idempotency_claims.ts"
 import keyCreators from "./0011_key_creators.ts"
+import versions from "./0012_versions.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -22,7 +23,8 @@ export const migrations = {
   "0008_shared_signers": sharedSigners,
   "0009_unlinked_audit": unlinkedAudit,
   "0010_idempotency_claims": idempotencyClaims,
-  "0011_key_creators": keyCreators
+  "0011_key_creators": keyCreators,
+  "0012_versions": versions
 }
 
 /** Our own, so that a host may keep its migrations in the same database. */

@@ -56,7 +56,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     Effect.gen(function* () {
       const { checks, relayers, repo, id } = yield* fresh()
       assert.deepStrictEqual(yield* checks.now(id), well)
-      assert.strictEqual((yield* relayers.get(id)).version, 1)
+      assert.match((yield* relayers.get(id)).version, /\.1$/)
       assert.deepStrictEqual(yield* events, [])
       const check = Option.getOrThrow(yield* repo.find(id))
       assert.strictEqual(check.state.status, "healthy")
@@ -80,7 +80,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
         type: "RpcValidationFailed",
         details: "2 checks in a row failed: no RPC URL gave a usable answer"
       })
-      assert.strictEqual(disabled.version, 2)
+      assert.match(disabled.version, /\.2$/)
       assert.strictEqual(yield* secondsAhead, 20)
       yield* checks.now(id)
       assert.deepStrictEqual(yield* relayers.get(id), disabled)
@@ -89,7 +89,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
       const enabled = yield* relayers.get(id)
       assert.isFalse(enabled.value.system_disabled)
       assert.isUndefined(enabled.value.disabled_reason)
-      assert.strictEqual(enabled.version, 3)
+      assert.match(enabled.version, /\.3$/)
       assert.deepStrictEqual(yield* events, [
         { type: "relayer.disabled", reason: "RpcValidationFailed" },
         { type: "relayer.enabled", reason: null }
@@ -130,7 +130,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     Effect.gen(function* () {
       const { checks, relayers, id } = yield* fresh(partly, partly, well)
       for (let count = 0; count < 3; count++) yield* checks.now(id)
-      assert.strictEqual((yield* relayers.get(id)).version, 1)
+      assert.match((yield* relayers.get(id)).version, /\.1$/)
       assert.deepStrictEqual(
         (yield* events).map(({ type }) => type),
         ["relayer.degraded", "relayer.recovered"]

@@ -93,7 +93,7 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
       } as object)
       const shown = yield* api.call(relayer.path)
       assert.deepStrictEqual((shown.json.data as Record<string, unknown>).disabled_reason, reason)
-      assert.strictEqual(shown.headers.get("etag"), '"2"')
+      assert.match(shown.headers.get("etag") ?? "", /\.2"$/)
 
       yield* api.call(relayer.path, { method: "PATCH", body: { paused: true } })
       const disabled = yield* explain

@@ -93,7 +93,7 @@ layerEach(TestApi.layer())("idempotency", (it) => {
       assert.strictEqual((yield* post("mended", { type: "plain", id: "late" })).status, 201)
       assert.strictEqual((yield* post("late", relayer, { at })).status, 201)
       const etag = (yield* post("late", relayer, { at })).headers.get("etag")
-      assert.strictEqual(etag, '"1"')
+      assert.match(etag ?? "", /\.1"$/)
     })
   )
 

@@ -123,13 +123,16 @@ layer(TestApi.layer())("access to networks", (it) => {
       const taken = yield* Effect.flip(client.networks.create({ payload }))
       assert.strictEqual(taken._tag, "NetworkIdTaken")
       const rpc_urls = [{ url: "https://a.example.com/key", weight: 7 }]
-      const updated = yield* client.networks.update({ params, payload: { rpc_urls, symbol: null } })
+      const updated = yield* client.networks.update({ params, headers: {}, payload: { rpc_urls, symbol: null } })
       assert.deepStrictEqual(updated.data.rpc_urls, [{ url: "https://a.example.com/***", weight: 7 }])
       const child = { name: NetworkName.make("heir"), network_type: "evm", from: name } as const
       yield* client.networks.create({ payload: child })
-      const inUse = yield* Effect.flip(client.networks.delete({ params }))
+      const inUse = yield* Effect.flip(client.networks.delete({ params, headers: {} }))
       assert.deepStrictEqual(inUse, new NetworkInUse({ error: "used by networks: evm:heir" }))
-      const deleted = yield* client.networks.delete({ params: { network_id: networkId("evm", child.name) } })
+      const deleted = yield* client.networks.delete({
+        params: { network_id: networkId("evm", child.name) },
+        headers: {}
+      })
       assert.strictEqual(deleted.data, "Network deleted successfully")
     })
   )

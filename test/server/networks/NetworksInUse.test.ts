@@ -4,6 +4,7 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NetworkName, networkId } from "../../../src/domain/network/Network.ts"
 import { Networks } from "../../../src/server/networks/Networks.ts"
+import { VersionedNetworks } from "../../../src/server/networks/VersionedNetworks.ts"
 import { NetworksRepo } from "../../../src/server/networks/NetworksRepo.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -100,9 +101,11 @@ layerEach(withSigner)("a network in use", (it) => {
           return NetworksRepo.of({ ...repo, users: (id, limit) => Effect.andThen(leave, repo.users(id, limit)) })
         })
       ).pipe(Layer.provide(NetworksRepo.layer))
-      const networks = Layer.fresh(Networks.layerNoDeps).pipe(Layer.provide(repo))
+      const networks = Layer.fresh(VersionedNetworks.layerNoDeps).pipe(Layer.provide(repo))
       const id = networkId("evm", NetworkName.make("left"))
-      const done = yield* Effect.flatMap(Networks, (networks) => networks.delete(id)).pipe(Effect.provide(networks))
+      const done = yield* Effect.flatMap(VersionedNetworks, (networks) => networks.delete(id)).pipe(
+        Effect.provide(networks)
+      )
       assert.strictEqual(done, "deleted")
     })
   )

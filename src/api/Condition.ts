@@ -1,0 +1,13 @@
+// Conditions of requests on the version of a resource.
+import { Schema } from "effect"
+import { field } from "../domain/request/Field.ts"
+
+export const ifMatch = Schema.Struct({
+  "if-match": Schema.optionalKey(
+    field(
+      Schema.String,
+      "Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412.",
+      '"12.3"'
+    )
+  )
+})

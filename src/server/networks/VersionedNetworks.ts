@@ -1,0 +1,139 @@
+// The rules of networks, with the version of each network, for HTTP: the version becomes its `ETag`.
+import { Context, Effect, Layer } from "effect"
+import { Network, NetworkIdTaken, NetworkInUse, networkId } from "../../domain/network/Network.ts"
+import type { CreateNetwork, NetworkId, NetworkNotFound, UpdateNetwork } from "../../domain/network/Network.ts"
+import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
+import * as NetworkPatch from "../../domain/network/NetworkPatch.ts"
+import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+import * as NetworkReading from "./NetworkReading.ts"
+import * as NetworkResolver from "./NetworkResolver.ts"
+import { NetworksRepo } from "./NetworksRepo.ts"
+import * as NetworkUrls from "./NetworkUrls.ts"
+
+export class VersionedNetworks extends Context.Service<
+  VersionedNetworks,
+  {
+    get(id: NetworkId): Effect.Effect<Versioned<Network>, NetworkNotFound>
+    create(request: CreateNetwork): Effect.Effect<Versioned<Network>, NetworkIdTaken | BadRequest>
+    /** `ifMatch` is an `If-Match` header. Fails with `PreconditionFailed` if it names another version. */
+    update(
+      id: NetworkId,
+      patch: UpdateNetwork,
+      ifMatch?: string
+    ): Effect.Effect<Versioned<Network>, NetworkNotFound | BadRequest | PreconditionFailed>
+    delete(
+      id: NetworkId,
+      ifMatch?: string
+    ): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest | PreconditionFailed>
+  }
+>()("effect-relayer/server/networks/VersionedNetworks") {
+  static readonly layerNoDeps = Layer.effect(
+    VersionedNetworks,
+    Effect.gen(function* () {
+      const repo = yield* NetworksRepo
+      const secrets = yield* Secrets
+      const outbound = yield* Outbound
+      const changes = yield* Changes
+      const transaction = yield* Transaction.make
+      const { read, rpcUrls } = yield* NetworkReading.make
+
+      const current = Effect.fnUntraced(function* (id: NetworkId) {
+        return yield* NetworkReading.orNotFound((yield* read(id)).versioned(id))
+      })
+
+      const get = Effect.fn("VersionedNetworks.get")(current)
+
+      /** Excludes every other change of a network until the transaction ends. */
+      const hold = Effect.fnUntraced(function* (id: NetworkId, ifMatch: string | undefined) {
+        yield* repo.lock
+        const { value, version } = yield* current(id)
+        return isCurrent(ifMatch, version) ? value : yield* new PreconditionFailed({})
+      })
+
+      const resolve = (
+        resolver: NetworkResolver.NetworkResolver,
+        id: NetworkId,
+        definition: NetworkDefinition
+      ): Effect.Effect<Network, BadRequest> =>
+        Effect.mapError(Effect.fromResult(resolver.resolve(id, definition)), BadRequest.of)
+
+      const create = Effect.fn("VersionedNetworks.create")(function* (request: CreateNetwork) {
+        yield* NetworkUrls.check(outbound, request)
+        const id = networkId(request.network_type, request.name)
+        yield* repo.lock
+        const resolver = yield* read(id, request.from)
+        if (resolver.own(id) !== undefined) return yield* new NetworkIdTaken({})
+        const definition = NetworkUrls.masked(request)
+        const after = yield* resolve(resolver, id, definition)
+        yield* repo.save(id, definition, { sealed: yield* NetworkUrls.seal(secrets, id, request) })
+        yield* changes.record({ action: "network.created", id, schema: Network, after })
+        yield* Effect.annotateLogs(Effect.logInfo("network created"), { network_id: id })
+        return yield* Effect.orDie(current(id))
+      }, transaction)
+
+      const update = Effect.fn("VersionedNetworks.update")(function* (
+        id: NetworkId,
+        given: UpdateNetwork,
+        ifMatch?: string
+      ) {
+        const before = yield* hold(id, ifMatch)
+        if (NetworkResolver.isBuiltin(id) && "from" in given) {
+          return yield* BadRequest.of([{ field: "from", message: "cannot be changed" }])
+        }
+        const resolver = yield* read(id, given.from)
+        const patch = yield* NetworkUrls.unmask(given, rpcUrls(resolver, id))
+        yield* NetworkUrls.check(outbound, patch)
+        const own = yield* NetworkReading.orNotFound(resolver.own(id))
+        const definition = yield* NetworkPatch.apply(own, NetworkUrls.masked(patch))
+        const after = yield* resolve(resolver, id, definition)
+        const violations = NetworkPatch.chainViolations(before, after)
+        if (violations.length > 0) return yield* BadRequest.of(violations)
+        const urls = patch.rpc_urls === undefined ? undefined : { sealed: yield* NetworkUrls.seal(secrets, id, patch) }
+        yield* repo.save(id, definition, urls)
+        yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
+        yield* Effect.annotateLogs(Effect.logInfo("network updated"), { network_id: id })
+        return yield* current(id)
+      }, transaction)
+
+      const deleteRow = Effect.fn("VersionedNetworks.delete")(function* (id: NetworkId, ifMatch?: string) {
+        const before = yield* hold(id, ifMatch)
+        if (before.source === "builtin") {
+          return yield* BadRequest.of([{ field: "network_id", message: "is built in and has nothing to reset" }])
+        }
+        yield* repo.delete(id)
+        const after = NetworkResolver.make([]).get(id)
+        if (after === undefined) {
+          yield* changes.record({ action: "network.deleted", id, schema: Network, before })
+          yield* Effect.annotateLogs(Effect.logInfo("network deleted"), { network_id: id })
+          return "deleted"
+        }
+        yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
+        yield* Effect.annotateLogs(Effect.logInfo("network reset"), { network_id: id })
+        return "reset"
+      }, transaction)
+
+      /** Tries again if the last user has gone after the refusal, so that the error names users. */
+      const remove: VersionedNetworks["Service"]["delete"] = (id, ifMatch) =>
+        Effect.catchTag(
+          deleteRow(id, ifMatch),
+          "NetworkInUse",
+          Effect.fnUntraced(function* () {
+            const users = Object.entries(yield* repo.users(id, maxNamed + 1)).filter(([, ids]) => ids.length > 0)
+            if (users.length === 0) return yield* remove(id, ifMatch)
+            return yield* new NetworkInUse({ error: users.map(([kind, ids]) => usedBy(kind, ids)).join("; ") })
+          })
+        )
+
+      return VersionedNetworks.of({ get, create, update, delete: remove })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide(NetworksRepo.layer))
+}

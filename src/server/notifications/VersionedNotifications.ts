@@ -1,0 +1,173 @@
+// The rules of notifications, with the version of each notification, for HTTP: the version becomes its `ETag`.
+import { Context, Effect, Layer, Option } from "effect"
+import { SecureRandom } from "effect/crypto"
+import * as Caller from "../../domain/access/Caller.ts"
+import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
+import {
+  Notification,
+  NotificationId,
+  NotificationInUse,
+  NotificationNotFound
+} from "../../domain/notification/Notification.ts"
+import type {
+  CreateNotification,
+  NotificationIdTaken,
+  UpdateNotification
+} from "../../domain/notification/Notification.ts"
+import { pageRequest } from "../../domain/request/Page.ts"
+import type { Page, PageQuery } from "../../domain/request/Page.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import { Events } from "../events/Events.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import { NotificationsRepo } from "./NotificationsRepo.ts"
+import * as SigningKeys from "./SigningKeys.ts"
+
+export class VersionedNotifications extends Context.Service<
+  VersionedNotifications,
+  {
+    create(request: CreateNotification): Effect.Effect<Versioned<Notification>, NotificationIdTaken | BadRequest>
+    list(query: PageQuery): Effect.Effect<Page<Notification>>
+    get(id: NotificationId): Effect.Effect<Versioned<Notification>, NotificationNotFound>
+    /** `ifMatch` is an `If-Match` header. Fails with `PreconditionFailed` if it names another version. */
+    update(
+      id: NotificationId,
+      patch: UpdateNotification,
+      ifMatch?: string
+    ): Effect.Effect<Versioned<Notification>, NotificationNotFound | BadRequest | PreconditionFailed>
+    /** Pauses it in the running transaction and publishes that, unless it is paused already. */
+    pause(id: NotificationId): Effect.Effect<void>
+    delete(
+      id: NotificationId,
+      ifMatch?: string
+    ): Effect.Effect<void, NotificationNotFound | NotificationInUse | PreconditionFailed>
+  }
+>()("effect-relayer/server/notifications/VersionedNotifications") {
+  static readonly layerNoDeps = Layer.effect(
+    VersionedNotifications,
+    Effect.gen(function* () {
+      const repo = yield* NotificationsRepo
+      const secrets = yield* Secrets
+      const outbound = yield* Outbound
+      const changes = yield* Changes
+      const events = yield* Events
+      const due = yield* CommitSignal.make("deliveries")
+      const random = yield* SecureRandom.SecureRandom
+      const transaction = yield* Transaction.make
+
+      const checkUrl = (url: string) => {
+        const message = outbound.refuse(url)
+        return message === undefined ? Effect.void : Effect.fail(BadRequest.of([{ field: "url", message }]))
+      }
+
+      const create = Effect.fn("VersionedNotifications.create")(function* (request: CreateNotification) {
+        yield* checkUrl(request.url)
+        const id = request.id ?? NotificationId.make(yield* random.uuidV4())
+        const key = request.signing_key
+        const sealed = key === undefined ? undefined : yield* SigningKeys.seal(secrets, id, key)
+        const notification: Notification = {
+          id,
+          type: request.type,
+          url: request.url,
+          has_signing_key: key !== undefined,
+          paused: false
+        }
+        const created = yield* transaction(
+          Effect.tap(repo.insert(notification, sealed), () =>
+            changes.record({ action: "notification.created", id, schema: Notification, after: notification })
+          )
+        )
+        yield* Effect.annotateLogs(Effect.logInfo("notification created"), { notification_id: id })
+        return created
+      })
+
+      const list = Effect.fn("VersionedNotifications.list")(function* (query: PageQuery) {
+        return yield* repo.page(pageRequest(query), (yield* Caller.current).relayerIds)
+      })
+
+      const orNotFound = Option.match({
+        onNone: () => Effect.fail(new NotificationNotFound({})),
+        onSome: (found: Versioned<Notification>) => Effect.succeed(found)
+      })
+
+      /** For a caller that is limited to some relayers, only the notifications of these relayers exist. */
+      const get = Effect.fn("VersionedNotifications.get")(function* (id: NotificationId) {
+        const ids = (yield* Caller.current).relayerIds
+        if (ids !== undefined && !(yield* repo.isUsedBy(id, ids))) return yield* new NotificationNotFound({})
+        return yield* Effect.flatMap(repo.find(id), orNotFound)
+      })
+
+      /** Locks the row until the transaction ends. */
+      const hold = Effect.fnUntraced(function* (id: NotificationId, ifMatch: string | undefined) {
+        const { value, version } = yield* Effect.flatMap(repo.findForUpdate(id), orNotFound)
+        return isCurrent(ifMatch, version) ? value : yield* new PreconditionFailed({})
+      })
+
+      const update = Effect.fn("VersionedNotifications.update")(function* (
+        id: NotificationId,
+        patch: UpdateNotification,
+        ifMatch?: string
+      ) {
+        const before = yield* hold(id, ifMatch)
+        if (patch.url !== undefined) yield* checkUrl(patch.url)
+        const given = patch.signing_key
+        const after: Notification = {
+          id,
+          type: patch.type ?? before.type,
+          url: patch.url ?? before.url,
+          has_signing_key: given === undefined ? before.has_signing_key : given !== "",
+          paused: patch.paused ?? before.paused
+        }
+        const updated = yield* repo.update(
+          after,
+          yield* SigningKeys.replace(secrets, id, yield* repo.findKey(id), given)
+        )
+        if (before.paused && !after.paused) yield* due.afterCommit
+        yield* changes.record({ action: "notification.updated", id, schema: Notification, before, after })
+        yield* Effect.annotateLogs(Effect.logInfo("notification updated"), { notification_id: id })
+        return updated
+      }, transaction)
+
+      const pause = Effect.fn("VersionedNotifications.pause")(function* (id: NotificationId) {
+        const paused = yield* repo.pause(id)
+        if (Option.isNone(paused)) return
+        yield* events.emit({ type: "notification.paused", id, schema: Notification, data: paused.value })
+        yield* Effect.annotateLogs(Effect.logWarning("notification paused"), { notification_id: id })
+      })
+
+      /**
+       * A change of a relayer locks the relayer and then its notification, for the delivery. Deletion locks in the same
+       * order: otherwise the two would wait for each other.
+       */
+      const checkUnused = Effect.fnUntraced(function* (id: NotificationId) {
+        const ids = yield* repo.users(id, maxNamed + 1)
+        if (ids.length > 0) return yield* new NotificationInUse({ error: usedBy("relayers", ids) })
+      })
+
+      const remove = Effect.fn("VersionedNotifications.delete")(function* (id: NotificationId, ifMatch?: string) {
+        yield* checkUnused(id)
+        const before = yield* hold(id, ifMatch)
+        yield* repo.delete(id)
+        yield* changes.record({ action: "notification.deleted", id, schema: Notification, before })
+        yield* Effect.annotateLogs(Effect.logInfo("notification deleted"), { notification_id: id })
+      }, transaction)
+
+      /** Tries again if a relayer has come to use the notification after the check, so that the error names the relayer. */
+      const removeOrName: VersionedNotifications["Service"]["delete"] = (id, ifMatch) =>
+        Effect.catchTag(remove(id, ifMatch), "NotificationInUse", (inUse) =>
+          inUse.error === "" ? removeOrName(id, ifMatch) : Effect.fail(inUse)
+        )
+
+      return VersionedNotifications.of({ create, list, get, update, pause, delete: removeOrName })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([NotificationsRepo.layer, Events.layer, SecureRandom.layerWebCrypto])
+  )
+}
