@@ -8,7 +8,7 @@ import type { Transaction } from "../../../src/domain/transaction/Transaction.ts
 import type { Seen, View } from "../../../src/domain/transaction/View.ts"
 import { attempt, commandsOf, seen } from "./Fixtures.ts"
 
-const codeOf = (commands: ReadonlyArray<Command>): string => {
+export const codeOf = (commands: ReadonlyArray<Command>): string => {
   const found = commands.find((command) => "cause" in command)
   return found !== undefined && "cause" in found ? found.cause.code : "none"
 }

@@ -1,0 +1,80 @@
+// The other requests about transactions, and their responses.
+import { Schema } from "effect"
+import { field } from "../request/Field.ts"
+import { Instant } from "../request/Instant.ts"
+import { CursorQuery } from "../request/Page.ts"
+import { Figures } from "./Cause.ts"
+import { Code } from "./Code.ts"
+import { ExternalId, SendEvmTransaction } from "./SendEvmTransaction.ts"
+import { TransactionId, TransactionStatus } from "./EvmTransaction.ts"
+import { shown } from "./Field.ts"
+import { maxBatch } from "./Numbers.ts"
+
+/** All or none are accepted. */
+export const SendBatch = Schema.Struct({
+  transactions: field(
+    Schema.Array(SendEvmTransaction).check(Schema.isBetweenLength(1, maxBatch)),
+    "Transactions in the order of their acceptance.",
+    [{ to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", value: "1" }]
+  )
+}).annotate({ identifier: "SendEvmTransactionBatchRequest", description: "Transactions that are accepted together." })
+export type SendBatch = typeof SendBatch.Type
+
+const id = "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+
+/** What a cancel of all open transactions did. The names are those of existing clients. */
+export const CanceledTransactions = Schema.Struct({
+  queued_for_cancellation_transaction_ids: field(
+    Schema.Array(TransactionId),
+    "Transactions that are canceled, or that a no-op is to replace.",
+    [id]
+  ),
+  failed_to_queue_transaction_ids: field(
+    Schema.Array(TransactionId),
+    "Transactions that changed meanwhile and can no longer be canceled.",
+    []
+  ),
+  total_processed: field(Schema.Int, "How many transactions were open.", 1)
+}).annotate({ identifier: "CanceledTransactions", description: "What a cancel of all open transactions did." })
+export type CanceledTransactions = typeof CanceledTransactions.Type
+
+/** Why a transaction is in its state, and what happens next. */
+export const TransactionExplanation = Schema.Struct({
+  status: field(TransactionStatus, "State of the transaction.", "pending"),
+  code: field(Code, "What it waits for, or why it ended.", "gas_price_above_cap"),
+  reason: field(Schema.String, "The same as a sentence, with the figures that decide.", "Its signer does not answer."),
+  next: field(Schema.String, "What happens next, and what would help.", "It is looked at again with each block."),
+  figures: field(Figures, "The figures that decide.", { base_fee: "42000000000", cap: "40000000000" }),
+  since: field(Instant, "Since when it has this code.", "2026-11-22T12:00:00.000Z"),
+  next_at: shown(Instant, "When it is looked at again. Absent if it is final.", "2026-11-22T12:00:02.000Z")
+}).annotate({ identifier: "TransactionExplanation", description: "Why a transaction is in its state." })
+export type TransactionExplanation = typeof TransactionExplanation.Type
+
+/** What an operator says about transactions whose fate cannot be proven. */
+export const ResyncNonce = Schema.Struct({
+  answer: Schema.optionalKey(
+    field(Schema.Literals(["send", "give_up"]), "Whether such transactions are sent or end as `failed`.", "give_up")
+  ),
+  transaction_id: Schema.optionalKey(field(TransactionId, "The one that is meant. If absent, all of the lane.", id))
+}).annotate({ identifier: "ResyncNonceRequest", description: "What an operator says about a lane." })
+export type ResyncNonce = typeof ResyncNonce.Type
+
+const hash = Schema.String.check(Schema.isPattern(/^0x[0-9a-f]{64}$/iu, { expected: "a hash: 0x and 64 hex digits" }))
+
+/** Which transactions a list has. `status` may be repeated. */
+export const TransactionFilter = {
+  status: Schema.optionalKey(field(Schema.Array(TransactionStatus), "Only these states.", ["pending"])),
+  hash: Schema.optionalKey(field(hash, "Only transactions with an attempt of this hash.", `0x${"5c".repeat(32)}`)),
+  external_id: Schema.optionalKey(field(ExternalId, "Only the transaction with this identifier.", "order-1234")),
+  created_after: Schema.optionalKey(field(Instant, "Accepted at or after this moment.", "2026-11-22T12:00:00.000Z")),
+  created_before: Schema.optionalKey(field(Instant, "Accepted before this moment.", "2026-11-23T12:00:00.000Z")),
+  origin: Schema.optionalKey(
+    field(Schema.Literals(["request", "gap"]), "`gap` lists the no-ops that the service made for unused nonces.", "gap")
+  )
+}
+export type TransactionFilter = {
+  readonly [K in keyof typeof TransactionFilter]?: (typeof TransactionFilter)[K]["Type"]
+}
+
+export const TransactionQuery = { ...CursorQuery, ...TransactionFilter }
+export interface TransactionQuery extends CursorQuery, TransactionFilter {}

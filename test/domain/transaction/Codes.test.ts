@@ -1,0 +1,147 @@
+// A situation for every code that an evm transaction can have, and a description of every field that shows one.
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
+import { Code } from "../../../src/domain/transaction/Code.ts"
+import { EvmTransaction, TransactionAttempt } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { resolve } from "../../../src/domain/transaction/Restore.ts"
+import { SendEvmTransaction } from "../../../src/domain/transaction/SendEvmTransaction.ts"
+import { TransactionLimits } from "../../../src/domain/transaction/TransactionLimits.ts"
+import {
+  CanceledTransactions,
+  ResyncNonce,
+  SendBatch,
+  TransactionExplanation
+} from "../../../src/domain/transaction/TransactionRequests.ts"
+import { codeOf, later, noop, unsent } from "./DecisionTable.ts"
+import {
+  agreed,
+  attempt,
+  commandsOf,
+  gwei,
+  lane,
+  mined,
+  now,
+  others,
+  pending,
+  seen,
+  submitted,
+  terms
+} from "./Fixtures.ts"
+
+type Situation = Parameters<typeof commandsOf>
+
+const foreign = {
+  _tag: "Fetched",
+  hash: "foreign",
+  sender: lane().lane.address,
+  nonce: 5,
+  effect: { to: "0x01", value: 9n, data: "0x" },
+  block: 90,
+  blockHash: "block-90",
+  second: "not_configured"
+} as const
+const taken = (over: object = {}) => seen({ count: 6, countAtFinal: 6, taker: { ...foreign, ...over } })
+const reverts = seen({ estimate: { _tag: "Reverts", second: "agrees" } })
+const simulated = pending({ versions: [{ to: "0x01", value: 0n }] })
+const deep = later(2, { minedAt: agreed() })
+const away = (code: "providers_unavailable" | "rate_limited") =>
+  ({ _tag: "Unreachable", code, retryAt: now + 9 }) as const
+const capped = lane({ terms: terms({ cap: 11n * gwei }) })
+const failed = { isSuccess: false }
+
+/** `queued` is what accepting a transaction, or an operator's `send`, sets: no look does. */
+const situations: Readonly<Record<Exclude<Code, "queued">, Situation>> = {
+  relayer_paused: [pending(), lane({ terms: terms({ isPaused: true }) })],
+  relayer_disabled: [pending(), lane({ terms: terms({ disabled: "relayer_disabled" }) })],
+  lane_window_full: [pending(), lane({ others: others({ inFlight: 16 }) })],
+  waits_for_predecessors: [simulated, lane({ others: others({ inFlight: 1 }) }), reverts],
+  not_before: [pending({ notBefore: now + 1 })],
+  nonce_taken: [submitted(), lane(), taken()],
+  gas_price_above_cap: [pending(), lane({ terms: terms({ cap: 1n }) })],
+  insufficient_funds: [pending(), lane(), seen({ balance: 0n })],
+  signer_unavailable: [pending(), lane({ signerRetryAt: now + 9 })],
+  providers_unavailable: [pending(), lane(), away("providers_unavailable")],
+  rate_limited: [submitted(), lane(), away("rate_limited")],
+  chain_changed: [submitted(), lane({ stop: cause("chain_changed") })],
+  nonce_out_of_range: [pending(), lane({ lane: { ...lane().lane, nextNonce: Number.MAX_SAFE_INTEGER } })],
+  nonce_ahead: [pending(), lane({ stop: cause("nonce_ahead") })],
+  deep_reorg: [submitted(), lane({ isDeepReorg: true }), seen({ count: 4 })],
+  nonce_taken_unproven: [submitted(), lane(), seen({ count: 6, countAtFinal: 6, taker: { _tag: "NotFound" } })],
+  restored_unproven: [pending({ restored: true })],
+  sending: [submitted({ state: "signed", attempts: [unsent(attempt(1))] })],
+  in_pool: [submitted()],
+  not_in_pool_rebroadcast: [submitted(), lane(), seen(), now + 30_000],
+  underpriced_bumping: [submitted(), lane(), later(12), now + 24_000],
+  at_cap: [submitted(), capped, later(12), now + 24_000],
+  canceling: [submitted({ intent: "cancel" })],
+  expiring: [submitted({ validUntil: now })],
+  mined_waiting: [mined(), lane(), seen({ minedAt: agreed() })],
+  reverted_unconfirmed: [mined({ state: "submitted" }, 1, failed), lane(), seen({ minedAt: agreed() })],
+  reorged: [mined(), lane(), later(2, { minedAt: { first: "other" } })],
+  confirmed: [mined(), lane(), deep],
+  executed_late: [mined({ intent: "expire" }), lane(), deep],
+  canceled: [mined({ intent: "cancel", attempts: [attempt(1), noop(2)] }, 2), lane(), deep],
+  deadline_passed: [pending({ validUntil: now })],
+  would_revert: [simulated, lane(), reverts],
+  reverted: [mined({ state: "submitted" }, 1, failed), lane(), deep],
+  out_of_gas: [mined({ state: "submitted" }, 1, { ...failed, gasUsed: 21_000n }), lane(), deep],
+  refused_by_all: [submitted({ intent: "clear", clearCode: "refused_by_all" })],
+  nonce_taken_too_often: [submitted({ requeues: 3 }), lane(), taken()],
+  nonce_unavailable: [pending({ requiredNonce: 4 })],
+  policy_changed: [pending(), lane({ terms: terms({ isAllowed: false }) })],
+  gap_filled: [
+    submitted({ origin: "gap", intent: "clear", clearCode: "gap_filled", attempts: [noop(1)] }),
+    lane(),
+    seen({ count: 6, countAtFinal: 6 })
+  ]
+}
+
+describe("every code", () => {
+  for (const [code, situation] of Object.entries(situations)) {
+    it(`${code} is reached`, () => assert.strictEqual(codeOf(commandsOf(...situation)), code))
+  }
+
+  it("queued follows an operator's answer", () => {
+    assert.strictEqual(codeOf([Result.getOrThrow(resolve(pending({ restored: true }), "send"))]), "queued")
+  })
+
+  it("has a situation", () => {
+    assert.deepStrictEqual(["queued", ...Object.keys(situations)].sort(), [...Code.literals].sort())
+  })
+})
+
+const schemas = {
+  CanceledTransactions,
+  EvmTransaction,
+  Figures,
+  ResyncNonce,
+  SendBatch,
+  SendEvmTransaction,
+  TransactionAttempt,
+  TransactionExplanation,
+  TransactionLimits
+}
+
+interface Node {
+  readonly properties?: { readonly [name: string]: Node }
+  readonly description?: string
+  readonly examples?: ReadonlyArray<unknown>
+  readonly allOf?: ReadonlyArray<Node>
+}
+
+const isDocumented = (node: Node): boolean =>
+  (node.description !== undefined && (node.examples?.length ?? 0) > 0) || (node.allOf ?? []).some(isDocumented)
+
+describe("every field", () => {
+  for (const [name, schema] of Object.entries(schemas)) {
+    it(`of ${name} has a description and an example`, () => {
+      const { definitions } = Schema.toJsonSchemaDocument(schema)
+      for (const definition of Object.values(definitions) as ReadonlyArray<Node>) {
+        for (const [field, node] of Object.entries(definition.properties ?? {})) {
+          assert.isTrue(isDocumented(node), `${name}: ${field}`)
+        }
+      }
+    })
+  }
+})
