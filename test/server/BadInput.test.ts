@@ -79,6 +79,10 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "a webhook over http": [notifications, { ...notification, url: "http://example.com" }, "url: Expected an https URL"],
   "a webhook with credentials": [notifications, { ...notification, url: "https://u:p@example.com" }, "url: Expected a URL without credentials"],
   "a webhook that is not a URL": [notifications, { ...notification, url: "hooks" }, "url: Expected an http or https URL"],
+  "a webhook with a leading blank": [notifications, { ...notification, url: " https://example.com" }, "url: Expected an http or https URL"],
+  "a webhook with a leading tab": [notifications, { ...notification, url: "\thttps://example.com" }, "url: Expected an http or https URL"],
+  "a webhook with a line break": [notifications, { ...notification, url: "https://exam\nple.com" }, "url: Expected an http or https URL"],
+  "an RPC URL with a leading blank": [relayers, { ...evmRelayer, custom_rpc_urls: [{ url: " https://a" }] }, "custom_rpc_urls.0.url: Expected an http or https URL"],
   "a short signing key": [notifications, { ...notification, signing_key: "short" }, "signing_key: "],
   "another notification type": [notifications, { ...notification, type: "email" }, "type: "]
 }

@@ -6,9 +6,12 @@ import { text } from "../request/Text.ts"
 
 const maxUrlLength = 2048
 
+/** `URL.parse` removes blanks at both ends, and tabs and line breaks anywhere, so that another URL would be called. */
+const isWithoutBlanks = (url: string): boolean => !/[\p{Cc}\s]/u.test(url)
+
 const isHttpUrl = Schema.makeFilter(
   (url: string) => {
-    const parsed = URL.parse(url)
+    const parsed = isWithoutBlanks(url) ? URL.parse(url) : null
     return parsed !== null && (parsed.protocol === "http:" || parsed.protocol === "https:") && parsed.hostname !== ""
   },
   {
