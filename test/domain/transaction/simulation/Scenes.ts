@@ -2,15 +2,16 @@
 import { assert } from "@effect/vitest"
 import { faultless } from "./Driver.ts"
 import type { Faults } from "./Driver.ts"
-import { watch } from "./Invariants.ts"
+import { check, watch } from "./Invariants.ts"
 import { fair } from "./Reader.ts"
-import { begin, fairRound, take } from "./Steps.ts"
+import { begin, fairRound, giveUpUnproven, take } from "./Steps.ts"
 import type { Step } from "./Steps.ts"
-import { transactionOf } from "./World.ts"
+import { isFinal } from "../../../../src/domain/transaction/Transaction.ts"
+import { gwei, transactionOf } from "./World.ts"
 import type { World } from "./World.ts"
 
 /** Everything as it should be. */
-const noFaults: Extract<Step, { readonly do: "Assign" }>["faults"] = {
+export const noFaults: Extract<Step, { readonly do: "Assign" }>["faults"] = {
   isLiarFirst: false,
   lag: 0,
   countLie: 0,
@@ -37,4 +38,31 @@ export const blocks = (world: World, count: number): void => take(world, { do: "
 /** Fair looks at everything, and a block that takes what the pool has after each. */
 export const rounds = (world: World, count: number): void => {
   for (let round = 0; round < count; round++) fairRound(world, watch)
+}
+
+/** Every step, and the invariants after each. */
+export const live = (world: World, steps: ReadonlyArray<Step>): void => {
+  for (const step of steps) {
+    take(world, step, watch)
+    check(world)
+  }
+}
+
+/** Rounds within which everything ends once chain, providers and funds are fair. */
+const maxRounds = 60
+
+/** Chain, providers and funds become fair, and everything has to end. */
+export const settleAll = (world: World): void => {
+  world.fork = undefined
+  world.baseFee = gwei
+  for (let round = 0; round < maxRounds; round++) {
+    if (world.ledger.transactions.every(isFinal)) return
+    fairRound(world, watch)
+    giveUpUnproven(world)
+    check(world)
+    world.now += 10_000
+  }
+  assert.fail(
+    `not final: ${JSON.stringify(world.ledger, (_, value) => (typeof value === "bigint" ? `${value}` : value))}`
+  )
 }

@@ -1,0 +1,111 @@
+// Shrunk sequences that break an invariant if the rule in their name is taken out.
+import { describe, it } from "@effect/vitest"
+import { observe } from "./simulation/Invariants.ts"
+import { live, noFaults, sent, settleAll } from "./simulation/Scenes.ts"
+import type { Step } from "./simulation/Steps.ts"
+
+const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>]> = [
+  [
+    "a foreign transaction on the fork of one provider is no proof that a nonce was used",
+    [
+      { do: "Fork", depth: 0, which: 7, blocks: 2 },
+      { do: "Look", faults: { ...noFaults, isLiarFirst: true } }
+    ]
+  ],
+  [
+    "a request that is pending in a restored ledger is not signed by itself",
+    [
+      { do: "Backup" },
+      { do: "Foreign" },
+      { do: "Block", count: 2 },
+      { do: "Look", faults: noFaults },
+      { do: "Restore" },
+      { do: "Mine", which: 0, reverts: 0 }
+    ]
+  ],
+  [
+    "a restored request whose nonce is taken does not get another one",
+    [{ do: "Backup" }, { do: "Replace", which: 0 }, { do: "Look", faults: noFaults }, { do: "Restore" }]
+  ],
+  [
+    "a reverted receipt whose block is gone ends nothing",
+    [
+      { do: "Mine", which: 0, reverts: 3 },
+      { do: "Accept", lasts: 0, requires: 0 },
+      { do: "Look", faults: noFaults },
+      { do: "Reorg", depth: 1 }
+    ]
+  ],
+  [
+    "a policy does not end a transaction that has bytes",
+    [
+      { do: "Replace", which: 0 },
+      { do: "Policy", isAllowed: false },
+      { do: "Accept", lasts: 0, requires: 0 },
+      { do: "Look", faults: noFaults }
+    ]
+  ],
+  [
+    "the fork of one provider confirms nothing",
+    [
+      { do: "Fork", depth: 2, which: 0, blocks: 0 },
+      { do: "Look", faults: { ...noFaults, isLiarFirst: true } }
+    ]
+  ],
+  [
+    "one provider with a longer fork does not make a common block final",
+    [
+      { do: "Mine", which: 0, reverts: 0 },
+      { do: "Fork", depth: 0, which: 0, blocks: 1 },
+      { do: "Look", faults: { ...noFaults, isLiarFirst: true } },
+      { do: "Reorg", depth: 1 }
+    ]
+  ],
+  [
+    "a transaction past its deadline still reaches its end",
+    [
+      { do: "Accept", lasts: 0, requires: 0 },
+      { do: "Assign", faults: noFaults },
+      { do: "DropPool" },
+      { do: "Wait", which: 2 }
+    ]
+  ],
+  [
+    "a hole below open transactions is filled",
+    [
+      { do: "Mine", which: 0, reverts: 0 },
+      { do: "Foreign" },
+      { do: "LookLane", faults: noFaults },
+      { do: "Reorg", depth: 1 },
+      { do: "Accept", lasts: 0, requires: 0 },
+      { do: "Assign", faults: noFaults }
+    ]
+  ],
+  [
+    "a count that is not believed makes no gaps",
+    [
+      { do: "Foreign" },
+      { do: "Foreign" },
+      { do: "LookLane", faults: noFaults },
+      { do: "LookLane", faults: { ...noFaults, lag: 3 } }
+    ]
+  ],
+  [
+    "the count of a former look is no reason to conclude anything",
+    [
+      { do: "Fork", depth: 2, which: 3, blocks: 0 },
+      { do: "Look", faults: { ...noFaults, isLiarFirst: true } },
+      { do: "LookLane", faults: { ...noFaults, isLiarFirst: true } }
+    ]
+  ]
+]
+
+describe("a sequence that random search has found", () => {
+  for (const [rule, steps] of examples) {
+    it(rule, () => {
+      const world = sent({ observe })
+      live(world, steps)
+      settleAll(world)
+    })
+  }
+})
