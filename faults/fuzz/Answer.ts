@@ -1,4 +1,5 @@
 // Parses HTTP responses strictly, so that a sloppy response is found.
+import { brotliDecompressSync, gunzipSync } from "node:zlib"
 
 export interface Answer {
   readonly status: number
@@ -70,6 +71,18 @@ const framed = ({ status, fields }: Head, bytes: Buffer, start: number, method: 
   return bytes.length < end ? undefined : { body: bytes.subarray(start, end), end }
 }
 
+/** The body as text, decompressed. Returns a fault if its coding is unknown or its bytes do not have it. */
+const decoded = ({ fields }: Head, body: Buffer): { readonly text: string } | string => {
+  const coding = fields.find(([name]) => name === "content-encoding")?.[1]
+  if (coding === undefined || body.length === 0) return { text: body.toString("utf8") }
+  if (coding !== "gzip" && coding !== "br") return `unknown content coding: ${coding}`
+  try {
+    return { text: (coding === "gzip" ? gunzipSync(body) : brotliDecompressSync(body)).toString("utf8") }
+  } catch {
+    return `the body is not ${coding}`
+  }
+}
+
 /** All responses in `bytes`. `methods` are the methods of their requests, as far as they are known. */
 export const read = (bytes: Buffer, methods: ReadonlyArray<string> = []): Reading => {
   const answers: Array<Answer> = []
@@ -82,8 +95,10 @@ export const read = (bytes: Buffer, methods: ReadonlyArray<string> = []): Readin
     const whole = framed(found, rest, headEnd + 4, methods[answers.length] ?? "")
     if (typeof whole === "string") return { answers, fault: whole, rest }
     if (whole === undefined) break
+    const body = decoded(found, whole.body)
+    if (typeof body === "string") return { answers, fault: body, rest }
     // An interim response is followed by the final one.
-    if (found.status >= 200) answers.push({ ...found, body: whole.body.toString("utf8") })
+    if (found.status >= 200) answers.push({ ...found, body: body.text })
     rest = rest.subarray(whole.end)
   }
   return { answers, rest }

@@ -78,8 +78,8 @@ const requests: ReadonlyArray<readonly [string, unknown, number]> = [
   ["notifications", { url: `https://u:${secrets["an RPC password"]}@hooks.example.com` }, 400],
   ["relayers", evmRelayer, 201],
   ["relayers", evmRelayer, 409],
-  ["relayers", { ...evmRelayer, id: "other" }, 400],
-  ["relayers", { ...evmRelayer, id: "other", network: secrets["an RPC path"] }, 400],
+  ["relayers", { ...evmRelayer, id: "other" }, 201],
+  ["relayers", { ...evmRelayer, id: "third", network: secrets["an RPC path"] }, 400],
   ["relayers", { ...evmRelayer, custom_rpc_urls: [{ url: `ftp://x/${secrets["an RPC path"]}` }] }, 400]
 ]
 

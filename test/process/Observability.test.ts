@@ -82,7 +82,11 @@ describe.concurrent("observability", () => {
       const cases = [
         ["NONSENSE\r\n\r\n", 400, "Bad Request"],
         ["GET /v1/health HTTP/9.9\r\n\r\n", 400, "Bad Request"],
-        [`GET /api/v1/relayers HTTP/1.1\r\nX: ${"x".repeat(40_000)}\r\n${close}`, 431, "Bad Request"],
+        [
+          `GET /api/v1/relayers HTTP/1.1\r\nX: ${"x".repeat(40_000)}\r\n${close}`,
+          431,
+          "Request Header Fields Too Large"
+        ],
         [`GET /api/v1/relayers HTTP/1.1\r\n${key}${key}${close}`, 401, "Unauthorized"],
         [`GET /api/v1/relayers HTTP/1.1\r\n${key}Authorization: Bearer other\r\n${close}`, 401, "Unauthorized"],
         [

@@ -56,8 +56,11 @@ describe.concurrent("the embedded PostgreSQL", () => {
       assert.isTrue(files.isDirectory())
       assert.strictEqual(files.uid, isRoot ? nobody.uid : process.getuid?.())
 
-      // A lock file of another user that cannot be written would not lock anything.
-      yield* Effect.promise(() => fs.chmod(path.join(data, "postgres.lock"), 0o444))
+      if (!isRoot) return
+      // Nothing can be locked with a file of another user that can only be read.
+      const lock = path.join(data, "postgres.lock")
+      yield* Effect.promise(() => fs.chown(lock, 0, 0))
+      yield* Effect.promise(() => fs.chmod(lock, 0o444))
       const refused = yield* Service.run({ folder: home, user })
       assert.strictEqual(refused.code, 1)
       assert.match(
