@@ -7,7 +7,7 @@ import type { RelayerId, RelayerQuery } from "../../domain/relayer/Relayer.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
-import type { FoundPage, RelayerSelection } from "./RelayerPagesRepo.ts"
+import type { RelayerSelection } from "./RelayerPagesRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
 import { StoredPage, orNotFound } from "./StoredRelayer.ts"
@@ -24,18 +24,21 @@ export const make = Effect.gen(function* () {
 
   const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
 
-  /** Requests for the same page share one query, which starts after all of them have arrived. */
-  const findPage = yield* Batcher.make<RelayerSelection, FoundPage>(sql, {
+  const readPage = Effect.fnUntraced(function* (selection: RelayerSelection) {
+    const { page, last } = yield* pages.find(selection)
+    if (last === undefined) return page
+    return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
+  })
+
+  /** Requests for the same page share one query and one cursor. The query starts after all of them have arrived. */
+  const findPage = yield* Batcher.make<RelayerSelection, StoredPage>(sql, {
     group: (selection) => JSON.stringify(selection),
-    all: ([selection, ...others]) => Effect.map(pages.find(selection), (found) => [found, ...others.map(() => found)])
+    all: ([selection, ...others]) => Effect.map(readPage(selection), (page) => [page, ...others.map(() => page)])
   })
 
   const list = Effect.fnUntraced(function* (query: RelayerQuery) {
     const ids = (yield* Caller.current).relayerIds
-    const selection = yield* RelayersCursor.read(cursors, query, ids)
-    const { page, last } = yield* findPage(selection)
-    if (last === undefined) return page
-    return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
+    return yield* findPage(yield* RelayersCursor.read(cursors, query, ids))
   })
 
   return { get, list }
