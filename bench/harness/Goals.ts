@@ -67,6 +67,8 @@ export const judged = ({ rows, starts, memory }: Results): ReadonlyArray<Goal> =
     )
   const rate = (name: string, contender: string, other: string) =>
     over("perSecond", row(name, contender), row(name, other))
+  const alone = (name: string) =>
+    over("perSecond", row(name, "service", smallest, 1), row(name, "fastify", smallest, 1))
   /** The time of a request at the largest size, relative to the smallest size. */
   const growth = (name: string) =>
     largest === smallest ? undefined : over("perSecond", row(name, "service"), row(name, "service", largest))
@@ -78,6 +80,7 @@ export const judged = ({ rows, starts, memory }: Results): ReadonlyArray<Goal> =
   return [
     ...judge("list, to Fastify", rate("list", "service", "fastify"), "at least", 3),
     ...judge("get one, to Fastify", rate("get", "service", "fastify"), "at least", 1.2),
+    ...["list", "get"].flatMap((name) => judge(`${name} with 1 connection, to Fastify`, alone(name), "at least", 0.7)),
     ...judge("create, to Fastify", rate("create", "service", "fastify"), "at least", 1.5),
     ...judge("create, to pgbench", rate("create", "service", "pgbench"), "at least", 0.5),
     ...judge(`time of the first page, ${at}`, growth("list"), "at most", 1.3),

@@ -43,7 +43,7 @@ const handlers = Layer.mergeAll(
 
 const middleware = Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, RequestBodyHttp, IdempotencyHttp)
 
-/** What `HttpRouter.serve` needs to know: a trailing slash is the same route, and a long id is a bad one, not a missing route. */
+/** For `HttpRouter.serve`: a trailing slash is ignored, and a long id is a bad id, not an unknown route. */
 export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 } as const
 
 /** The routes of the API with its documents. */
@@ -58,8 +58,8 @@ export const routes = ({ maxBodyBytes }: Pick<Options, "maxBodyBytes"> = default
 export const layer = (options: Options = defaults) => Layer.merge(routes(options), RequestPipeline.layer(options))
 
 /**
- * Around what serves: when its scope closes, `Draining` begins, and only then the server waits for its requests to end.
- * Without it, streams of events, which have no end of their own, keep the server waiting for as long as it waits at most.
+ * For the layer of the server: when its scope closes, `Draining` begins first, and then the server waits for its requests.
+ * Otherwise the server would wait for streams of events, which do not end by themselves, as long as it waits at most.
  * Jobs need none of this: when their scope closes, they finish or release what they have claimed.
  */
 export const drainFirst = <A, E, R>(serving: Layer.Layer<A, E, R>): Layer.Layer<A, E, R | Draining> =>
@@ -69,9 +69,9 @@ export const drainFirst = <A, E, R>(serving: Layer.Layer<A, E, R>): Layer.Layer<
   )
 
 /**
- * The API under `prefix` of a host's router. It has a router to itself: on the host's, what surrounds every request here
- * would answer for the host's routes too. The one route of the host's is uninterruptible because a request that takes too
- * long is interrupted, and then answered.
+ * The API under `prefix` of a host program's router. It has a router of its own, because its pipeline would answer for the
+ * host's routes as well. The host's route is uninterruptible, because a request that takes too long is interrupted and then
+ * answered.
  */
 export const mount = (prefix: `/${string}`, options: Options = defaults) =>
   HttpRouter.use((host) =>

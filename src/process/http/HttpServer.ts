@@ -9,38 +9,38 @@ import type { Settings } from "../settings/Settings.ts"
 import * as Unreadable from "./Unreadable.ts"
 
 /**
- * Each limit on purpose. Two `Authorization` headers are joined, and so fit no key; Node alone would take the first. There
- * is no protocol to upgrade to, so a request that asks for one is a request as any other.
+ * Two `Authorization` headers are joined, so that they match no key; Node would take the first one. The server supports no
+ * upgrade, so that a request for one is served like any other.
  */
 const make = (settings: Settings): Server => {
-  // It has to be there in half of its time: when all of that is over, whoever reads its body is interrupted, without a word.
+  // Half of the request timeout is for receiving the request. Later, the handler that reads it would be interrupted.
   const arrival = Math.ceil(settings.REQUEST_TIMEOUT_MS / 2)
   const server = createServer({
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
     shouldUpgradeCallback: () => false,
-    // Refused in an envelope, by `Unreadable.requireHost`.
+    // `Unreadable.refusal` refuses it, with an envelope.
     requireHostHeader: false,
     maxHeaderSize: 16_384,
     headersTimeout: Math.min(arrival, 10_000),
     requestTimeout: arrival,
     connectionsCheckingInterval: Math.min(Math.ceil(arrival / 4), 2000),
-    // Longer than what balancers keep a connection for: they end it, and no request meets a connection that is ending.
+    // Longer than balancers keep a connection, so that they end it and no request meets a connection that is closing.
     keepAliveTimeout: 65_000
   })
-  // Beyond their number Node drops header fields without a word; their size bounds them.
+  // Node silently drops header fields beyond this number. `maxHeaderSize` limits them.
   server.maxHeadersCount = 0
-  // Node would answer the requests that are pipelined beyond it with an empty 503.
+  // Node would answer pipelined requests beyond this number with an empty 503.
   server.maxRequestsPerSocket = 0
   return IdleConnections.keep(Unreadable.refuse(server))
 }
 
-/** Connections that are still open half a second after the requests' grace has passed are cut. */
+/** Milliseconds after the grace period at which open connections are closed. */
 const linger = 500
 
 /**
- * Listens, and on release drains: no new connections, `connection: close` on the answers to come, and as long as
- * `SHUTDOWN_GRACE_MS` for requests to finish.
+ * Listens. On release it drains: it takes no new connections, sets `connection: close` on its responses, and gives requests
+ * `SHUTDOWN_GRACE_MS` to finish.
  */
 export const layer = (settings: Settings) => {
   const server = make(settings)

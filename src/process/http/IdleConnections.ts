@@ -1,8 +1,8 @@
-// Connections between two requests, when the server closes: Node cuts them at once, also one that a request is just
-// arriving on, which nobody would answer.
+// Delays the closing of idle connections when the server closes: Node closes them at once, also one on which a request is
+// arriving, which would get no response.
 import type { Server } from "node:http"
 
-/** Milliseconds for such a request to be read, and answered with `connection: close`. */
+/** Milliseconds in which such a request is read, and answered with `connection: close`. */
 const grace = 250
 
 export const keep = (server: Server): Server => {

@@ -1,9 +1,10 @@
-// Counters in this process's memory, by a clock that nobody sets: one that is set back would leave every bucket empty for as long.
+// Counters in the memory of this process, by a monotonic clock: if a clock is set back, every bucket would stay empty for
+// that time.
 import { Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { withMonotonic } from "../lifecycle/MonotonicClock.ts"
 
-/** Each that is built counts for itself. */
+/** Each layer that is built has its own counters. */
 export const layer = Layer.fresh(
   Layer.effect(
     RateLimiter.RateLimiterStore,

@@ -8,7 +8,7 @@ import * as MemoryRateLimiterStore from "./MemoryRateLimiterStore.ts"
 
 export interface Options {
   readonly requestsPerSecond: number
-  /** Requests that a rested caller may send at once. */
+  /** Requests that a caller may send at once if its bucket is full. */
   readonly burst: number
 }
 

@@ -42,7 +42,7 @@ const nextLink = ({ path, query }: ReturnType<typeof targetOf>, cursor: string, 
   return `<${path}?${query}>; rel="next"`
 }
 
-/** With `Link` to the next page, where there is a cursor of it. */
+/** With `Link` to the next page, if there is one. */
 const linked = <A extends Pick<Items<unknown>, "next">, E, R>(self: Effect.Effect<A, E, R>, parameter?: string) =>
   Effect.tap(self, ({ next }) =>
     next === undefined
