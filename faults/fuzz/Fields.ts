@@ -29,6 +29,7 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*(\\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$": (random) => `k/${letters(random, 1, 9)}`,
   "^(0|[1-9]\\d{0,38})$": (random) => random.pick(["0", String(random.below(2 ** 30)), String(2n ** 64n - 1n)]),
   "^-?\\d+$": (random) => String(random.below(2 ** 30)),
+  "^[\\x21-\\x7e]{1,255}$": (random) => `idempotency-${letters(random, 1, 3)}`,
   "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$": (random) => Buffer.from(hex(random, 32)).toString("base64")
 }
 
@@ -73,5 +74,5 @@ export const byName: Readonly<Record<string, (random: Random, world: World) => u
   // Longer waits would only slow the run down.
   wait: (random) => random.pick(["0", "1"]),
   cursor: (random, { cursors }) => random.pick(cursors),
-  "if-match": (random) => random.pick(['"1"', '"2"', "*", '"1", "2"', 'W/"1"'])
+  "if-match": (random) => random.pick(['"1.1"', '"2.1"', "*", '"1.1", "2.1"', 'W/"1.1"', '"1"'])
 }

@@ -33,7 +33,11 @@ const integer = (random: Random, { minimum = 0, maximum = 2 ** 53 - 1, format }:
 export const fitting = (random: Random, world: World, given: OpenApi.Schema, name: string): unknown => {
   const schema = OpenApi.resolve(given)
   if (schema.enum !== undefined) return random.pick(schema.enum)
-  if (schema.anyOf !== undefined) return fitting(random, world, random.pick(schema.anyOf), name)
+  const members = schema.oneOf ?? schema.anyOf
+  if (members !== undefined) return fitting(random, world, random.pick(members), name)
+  if (schema.type !== undefined && typeof schema.type !== "string") {
+    return fitting(random, world, { ...schema, type: random.pick(schema.type) }, name)
+  }
   if (schema.type === "string") return string(random, world, schema, name)
   if (schema.type === "integer" || schema.type === "number") return integer(random, schema)
   if (schema.type === "boolean") return random.chance(0.5)

@@ -96,7 +96,7 @@ export const ofAnswer = (
 ): ReadonlyArray<string> => {
   const { status } = answer
   const path = pathOf(asked)
-  const isEmpty = asked?.method === "HEAD" || status === 204
+  const isEmpty = asked?.method === "HEAD" || status === 204 || status === 304
   const isEnveloped = status >= 400 ? !path.startsWith("/api/v1/ready") : isResource(path)
   const text = `${answer.fields.map((field) => field.join(": ")).join("\n")}\n${answer.body}`
   const isDocumented = asked?.operation === undefined || asked.operation.statuses.has(status) || anywhere.has(status)

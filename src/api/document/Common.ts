@@ -70,6 +70,13 @@ const withExample = (body: Node, example: unknown): Node => ({
   content: mapEntries(child(body, "content"), (content) => ({ ...content, example }))
 })
 
+/** A `GET` of a resource that has a version. */
+const notModified = (method: string, responses: Node): Node => {
+  const { etag } = child(child(responses, "200"), "headers")
+  if (method !== "get" || etag === undefined) return {}
+  return { "304": { description: "The caller has this version: `If-None-Match` names it.", headers: { etag } } }
+}
+
 const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string, string>): Node => {
   const responses = child(node, "responses")
   const isResource = items(node, "security").length > 0
@@ -84,7 +91,7 @@ const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string,
       ...(isIdempotent ? [idempotencyParameter] : [])
     ],
     ...(example === undefined ? {} : { requestBody: withExample(child(node, "requestBody"), example) }),
-    responses: mapEntries(responses, (response, status) => ({
+    responses: mapEntries({ ...responses, ...notModified(method, responses) }, (response, status) => ({
       ...response,
       description: descriptions[status] ?? String(response.description).replaceAll(" | ", " "),
       headers: { ...headersOf(status, isResource, isIdempotent), ...child(response, "headers") }

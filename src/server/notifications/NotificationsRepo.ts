@@ -59,20 +59,18 @@ export class NotificationsRepo extends Context.Service<
         version
       })
 
+      const readVersion = Rows.one(Schema.Struct({ version: Schema.String }))
+
       /** For the one row of `INSERT` and `UPDATE`. */
-      const returned =
-        (value: Notification) =>
-        (rows: ReadonlyArray<{ readonly version: string }>): Versioned<Notification> => ({
-          value,
-          version: rows[0]?.version ?? ""
-        })
+      const returned = (value: Notification) => (rows: ReadonlyArray<unknown>) =>
+        Effect.map(readVersion(rows), ({ version }): Versioned<Notification> => ({ value, version }))
 
       const insert = (notification: Notification, key: SealedKey) =>
-        sql<{ version: string }>`
+        sql`
           INSERT INTO notifications AS t (id, type, url, signing_key_sealed)
           VALUES (${notification.id}, ${notification.type}, ${notification.url}, ${key ?? null}::bytea)
           RETURNING ${RowVersion.column(sql)}`.pipe(
-          Effect.map(returned(notification)),
+          Effect.flatMap(returned(notification)),
           onConflict("notifications_pkey", () => new NotificationIdTaken({})),
           query("NotificationsRepo.insert")
         )
@@ -97,12 +95,12 @@ export class NotificationsRepo extends Context.Service<
 
       const update = (notification: Notification, keys?: SealedKeys) => {
         const { id, type, url, paused } = notification
-        return sql<{ version: string }>`
+        return sql`
           UPDATE notifications t SET version = version + 1, type = ${type}, url = ${url}, paused = ${paused},
             failing_since = CASE WHEN t.paused AND NOT ${paused} THEN NULL ELSE failing_since END
             ${keys === undefined ? sql`` : setKeys(keys)}
           WHERE t.id = ${id} RETURNING ${RowVersion.column(sql)}`.pipe(
-          Effect.map(returned(notification)),
+          Effect.flatMap(returned(notification)),
           query("NotificationsRepo.update")
         )
       }

@@ -190,7 +190,9 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
       const { checks, relayers, repo, id } = yield* fresh()
       const looking = yield* Deferred.make<void>()
       const answer = yield* Deferred.make<ChainSnapshot>()
-      inspect = () => Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(answer))
+      let begun = 0
+      const begin = Effect.suspend(() => (++begun === 2 ? Deferred.succeed(looking, undefined) : Effect.void))
+      inspect = () => Effect.andThen(begin, Deferred.await(answer))
       const [claim] = yield* repo.claim(claiming)
       if (claim === undefined) return assert.fail("not claimed")
       const running = yield* Effect.forkChild(Effect.all([checks.run(claim), checks.now(id)], { concurrency: 2 }))
