@@ -10,7 +10,7 @@ const readConnections = Rows.all(Schema.Struct({ state: Schema.String, count: Ro
 /** Whether the schema is the one that this code works on. Fails if the database does not answer. */
 export const isCurrent = Effect.map(SchemaVersion.current, (version) => version === latestMigration)
 
-/** Connections of this service, of all instances, by state: `active`, `idle`, `idle in transaction`. */
+/** Counts the connections of all instances by state: `active`, `idle`, `idle in transaction`. */
 export const connections = Effect.gen(function* () {
   const sql = yield* client
   const rows = yield* sql`

@@ -1,4 +1,4 @@
-// How repositories run their queries: named, timed, and with everything unexpected as a defect.
+// Names and times the queries of repositories, and turns unexpected errors into defects.
 import { Clock, Effect, Metric } from "effect"
 import type { Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
@@ -8,7 +8,7 @@ export const databaseQuerySeconds = Metric.histogram("database_query_seconds", {
   boundaries: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 })
 
-/** The client of repositories: columns are named as they are written, also where a host's client renames its own. */
+/** The client for repositories. It does not rename columns, even if the client of a host program does. */
 export const client = Effect.map(SqlClient.SqlClient, (sql) => sql.withoutTransforms())
 
 type Unexpected = SqlError.SqlError | Schema.SchemaError
@@ -18,10 +18,10 @@ const isUnexpected = <E>(error: E): error is Extract<E, Unexpected> => {
   return tag === "SqlError" || tag === "SchemaError"
 }
 
-/** The name tells where the query is; a stack trace of each would be paid also where nobody collects spans. */
+/** The name identifies the query. A stack trace would cost time even if no spans are exported. */
 const untraced = { captureStackTrace: false }
 
-/** `name` becomes the span and the label of `database_query_seconds`: a method's name, never a value. */
+/** `name` is the name of the span and the label of `database_query_seconds`. It is the name of a method, never a value. */
 export const query =
   (name: string) =>
   <A, E, R>(self: Effect.Effect<A, E, R>) => {
@@ -32,7 +32,7 @@ export const query =
     }).pipe(Effect.catchIf(isUnexpected<E>, Effect.die), Effect.withSpan(name, {}, untraced))
   }
 
-/** The violation of the unique constraint `name` is an expected failure. */
+/** Turns a violation of the unique constraint `name` into a failure. */
 export const onConflict =
   <E2>(name: string, failure: () => E2) =>
   <A, E, R>(self: Effect.Effect<A, E, R>) =>
@@ -43,13 +43,13 @@ const isConflict =
   (error: E): error is Extract<E, SqlError.SqlError> =>
     SqlError.isSqlError(error) && error.reason._tag === "UniqueViolation" && error.reason.constraint === name
 
-/** The violation of the foreign key `name` is an expected failure. */
+/** Turns a violation of the foreign key `name` into a failure. */
 export const onForeignKey =
   <E2>(name: string, failure: () => E2) =>
   <A, E, R>(self: Effect.Effect<A, E, R>) =>
     Effect.catchIf(self, isForeignKey<E>(name), () => Effect.fail(failure()))
 
-/** The driver's error has the constraint; the reason that is made of it has not. */
+/** Only the driver's error, which is the cause of the reason, has the name of the constraint. */
 const isForeignKey =
   <E>(name: string) =>
   (error: E): error is Extract<E, SqlError.SqlError> =>

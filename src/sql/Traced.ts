@@ -1,4 +1,4 @@
-// Whether spans are collected: then a request is told of whole, with all that is done for it.
+// Whether spans are exported. If so, requests are not batched, so that the trace of each request is complete.
 import { Context, References, Tracer } from "effect"
 
 export const isTraced = (context: Context.Context<never>): boolean =>

@@ -1,4 +1,4 @@
-// Rows that a statement is given: a parameter for each column, so that it is the same statement for any number of rows.
+// Passes rows to a statement with one array parameter per column, so that the statement is the same for any number of rows.
 import type { SqlClient, Statement } from "effect/sql"
 
 export type Row = Readonly<Record<string, string | null>>
@@ -6,10 +6,10 @@ export type Row = Readonly<Record<string, string | null>>
 const element = (value: string | null): string =>
   value === null ? "NULL" : `"${value.replaceAll(/["\\]/g, (special) => `\\${special}`)}"`
 
-/** The database's text of an array; a driver finds no type for one that is all nulls. */
+/** The text format of an array. The driver cannot infer the type of an array that contains only nulls. */
 const arrayText = (values: ReadonlyArray<string | null>): string => `{${values.map(element).join(",")}}`
 
-/** What `WITH` or `FROM` calls `given`: columns of text, named as those of the first row, and `n`, the place of a row, from 1. */
+/** A table called `given` for `WITH` or `FROM`. It has text columns with the names in the first row, and `n`, the number of the row from 1. */
 export const make = (sql: SqlClient.SqlClient, rows: ReadonlyArray<Row>): Statement.Fragment => {
   const names = Object.keys(rows[0] ?? {})
   const list = sql.join(", ", false)

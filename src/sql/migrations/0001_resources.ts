@@ -1,11 +1,11 @@
-// The master key's mark, signers, notifications and relayers. `seq` is the creation order that lists follow.
+// Creates the tables of master keys, signers, notifications and relayers. `seq` is the order of creation, in which lists are sorted.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // One row, sealed with the master key: a start with another key shows at once.
+  // One row that is sealed with the master key, so that a start with another key fails at once.
   yield* sql`
     CREATE TABLE master_key (
       id boolean PRIMARY KEY DEFAULT true CHECK (id),
@@ -34,8 +34,8 @@ export default Effect.gen(function* () {
       created_at timestamptz NOT NULL DEFAULT now()
     )`
 
-  // Amounts inside `policies` keep their digits: a number in jsonb is a numeric.
-  // `custom_rpc_urls` is what is shown (masked), `custom_rpc_urls_sealed` what is called.
+  // Amounts in `policies` keep all digits, because a number in jsonb is a numeric.
+  // `custom_rpc_urls` has the masked URLs for responses, `custom_rpc_urls_sealed` the real URLs.
   yield* sql`
     CREATE TABLE relayers (
       id text PRIMARY KEY,

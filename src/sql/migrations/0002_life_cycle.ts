@@ -1,12 +1,12 @@
-// What a life cycle needs: versions, a team's own networks, kept totals, and indexes for the filters of lists.
+// Adds versions, custom networks, the stored count of relayers, and indexes for the filters of lists.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // A row is a network of a team's own, or what a team has changed of a built-in one. `definition` is what it says itself,
-  // without what it inherits. `parent_id` is set where the parent is a team's own.
+  // A row is a custom network, or a change of a built-in network. `definition` has its own fields without inherited ones.
+  // `parent_id` is set if the parent is a custom network.
   yield* sql`
     CREATE TABLE networks (
       id text PRIMARY KEY,
@@ -17,7 +17,7 @@ export default Effect.gen(function* () {
       created_at timestamptz NOT NULL DEFAULT now()
     )`
 
-  // `own_network_id` is set where the relayer's network is not built in.
+  // `own_network_id` is set if the network of the relayer is a custom one.
   yield* sql`
     ALTER TABLE relayers
       ADD COLUMN version integer NOT NULL DEFAULT 1,
@@ -29,7 +29,7 @@ export default Effect.gen(function* () {
   yield* sql`CREATE INDEX relayers_paused_idx ON relayers (seq) WHERE paused`
   yield* sql`CREATE INDEX relayers_system_disabled_idx ON relayers (seq) WHERE system_disabled`
 
-  // `config` is what is shown of a signer's configuration, `config_sealed` its secrets.
+  // `config` has the fields of the configuration that responses show, `config_sealed` its secrets.
   yield* sql`
     ALTER TABLE signers
       ALTER COLUMN key_sealed DROP NOT NULL,
@@ -39,8 +39,8 @@ export default Effect.gen(function* () {
       ADD COLUMN config jsonb NOT NULL DEFAULT '{}',
       ADD COLUMN config_sealed bytea`
 
-  // How many relayers there are, kept in the transaction that changes it. A connection adds to one of 16 rows, so that
-  // writers seldom wait for each other.
+  // The number of relayers, updated in the transaction that changes it. Each connection updates one of 16 rows, so that writers
+  // rarely wait for each other.
   yield* sql`
     CREATE TABLE relayer_counts (
       slot smallint PRIMARY KEY,

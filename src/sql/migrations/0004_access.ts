@@ -1,11 +1,11 @@
-// Who may do what, what they did, and answers that are kept for a repeated request.
+// Creates the tables of API keys, stored responses for idempotency keys, secrets of the service, and the audit log.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // Keys themselves are not here: only their SHA-256. `previous_hash` is of the key before the last rotation.
+  // Only the SHA-256 of a key is stored. `previous_hash` belongs to the key before the last rotation.
   yield* sql`
     CREATE TABLE api_keys (
       id text PRIMARY KEY,
@@ -22,8 +22,8 @@ export default Effect.gen(function* () {
       created_at timestamptz NOT NULL DEFAULT now()
     )`
 
-  // A row exists where the request has taken effect: it is written in the request's own transaction.
-  // `id` is the SHA-256 of caller and key, in hex.
+  // A row means that the request took effect: it is written in the transaction of the request. `id` is the SHA-256 of the caller
+  // and the key, in hex.
   yield* sql`
     CREATE TABLE idempotency_keys (
       id text PRIMARY KEY,
@@ -35,15 +35,15 @@ export default Effect.gen(function* () {
     )`
   yield* sql`CREATE INDEX idempotency_keys_created_at_idx ON idempotency_keys (created_at)`
 
-  // Random secrets of the service itself.
+  // Random secrets that the service makes for itself.
   yield* sql`
     CREATE TABLE service_secrets (
       name text PRIMARY KEY,
       sealed bytea NOT NULL
     )`
 
-  // `position` and `hash` chain the rows, in an order in which they were committed; a row gets them soon after its commit.
-  // `json`, not `jsonb`: the text is what the hash is of.
+  // `position` and `hash` link the rows in an order in which they were committed. A row gets them soon after its commit. The columns are
+  // `json`, not `jsonb`, because the hash is computed from the text.
   yield* sql`
     CREATE TABLE audit (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

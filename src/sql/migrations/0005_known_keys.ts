@@ -1,5 +1,5 @@
-// What is sealed names a master key that has a mark: a mark cannot go while something needs its key, and nothing comes in
-// that was sealed with a key whose mark is gone.
+// Every sealed value references the mark of its master key. So a mark cannot be deleted while a value needs its key, and a value that is
+// sealed with a key without a mark is refused.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -13,7 +13,7 @@ const sealed = [
   ["service_secrets", "sealed"]
 ] as const
 
-/** Version (1 byte), key id (4), nonce (12) and tag (16): what is shorter was never sealed. */
+/** Bytes: version (1), key id (4), nonce (12) and tag (16). A shorter value is not sealed. */
 const shortest = 33
 
 export default Effect.gen(function* () {

@@ -1,12 +1,12 @@
-// What happened, whom to tell, and when a relayer is looked at again.
+// Creates the tables of events, deliveries and health checks.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // A reader is shown what transactions have written that are older than every running one: those below `xmin` of its
-  // snapshot. In the order of `xid` and `id`, nothing comes in before what has been shown.
+  // A reader sees the events of transactions that are older than every running one: below `xmin` of its snapshot. In the order of
+  // `xid` and `id`, no event is inserted before one that a reader has seen.
   yield* sql`
     CREATE TABLE events (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -33,9 +33,9 @@ export default Effect.gen(function* () {
       ADD COLUMN paused boolean NOT NULL DEFAULT false,
       ADD COLUMN failing_since timestamptz`
 
-  // One row per event and notification. `lane` orders: of the deliveries of a lane, only the first that is pending is sent.
-  // `body` is what is signed, byte for byte. `next_attempt_at` is also the lease of the one that sends it, who is `claim`;
-  // `failures` are those since it was to be sent, `attempts` those of all its life. `once`: one failure, and it is given up.
+  // One row per event and notification. Only the first pending delivery of a `lane` is sent. `body` is signed byte for byte.
+  // `next_attempt_at` is also the end of the lease of the instance that sends it, and `claim` identifies that claim. `failures` counts
+  // since the delivery was last scheduled, `attempts` over its whole life. `once`: the delivery fails after one failed attempt.
   yield* sql`
     CREATE TABLE deliveries (
       id text PRIMARY KEY,
@@ -74,8 +74,8 @@ export default Effect.gen(function* () {
       PRIMARY KEY (delivery_id, attempt)
     )`
 
-  // `next_check_at` is also the lease: who claims a check moves it to when somebody else may. `claimed_by` names the claim.
-  // `since`: of the status in `state`. `read_at`: of the balance in `reading`.
+  // `next_check_at` is also the end of the lease of a claimed check. `claimed_by` identifies the claim. `since` belongs to the status in
+  // `state`, `read_at` to the balance in `reading`.
   yield* sql`
     CREATE TABLE relayer_checks (
       relayer_id text PRIMARY KEY CONSTRAINT relayer_checks_relayer_id_fkey REFERENCES relayers (id) ON DELETE CASCADE,
@@ -99,8 +99,8 @@ export default Effect.gen(function* () {
     CREATE TRIGGER relayer_checks_insert AFTER INSERT ON relayers
       FOR EACH ROW EXECUTE FUNCTION relayer_checks_insert()`
 
-  // What a relayer was checked against has changed: a check that is running says nothing any more, and the next is due.
-  // Where only the master key has changed, `version` has not.
+  // The policies or RPC URLs of a relayer changed: the result of a running check no longer counts, and the next check is due. A rotation of
+  // the master key does not change `version`.
   yield* sql`
     CREATE FUNCTION relayer_checks_update() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN

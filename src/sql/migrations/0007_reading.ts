@@ -1,12 +1,12 @@
-// What makes reading fast: each relayer's JSON as the wire shows it, written when the relayer is, and how many relayers
-// there are in each stretch of the list.
+// Adds the JSON of each relayer as responses show it, which is written with the relayer, and the number of relayers per block of the
+// list.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // `json` keeps the text that was written; `jsonb` would write it anew. A trigger that knows a column holds its type.
+  // `json` keeps the text as it was written, unlike `jsonb`. A trigger that names a column prevents a change of the column's type.
   yield* sql`DROP TRIGGER relayer_checks_update ON relayers`
   yield* sql`
     ALTER TABLE relayers
@@ -20,12 +20,12 @@ export default Effect.gen(function* () {
           IS DISTINCT FROM (NEW.policies::text, NEW.custom_rpc_urls_sealed)
       ) EXECUTE FUNCTION relayer_checks_update()`
 
-  // `to_json` is only stable because of types that depend on settings; text does not.
+  // `to_json` is not immutable because some types depend on settings. The type text does not.
   yield* sql`
     CREATE FUNCTION json_string(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
       RETURN to_json(value)::text`
 
-  // The fields in the order of the schema. Ids, types and addresses need no escapes.
+  // The fields have the order of the schema. Ids, types and addresses need no escapes.
   yield* sql`
     ALTER TABLE relayers ADD COLUMN json text NOT NULL GENERATED ALWAYS AS (
       '{"id":"' || id || '","name":' || json_string(name) || ',"network":' || json_string(network)
@@ -38,8 +38,8 @@ export default Effect.gen(function* () {
       || coalesce(',"policies":' || policies::text, '') || '}'
     ) STORED`
 
-  // Relayers by 8192 sequence numbers: a page far down the list is found without walking there. Each block has up to 16
-  // rows, as those who create relayers all count in the last one, and would wait for each other.
+  // The number of relayers per 8192 sequence numbers, so that a page far down the list is found without reading the rows before it. Each
+  // block has up to 16 rows, because all creates count in the last block and would wait for each other.
   yield* sql`
     CREATE TABLE relayer_blocks (
       block bigint,

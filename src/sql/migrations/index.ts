@@ -1,4 +1,4 @@
-// The ordered record. A migration that has been released is never edited.
+// All migrations in their order. The SQL of a released migration is never changed.
 import resources from "./0001_resources.ts"
 import lifeCycle from "./0002_life_cycle.ts"
 import envelope from "./0003_envelope.ts"
@@ -27,8 +27,8 @@ export const migrations = {
   "0012_versions": versions
 }
 
-/** Our own, so that a host may keep its migrations in the same database. */
+/** Its own table, so that a host program can keep its migrations in the same database. */
 export const migrationsTable = "effect_relayer_migrations"
 
-/** The schema that this code works on. */
+/** The schema of this version. */
 export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))

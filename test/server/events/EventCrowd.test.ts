@@ -1,7 +1,8 @@
 // Many concurrent readers share the reads of events, and their number is limited.
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Fiber, Latch, Stream } from "effect"
 import { EventStreams } from "../../../src/server/events/EventStreams.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as LiveApi from "./LiveApi.ts"
 import { emit } from "./LiveApi.ts"
@@ -41,8 +42,8 @@ const crowd = Effect.fnUntraced(function* (count: number, end: string, after = 0
   return { readers, reached }
 })
 
-layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
-  it.effect("share one read of each event", () =>
+layerEach(LiveApi.layer())("a crowd of readers", (it) => {
+  it.live("share one read of each event", () =>
     Effect.gen(function* () {
       for (let index = 0; index < 10; index++) yield* emit(`before-${index}`)
       const { readers, reached } = yield* crowd(100, "done")
@@ -62,7 +63,7 @@ layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
     })
   )
 
-  it.effect("miss no event if they fall behind the buffer", () =>
+  it.live("miss no event if they fall behind the buffer", () =>
     Effect.gen(function* () {
       const streams = yield* EventStreams
       const goOn = yield* Latch.make(false)
@@ -87,7 +88,7 @@ layer(LiveApi.layer(), LiveApi.options)("a crowd of readers", (it) => {
     })
   )
 
-  it.effect("are limited to 1,000; the next one gets 503", () =>
+  it.live("are limited to 1,000; the next one gets 503", () =>
     Effect.gen(function* () {
       const last = yield* emit("last")
       yield* LiveApi.shown(last)

@@ -1,8 +1,9 @@
 // The order of events: no event appears before a visible event, whichever transaction commits first.
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { EventsRepo } from "../../../src/server/events/EventsRepo.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
 import * as LiveApi from "./LiveApi.ts"
@@ -46,8 +47,8 @@ const begin = Effect.fnUntraced(function* (id: string) {
   }
 })
 
-layer(LiveApi.layer(), LiveApi.options)("the order of events", (it) => {
-  it.effect("an event waits for older transactions, and no reader can start after it until it is visible", () =>
+layerEach(LiveApi.layer())("the order of events", (it) => {
+  it.live("an event waits for older transactions, and no reader can start after it until it is visible", () =>
     Effect.gen(function* () {
       const from = yield* start
       const older = yield* begin("older")
@@ -63,7 +64,7 @@ layer(LiveApi.layer(), LiveApi.options)("the order of events", (it) => {
     })
   )
 
-  it.effect("a stream gets waiting events as soon as the older transaction ends, even if it wrote no event", () =>
+  it.live("a stream gets waiting events as soon as the older transaction ends, even if it wrote no event", () =>
     Effect.gen(function* () {
       const { baseUrl } = yield* TestApi.TestApi
       const reader = yield* EventReader.open(baseUrl, { query: `?after=${yield* start}` })
@@ -91,7 +92,7 @@ layer(LiveApi.layer(), LiveApi.options)("the order of events", (it) => {
     })
   )
 
-  it.effect("events that were restored from another server come first, in their order", () =>
+  it.live("events that were restored from another server come first, in their order", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* EventsRepo

@@ -1,12 +1,12 @@
 // Events across instances, under load, over real connections that break.
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Context, Effect, Fiber, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Events } from "../../../src/server/events/Events.ts"
 import { signer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
-import * as LiveApi from "./LiveApi.ts"
 import * as Peers from "./Peers.ts"
 
 const writers = 8
@@ -78,8 +78,8 @@ const check = (got: ReadonlyArray<EventReader.Frame>) =>
 
 const baseUrls = Effect.map(Peers.Peers, (peers) => peers.map((peer) => Context.get(peer, TestApi.TestApi).baseUrl))
 
-layer(Peers.layer, LiveApi.options)("two instances", (it) => {
-  it.effect("send 1,000 events of 8 writers once and in order to readers that switch between them", () =>
+layerEach(Peers.layer)("two instances", (it) => {
+  it.live("send 1,000 events of 8 writers once and in order to readers that switch between them", () =>
     Effect.gen(function* () {
       const urls = yield* baseUrls
       const readers = yield* Effect.forEach([1, 2, 3], (seed) =>
@@ -98,7 +98,7 @@ layer(Peers.layer, LiveApi.options)("two instances", (it) => {
     })
   )
 
-  it.effect("send each other's events at once", () =>
+  it.live("send each other's events at once", () =>
     Effect.gen(function* () {
       const [one, other] = yield* Peers.Peers
       const { baseUrl } = Context.get(other, TestApi.TestApi)

@@ -1,10 +1,11 @@
 // Event streams over HTTP, in real time.
 import { PgClient } from "@effect/sql-pg"
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
 import { Draining } from "../../../src/server/lifecycle/Draining.ts"
 import { signer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import * as EventReader from "./EventReader.ts"
@@ -22,8 +23,8 @@ const names = (frames: ReadonlyArray<EventReader.Frame>) =>
 /** Before the next look that nobody has asked for, which is after 5 seconds. */
 const soon = "4500 millis"
 
-layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
-  it.effect("has past and new events in the form of the list", () =>
+layerEach(LiveApi.layer())("a stream of events", (it) => {
+  it.live("has past and new events in the form of the list", () =>
     Effect.gen(function* () {
       yield* call("/api/v1/signers", { body: signer })
       const reader = yield* open()
@@ -50,7 +51,7 @@ layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
     })
   )
 
-  it.effect(
+  it.live(
     "continues after `Last-Event-ID`, which takes precedence over `after`, with the events that the query selects",
     () =>
       Effect.gen(function* () {
@@ -68,7 +69,7 @@ layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
       })
   )
 
-  it.effect("a key sees the relayers that it is limited to", () =>
+  it.live("a key sees the relayers that it is limited to", () =>
     Effect.gen(function* () {
       const body = { name: "x", scopes: ["events:read"], relayer_ids: ["mine"] }
       const { key } = (yield* call("/api/v1/api-keys", { body })).json.data as { readonly key: string }
@@ -82,7 +83,7 @@ layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
     })
   )
 
-  it.effect("continues if the connection that listens for notifications breaks", () =>
+  it.live("continues if the connection that listens for notifications breaks", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const reader = yield* open({ query: "?resource_id=survivor" })
@@ -101,7 +102,7 @@ layer(LiveApi.layer(), LiveApi.options)("a stream of events", (it) => {
     })
   )
 
-  it.effect("ends when the instance drains, which then opens no new stream", () =>
+  it.live("ends when the instance drains, which then opens no new stream", () =>
     Effect.gen(function* () {
       const readers = [yield* open(), yield* open(), yield* open({ query: "?resource_id=nothing" })]
       for (const reader of readers) yield* reader.until((frames) => frames.length > 0)
@@ -124,8 +125,8 @@ const deaf = Layer.effect(
 
 const host = TestApi.layerWith({}, deaf).pipe(Layer.provideMerge(Logger.layer([])))
 
-layer(host, LiveApi.options)("a host program whose database client cannot listen", (it) => {
-  it.effect("gets events by polling every second", () =>
+layerEach(host)("a host program whose database client cannot listen", (it) => {
+  it.live("gets events by polling every second", () =>
     Effect.gen(function* () {
       const reader = yield* open()
       yield* reader.until((frames) => frames.length > 0)
@@ -141,17 +142,14 @@ layer(host, LiveApi.options)("a host program whose database client cannot listen
 
 const requestTimeoutMs = 1500
 
-layer(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }), LiveApi.options)(
-  "a short time limit",
-  (it) => {
-    it.effect("applies to requests, and not to streams", () =>
-      Effect.gen(function* () {
-        const reader = yield* open()
-        const timedOut = yield* call("/api/v1/events?wait=25")
-        assert.strictEqual(timedOut.status, 503)
-        yield* emit("afterwards")
-        assert.deepStrictEqual(names(yield* Effect.timeout(reader.take(1), soon)), ["afterwards"])
-      })
-    )
-  }
-)
+layerEach(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }))("a short time limit", (it) => {
+  it.live("applies to requests, and not to streams", () =>
+    Effect.gen(function* () {
+      const reader = yield* open()
+      const timedOut = yield* call("/api/v1/events?wait=25")
+      assert.strictEqual(timedOut.status, 503)
+      yield* emit("afterwards")
+      assert.deepStrictEqual(names(yield* Effect.timeout(reader.take(1), soon)), ["afterwards"])
+    })
+  )
+})

@@ -1,9 +1,10 @@
 // Long polls: the response comes with the first event, or at the end of the waiting time.
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { Draining } from "../../../src/server/lifecycle/Draining.ts"
 import { signer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as LiveApi from "./LiveApi.ts"
 
@@ -14,8 +15,8 @@ const create = (id: string) => call("/api/v1/signers", { body: { ...signer, id }
 const resources = ({ json }: TestApi.Answer) =>
   (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
 
-layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
-  it.effect("ends at once if there are events, or else with the first new one", () =>
+layerEach(LiveApi.layer())("waiting for events", (it) => {
+  it.live("ends at once if there are events, or else with the first new one", () =>
     Effect.gen(function* () {
       yield* create("there")
       const there = yield* call("/api/v1/events?wait=25")
@@ -31,7 +32,7 @@ layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
     })
   )
 
-  it.effect("ends when the instance drains", () =>
+  it.live("ends when the instance drains", () =>
     Effect.gen(function* () {
       const waiting = yield* Effect.forkChild(call("/api/v1/events?wait=25&resource_id=never"))
       yield* create("begun")
@@ -44,7 +45,7 @@ layer(LiveApi.layer(), LiveApi.options)("waiting for events", (it) => {
   )
 })
 
-layer(TestApi.layer())("waiting without events", (it) => {
+layerEach(TestApi.layer())("waiting without events", (it) => {
   it.effect("ends after at most 25 seconds, with a link to continue", () =>
     Effect.gen(function* () {
       yield* create("there")

@@ -1,8 +1,10 @@
 // Lists of events over HTTP.
-import { assert, layer } from "@effect/vitest"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { ApiClient } from "../../../src/client/ApiClient.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 interface Event {
@@ -25,7 +27,7 @@ const list = Effect.fnUntraced(function* (query = "", options?: TestApi.Call) {
   return { events: answer.json.data as ReadonlyArray<Event>, next }
 })
 
-/** The list, as soon as it has so many events: older transactions elsewhere on the server hold them back. */
+/** Waits until the list has `count` events: older transactions of other tests on the same server delay them. */
 const settled = (query: string, count: number) =>
   Effect.repeat(list(query), { until: ({ events }) => events.length >= count })
 
@@ -38,7 +40,7 @@ const relayer2 = { ...evmRelayer, id: "relayer-2", signer_id: "signer-2" }
 
 const changes: ReadonlyArray<readonly [path: string, call: TestApi.Call]> = [
   ["signers", { body: signer }],
-  // Of the same id as a relayer.
+  // It has the id of a relayer.
   ["signers", { body: { ...signer, id: "relayer-1" } }],
   ["signers", { body: { ...signer, id: "signer-2" } }],
   ["notifications", { body: notification }],
@@ -65,23 +67,29 @@ const expected = [
 
 const named = (events: ReadonlyArray<Event>) => events.map(({ type, resource_id }) => [type, resource_id])
 
-layer(TestApi.layer())("events over HTTP", (it) => {
+/** Makes all `changes`. */
+const change = Effect.forEach(changes, ([to, options]) =>
+  Effect.gen(function* () {
+    const headers = { "x-request-id": `for:${to.replace("/", ":")}` }
+    const answer = yield* call(`/api/v1/${to}`, { ...options, headers })
+    assert.include([200, 201], answer.status, answer.text)
+  })
+)
+
+layerEach(TestApi.layer())("events over HTTP", (it) => {
   it.effect("are none at first, without a link to continue", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* list(), { events: [], next: undefined })
       assert.deepStrictEqual((yield* list("?after=0&limit=0")).events, [])
     })
   )
+})
 
+const changed = Prepared.layer(Effect.andThen(change, settled("", expected.length)))
+
+layerEach(changed)("events over HTTP", (it) => {
   it.effect("report every change with the resource after it and the request id", () =>
     Effect.gen(function* () {
-      for (const [to, options] of changes) {
-        const answer = yield* call(`/api/v1/${to}`, {
-          ...options,
-          headers: { "x-request-id": `for:${to.replace("/", ":")}` }
-        })
-        assert.include([200, 201], answer.status, answer.text)
-      }
       const { events } = yield* settled("", expected.length)
       assert.deepStrictEqual(named(events), expected)
       const paused = events.find(({ type }) => type === "relayer.paused")

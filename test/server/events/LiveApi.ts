@@ -7,8 +7,6 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 export const layer = (options: TestApi.Options = {}) =>
   Layer.provideMerge(Events.layer, TestApi.layer(options)).pipe(Layer.provideMerge(Logger.layer([])))
 
-export const options = { excludeTestServices: true }
-
 /** An event of the relayer `id`; its data is `data`. Returns its id. */
 export const emit = (id: string, data: string = id) =>
   Effect.flatMap(Events, (events) => events.emit({ type: "relayer.updated", id, schema: Schema.String, data }))
