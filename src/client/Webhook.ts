@@ -15,7 +15,7 @@ export class WebhookInvalid extends Schema.TaggedError<WebhookInvalid>()("Webhoo
 export interface Options {
   /** The `signing_key` of the notification. During a rotation, the old one or the new one. */
   readonly secret: string | Redacted.Redacted
-  /** Of the request: `Headers`, or an object with names in lower case, as Node has it. */
+  /** The headers of the request: `Headers`, or an object with names in lower case, like that of Node. */
   readonly headers: Headers | { readonly [name: string]: string | ReadonlyArray<string> | undefined }
   /** As it arrived, before any parsing. */
   readonly body: string | Uint8Array
@@ -68,8 +68,8 @@ const isSigned = async (secret: string, signed: Uint8Array<ArrayBuffer>, signatu
 const decode = Schema.decodeUnknownEffect(Webhook)
 
 /**
- * The webhook that a request carries, or why it is not to be trusted. Deliveries are repeated until they are answered with
- * 2xx: whoever has seen the `id` before has nothing to do but to answer.
+ * Verifies the webhook of a request, or fails with the reason. The service repeats a delivery until it gets a response with
+ * status 2xx: a receiver that has seen the `id` before only has to respond.
  *
  * ```ts
  * import { verifyWebhook } from "effect-relayer/webhook"

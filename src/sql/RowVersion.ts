@@ -2,7 +2,7 @@
 import type { SqlClient } from "effect/sql"
 
 /**
- * Of the table as `t`. `12.3` is the third version of the row that was inserted as the twelfth: a row that is deleted and
+ * The table is named `t`. `12.3` is the third version of the row that was inserted as the twelfth: a row that is deleted and
  * inserted again under the same id has other versions.
  */
 export const column = (sql: SqlClient.SqlClient) => sql`t.seq || '.' || t.version AS version`

@@ -6,7 +6,7 @@ import * as Rows from "./Rows.ts"
 
 export interface Selection<Row extends Schema.ConstraintDecoder<unknown>> {
   readonly table: string
-  /** Of the table as `t`. */
+  /** Columns of the table, which is named `t`. */
   readonly columns: Statement.Fragment
   readonly Row: Row
 }
@@ -14,9 +14,9 @@ export interface Selection<Row extends Schema.ConstraintDecoder<unknown>> {
 export interface Page {
   readonly perPage: number
   readonly offset: number | Statement.Fragment
-  /** Of the table as `t`. Absent: all. */
+  /** A condition on the table, which is named `t`. Absent: all rows. */
   readonly where?: Statement.Fragment
-  /** Of the table as `t`, and without ties. Absent: creation order. */
+  /** An order of the table, which is named `t`, without ties. Absent: creation order. */
   readonly orderBy?: Statement.Fragment
   /** Queries that the others may name. */
   readonly with?: Statement.Fragment

@@ -3,7 +3,7 @@ import type { CheckFailure } from "../chain/ChainSnapshot.ts"
 import type { DisabledReason } from "../relayer/Relayer.ts"
 
 /** Where a code says more than the type. */
-const told: { readonly [key: string]: string } = {
+const texts: { readonly [key: string]: string } = {
   "BalanceCheckFailed too_low": "the balance is below min_balance",
   "SequenceSyncFailed no_account": "the account does not exist on the network"
 }
@@ -16,7 +16,7 @@ const usual = {
   ChainIdMismatch: "the RPC URL serves another chain than the relayer's network"
 } as const satisfies Record<CheckFailure["type"], string>
 
-const detailsOf = ({ type, code }: CheckFailure): string => told[`${type} ${code}`] ?? usual[type]
+const detailsOf = ({ type, code }: CheckFailure): string => texts[`${type} ${code}`] ?? usual[type]
 
 /** Of one type: that; of more, `Multiple`, with the texts of all. Undefined: nothing has failed. */
 export const reasonOf = (failures: ReadonlyArray<CheckFailure>): DisabledReason | undefined => {

@@ -24,7 +24,7 @@ export const carry = (before: ChainSnapshot | undefined, now: ChainSnapshot): Ch
   return { ...amounts, ...now } as ChainSnapshot
 }
 
-/** Of a look that did not end in time. */
+/** The snapshot of an inspection that did not end in time. */
 export const unanswered = ({ network_type }: Relayer, urls: ReadonlyArray<RpcConfig>): ChainSnapshot => ({
   network_type,
   failures: [{ type: "RpcValidationFailed", code: "unreachable" }],

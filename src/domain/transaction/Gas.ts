@@ -42,7 +42,7 @@ export const minimum = (call: Call): bigint => {
 
 /** What no gas limit may exceed. */
 export interface GasCaps {
-  /** Of the newest block. Absent: not known. */
+  /** The gas limit of the newest block. Absent if it is not known. */
   readonly blockGasLimit?: bigint
   /** EIP-7825. Absent: not active on this network. */
   readonly transactionGasCap?: bigint

@@ -17,7 +17,7 @@ export interface FeeHistory {
 
 /** Wei per gas. */
 export interface Market {
-  /** Of the next block. Absent: the chain has none. */
+  /** The base fee of the next block. Absent if the chain has none. */
   readonly baseFee?: bigint
   readonly tips: Readonly<Record<Speed, bigint>>
   /** `eth_gasPrice`. */
@@ -35,7 +35,7 @@ export interface Sources {
 
 const order = (one: bigint, other: bigint): number => (one < other ? -1 : Number(one > other))
 
-/** Of an even number of values the lower middle one: an amount that was really paid. */
+/** The median. If the number of values is even, the lower middle one, because somebody paid exactly that. */
 const median = (values: ReadonlyArray<bigint>): bigint | undefined =>
   [...values].sort(order)[Math.floor((values.length - 1) / 2)]
 

@@ -18,7 +18,7 @@ export interface Identity {
   /** Lower-case hex. */
   readonly from: string
   readonly externalId?: string
-  /** Of the attempt that is shown: the server reads it from the signed bytes. */
+  /** The signature of the attempt that is shown. The server reads it from the signed bytes. */
   readonly signature?: NonNullable<EvmTransaction["signature"]>
   readonly confirmedAt?: Moment
 }

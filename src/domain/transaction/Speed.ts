@@ -10,7 +10,7 @@ export const Speed = Schema.Literals(["safeLow", "average", "fast", "fastest"]).
 })
 export type Speed = typeof Speed.Type
 
-/** Of a transaction whose request gives no speed, and of no-ops. */
+/** Used if the request has no speed, and for no-ops. */
 export const defaultSpeed: Speed = "fast"
 
 const urgency = (speed: Speed): number => Speed.literals.indexOf(speed)

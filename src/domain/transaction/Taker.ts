@@ -1,4 +1,4 @@
-// The proof that a nonce was used by a transaction that is none of a row's attempts. Only then may its request get another.
+// The proof that a transaction which is not an attempt of the row used its nonce. Only then may the request get another nonce.
 import { currentAttempts } from "./Transaction.ts"
 import type { Request, Transaction } from "./Transaction.ts"
 import { isAgreed } from "./View.ts"
@@ -77,7 +77,7 @@ export const verdictOf = (transaction: Transaction, address: string, view: Seen)
   }
 }
 
-/** Whether a transaction that is none of its attempts could be one that the ledger has forgotten. */
+/** Whether a transaction that is not an attempt of the row could be one that the ledger has lost. */
 export const couldBe = ({ versions }: Transaction, effect: Effect | undefined): boolean =>
   effect === undefined || versions.some((request) => hasEffect(request, effect))
 

@@ -71,7 +71,7 @@ export interface Seen {
   readonly sights: ReadonlyMap<number, Sight>
   /** At the height of the block that the transaction's recorded receipt names. */
   readonly minedAt?: BlockHashes
-  /** Of the newest version of the request. */
+  /** For the newest version of the request. */
   readonly estimate?: Estimate
   /** Gas that a no-op needs on this chain and account. */
   readonly noopGas: bigint

@@ -52,7 +52,7 @@ export class ApiKeys extends Context.Service<
     ): Effect.Effect<RevokedApiKeys, ApiKeyNotFound | Caller.Forbidden>
     /**
      * Replaces the key by a new one with the same id, name and scopes. The previous one stays valid for the overlap. Only the
-     * key itself or the administrator may do this: whoever rotates a key gets it, and could act under its name.
+     * key itself or the administrator may do this: the caller gets the new key and could act under its name.
      */
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
     /** The caller of a key; none if the key is unknown, deleted or expired. Stores when the key was used. */

@@ -21,7 +21,7 @@ export interface Use {
 export class Authentication extends Context.Service<
   Authentication,
   {
-    /** `use` is absent if no endpoint matches the request: only an authenticated caller is told that a route is unknown. */
+    /** `use` is absent if no endpoint matches the request: only an authenticated caller learns that a route is unknown. */
     authenticate(token: Redacted.Redacted, use: Use | undefined): Effect.Effect<Caller, Unauthorized | Forbidden>
   }
 >()("effect-relayer/server/authentication/Authentication") {}

@@ -37,7 +37,7 @@ const stateOf = (state: CircuitBreaker.State): BreakerState => {
   return state._tag === "Open" && Duration.isPositive(state.retryAfter) ? "open" : "half_open"
 }
 
-/** `onState` is told the state after every call. */
+/** `onState` receives the state after every call. */
 export const make = Effect.fnUntraced(function* (
   { failures, longestOpenMs, openMs }: Options,
   onState: (state: BreakerState, failure: RpcFailure | undefined) => Effect.Effect<void>

@@ -25,7 +25,7 @@ const maxProbed = 20
 interface Ways {
   readonly breakers: Breakers["Service"]
   readonly tries: Tries
-  /** Of a call, over all tries and providers. */
+  /** The time limit of a call over all tries and providers. */
   readonly budgetMs: number
 }
 

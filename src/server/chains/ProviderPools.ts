@@ -9,7 +9,7 @@ import * as ProviderPool from "./ProviderPool.ts"
 import * as Tries from "./Tries.ts"
 
 export interface Options extends Partial<Tries.Options> {
-  /** Of a call, over all tries and providers. Absent: 8000. */
+  /** The time limit of a call over all tries and providers, in milliseconds. Absent: 8000. */
   readonly budgetMs?: number
   readonly breaker?: BreakerOptions
 }

@@ -26,7 +26,7 @@ export const answered = (code: CheckCode) => new RpcFailure({ code, answered: tr
 export const ofRequest = (error: HttpClientError.HttpClientError) =>
   failure(refusal(error) === undefined ? "unreachable" : "refused")
 
-/** Of a body that could not be read: one that is too large comes with how large it may be. */
+/** The failure of a body that could not be read. An error with `maxBytes` means that the body was too large. */
 export const ofBody = ({ reason: { cause } }: HttpClientError.HttpClientError) =>
   failure(cause instanceof Error && "maxBytes" in cause ? "invalid_answer" : "unreachable")
 
@@ -37,7 +37,7 @@ const codeOfStatus = (status: number): CheckCode => {
   return status >= 400 ? "refused" : "invalid_answer"
 }
 
-/** Of an answer that is not a 200. */
+/** The failure of an answer whose status is not 200. */
 export const ofStatus = ({ headers, status }: HttpClientResponse.HttpClientResponse) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const code = codeOfStatus(status)
@@ -55,6 +55,6 @@ export const ofError = (networkType: NetworkType, code: number) => {
 /** What may be over soonest comes first. */
 const order: ReadonlyArray<CheckCode> = ["rate_limited", "unreachable", "invalid_answer", "refused", "mismatch"]
 
-/** Of the failures of several providers, the one to report: the same in whatever order they were called. */
+/** The failure to report if several providers failed. It does not depend on the order of the calls. */
 export const firstOver = (failures: ReadonlyArray<RpcFailure>) =>
   order.flatMap((code) => failures.find((failure) => failure.code === code) ?? []).at(0) ?? failure("unreachable")

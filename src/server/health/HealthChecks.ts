@@ -35,11 +35,11 @@ type Superseded = "superseded"
 export class HealthChecks extends Context.Service<
   HealthChecks,
   {
-    /** Whatever happens in it, the next check is scheduled; interrupted, it is given back to be made at once. */
+    /** Runs the claimed check and schedules the next one, whatever happens. An interrupted check is released and due at once. */
     run(claim: Claim): Effect.Effect<void>
     /**
-     * One check, whoever may be at another, which is worth nothing then. What it finds counts only where nobody changes the
-     * relayer meanwhile. Returns what it has seen.
+     * Checks the relayer now and returns the snapshot. The result of a check that runs at the same time is discarded, and this
+     * result too if the relayer changes meanwhile.
      */
     now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound | TooManyRequests>
   }

@@ -20,7 +20,7 @@ export type SealedResponse = Pick<typeof Finished.Type, "status" | "headers" | "
 
 /** One run of a request with a key. */
 export interface Run {
-  /** Of the caller and the key. */
+  /** A hash of the caller and the key. */
   readonly id: string
   readonly requestHash: Uint8Array
   /** A UUID of this run alone. */

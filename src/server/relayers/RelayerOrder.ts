@@ -40,7 +40,7 @@ const skip = (sql: SqlClient.SqlClient, offset: number, direction: Statement.Fra
   offset: sql`${offset}::bigint - (SELECT before FROM start)`
 })
 
-/** Of the table as `t`; an index serves each of them. */
+/** The table is named `t`. An index serves each order. */
 export const of = (sql: SqlClient.SqlClient, sort: RelayerSort): RelayerOrder => {
   switch (sort) {
     case "created_at":

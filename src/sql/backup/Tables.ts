@@ -20,7 +20,7 @@ export interface Table {
   readonly columns: ReadonlyArray<Column>
 }
 
-/** Of the tables of this service that exist. Names come from the catalog, never from a file. */
+/** The tables of this service that exist. Names come from the catalog, never from a file. */
 export const existing = Effect.gen(function* () {
   const sql = yield* client
   const found = yield* sql`

@@ -38,7 +38,7 @@ const Replayed = Schema.Struct({ ...ReplayDeliveries.fields, ...ReplayedDeliveri
 export class Deliveries extends Context.Service<
   Deliveries,
   {
-    /** The latest first. `BadRequest` where the cursor is none of this list. */
+    /** The latest delivery first. Fails with `BadRequest` if the cursor does not belong to this list. */
     list(
       notification: NotificationId,
       query: DeliveryQuery
