@@ -90,13 +90,13 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
       yield* emit("survivor", "1")
       yield* reader.take(1)
       for (const data of ["2", "3"]) {
+        yield* LiveApi.listening
         const killed = yield* sql`
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE datname = current_database() AND query LIKE 'LISTEN%'`
         assert.strictEqual(killed.length, 1)
         yield* emit("survivor", data)
         yield* Effect.timeout(reader.take(Number(data)), "20 seconds")
-        yield* LiveApi.listening
       }
       assert.strictEqual(reader.events().length, 3)
     })
