@@ -36,7 +36,7 @@ export class NotificationsRepo extends Context.Service<
     /** None where it is paused already. */
     pause(id: NotificationId): Effect.Effect<Option.Option<Notification>>
     delete(id: NotificationId): Effect.Effect<void, NotificationInUse>
-    /** Ids of relayers that use it, at most `limit`; waits for who is changing one of them. */
+    /** Ids of at most `limit` relayers that use it. Waits for transactions that are changing one of them. */
     users(id: NotificationId, limit: number): Effect.Effect<ReadonlyArray<string>>
     /** Whether one of these relayers uses it. */
     isUsedBy(id: NotificationId, relayerIds: ReadonlyArray<string>): Effect.Effect<boolean>

@@ -143,14 +143,14 @@ describe("an explanation", () => {
     [Arbitrary.schema(Health.Health), Arbitrary.schema(EvmRelayer)],
     ([health, relayer]) => {
       const at = DateTime.makeUnsafe(0)
-      const told = explain({ relayer, health, next_at: at, since: undefined })
-      assert.strictEqual(told.state, health.status)
-      assert.strictEqual(told.reason.includes("paused by the operator"), relayer.paused)
-      assert.isAbove(told.next.length, 10)
+      const explained = explain({ relayer, health, next_at: at, since: undefined })
+      assert.strictEqual(explained.state, health.status)
+      assert.strictEqual(explained.reason.includes("paused by the operator"), relayer.paused)
+      assert.isAbove(explained.next.length, 10)
       if ("reason" in health) {
-        assert.strictEqual(told.code, health.reason.type)
-        assert.include(told.reason.toLowerCase(), health.reason.details.toLowerCase())
-      } else assert.notInclude(DisabledReason.fields.type.literals, told.code)
+        assert.strictEqual(explained.code, health.reason.type)
+        assert.include(explained.reason.toLowerCase(), health.reason.details.toLowerCase())
+      } else assert.notInclude(DisabledReason.fields.type.literals, explained.code)
     }
   )
 })

@@ -22,7 +22,7 @@ const decode = (body: object) =>
     strict
   )(JSON.stringify(body, (_, value) => (typeof value === "bigint" ? JSON.rawJSON(String(value)) : value)))
 
-/** What a caller is told: what the decoder refuses, else what the fields say together. */
+/** The problems that the response reports: those of the decoder, or else those of the fields in combination. */
 const errorOf = (body: object): string => {
   const result = decode(body)
   if (Result.isFailure(result)) return BadRequest.fromIssue(result.failure.issue, "body").error ?? ""
