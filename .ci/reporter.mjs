@@ -1,4 +1,4 @@
-// A reporter for vitest: counts the tests of each project, and writes the counts to the file that RESULTS names.
+// A reporter for vitest that counts the tests of each project and writes the counts to the file in RESULTS.
 import { writeFileSync } from "node:fs"
 
 export default class {

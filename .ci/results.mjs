@@ -1,4 +1,4 @@
-// Sums up the files of `.ci/reporter.mjs`: a line for each project, and one that says how the whole run ended.
+// Sums up the files of `.ci/reporter.mjs`: prints a line for each project, and the total.
 import { readFileSync } from "node:fs"
 import { basename } from "node:path"
 

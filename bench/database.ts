@@ -1,10 +1,10 @@
-// A PostgreSQL of the benchmark's own, with the schema and the services on it.
+// Starts a PostgreSQL for the benchmark, with the schema and the services on it.
 import { Effect, Layer, Redacted } from "effect"
 import * as Services from "../src/server/Services.ts"
 import * as Sql from "../src/sql/Sql.ts"
 import * as Folder from "./harness/Folder.ts"
 
-/** `maxConnections`: of the pool, to a fresh embedded PostgreSQL that is durable as in production. */
+/** A new embedded PostgreSQL, as durable as in production. `maxConnections` is the size of its pool. */
 export const layer = (maxConnections: number, outboundAllow: ReadonlyArray<string> = []) =>
   Services.layerNoAuthentication({
     masterKey: Redacted.make(new Uint8Array(32).fill(1)),
@@ -20,7 +20,7 @@ export const layer = (maxConnections: number, outboundAllow: ReadonlyArray<strin
     )
   )
 
-/** Milliseconds of a run of `effect`. */
+/** The duration of one run of `effect`, in milliseconds. */
 export const time = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const start = performance.now()

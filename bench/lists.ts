@@ -1,5 +1,5 @@
-// How long a page of relayers takes, first, deep and by cursor, with 1,000, 100,000 and 1,000,000 of them: as ratios to
-// the first page of 1,000 in the same run.
+// Measures how long the first page, a deep page and a page by cursor take with 1,000, 100,000 and 1,000,000 relayers.
+// Ratios are relative to the first page of 1,000 relayers in the same run.
 //
 //   npm run bench:lists
 import { NodeRuntime } from "@effect/platform-node"
@@ -13,7 +13,7 @@ import { median } from "./harness/Statistics.ts"
 const sizes = [1000, 100_000, 1_000_000]
 const rounds = 15
 
-/** A cursor to the last ten of the list. */
+/** A cursor to the last page of ten relayers. */
 const lastCursor = Effect.fnUntraced(function* (size: number, query: RelayerQuery) {
   const relayers = yield* StoredRelayers
   const { next } = yield* relayers.list({ ...query, page: size / 10 - 1 })
@@ -36,7 +36,7 @@ const program = Effect.gen(function* () {
       ["last page by number", { page: size / 10 }],
       ["first page of the paused", { paused: true }]
     ]
-    // The cases take turns, so that whatever else the machine does meets all of them.
+    // The cases take turns, so that other load on the machine affects all of them.
     const times = cases.map((): Array<number> => [])
     for (let round = 0; round < rounds; round++) {
       for (const [index, [, query]] of cases.entries()) times[index]?.push(yield* Bench.time(relayers.list(query)))

@@ -12,7 +12,7 @@ import * as Results from "./harness/Results.ts"
 
 const [file = "results.json", folder = path.join(import.meta.dirname, "..", "docs")] = process.argv.slice(2)
 
-/** `service` beside Fastify, for which the bar ends at 1. */
+/** A bar per row of the service: its requests per second divided by those of Fastify. */
 const requestsChart = ({ rows }: Results.Results) => {
   const bars = rows.flatMap((row) => {
     const fastify = rows.find(
@@ -25,11 +25,11 @@ const requestsChart = ({ rows }: Results.Results) => {
     if (row.contender !== "service" || fastify === undefined) return []
     const ratio = row.perSecond / fastify.perSecond
     const label = `${row.case}, ${row.size.toLocaleString("en")}, ${row.connections} conn.`
-    return [{ label, values: [ratio], told: `${ratio.toFixed(2)} ×` }]
+    return [{ label, values: [ratio], caption: `${ratio.toFixed(2)} ×` }]
   })
   return Chart.bars("Requests per second, as a multiple of Fastify's", ["effect-relayer"], bars, {
     at: 1,
-    told: "Fastify"
+    caption: "Fastify"
   })
 }
 
@@ -40,7 +40,7 @@ const startsChart = ({ starts }: Results.Results) =>
     starts.map(({ kind, ms, steps }) => ({
       label: kind,
       values: steps.map((step) => step.ms),
-      told: `${ms.toFixed(0)} ms`
+      caption: `${ms.toFixed(0)} ms`
     }))
   )
 

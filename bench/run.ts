@@ -1,4 +1,5 @@
-// How fast the service is, beside contenders in the same run: ratios hold, absolute figures are of the machine and the hour.
+// Measures how fast the service is, relative to contenders in the same run. Only the ratios are comparable between runs:
+// absolute figures depend on the machine and on its other load.
 //
 //   npm run bench -- --quick
 //   npm run bench -- --json results.json && npm run bench:report -- results.json
@@ -25,7 +26,7 @@ import * as Targets from "./harness/Targets.ts"
 
 const build = (cwd: string) => execFileSync("npm", ["run", "--silent", "build"], { cwd, stdio: "inherit" })
 
-/** Of each case and number of connections, the contenders in turn. */
+/** Measures the contenders in turn, for each case and each number of connections. */
 const measureRows = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, scale: Scale.Scale) {
   const rows: Array<Results.Row> = []
   if (scale.warmUp > 0) yield* Effect.forEach(targets, warm)
@@ -53,8 +54,8 @@ const run = Effect.fnUntraced(function* (given: Given) {
   if (given.build) [Installation.root, ...(against === undefined ? [] : [against])].forEach(build)
 
   yield* Console.log(
-    `${Load.generator} sends; limits are on and out of reach, jobs off, logs at info into a file\n` +
-      "ratio: of the requests per second, to the first line of the same size"
+    `${Load.generator} sends; rate limits are on but never reached, jobs are off, logs go to a file at level info\n` +
+      "ratio: requests per second, relative to the first line of the same size"
   )
   const { targets, skipped } = yield* Targets.make({ ...scale, given: given.contenders, against })
   const rows = yield* measureRows(targets, scale)
@@ -87,7 +88,7 @@ const run = Effect.fnUntraced(function* (given: Given) {
   if (goals.length > 0) yield* Console.log(`\n${Print.goals(goals)}`)
   for (const line of skipped) yield* Console.log(`not measured: ${line}`)
   yield* Console.log(
-    `load of the machine: ${results.loadBefore} before, ${results.loadAfter} at the end; ${results.minutes} minutes`
+    `load average of the machine: ${results.loadBefore} before, ${results.loadAfter} after; ${results.minutes} minutes`
   )
   if (Option.isSome(given.json)) yield* Results.write(given.json.value, results)
 })

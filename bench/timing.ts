@@ -1,6 +1,6 @@
-// Whether the time of a refusal tells how much of a key is right: keys that are wrong from their first byte on, and keys
-// that are wrong at their last, compared by Welch's t-test on the faster part of many samples. |t| above 4.5 would be a leak;
-// the second line shows what one looks like, by a comparison that stops at the first difference.
+// Measures whether the duration of a refusal reveals how much of a key is right. It refuses keys with a wrong first byte
+// and keys with a wrong last byte, and compares the faster half of the samples by Welch's t-test: |t| above 4.5 is a leak.
+// The second line of the output shows a real leak: a comparison that stops at the first difference.
 //
 //   npm run bench:timing
 import { Effect, Exit, Layer, Redacted } from "effect"
@@ -21,12 +21,12 @@ const wrongAt = (index: number) => {
 const first = wrongAt(0)
 const last = wrongAt(administrator.length - 1)
 
-/** The database is not asked: keys of another form do not get there, and those of ours are found by their hash. */
-const nobody = Layer.mock(ApiKeys, { find: () => Effect.succeedNone })
+/** Replaces the database: a key of another form is never looked up, and a key of our form is looked up by its hash. */
+const noKeys = Layer.mock(ApiKeys, { find: () => Effect.succeedNone })
 
 type Check = (token: string) => void
 
-/** Nanoseconds of a check of each, in turns, so that what the machine does meanwhile meets both. */
+/** Nanoseconds per check of each token. The tokens take turns, so that other load on the machine affects both. */
 const measure = (check: Check, one: string, other: string) => {
   const times: [Array<number>, Array<number>] = [[], []]
   for (let sample = 0; sample < samples / batch; sample++) {
@@ -40,7 +40,7 @@ const measure = (check: Check, one: string, other: string) => {
   return times
 }
 
-/** Without the slower half, which is the machine's: garbage collection, other processes. */
+/** The faster half. Garbage collection and other processes cause the slower half. */
 const faster = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b).slice(0, times.length / 2)
 
 const mean = (values: ReadonlyArray<number>) => values.reduce((sum, value) => sum + value, 0) / values.length
@@ -68,10 +68,10 @@ const program = Effect.gen(function* () {
     if (Exit.isSuccess(Effect.runSyncExit(authenticate(Redacted.make(token), undefined)))) throw new Error("let in")
   }
   const key = Redacted.value(makeKey())
-  report("wrong at the first, at the last", refuses, first, last)
-  report("a comparison that stops", stops, first, last)
+  report("wrong first byte, wrong last byte", refuses, first, last)
+  report("a comparison that leaks", stops, first, last)
   report(
-    "no key of ours, a key not made",
+    "wrong checksum, unknown key",
     refuses,
     key.replace(/.$/, (letter) => (letter === "A" ? "B" : "A")),
     key
@@ -81,6 +81,6 @@ const program = Effect.gen(function* () {
 Effect.runSync(
   Effect.provide(
     program,
-    Layer.provide(KeyAuthentication.layer({ administrator: Redacted.make(administrator) }), nobody)
+    Layer.provide(KeyAuthentication.layer({ administrator: Redacted.make(administrator) }), noKeys)
   )
 )

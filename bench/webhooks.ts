@@ -1,5 +1,5 @@
-// How fast webhooks arrive, with 1, 100 and 1,000 receivers: deliveries per second, and the time from the commit of an
-// event to the arrival of its webhook. The receivers are paths of one server in this process.
+// Measures deliveries per second, and the time from the commit of an event to the arrival of its webhook, with 1, 100 and
+// 1,000 receivers. The receivers are paths of one server in this process.
 //
 //   npm run bench:webhooks
 import { NodeRuntime } from "@effect/platform-node"
@@ -17,7 +17,7 @@ import * as Bench from "./database.ts"
 const relayers = 1000
 const eventsOfEach = 2
 
-/** Arrivals by the relayer's id, in milliseconds. */
+/** The arrivals of webhooks: the id of the relayer, and the time in milliseconds. */
 const arrivals: Array<{ readonly id: string; readonly at: number }> = []
 
 const receiver = Effect.acquireRelease(

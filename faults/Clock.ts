@@ -59,8 +59,8 @@ export const Clock: Case = {
         )
         const odd = [...statuses.keys()].find((status) => status !== 200 && status !== 429)
         tally.expect(odd === undefined, `no request fails: ${odd}`)
-        const told = yield* until("a key", madeNow(service))
-        const off = Math.abs(told - (yield* EffectClock.currentTimeMillis) - jump)
+        const createdAt = yield* until("a key", madeNow(service))
+        const off = Math.abs(createdAt - (yield* EffectClock.currentTimeMillis) - jump)
         tally.expect(off < 5000, `the clock of the service was set by ${jump / hour} h`)
       }
     })

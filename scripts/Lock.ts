@@ -1,5 +1,5 @@
-// The lock file: what is installed, and what of it whoever installs the package gets. npm's own `--omit dev` leaves out what
-// a development dependency needs too, such as `effect` and all below it.
+// Reads the lock file and finds the packages that users of this package install. `npm --omit dev` cannot be used for this: it
+// also omits peer dependencies that are development dependencies here, such as `effect`.
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 
@@ -19,7 +19,7 @@ export interface Locked extends Needs {
   readonly optional?: boolean
 }
 
-/** By place, such as `node_modules/a/node_modules/b`; the package itself is at the empty one. */
+/** By place, such as `node_modules/a/node_modules/b`. The empty place is this package itself. */
 export const packages: ReadonlyMap<string, Locked> = new Map(
   Object.entries(JSON.parse(fs.readFileSync(new URL("../package-lock.json", import.meta.url), "utf8")).packages)
 )
@@ -32,7 +32,7 @@ const needed = (needs: Needs): ReadonlyArray<string> => [
   ...Object.keys(needs.peerDependencies ?? {}).filter((name) => needs.peerDependenciesMeta?.[name]?.optional !== true)
 ]
 
-/** Where Node finds `name` from `place`: the nearest `node_modules` that has it. */
+/** The place where Node finds `name` from `place`: the nearest `node_modules` that contains it. */
 const find = (place: string, name: string): string | undefined => {
   const inside = `${place === "" ? "" : `${place}/`}node_modules/${name}`
   if (packages.has(inside)) return inside
@@ -47,10 +47,10 @@ const reach = (found: Set<string>, place: string): Set<string> => {
   return found
 }
 
-/** Places of what is not for development alone. */
+/** The places of all packages that users install. */
 export const production: ReadonlySet<string> = reach(new Set(), "")
 
-/** What npm prints, as JSON; also where it ends with an error. */
+/** The JSON that npm prints, also if npm ends with an error. */
 export const npm = (...args: ReadonlyArray<string>): unknown => {
   try {
     return JSON.parse(

@@ -1,8 +1,9 @@
-// Fails where the lock file could install something else than it says, where a licence of what users get does not fit
-// Apache-2.0, and where an advisory, high or critical, is about what users get. Says so where nobody tells of advisories.
+// Checks the lock file. It fails if a package has no integrity or its own address, if the licence of a package that users
+// install is not compatible with Apache-2.0, or if such a package has a high or critical advisory. It prints a line if the
+// registry serves no advisories.
 import * as Lock from "./Lock.ts"
 
-const fitting = new Set(["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "Unlicense"])
+const compatible = new Set(["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "Unlicense"])
 
 interface Vulnerability {
   readonly name: string
@@ -17,18 +18,18 @@ let unpinned = 0
 for (const [place, { integrity, license, link, optional, resolved }] of Lock.packages) {
   if (place === "") continue
   const isProduction = Lock.production.has(place)
-  // A package of this repository.
+  // A package of this repository has no integrity.
   if (link === true && resolved !== undefined && Lock.packages.has(resolved)) continue
   if (place.startsWith("packages/")) continue
-  if (resolved !== undefined || link === true) wrong.push(`${place}: is from an address of its own`)
+  if (resolved !== undefined || link === true) wrong.push(`${place}: has a fixed download address, or is a link`)
   if (integrity === undefined && (isProduction || optional !== true)) wrong.push(`${place}: has no integrity`)
   if (integrity === undefined && !isProduction) unpinned++
-  if (isProduction && !fitting.has(license ?? "")) wrong.push(`${place}: its licence is ${license ?? "not told"}`)
+  if (isProduction && !compatible.has(license ?? "")) wrong.push(`${place}: its licence is ${license ?? "not stated"}`)
 }
 say(`${Lock.production.size} packages for users, ${Lock.packages.size - 1} in all`)
 if (unpinned > 0) {
   say(
-    `${unpinned} binaries of development tools for other platforms have no integrity: npm records it where it installs them`
+    `${unpinned} binaries of development tools for other platforms have no integrity: npm adds it only when it installs them`
   )
 }
 
@@ -36,7 +37,7 @@ const { vulnerabilities } = Lock.npm("audit", "--json", "--fetch-retries=0", "--
   readonly vulnerabilities?: Readonly<Record<string, Vulnerability>>
 }
 if (vulnerabilities === undefined) {
-  say("advisories: NOT looked at, the registry gives none here")
+  say("advisories: NOT checked, because the registry serves none")
 } else {
   const all = Object.values(vulnerabilities)
   const ours = all.filter(({ nodes }) => nodes.some((place) => Lock.production.has(place)))

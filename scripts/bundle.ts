@@ -1,5 +1,5 @@
 // Bundles the command with the used parts of its dependencies into few files, so that it starts in half the time with half the memory.
-// The modules that programs import from the package stay as the compiler wrote them.
+// The modules that programs import from the package stay as the compiler wrote them, one file each.
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"
@@ -10,11 +10,11 @@ const external = /^(viem|redis|@solana|@stellar|@noble)(\/|$)/
 const root = path.resolve(import.meta.dirname, "..")
 const dist = path.join(root, "dist")
 
-/** Output of the compiler that only the command uses. */
+/** Only the command uses these outputs of the compiler, and it is bundled. */
 for (const part of ["cli", "process"]) fs.rmSync(path.join(dist, part), { recursive: true, force: true })
 fs.rmSync(path.join(dist, "main.d.ts"), { force: true })
 
-/** The thread is a file of its own, beside the code that starts it. */
+/** A worker thread needs its own file, beside the code that starts it. */
 const input = {
   main: path.join(root, "src/main.ts"),
   "command/deriveKey": path.join(root, "src/threads/deriveKey.ts")

@@ -1,4 +1,4 @@
-// Removes what the last build has made.
+// Removes the output of the last build.
 import * as fs from "node:fs"
 
 fs.rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true })

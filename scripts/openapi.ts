@@ -1,4 +1,4 @@
-// Writes openapi.json from the contract; with `--check` fails where the file in the tree differs.
+// Writes openapi.json from the contract. With `--check`, it fails if the file differs from the contract.
 import { OpenApi } from "effect/http-api"
 import * as fs from "node:fs"
 import { Api } from "../src/api/Api.ts"
@@ -8,7 +8,7 @@ const document = `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`
 
 if (process.argv.includes("--check")) {
   if (fs.readFileSync(file, "utf8") !== document) {
-    process.stderr.write("openapi.json is not what the contract says: run npm run openapi\n")
+    process.stderr.write("openapi.json differs from the contract: run npm run openapi\n")
     process.exitCode = 1
   }
 } else {

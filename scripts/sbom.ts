@@ -1,4 +1,5 @@
-// Writes sbom.json, for the package: what its users get with it, in CycloneDX. Fails where something is left out or untold.
+// Writes sbom.json: the packages that users install, in CycloneDX format. It fails if a package is missing or has no hash or
+// no licence.
 import * as fs from "node:fs"
 import * as Lock from "./Lock.ts"
 
@@ -20,7 +21,7 @@ interface Bom {
 }
 
 const all = Lock.npm("sbom", "--sbom-format=cyclonedx", "--package-lock-only") as Bom
-if (all.bomFormat !== "CycloneDX") throw new Error("npm has made no CycloneDX document")
+if (all.bomFormat !== "CycloneDX") throw new Error("npm sbom printed no CycloneDX document")
 
 const refOf = (place: string) => `${Lock.nameOf(place)}@${Lock.packages.get(place)?.version}`
 const kept = new Set([...Lock.production].map(refOf))
@@ -29,7 +30,7 @@ const known = new Set([...kept, component["bom-ref"]])
 
 const bom: Bom = {
   ...all,
-  // npm names it as the folder is named.
+  // npm uses the name of the folder.
   metadata: { ...all.metadata, component: { ...component, name: "effect-relayer" } },
   components: all.components.filter((each) => kept.has(each["bom-ref"])),
   dependencies: all.dependencies
@@ -37,12 +38,12 @@ const bom: Bom = {
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => known.has(other)) }))
 }
 
-const told = new Set(bom.components.map((each) => each["bom-ref"]))
-const isTold = ({ hashes = [], licenses = [], purl }: Component) =>
+const listed = new Set(bom.components.map((each) => each["bom-ref"]))
+const isComplete = ({ hashes = [], licenses = [], purl }: Component) =>
   purl.startsWith("pkg:npm/") && hashes.length > 0 && licenses.length > 0
 const wrong = [
-  ...[...kept].filter((ref) => !told.has(ref)).map((ref) => `${ref} is left out`),
-  ...bom.components.filter((each) => !isTold(each)).map((each) => `${each["bom-ref"]} has no hash or no licence`)
+  ...[...kept].filter((ref) => !listed.has(ref)).map((ref) => `${ref} is missing`),
+  ...bom.components.filter((each) => !isComplete(each)).map((each) => `${each["bom-ref"]} has no hash or no licence`)
 ]
 if (wrong.length > 0) throw new Error(wrong.join("\n"))
 

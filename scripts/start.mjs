@@ -1,4 +1,4 @@
-// `npm start`: starts the service, or says in one line that this Node cannot run it. Plain JavaScript, for any Node.
+// `npm start`: starts the service, or prints one line if this version of Node is too old. Plain JavaScript, for any Node.
 import { readFileSync } from "node:fs"
 
 const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))

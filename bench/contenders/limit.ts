@@ -1,5 +1,5 @@
-// What Node can do at most: answers with bodies that it was given at its start, and looks at nothing but the path.
-// PORT: where it listens. LIST, ONE: the bodies of a list and of one relayer.
+// The upper limit of Node: a server that sends fixed bodies and reads only the path of a request.
+// Settings: PORT, and the bodies LIST and ONE (a list, and one relayer).
 import { createServer } from "node:http"
 
 const { PORT, LIST = "", ONE = "" } = process.env

@@ -1,4 +1,4 @@
-// Charts as SVG, readable on light and on dark pages.
+// Draws charts as SVG, readable on light and on dark pages.
 
 const style = `
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
@@ -9,7 +9,7 @@ const style = `
   @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }
 `
 
-/** Of the classes of `style`, in the order of series. */
+/** Classes of `style`, in the order of the series. */
 const colours = ["a", "b", "c", "d", "e", "f"]
 
 const width = 760
@@ -33,23 +33,23 @@ const svg = (height: number, title: string, parts: ReadonlyArray<string>) =>
 
 export interface Bar {
   readonly label: string
-  /** A value for each series, one behind the other. */
+  /** A value for each series. They are drawn one after the other. */
   readonly values: ReadonlyArray<number>
-  /** What is written behind the bar. */
-  readonly told: string
+  /** The text to the right of the bar. */
+  readonly caption: string
 }
 
 const sum = (values: ReadonlyArray<number>) => values.reduce((total, value) => total + value, 0)
 
-/** Width of a name in the legend, of letters that are 7.5 wide on average. */
+/** Width of a name in the legend. A letter is 7.5 wide on average. */
 const legendWidth = (name: string) => 30 + name.length * 7.5
 
-/** Bars whose parts are of the series, in their order; `mark` is where a line goes through all of them. */
+/** A bar chart. Each bar has a part per series. `mark` draws a vertical line at a value. */
 export const bars = (
   title: string,
   series: ReadonlyArray<string>,
   all: ReadonlyArray<Bar>,
-  mark?: { readonly at: number; readonly told: string }
+  mark?: { readonly at: number; readonly caption: string }
 ): string => {
   const scale = (width - left - right) / Math.max(mark?.at ?? 0, ...all.map(({ values }) => sum(values)))
   const top = 58
@@ -58,22 +58,27 @@ export const bars = (
     const x = sum(series.slice(0, index).map(legendWidth))
     return `<rect class="${colours[index]}" x="${x}" y="30" width="10" height="10"/>${text(x + 14, 40, name)}`
   })
-  const rows = all.map(({ label, values, told }, row) => {
+  const rows = all.map(({ label, values, caption }, row) => {
     const y = top + row * line
     const parts = values.map((value, index) => {
       const x = left + sum(values.slice(0, index)) * scale
       return `<rect class="${colours[index]}" x="${x.toFixed(1)}" y="${y}" width="${(value * scale).toFixed(1)}" height="14"/>`
     })
     const end = left + sum(values) * scale + 6
-    return [text(left - 8, y + 12, label, ' text-anchor="end"'), ...parts, text(end, y + 12, told)].join("")
+    return [text(left - 8, y + 12, label, ' text-anchor="end"'), ...parts, text(end, y + 12, caption)].join("")
   })
   if (mark === undefined) return svg(bottom, title, [...legend, ...rows])
   const x = left + mark.at * scale
   const marked = `<path class="axis" d="M${x.toFixed(1)} ${top - 8}V${bottom}"/>`
-  return svg(bottom + 20, title, [...legend, ...rows, marked, text(x, bottom + 14, mark.told, ' text-anchor="middle"')])
+  return svg(bottom + 20, title, [
+    ...legend,
+    ...rows,
+    marked,
+    text(x, bottom + 14, mark.caption, ' text-anchor="middle"')
+  ])
 }
 
-/** A curve from zero, with its axes. */
+/** A curve with axes that start at zero. */
 export const curve = (
   title: string,
   points: ReadonlyArray<readonly [x: number, y: number]>,

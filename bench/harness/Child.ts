@@ -1,4 +1,4 @@
-// A server process that the benchmark starts, and stops when its scope closes.
+// Starts a server process, and stops it when the scope closes.
 import { Effect, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
 import * as fs from "node:fs"
@@ -12,7 +12,7 @@ export interface Options {
   readonly args: ReadonlyArray<string>
   readonly cwd?: string
   readonly env: Readonly<Record<string, string>>
-  /** File that gets what it prints. */
+  /** The file that its output is written to. */
   readonly log: string
 }
 
@@ -43,7 +43,7 @@ const stop = (child: ReturnType<typeof spawn>) =>
     child.kill("SIGTERM")
   })
 
-/** Node with `args`, listening on `PORT`; ready when it answers `path` with 200. */
+/** Starts Node with `args` and a free `PORT`, and waits until it answers `path` with 200. */
 export const start = Effect.fnUntraced(function* ({ name, args, cwd, env, log }: Options, path: string, key: string) {
   const port = yield* freePort
   const url = `http://127.0.0.1:${port}`
@@ -62,14 +62,14 @@ export const start = Effect.fnUntraced(function* ({ name, args, cwd, env, log }:
     stop
   )
   const ended = () => child.exitCode !== null || child.signalCode !== null
-  const told = () => fs.readFileSync(log, "utf8").trim().split("\n").slice(-5).join("\n")
+  const lastLines = () => fs.readFileSync(log, "utf8").trim().split("\n").slice(-5).join("\n")
   yield* Effect.tryPromise({
     try: async () => {
       const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } })
       await response.arrayBuffer()
-      if (response.status !== 200) throw new Error(`answers ${response.status}`)
+      if (response.status !== 200) throw new Error(`status ${response.status}`)
     },
-    catch: (error) => new ChildFailed({ message: `${name} does not serve: ${String(error)}\n${told()}` })
+    catch: (error) => new ChildFailed({ message: `${name} does not serve: ${String(error)}\n${lastLines()}` })
   }).pipe(
     Effect.retry({
       schedule: Schedule.spaced("5 millis"),

@@ -1,4 +1,4 @@
-// Single requests: to learn what a right answer is, and whether everybody gives it.
+// Sends single requests, to get the expected response and to check that all contenders send the same.
 import { Effect, Schema } from "effect"
 import * as fs from "node:fs"
 import { key } from "./Installation.ts"
@@ -8,7 +8,7 @@ export class WrongAnswer extends Schema.TaggedError<WrongAnswer>()("WrongAnswer"
 
 export interface Answer {
   readonly body: string
-  /** Of the next page. */
+  /** The cursor of the next page. */
   readonly cursor: string | undefined
 }
 
@@ -24,14 +24,14 @@ const send = (server: Server, path: string, status: number, body?: string) =>
       const [, cursor] = /[?&]cursor=([^&>]+)/.exec(response.headers.get("link") ?? "") ?? []
       return { body: text, cursor }
     },
-    catch: (error) => new WrongAnswer({ message: `${server.contender} answers ${path} with ${String(error)}` })
+    catch: (error) => new WrongAnswer({ message: `${server.contender}, ${path}: ${String(error)}` })
   })
 
 export const get = (server: Server, path: string) => send(server, path, 200)
 
 export const firstId = (ids: string): string => fs.readFileSync(ids, "utf8").split("\n")[0] ?? ""
 
-/** All of them have to answer the same, byte for byte. */
+/** Fails if the bodies that the servers send differ in any byte. */
 export const compare = Effect.fnUntraced(function* (servers: ReadonlyArray<Server>, path: string) {
   const answers = yield* Effect.forEach(servers, (server) => get(server, path))
   for (const [index, { body }] of answers.entries()) {

@@ -1,8 +1,8 @@
-// Relayers as the service writes them, many at once: written into the tables, so that triggers and constraints are met.
+// Inserts many signers and relayers at once, as the service would write them. Triggers and constraints apply.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** What every relayer of the benchmark may do. */
+/** The policies of every relayer of the benchmark. */
 export const policies = {
   eip1559_pricing: true,
   gas_price_cap: 100_000_000_000,
@@ -10,13 +10,13 @@ export const policies = {
   whitelist_receivers: ["0x742d35Cc6634C0532925a3b844Bc454e4438f44e", "0x53d284357ec70cE289D6D64134DfAc8E511c8a3D"]
 }
 
-/** Prefix of the ids of signers that no filled relayer has. */
+/** Prefix of the ids of signers that no relayer uses yet. */
 export const freshSigner = "c"
 
-/** In the order of their ids, so that the relayers of a batch meet the pages of indexes one after the other. */
+/** Rows per statement. Each batch is inserted in the order of ids, so that it visits the pages of indexes in order. */
 const batch = 250_000
 
-/** Signers `prefix` and 9 digits, `from` excluded. Their keys are nowhere: nothing is ever signed. */
+/** Inserts signers with the ids `prefix` + 9 digits, from `from` + 1 to `to`. They have no keys, because nothing is signed. */
 export const signers = Effect.fnUntraced(function* (prefix: string, from: number, to: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -25,7 +25,7 @@ export const signers = Effect.fnUntraced(function* (prefix: string, from: number
     FROM generate_series(${from + 1}::int, ${to}::int) n`
 })
 
-/** Relayers with ids like UUIDs, on sepolia, each with a signer of its own, a third of them paused. */
+/** Inserts relayers on sepolia with UUIDs as ids, each with its own signer. A third of them is paused. */
 export const relayers = Effect.fnUntraced(function* (from: number, to: number) {
   const sql = yield* SqlClient.SqlClient
   for (let start = from; start < to; start += batch) {

@@ -1,4 +1,4 @@
-// A folder that is there as long as its scope. PostgreSQL, which does not run as root, may enter it.
+// A folder that is removed when its scope closes. PostgreSQL, which does not run as root, can enter it.
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"

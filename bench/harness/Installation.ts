@@ -1,5 +1,5 @@
-// The service with a data directory of its own, filled with a number of relayers, and whatever else serves from the same
-// database: contenders of the same size differ in nothing but themselves.
+// Installs the service with its own data directory and a number of relayers. All contenders of this size use its database,
+// so that they see the same rows.
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -33,7 +33,7 @@ export interface Installation {
   readonly service: Server
   readonly postgres: Postgres
   readonly sql: SqlClient.SqlClient
-  /** File with the ids of at most 100,000 relayers, in no order. */
+  /** A file with the ids of at most 100,000 relayers, in random order. */
   readonly ids: string
 }
 
@@ -41,7 +41,7 @@ export const root = path.join(import.meta.dirname, "..", "..")
 
 const idsAtMost = 100_000
 
-/** Limits are on, and out of reach; jobs are off, which would call the chains of a million relayers. */
+/** Rate limits are on but never reached. Jobs are off, because they would call the chains of a million relayers. */
 const environment = (dataDir: string): Record<string, string> => ({
   DATA_DIR: dataDir,
   API_KEY: key,
@@ -52,11 +52,11 @@ const environment = (dataDir: string): Record<string, string> => ({
 
 export interface ServiceOptions {
   readonly contender: string
-  /** Checkout of the service, built. */
+  /** The folder of a built checkout of the service. */
   readonly checkout: string
   readonly dataDir: string
   readonly env?: Readonly<Record<string, string>>
-  /** Of Node itself. */
+  /** Flags of Node. */
   readonly node?: ReadonlyArray<string>
 }
 
@@ -92,7 +92,7 @@ export interface Options extends Omit<ServiceOptions, "dataDir" | "node"> {
   readonly size: number
 }
 
-/** Of `size` relayers. */
+/** Starts the service and fills its database with `size` relayers. */
 export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) {
   const dataDir = yield* Folder.temporary
   const service = yield* startService({ ...options, dataDir })

@@ -1,4 +1,4 @@
-// A load: requests in turn over a number of connections, sent by a process of its own.
+// Sends a load: a separate process sends the requests of a plan in turn, over a number of connections.
 import { Effect, Option, Schema } from "effect"
 import { execFile, spawnSync } from "node:child_process"
 import * as path from "node:path"
@@ -7,15 +7,15 @@ import * as ProcessTree from "./ProcessTree.ts"
 
 export interface Request {
   readonly method: "GET" | "POST"
-  /** `@ID@` is one of the plan's ids, at random. */
+  /** `@ID@` stands for a random id of the plan. */
   readonly path: string
-  /** `@N@` is the next number after the plan's `from`, with 9 digits. */
+  /** `@N@` stands for the next number after the plan's `from`, with 9 digits. */
   readonly body?: string
 }
 
 export interface Plan {
   readonly requests: ReadonlyArray<Request>
-  /** File with an id on each line. */
+  /** A file with one id per line. */
   readonly ids?: string
   readonly from: number
 }
@@ -26,27 +26,27 @@ export interface Load {
   readonly plan: Plan
   readonly connections: number
   readonly seconds: number
-  /** For files of its own. */
+  /** A folder for temporary files of the generator. */
   readonly folder: string
 }
 
-/** What a generator counts. */
+/** The counts of a generator. */
 export const Counted = Schema.Struct({
   requests: Schema.Finite,
   seconds: Schema.Finite,
   bytes: Schema.Finite,
-  /** Milliseconds. */
+  /** Latency in milliseconds. */
   p50: Schema.Finite,
   p99: Schema.Finite,
-  /** Answers that are no success. */
+  /** Responses with a status other than 2xx. */
   refused: Schema.Finite,
-  /** Connections that failed, and answers that did not come. */
+  /** Failed connections, and responses that did not arrive. */
   broken: Schema.Finite
 })
 export type Counted = typeof Counted.Type
 
 interface Loaded extends Counted {
-  /** Of one core, by the generator. */
+  /** CPU time of the generator, as a share of one core. */
   readonly share: number
 }
 
@@ -54,7 +54,7 @@ export class LoadFailed extends Schema.TaggedError<LoadFailed>()("LoadFailed", {
 
 const hasWrk = spawnSync("wrk", ["--version"]).error === undefined
 
-/** `wrk` leaves more of a small machine to what is measured. */
+/** `wrk` is preferred, because it uses less CPU time than autocannon. */
 export const generator = hasWrk ? "wrk" : "autocannon"
 
 const autocannon = path.join(import.meta.dirname, "autocannon.ts")
@@ -77,16 +77,16 @@ const execute = (load: Load) =>
     return Effect.sync(() => child.kill())
   })
 
-/** Fails where an answer is no success, or none: a contender that fails fast has won nothing. */
+/** Fails if any request was refused or got no response, because fast failures must not count as speed. */
 export const run = Effect.fnUntraced(function* (load: Load) {
   const before = ProcessTree.endedChildrenCpuMs()
   const output = yield* execute(load)
   const counted = decode(/^RESULT (.*)$/m.exec(output)?.[1])
-  if (Option.isNone(counted)) return yield* new LoadFailed({ message: `${generator} says: ${output}` })
+  if (Option.isNone(counted)) return yield* new LoadFailed({ message: `${generator} printed no result: ${output}` })
   const { refused, broken, requests, seconds } = counted.value
   if (refused + broken > 0 || requests === 0) {
     return yield* new LoadFailed({
-      message: `of ${requests} requests ${refused} were refused and ${broken} got no answer`
+      message: `${refused} of ${requests} requests were refused and ${broken} got no response`
     })
   }
   const share = (ProcessTree.endedChildrenCpuMs() - before) / 1000 / seconds

@@ -1,4 +1,4 @@
-// The machine that figures are of, and how busy it is.
+// Describes the machine of a run, and its load.
 import * as os from "node:os"
 
 export interface Machine {
@@ -17,5 +17,5 @@ export const describe = (): Machine => ({
   node: process.version
 })
 
-/** Of the last minute. */
+/** The load average of the last minute. */
 export const load = (): number => Math.round((os.loadavg()[0] ?? 0) * 100) / 100

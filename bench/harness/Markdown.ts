@@ -1,4 +1,4 @@
-// Tables of a run as Markdown, a text for each section of the document.
+// Formats a run as Markdown: one text for each section of `docs/performance.md`.
 import type { Goal } from "./Goals.ts"
 import type { Memory, Results, Row, Start } from "./Results.ts"
 
@@ -27,7 +27,7 @@ export const goals = (all: ReadonlyArray<Goal>): string =>
     all.map(({ about, measured, goal, met }) => [about, measured, goal, met ? "met" : "**short**"])
   )
 
-/** To `contender` of the same case, size and connections. */
+/** Requests per second relative to `contender`, for the same case, size and connections. */
 const ratio = (rows: ReadonlyArray<Row>, row: Row, contender: string): string => {
   const other = rows.find(
     (each) =>

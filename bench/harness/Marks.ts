@@ -1,5 +1,5 @@
-// Loaded into the service before itself (`--import`): writes down when what happens at a start, in milliseconds since the
-// process began. Node tells of processes, sockets and listening on channels of its own; the service knows nothing of it.
+// Node loads this file before the service (`--import`). It records the steps of a start, in milliseconds since the process
+// began, from Node's own diagnostics channels: the service contains no code for it.
 import diagnostics from "node:diagnostics_channel"
 import type { ChildProcess } from "node:child_process"
 import * as fs from "node:fs"

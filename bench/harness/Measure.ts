@@ -16,7 +16,7 @@ export interface Target {
 
 interface Cell<E> {
   readonly target: Target
-  /** Loads it for that many seconds. */
+  /** Loads the target for this number of seconds. */
   readonly run: (seconds: number) => Effect.Effect<Reading, E>
 }
 
@@ -26,12 +26,12 @@ export interface Reading {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Milliseconds of processor time per request: of the server, and of its PostgreSQL. */
+  /** CPU time per request of the server and of its PostgreSQL, in milliseconds. */
   readonly serverMs: number
   readonly postgresMs: number
   /** CPU time of the load generator, as a share of one core. */
   readonly generatorShare: number
-  /** MiB, of the server, at the end. */
+  /** Resident memory of the server at the end, in MiB. */
   readonly resident: number
 }
 
@@ -55,12 +55,12 @@ const summary = (readings: ReadonlyArray<Reading>): Reading => {
   }
 }
 
-/** How long PostgreSQL is watched, and the processor time that it may use meanwhile, both in milliseconds. */
+/** PostgreSQL is idle if it uses at most `idle` of CPU time in `watched`, both in milliseconds. */
 const watched = 200
 const idle = 10
 
-/** Then a turn begins although PostgreSQL works: at the latest after 20 seconds. */
-const mostLooks = 100
+/** The next turn begins after this many intervals (20 seconds), even if PostgreSQL is still busy. */
+const maxIntervals = 100
 
 /** Abandoned queries must not slow the next contender: 64 last pages of a million relayers take 3 seconds. */
 const untilIdle = ({ installation: { postgres } }: Target) =>
@@ -68,9 +68,9 @@ const untilIdle = ({ installation: { postgres } }: Target) =>
     const before = ProcessTree.cpuMs(postgres.pid)
     yield* Effect.sleep(watched)
     return ProcessTree.cpuMs(postgres.pid) - before <= idle
-  }).pipe(Effect.repeat({ until: (isIdle) => isIdle, times: mostLooks }))
+  }).pipe(Effect.repeat({ until: (isIdle) => isIdle, times: maxIntervals }))
 
-/** Of the cells, in their order. */
+/** Measures the cells in turn. The rows have the order of the cells. */
 export const alternate = Effect.fnUntraced(function* <E>(
   name: string,
   connections: number,
@@ -91,7 +91,7 @@ export const alternate = Effect.fnUntraced(function* <E>(
   })
 })
 
-/** One round of one server; `perAnswer`: bytes of an answer, where all are of about the same length. */
+/** One round of one server. `perAnswer` is the size of a response body in bytes, if all have about the same size. */
 export const load = Effect.fnUntraced(function* (
   { server, installation }: Target,
   plan: Load.Plan,
@@ -105,10 +105,10 @@ export const load = Effect.fnUntraced(function* (
   const loaded = yield* Load.run({ url: server.url, key, plan, connections, seconds, folder })
   const [server1, postgres1] = cpu()
   const bytes = loaded.bytes / loaded.requests
-  // Headers differ a little, and wrk counts the beginnings of the last answers.
+  // Headers differ between servers, and wrk also counts responses that were cut off when the round ended.
   if (perAnswer !== undefined && (bytes < perAnswer || bytes > perAnswer + 800)) {
     return yield* new Client.WrongAnswer({
-      message: `${server.contender} answers with ${bytes.toFixed(0)} bytes instead of ${perAnswer} and headers`
+      message: `${server.contender}: a response has ${bytes.toFixed(0)} bytes, expected ${perAnswer} and headers`
     })
   }
   const reading: Reading = {

@@ -1,4 +1,4 @@
-// Memory of the service and of its PostgreSQL: idle, and whether it grows under load.
+// Measures the memory of the service and of its PostgreSQL when idle, and how it grows under load.
 import { Effect } from "effect"
 import { usualConnections } from "./Goals.ts"
 import * as Installation from "./Installation.ts"
@@ -9,7 +9,7 @@ import { line } from "./Statistics.ts"
 
 const settle = "8 seconds"
 
-/** With everything as it is set by default: there is no relayer whose chain the jobs could call. */
+/** Jobs run, as by default: without relayers there is no chain that they could call. */
 const idle = Effect.scoped(
   Effect.gen(function* () {
     const { service, postgres } = yield* Installation.make({

@@ -23,19 +23,19 @@ const yes = (name: string, about: string, otherwise = false) =>
 
 export const flags = {
   quick: yes("quick", "Short rounds, 64 connections, 1,000 and 100,000 relayers: about 7 minutes"),
-  smoke: yes("smoke", "One second each on 100 relayers: whether everybody answers right, not how fast"),
-  cases: words("cases", "Of list, cursor, deep, get, mix, create, starts, memory (default all)"),
-  contenders: words("contenders", "Beside the service, of fastify, limit, pgbench (default all)"),
+  smoke: yes("smoke", "One second per case on 100 relayers: checks the responses, not the speed"),
+  cases: words("cases", "Any of list, cursor, deep, get, mix, create, starts, memory (default all)"),
+  contenders: words("contenders", "In addition to the service: any of fastify, limit, pgbench (default all)"),
   sizes: numbers("sizes", "Numbers of relayers (default 1000,100000,1000000)"),
-  connections: numbers("connections", "Numbers of connections (default 64, and of some cases 1 and 512)"),
+  connections: numbers("connections", "Numbers of connections (default 64; some cases also use 1 and 512)"),
   rounds: integer("rounds", "Rounds of each contender (default 5)"),
-  seconds: integer("seconds", "Seconds of a round (default 3)"),
-  minutes: integer("minutes", "Minutes of load that memory is watched under (default 10)"),
-  against: text("against", "Folder of another checkout of the service, installed, which takes part as `before`").pipe(
+  seconds: integer("seconds", "Seconds per round (default 3)"),
+  minutes: integer("minutes", "Minutes of load for the memory case (default 10)"),
+  against: text("against", "Folder of another installed checkout of the service, measured as `before`").pipe(
     Flag.optional
   ),
-  json: text("json", "File that gets the results").pipe(Flag.optional),
-  build: yes("build", "Builds first; --no-build takes what is there", true)
+  json: text("json", "File that the results are written to").pipe(Flag.optional),
+  build: yes("build", "Builds the service first; --no-build uses the existing build", true)
 }
 
 export type Given = Command.Command.Config.Infer<typeof flags>

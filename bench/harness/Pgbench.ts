@@ -1,5 +1,5 @@
-// What PostgreSQL commits when nothing is in the way: the service's INSERT, a transaction each, from Debian's pgbench. It has
-// a connection for each HTTP connection, as far as the service's pool goes.
+// Measures how many INSERTs PostgreSQL can commit without the service: pgbench sends the INSERT of a relayer, one
+// transaction each. It uses as many connections as the HTTP load, at most the size of the service's pool.
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { execFile, spawnSync } from "node:child_process"
@@ -15,14 +15,14 @@ import * as Writes from "./Writes.ts"
 
 class PgbenchFailed extends Schema.TaggedError<PgbenchFailed>()("PgbenchFailed", { message: Schema.String }) {}
 
-/** Connections of the service's pool. */
+/** The default size of the service's connection pool. */
 const pool = 10
 
 const found = (folder: string) => path.join(folder, "pgbench")
 
 export const contender = "pgbench"
 
-/** In the path, or where Debian puts it. */
+/** In PATH, or in the folder of Debian's package. */
 const binary: string | undefined = [
   "pgbench",
   ...(fs.existsSync("/usr/lib/postgresql")
@@ -35,23 +35,23 @@ const values = [
   "'Relayer of a benchmark'",
   "'sepolia'",
   "false",
-  // For pgbench, a colon and a name would be a variable.
+  // pgbench takes a colon that is followed by a name for a variable.
   `'${JSON.stringify(Fill.policies).replaceAll(":", ": ")}'`,
   `'${Fill.freshSigner}' || lpad(:number::text, 9, '0')`
 ]
 
-/** Undefined where pgbench is not installed. */
+/** Undefined: pgbench is not installed. */
 export const target = (installation: Installation): Target | undefined =>
   binary === undefined ? undefined : { server: { contender, url: "", pid: 0 }, installation }
 
-/** Clients count on by turns, so that each number is used once. */
+/** Client c uses the numbers `from` + c + n × clients, so that each number is used once. */
 const script = [
   "\\set n :n + 1",
   "\\set number :from + :n * :clients + :client_id",
   `${insert.text.replaceAll(/\$(\d)/g, (_, place) => values[Number(place) - 1] ?? "").replaceAll("\n", " ")};`
 ].join("\n")
 
-/** Milliseconds of each transaction, from the files that pgbench writes. */
+/** The durations of all transactions in milliseconds, from the logs of pgbench, in ascending order. */
 const latencies = (folder: string): ReadonlyArray<number> =>
   fs
     .readdirSync(folder)

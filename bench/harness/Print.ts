@@ -1,8 +1,8 @@
-// Tables for a terminal.
+// Formats the results as tables for a terminal.
 import type { Goal } from "./Goals.ts"
 import type { Row, Start } from "./Results.ts"
 
-/** The first `left` columns begin at the left. */
+/** The first `left` columns are aligned to the left, the others to the right. */
 const aligned = (lines: ReadonlyArray<ReadonlyArray<string>>, left: number): string => {
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
   const cell = (text: string, column: number) =>
@@ -23,11 +23,11 @@ const columns = {
   generator: ({ generatorShare }: Row) => `${(generatorShare * 100).toFixed(0)} %`
 }
 
-/** Of the requests per second, to the first row of the same size. */
+/** Requests per second relative to the first row of the same size. */
 const ratio = (row: Row, rows: ReadonlyArray<Row>) =>
   (row.perSecond / (rows.find(({ size }) => size === row.size)?.perSecond ?? Number.NaN)).toFixed(2)
 
-/** Of one case. */
+/** The rows of one case. */
 export const rows = (all: ReadonlyArray<Row>): string =>
   aligned(
     [

@@ -1,18 +1,19 @@
-// Processor time and memory of processes and those they have started, from `/proc`.
+// CPU time and memory of a process with all its descendants, from `/proc`.
 import * as fs from "node:fs"
 
 interface Entry {
   readonly parent: number
-  /** Milliseconds, with the ended ones that it has waited for. */
+  /** CPU time in milliseconds. It includes children that have ended and were waited for. */
   readonly cpuMs: number
 }
 
-/** Clock ticks of `/proc/PID/stat`: 100 a second on every Linux. */
+/** The unit of times in `/proc/PID/stat`: 100 ticks per second on every Linux. */
 const tickMs = 10
 
 const read = (pid: number): Entry | undefined => {
   try {
-    // After the name, which may hold spaces: state, parent, … 12 user, 13 system, 14 and 15 those of ended children.
+    // The name may contain spaces. The fields after it: state, parent, … user time (12), system time (13), and both
+    // times of the children that have ended (14, 15).
     const fields = fs
       .readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
@@ -34,7 +35,7 @@ const readAll = () => {
   return entries
 }
 
-/** `root` and all below it, but for the trees of `except`. */
+/** `root` and its descendants, without the process `except` and its descendants. */
 const members = (root: number, except?: number): ReadonlyArray<number> => {
   const entries = readAll()
   const found = [root]
@@ -44,11 +45,11 @@ const members = (root: number, except?: number): ReadonlyArray<number> => {
   return found
 }
 
-/** Milliseconds of processor time so far. */
+/** CPU time so far, in milliseconds. */
 export const cpuMs = (root: number, except?: number): number =>
   members(root, except).reduce((sum, pid) => sum + (read(pid)?.cpuMs ?? 0), 0)
 
-/** Of this process's children that have ended: what a program has used that ran from start to end in between. */
+/** CPU time of the ended children of this process. A difference is the CPU time of a program that ran in between. */
 export const endedChildrenCpuMs = (): number => {
   const fields = fs
     .readFileSync("/proc/self/stat", "utf8")
@@ -69,8 +70,8 @@ const kibOf = (file: string, field: string): number => {
 const sumMiB = (pids: ReadonlyArray<number>, file: string, field: string) =>
   pids.reduce((sum, pid) => sum + kibOf(`/proc/${pid}/${file}`, field), 0) / 1024
 
-/** Resident MiB. */
+/** Resident memory in MiB. */
 export const residentMiB = (root: number, except?: number): number => sumMiB(members(root, except), "status", "VmRSS")
 
-/** Proportional MiB: memory that processes share is counted once. */
+/** Proportional memory in MiB: memory that processes share is counted once. */
 export const proportionalMiB = (root: number): number => sumMiB(members(root), "smaps_rollup", "Pss")

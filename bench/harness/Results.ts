@@ -7,18 +7,18 @@ export const Row = Schema.Struct({
   case: Schema.String,
   connections: Schema.Finite,
   contender: Schema.String,
-  /** Relayers. */
+  /** The number of relayers. */
   size: Schema.Finite,
   perSecond: Schema.Finite,
   /** Milliseconds. */
   p50: Schema.Finite,
   p99: Schema.Finite,
-  /** Milliseconds of processor time per request. */
+  /** CPU time per request, in milliseconds. */
   serverMs: Schema.Finite,
   postgresMs: Schema.Finite,
   /** CPU time of the load generator, as a share of one core. */
   generatorShare: Schema.Finite,
-  /** MiB. */
+  /** Resident memory in MiB. */
   resident: Schema.Finite,
   /** Requests per second of each round. */
   rounds: Schema.Array(Schema.Finite)
@@ -35,22 +35,22 @@ const Machine = Schema.Struct({
 
 export const Start = Schema.Struct({
   kind: Schema.Literals(["DATABASE_URL", "embedded, with data", "embedded, first time"]),
-  /** Milliseconds to the first 200: median, and of each start. */
+  /** Milliseconds to the first 200: the median, and each start. */
   ms: Schema.Finite,
   each: Schema.Array(Schema.Finite),
-  /** Medians. */
+  /** The medians of each step. */
   steps: Schema.Array(Schema.Struct({ name: Schema.String, ms: Schema.Finite }))
 })
 export type Start = typeof Start.Type
 
 export const Memory = Schema.Struct({
-  /** MiB without relayers and requests: resident of the service, proportional of its PostgreSQL. */
+  /** Without relayers and requests, in MiB: resident memory of the service, proportional memory of its PostgreSQL. */
   idle: Schema.Struct({ service: Schema.Finite, postgres: Schema.Finite }),
   minutes: Schema.Finite,
   requests: Schema.Finite,
-  /** Minutes since the load began, MiB resident of the service. */
+  /** Minutes since the load began, and resident memory of the service in MiB. */
   samples: Schema.Array(Schema.Tuple([Schema.Finite, Schema.Finite])),
-  /** MiB per minute by least squares, without the first fifth. */
+  /** Growth in MiB per minute: the slope of a least-squares line without the first fifth of the time. */
   slope: Schema.Finite,
   standardError: Schema.Finite
 })
@@ -60,7 +60,7 @@ export const Results = Schema.Struct({
   machine: Machine,
   generator: Schema.String,
   rounds: Schema.Finite,
-  /** Of a round. */
+  /** Duration of a round. */
   seconds: Schema.Finite,
   /** Load average of the machine before and at the end of the run. */
   loadBefore: Schema.Finite,
@@ -69,7 +69,7 @@ export const Results = Schema.Struct({
   rows: Schema.Array(Row),
   starts: Schema.Array(Start),
   memory: Schema.optionalKey(Memory),
-  /** What was not measured, with the reason. */
+  /** The contenders that were not measured, with the reason. */
   skipped: Schema.Array(Schema.String)
 })
 export type Results = typeof Results.Type

@@ -1,5 +1,5 @@
-// How long the service takes from its start to the first 200, and what with: with a PostgreSQL that is there, with its own
-// and data from before, and with its own for the first time.
+// Measures the time from the start of the service to its first 200, by step: with an external PostgreSQL, with the embedded
+// one and existing data, and with the embedded one for the first time.
 import { Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -13,7 +13,7 @@ type Step = Start["steps"][number]
 
 const marksOf = (file: string): ReadonlyArray<Mark> => JSON.parse(fs.readFileSync(file, "utf8"))
 
-/** From mark to mark; what did not happen took no time. */
+/** The time between marks. A step that did not happen takes 0. */
 const stepsOf = (marks: ReadonlyArray<Mark>, total: number): ReadonlyArray<Step> => {
   const at = (what: Mark["what"]) => marks.find((mark) => mark.what === what)?.at
   const socket = at("socket") ?? total
@@ -55,7 +55,7 @@ const summary = (kind: Start["kind"], starts: ReadonlyArray<Once>): Start => ({
   }))
 })
 
-/** The three kinds in turn; the database of `installation` is the one that is there. */
+/** Measures the three kinds in turn. `installation` provides the external database. */
 export const measure = Effect.fnUntraced(function* (installation: Installation.Installation, times: number) {
   const service = { contender: "service", checkout: Installation.root }
   const kept = { ...service, dataDir: yield* Folder.temporary }

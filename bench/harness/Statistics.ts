@@ -1,4 +1,4 @@
-// Medians, and lines through points.
+// Computes medians and least-squares lines.
 
 export const median = (values: ReadonlyArray<number>): number => {
   const sorted = values.toSorted((a, b) => a - b)
@@ -8,13 +8,13 @@ export const median = (values: ReadonlyArray<number>): number => {
 }
 
 interface Line {
-  /** Of y per x. */
+  /** Change of y per unit of x. */
   readonly slope: number
-  /** Of the slope. */
+  /** The standard error of the slope. */
   readonly standardError: number
 }
 
-/** By least squares. */
+/** The least-squares line through the points. */
 export const line = (points: ReadonlyArray<readonly [x: number, y: number]>): Line => {
   const n = points.length
   const mean = (index: 0 | 1) => points.reduce((sum, point) => sum + point[index], 0) / n

@@ -1,4 +1,5 @@
-// Starts the contenders for each number of relayers: the service, another version of it, Fastify on the same database, and the limit of Node.
+// Starts the contenders for each number of relayers: the service, another version of it, Fastify on the same database, and
+// the limit of Node.
 import { Console, Effect, Option } from "effect"
 import * as Client from "./Client.ts"
 import * as Contenders from "./Contenders.ts"

@@ -1,4 +1,4 @@
-// Loads that create relayers, each with a signer of its own, as is usual. Every relayer that was answered with 201 has to be in the table.
+// Sends loads that create relayers, each with its own signer, and checks that the table has gained as many relayers.
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Client from "./Client.ts"
@@ -7,15 +7,15 @@ import type { Request } from "./Load.ts"
 import * as Measure from "./Measure.ts"
 import type { Target } from "./Measure.ts"
 
-/** Creates in a second: more than anybody answers. */
+/** An upper bound for creates per second, which no contender reaches. */
 export const fastest = 10_000
 
-/** Requests in a second, of which some are creates: the same. */
+/** The same bound for requests per second, if only some of them create. */
 const fastestMixed = 50_000
 
 const numberOf = (id: string | null | undefined) => Number(id?.slice(Fill.freshSigner.length) ?? 0)
 
-/** Makes signers, so that at least `count` follow the number that is returned and serve no relayer. */
+/** Ensures that at least `count` signers without a relayer follow the returned number. */
 export const freshSigners = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   const like = `${Fill.freshSigner}%`
@@ -34,7 +34,7 @@ const countRelayers = Effect.gen(function* () {
   return row?.count ?? 0
 })
 
-/** What a round leaves to do is not to burden the next. */
+/** Waits until all records of the audit log are chained, so that this work does not slow down the next round. */
 const settle = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql`SELECT 1 FROM audit WHERE position IS NULL LIMIT 1`
@@ -46,11 +46,11 @@ const check = (target: Target, expected: number, connections: number, created: n
     ? Effect.void
     : Effect.fail(
         new Client.WrongAnswer({
-          message: `${target.server.contender} answered to about ${expected} creates, and ${created} relayers are there`
+          message: `${target.server.contender} answered about ${expected} creates, but ${created} relayers were added`
         })
       )
 
-/** The requests in turn, and what they create counted. */
+/** Sends the requests in turn and counts the relayers that they create. */
 export const writes = Effect.fnUntraced(function* (
   target: Target,
   requests: ReadonlyArray<Request>,
@@ -64,7 +64,7 @@ export const writes = Effect.fnUntraced(function* (
     freshSigners(Math.ceil(Math.min(fastest, fastestMixed * share) * seconds) + 2 * connections)
   )
   const before = yield* onDatabase(countRelayers)
-  // Those of a round before that were still on their way have a number, too.
+  // Requests that were cut off at the end of the previous round may have used up to one number per connection.
   const plan = { requests, ids, from: from === 0 ? 0 : from + connections }
   const loaded = yield* Measure.load(target, plan, connections, seconds)
   const created = (yield* onDatabase(countRelayers)) - before

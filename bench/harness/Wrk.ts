@@ -1,4 +1,4 @@
-// A load for `wrk`: its arguments, and the plan as the Lua file that `wrk.lua` reads.
+// Prepares a load for `wrk`: the arguments, and the plan as a Lua file that `wrk.lua` reads.
 import * as fs from "node:fs"
 import * as path from "node:path"
 import type { Load, Request } from "./Load.ts"
@@ -12,7 +12,7 @@ const partsOf = (text: string) =>
     .map((part) => placeholders[part] ?? JSON.stringify(part))
 
 const rawRequest = (key: string, { method, path, body }: Request): string => {
-  // Numbers have as many digits as their placeholder is filled with.
+  // `wrk.lua` fills in numbers of 9 digits.
   const length = body?.replaceAll("@N@", "000000000").length
   const content = length === undefined ? [] : ["Content-Type: application/json", `Content-Length: ${length}`]
   const head = [`${method} ${path} HTTP/1.1`, "Host: 127.0.0.1", `Authorization: Bearer ${key}`, ...content]

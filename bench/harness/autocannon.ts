@@ -1,4 +1,4 @@
-// Sends a load with autocannon, where wrk is not there, and prints what it has counted. The load is the argument, as JSON.
+// Sends a load with autocannon if wrk is not installed, and prints the counts. The argument is the load as JSON.
 import autocannon from "autocannon"
 import * as fs from "node:fs"
 import type { Counted, Load } from "./Load.ts"

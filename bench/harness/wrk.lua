@@ -1,5 +1,5 @@
--- Sends the requests of a plan in turn, and prints what wrk has counted as JSON. A plan is a Lua file that returns
--- `requests`, each a list of texts with 1 where an id of the file `ids` comes, and 2 where the next number after `from` does.
+-- Sends the requests of a plan in turn, and prints the counts of wrk as JSON. A plan is a Lua file that returns `requests`,
+-- each a list of texts. 1 stands for a random id from the file `ids`, 2 for the next number after `from`.
 local plan
 local ids = {}
 local turn, number = 0, 0

@@ -1,10 +1,10 @@
-// Chains the records of the audit log behind the creates, as the service does: in batches, by one at a time.
+// Chains the records of the audit log after the creates have committed, as the service does: in batches, one at a time.
 import type { Pool } from "pg"
 import { chain } from "../../../src/server/audit/Chain.ts"
 import type { ChainedRow } from "../../../src/server/audit/Chain.ts"
 
 export interface Audit {
-  /** There is something to chain. */
+  /** Schedules the chaining of new records. */
   changed(): void
 }
 
@@ -35,7 +35,7 @@ const update = {
 export const audit = (pool: Pool): Audit => {
   let timer: NodeJS.Timeout | undefined
 
-  /** How many records it has chained. */
+  /** Chains one batch and returns the number of records in it. */
   const link = async (): Promise<number> => {
     const client = await pool.connect()
     try {

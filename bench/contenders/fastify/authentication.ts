@@ -1,4 +1,4 @@
-// The bearer check: keys are compared by their SHA-256, in constant time.
+// Checks the bearer token: compares the SHA-256 hashes of keys in constant time.
 import type { onRequestHookHandler } from "fastify"
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Failure } from "./failures.ts"

@@ -1,4 +1,4 @@
-// Cursors: the place after the last relayer that was served, the number of the page, and the total; authenticated.
+// Authenticated cursors. A cursor contains the sequence number of the last relayer, the page number and the total.
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Failure } from "./failures.ts"
 
@@ -23,7 +23,7 @@ export const cursors = (secret: string) => {
     const payload = bytes.subarray(macLength).toString()
     const given = bytes.subarray(0, macLength)
     if (given.length !== macLength || !timingSafeEqual(given, mac(payload))) {
-      throw new Failure(400, "Bad Request", "cursor: is none of this list: start again without it")
+      throw new Failure(400, "Bad Request", "cursor: does not belong to this list; restart without a cursor")
     }
     const [seq, page, total] = JSON.parse(payload)
     return { seq, page, total }

@@ -1,4 +1,4 @@
-// Failures, and the envelope they are told in.
+// Failures of requests, and the envelope in which they are sent.
 import type { FastifyReply, FastifyRequest } from "fastify"
 
 export class Failure extends Error {

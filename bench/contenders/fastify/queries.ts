@@ -1,4 +1,4 @@
-// The service's SQL, as named statements, and its rows as relayers.
+// The service's SQL as named statements, and the conversion of rows to relayers.
 
 const columns = `t.id, t.name, t.network_type, t.network, t.address, t.paused, t.system_disabled, t.disabled_reason,
   t.signer_id, t.notification_id, t.policies, t.custom_rpc_urls`
@@ -10,19 +10,19 @@ const pageWhere = (total: string, where: string, offset: string) => `
   LEFT JOIN relayers t ON t.seq = page.seq
   ORDER BY t.seq`
 
-/** Limit, offset. */
+/** Parameters: limit, offset. */
 export const page = {
   name: "page",
   text: pageWhere("(SELECT sum(count)::bigint FROM relayer_counts)", "true", "OFFSET $2")
 }
 
-/** Limit, sequence, total. */
+/** Parameters: limit, sequence number, total. */
 export const pageAfter = { name: "pageAfter", text: pageWhere("$3::bigint", "t.seq > $2", "") }
 
-/** Id. */
+/** Parameter: id. */
 export const one = { name: "one", text: `SELECT ${columns}, t.version FROM relayers t WHERE t.id = $1` }
 
-/** Id, name, network, paused, policies, signer. */
+/** Parameters: id, name, network, paused, policies, signer id. */
 export const insert = {
   name: "insert",
   text: `
@@ -32,7 +32,7 @@ export const insert = {
     RETURNING ${columns}, t.version`
 }
 
-/** Id, request, relayer as JSON. */
+/** Parameters: id, request id, relayer as JSON. */
 export const record = {
   name: "record",
   text: `
@@ -40,9 +40,9 @@ export const record = {
     VALUES ('administrator', 'relayer.created', 'relayer', $1, $2, NULL, $3::text::json)`
 }
 
-/** Id, request, relayer as JSON. */
-export const tell = {
-  name: "tell",
+/** Parameters: id, request id, relayer as JSON. */
+export const publish = {
+  name: "publish",
   text: `
     INSERT INTO events (type, resource_id, request_id, data)
     VALUES ('relayer.created', $1, $2, $3::text::json) RETURNING id`
@@ -57,7 +57,7 @@ export interface RelayerRow {
   readonly [column: string]: unknown
 }
 
-/** Without what is not set; the answer's schema knows which columns are shown. */
+/** `undefined` omits a field that is not set. The schema of the response omits columns that are not public. */
 export const toRelayer = (row: RelayerRow) => ({
   ...row,
   disabled_reason: row.disabled_reason ?? undefined,

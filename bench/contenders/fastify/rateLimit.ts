@@ -1,4 +1,4 @@
-// A token bucket in memory, and the headers that tell of it. There is one key, so there is one bucket.
+// A token bucket in memory, and its headers. There is only one API key, so there is one bucket.
 import type { onRequestHookHandler } from "fastify"
 import { Failure } from "./failures.ts"
 

@@ -1,4 +1,4 @@
-// The routes of relayers: a list, one, and creating one.
+// The routes of relayers: list, get, create.
 import type { FastifyInstance } from "fastify"
 import { randomUUID } from "node:crypto"
 import type { Pool } from "pg"
@@ -14,7 +14,7 @@ import { transaction } from "./transaction.ts"
 interface Options {
   readonly pool: Pool
   readonly audit: Audit
-  /** Of the cursors. */
+  /** Authenticates the cursors. */
   readonly secret: string
 }
 
@@ -40,7 +40,7 @@ interface PageRow extends RelayerRow {
 
 const networkNames = new Set(builtin.filter(({ network_type }) => network_type === "evm").map(({ name }) => `${name}`))
 
-/** Amounts are numbers in the database, however they came. */
+/** The database stores amounts as numbers. A request may contain them as strings. */
 const policiesText = (policies: object | undefined) =>
   policies === undefined
     ? null
@@ -63,7 +63,7 @@ export const relayers =
         const place = query.cursor === undefined ? undefined : places.read(query.cursor)
         const number = place?.page ?? Math.max(1, atMost(query.page, 1, Number.MAX_SAFE_INTEGER))
         const size = atMost(query.per_page, 10, 1000)
-        // One more than is served: whether there is a next page.
+        // One row more than the page has: it shows whether there is a next page.
         const limit = size === 0 ? 0 : size + 1
         const offset = Math.min((number - 1) * size, Number.MAX_SAFE_INTEGER)
         const { rows } = await pool.query<PageRow>(
@@ -112,9 +112,9 @@ export const relayers =
           const [row] = rows
           if (row === undefined) throw new Failure(400, "Bad Request", "signer_id: no signer with this id")
           const { version: _, ...relayer } = queries.toRelayer(row)
-          const told = [id, requestId, JSON.stringify(relayer)]
-          await client.query({ ...queries.record, values: told })
-          await client.query({ ...queries.tell, values: told })
+          const change = [id, requestId, JSON.stringify(relayer)]
+          await client.query({ ...queries.record, values: change })
+          await client.query({ ...queries.publish, values: change })
           return row
         })
         audit.changed()

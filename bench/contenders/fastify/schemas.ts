@@ -1,4 +1,4 @@
-// What requests must look like, and in which order answers have their fields.
+// JSON schemas of requests and responses. The order of properties is the order of fields in responses.
 
 const amount = {
   anyOf: [

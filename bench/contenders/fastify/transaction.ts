@@ -1,4 +1,4 @@
-// A transaction, whose violated constraints are failures that a caller understands.
+// Runs a transaction, and turns violated constraints into failures with a status.
 import { DatabaseError } from "pg"
 import type { Pool, PoolClient } from "pg"
 import { Failure } from "./failures.ts"
