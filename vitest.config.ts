@@ -26,7 +26,7 @@ const unit = [
   "test/sql/{Rows,Tls}.test.ts",
   "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts",
   "test/server/http/Yaml.test.ts",
-  "test/server/responses/Accept.test.ts"
+  "test/server/responses/{Accept,ClientAddress}.test.ts"
 ]
 
 /** They need Redis and a browser: `npm run test:redis`, `npm run test:browser`. */

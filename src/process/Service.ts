@@ -58,6 +58,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     maxBodyBytes: settings.MAX_BODY_BYTES,
     corsOrigins: settings.CORS_ORIGINS ?? [],
+    ...(settings.TRUSTED_PROXIES === undefined ? {} : { trustedProxies: settings.TRUSTED_PROXIES }),
     refusal: Unreadable.refusal
   })
 

@@ -54,7 +54,8 @@ describe.concurrent("settings", () => {
           DATABASE_URL: "mysql://root:database-secret@db/x",
           REDIS_URL: "http://:redis-secret@redis",
           RATE_LIMIT_BURST_SIZE: "-1",
-          CORS_ORIGINS: "https://console.example.com/path"
+          CORS_ORIGINS: "https://console.example.com/path",
+          TRUSTED_PROXIES: "10.0.0.0/8, 10.1.2.3/16"
         }
       })
       assert.strictEqual(ended.code, 1)
@@ -68,7 +69,8 @@ describe.concurrent("settings", () => {
         STORAGE_ENCRYPTION_KEY: "is required with DATABASE_URL",
         REDIS_URL: "redis://",
         RATE_LIMIT_BURST_SIZE: "an integer from 1 to",
-        CORS_ORIGINS: "origins such as https://console.example.com"
+        CORS_ORIGINS: "origins such as https://console.example.com",
+        TRUSTED_PROXIES: 'entry "10.1.2.3/16" is not an IP address or a range'
       }
       assert.lengthOf(lines, Object.keys(forms).length)
       for (const [name, form] of Object.entries(forms)) {

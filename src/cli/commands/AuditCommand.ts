@@ -16,6 +16,7 @@ const columns: List.Columns<AuditRecord> = {
   KEY: ({ key_id }) => key_id,
   ACTION: ({ action }) => action,
   RESOURCE: ({ resource_id }) => resource_id,
+  CLIENT: ({ client_address }) => client_address,
   REQUEST: ({ request_id }) => request_id
 }
 

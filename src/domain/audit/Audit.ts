@@ -26,6 +26,13 @@ export const AuditRecord = Schema.Struct({
   resource: AuditResource,
   resource_id: field(Schema.String, "Identifier of the changed resource.", "payouts"),
   request_id: Schema.optionalKey(field(Schema.String, "The `x-request-id` of the request.", requestId)),
+  client_address: Schema.optionalKey(
+    field(
+      Schema.String,
+      "Network address of the client. Absent in records of versions that did not store it.",
+      "198.51.100.7"
+    )
+  ),
   before: Schema.optionalKey(
     field(Value, "The resource before the change. Absent if it was created, or if it is unchanged.", { paused: false })
   ),

@@ -3,6 +3,7 @@ import { Schema, SchemaTransformation } from "effect"
 import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/AdministratorKey.ts"
 import * as AllowList from "../../outbound/AllowList.ts"
 import * as Origins from "./Origins.ts"
+import * as TrustedProxies from "./TrustedProxies.ts"
 
 const integer = (minimum: number, maximum: number) =>
   Schema.String.check(Schema.isPattern(/^\d{1,15}$/u, { expected: `an integer from ${minimum} to ${maximum}` })).pipe(
@@ -127,6 +128,11 @@ export const variables = {
     schema: Schema.optionalKey(Origins.FromText),
     example: "https://console.example.com,http://localhost:5173",
     help: "Origins from which browsers may call the API; if unset, none"
+  },
+  TRUSTED_PROXIES: {
+    schema: Schema.optionalKey(TrustedProxies.FromText),
+    example: "10.1.0.0/16,fd00:1::/64",
+    help: "Addresses and ranges of proxies that name the client in X-Forwarded-For; if unset, the client is the sender"
   },
   WATCH: {
     schema: Schema.Literals(["on", "off"]),

@@ -46,6 +46,7 @@ export class Audit extends Context.Service<
             resource: resourceOf(action),
             resource_id: id,
             request_id: origin.requestId,
+            client_address: origin.clientAddress,
             before: before ?? null,
             after: after ?? null
           }))

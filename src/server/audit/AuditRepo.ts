@@ -60,15 +60,15 @@ export class AuditRepo extends Context.Service<
       const sql = yield* client
       const micros = sql`(extract(epoch FROM at) * 1000000)::bigint::text AS at_micros`
       const hashed = sql`id::text AS id, ${micros}, key_id, action, resource, resource_id, request_id,
-        before::text AS before, after::text AS after`
+        client_address, before::text AS before, after::text AS after`
 
       // The partial index `audit_unlinked_idx` has the same condition.
       const unlinked = sql`hash IS NULL`
 
       const append = (records: ReadonlyArray<NewRecord>) =>
         sql`
-          INSERT INTO audit (key_id, action, resource, resource_id, request_id, before, after)
-          SELECT key_id, action, resource, resource_id, request_id, before::json, after::json
+          INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
+          SELECT key_id, action, resource, resource_id, request_id, client_address, before::json, after::json
           FROM ${UnnestRows.make(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
 
       const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
@@ -123,7 +123,7 @@ export class AuditRepo extends Context.Service<
         ]
         return sql`
           SELECT position, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
-            before::text AS before, after::text AS after, encode(hash, 'hex') AS hash
+            client_address, before::text AS before, after::text AS after, encode(hash, 'hex') AS hash
           FROM audit WHERE ${sql.and(conditions)}
           ORDER BY audit.position ${sql.literal(newestFirst ? "DESC" : "ASC")} LIMIT ${limit}`.pipe(
           Effect.flatMap(readRecords),

@@ -12,6 +12,8 @@ export const ChainedRow = Schema.Struct({
   resource: Schema.String,
   resource_id: Schema.String,
   request_id: Schema.NullOr(Schema.String),
+  /** Null also in records that are older than this column. */
+  client_address: Schema.NullOr(Schema.String),
   before: Schema.NullOr(Schema.String),
   after: Schema.NullOr(Schema.String)
 })
@@ -25,10 +27,13 @@ export interface Link {
 /** The link before the first record. */
 const origin: Link = { position: 0, hash: new Uint8Array(32) }
 
-/** The hash is SHA-256 over the previous hash and the record, as a JSON array of texts. */
+/**
+ * The hash is SHA-256 over the previous hash and the record, as a JSON array of texts. The client's address is only there if it
+ * is known, so that the hashes of older records stay the same.
+ */
 const next = (row: ChainedRow, before: Link): Link => {
   const position = before.position + 1
-  const { id, at_micros, key_id, action, resource, resource_id, request_id } = row
+  const { id, at_micros, key_id, action, resource, resource_id, request_id, client_address } = row
   const text = JSON.stringify([
     String(position),
     id,
@@ -39,7 +44,8 @@ const next = (row: ChainedRow, before: Link): Link => {
     resource_id,
     request_id,
     row.before,
-    row.after
+    row.after,
+    ...(client_address === null ? [] : [client_address])
   ])
   return { position, hash: createHash("sha256").update(before.hash).update(text).digest() }
 }

@@ -14,7 +14,7 @@ export interface Use {
   readonly scope: Scope | undefined
   /** The relayer in the path, if the path has one. */
   readonly relayerId: string | undefined
-  /** Network address of the caller. */
+  /** Network address of the client. */
   readonly from: string | undefined
 }
 

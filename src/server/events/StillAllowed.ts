@@ -1,8 +1,9 @@
 // Checks whether the API key of a long request is still valid for it.
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import type { Authentication, Use } from "../authentication/Authentication.ts"
+import * as ClientAddress from "../responses/ClientAddress.ts"
 
 const token = Effect.provideService(
   HttpApiBuilder.securityDecode(HttpApiSecurity.bearer),
@@ -12,12 +13,10 @@ const token = Effect.provideService(
 
 /** The check for the current request. True while the database is unavailable, so that an outage closes no stream. */
 export const of = (authentication: Authentication["Service"], use: Omit<Use, "relayerId" | "from">) =>
-  Effect.map(Effect.all([HttpServerRequest.HttpServerRequest, token]), ([{ remoteAddress }, token]) =>
-    authentication
-      .authenticate(token, { ...use, relayerId: undefined, from: Option.getOrUndefined(remoteAddress) })
-      .pipe(
-        Effect.as(true),
-        Effect.orElseSucceed(() => false),
-        Effect.catchDefect(() => Effect.succeed(true))
-      )
+  Effect.map(Effect.all([ClientAddress.current, token]), ([from, token]) =>
+    authentication.authenticate(token, { ...use, relayerId: undefined, from }).pipe(
+      Effect.as(true),
+      Effect.orElseSucceed(() => false),
+      Effect.catchDefect(() => Effect.succeed(true))
+    )
   )

@@ -1,5 +1,5 @@
 // Implements `Authorization`: the steps of every request to a resource before it is decoded.
-import { Context, Effect, Layer, Metric, Option } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Authorization } from "../../api/Middleware.ts"
 import { scopeOf } from "../../api/Scopes.ts"
@@ -36,7 +36,7 @@ export const AuthorizationHttp = Layer.effect(
     return Authorization.of({
       bearer: (httpEffect, { credential, endpoint, group }) =>
         Effect.withFiber(({ context }) => {
-          const { headers, remoteAddress } = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+          const { headers } = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
           const { params } = Context.getUnsafe(context, HttpRouter.RouteContext)
           const current = Context.get(context, CurrentRequest)
           const name = `${group.identifier}.${endpoint.identifier}`
@@ -46,7 +46,7 @@ export const AuthorizationHttp = Layer.effect(
             endpoint: endpoint.identifier,
             scope: scopeOf(endpoint),
             relayerId: params.relayer_id,
-            from: Option.getOrUndefined(remoteAddress)
+            from: current?.clientAddress
           }
           return credentials
             .authenticate(credential, use)

@@ -25,12 +25,15 @@ const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
 const requestIdOf = (given: string | undefined) =>
   given !== undefined && saneRequestId.test(given) ? given : randomUUID()
 
-export const begin = (context: Context.Context<never>): Exchange => {
+export const begin = (
+  context: Context.Context<never>,
+  clientAddressOf: (request: Request) => string | undefined
+): Exchange => {
   const request = Target.withWholePath(Context.getUnsafe(context, HttpServerRequest.HttpServerRequest))
   RequestMetrics.inFlightRequests.modifyUnsafe(1, context)
   return {
     request,
-    state: make(requestIdOf(request.headers["x-request-id"])),
+    state: make(requestIdOf(request.headers["x-request-id"]), clientAddressOf(request)),
     started: performance.now(),
     endpoint: "unmatched"
   }

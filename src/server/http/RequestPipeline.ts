@@ -5,6 +5,7 @@ import type { Context, Types } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
 import { Draining } from "../lifecycle/Draining.ts"
+import * as ClientAddress from "../responses/ClientAddress.ts"
 import { constantHeaders } from "../responses/ConstantHeaders.ts"
 import * as Compression from "./Compression.ts"
 import * as Conditional from "./Conditional.ts"
@@ -23,6 +24,8 @@ export interface Options {
   readonly maxBodyBytes: number
   /** Origins from which browsers may call, such as `https://console.example.com`. Absent: none. */
   readonly corsOrigins?: ReadonlyArray<string>
+  /** Proxies whose `X-Forwarded-For` names the client. Absent: none, so that the client is the sender of the request. */
+  readonly trustedProxies?: ClientAddress.TrustedProxies
   /** The response to a request that the server below the routes knows to be malformed. Absent: there is none. */
   readonly refusal?: (request: Request) => Response | undefined
 }
@@ -39,6 +42,7 @@ const make = (options: Options) =>
     const unmatched = yield* UnmatchedRequests.make
     const compress = yield* Compression.make
     const cors = Cors.make(options.corsOrigins ?? [])
+    const clientAddressOf = ClientAddress.reader(options.trustedProxies ?? ClientAddress.trustedProxies([]))
 
     const finish = (response: Response, { request, state }: Exchange.Exchange): Response => {
       const complete = HttpServerResponse.setHeaders(response, [
@@ -58,7 +62,7 @@ const make = (options: Options) =>
         Effect.catchCauseIf(httpEffect, FailedRequests.isRouteNotFound, () => Effect.interruptible(unmatched.respond))
       )
       const pipeline = Effect.withFiber<Response, Types.unhandled, Request>((fiber) => {
-        const exchange = Exchange.begin(fiber.context)
+        const exchange = Exchange.begin(fiber.context, clientAddressOf)
         const timer = setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
         const refusal = options.refusal?.(exchange.request)
         const answered =

@@ -1,15 +1,23 @@
-// The request that is being answered: its id, and the header fields of its response beside those of the contract.
+// The request that is being answered: its id, its client's address, and the header fields of its response beside those of the
+// contract.
 import { Context, Effect } from "effect"
 
 export interface RequestState {
   readonly id: string
+  /** `ClientAddress.reader` finds it. `undefined` if the server knows none, as with Unix sockets. */
+  readonly clientAddress: string | undefined
   /** Set by the endpoint. A response that is stored for its `Idempotency-Key` keeps them. */
   readonly headers: Map<string, string>
   /** True of this response only, such as the state of the rate limit. They are never stored. */
   readonly ownHeaders: Map<string, string>
 }
 
-export const make = (id: string): RequestState => ({ id, headers: new Map(), ownHeaders: new Map() })
+export const make = (id: string, clientAddress: string | undefined): RequestState => ({
+  id,
+  clientAddress,
+  headers: new Map(),
+  ownHeaders: new Map()
+})
 
 /** `undefined` outside of requests. */
 export const CurrentRequest = Context.Reference<RequestState | undefined>(

@@ -11,6 +11,7 @@ import unlinkedAudit from "./0009_unlinked_audit.ts"
 import idempotencyClaims from "./0010_idempotency_claims.ts"
 import keyCreators from "./0011_key_creators.ts"
 import versions from "./0012_versions.ts"
+import clientAddresses from "./0013_client_addresses.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -24,7 +25,8 @@ export const migrations = {
   "0009_unlinked_audit": unlinkedAudit,
   "0010_idempotency_claims": idempotencyClaims,
   "0011_key_creators": keyCreators,
-  "0012_versions": versions
+  "0012_versions": versions,
+  "0013_client_addresses": clientAddresses
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

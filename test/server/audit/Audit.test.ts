@@ -14,6 +14,7 @@ interface Entry {
   readonly action: string
   readonly resource_id: string
   readonly request_id: string
+  readonly client_address: string
   readonly before?: object
   readonly after?: object
   readonly hash: string
@@ -89,8 +90,8 @@ layerEach(TestApi.layer())("an audit record", (it) => {
       const texts = yield* change
       const found = yield* records()
       assert.deepStrictEqual(
-        found.map(({ action, request_id, key_id }) => [action, request_id, key_id]),
-        changes.map(([action]) => [action, `for-${action}`, "administrator"])
+        found.map(({ action, request_id, key_id, client_address }) => [action, request_id, key_id, client_address]),
+        changes.map(([action]) => [action, `for-${action}`, "administrator", "127.0.0.1"])
       )
       for (const { action, before, after } of found) {
         assert.strictEqual(before === undefined, /created|master_key/.test(action), action)
@@ -185,7 +186,7 @@ layerEach(Prepared.layer(change))("the audit log", (it) => {
           return found
         })
 
-      const columns = ["key_id", "action", "resource", "resource_id", "request_id"]
+      const columns = ["key_id", "action", "resource", "resource_id", "request_id", "client_address"]
       for (const column of columns) {
         const found = yield* tampered(sql`UPDATE audit SET ${sql(column)} = 'other' WHERE position = 4`)
         assert.deepInclude(found, { valid: false, broken_at: 4, checked: 3 }, column)
