@@ -34,6 +34,17 @@ const values = {
     "required_confirmations",
     "evm: number of confirmations until a transaction is final"
   ),
+  finality_tag: Field.choice(
+    "finality_tag",
+    ["safe", "finalized"],
+    "evm: block tag that makes a transaction final, instead of required_confirmations"
+  ),
+  transaction_window: Field.integer(
+    "transaction_window",
+    "evm: transactions of one account that may be in flight at once"
+  ),
+  minimum_priority_fee: Field.integer("minimum_priority_fee", "evm: wei per gas that nodes demand as a priority fee"),
+  rpc_methods: Field.many(Flag.String("rpc-method"), "evm: a JSON-RPC method that relayers pass on"),
   features: Field.many(Flag.String("feature"), "evm: a feature, such as eip1559"),
   symbol: Field.text("symbol", "evm: symbol of the native token"),
   horizon_url: Field.text("horizon_url", "stellar: URL of Horizon")

@@ -70,8 +70,16 @@ const values = {
   tags: labels
 }
 
+const RpcMethod = Schema.String.check(
+  Schema.isPattern(/^[a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}$/u, { expected: "a JSON-RPC method such as eth_call" })
+)
+
 const evmValues = {
   required_confirmations: between(0, 1_000_000),
+  finality_tag: Schema.Literals(["safe", "finalized"]),
+  transaction_window: between(1, 10_000),
+  minimum_priority_fee: between(0, Number.MAX_SAFE_INTEGER),
+  rpc_methods: Schema.Array(RpcMethod).check(Schema.isMaxLength(200), Schema.isUnique()),
   features: labels,
   symbol: text(1, 32)
 }
@@ -94,8 +102,27 @@ const documented = {
     description: "Blocks that must follow the block of a transaction before it is final.",
     examples: [6]
   },
+  finality_tag: {
+    description: "Block tag that makes a transaction final, instead of `required_confirmations`.",
+    examples: ["finalized" as const]
+  },
+  transaction_window: {
+    description:
+      "Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`.",
+    examples: [64]
+  },
+  minimum_priority_fee: {
+    description: "Wei per gas that the nodes of the network demand as a priority fee.",
+    examples: [25_000_000_000]
+  },
+  rpc_methods: {
+    description:
+      "JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read.",
+    examples: [["eth_call", "eth_getLogs"]]
+  },
   features: {
-    description: "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559.",
+    description:
+      "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas.",
     examples: [["eip1559"]]
   },
   symbol: { description: "Symbol of the native token.", examples: ["ETH"] },
@@ -127,6 +154,10 @@ export const CreateNetwork = Schema.Union([
     network_type: networkTag("evm"),
     chain_id: maybe(between(1, Number.MAX_SAFE_INTEGER), but(documented.chain_id, inherited)),
     required_confirmations: maybe(evmValues.required_confirmations, but(documented.required_confirmations, inherited)),
+    finality_tag: maybe(evmValues.finality_tag, but(documented.finality_tag, inherited)),
+    transaction_window: maybe(evmValues.transaction_window, but(documented.transaction_window, inherited)),
+    minimum_priority_fee: maybe(evmValues.minimum_priority_fee, but(documented.minimum_priority_fee, inherited)),
+    rpc_methods: maybe(evmValues.rpc_methods, but(documented.rpc_methods, inherited)),
     features: maybe(evmValues.features, but(documented.features, added)),
     symbol: maybe(evmValues.symbol, but(documented.symbol, inherited))
   }).annotate({ identifier: "CreateEvmNetworkRequest" }),
@@ -168,6 +199,10 @@ export const UpdateNetwork = Schema.Struct({
   is_testnet: patched(values.is_testnet, documented.is_testnet),
   tags: patched(values.tags, documented.tags),
   required_confirmations: patched(evmValues.required_confirmations, documented.required_confirmations),
+  finality_tag: patched(evmValues.finality_tag, documented.finality_tag),
+  transaction_window: patched(evmValues.transaction_window, documented.transaction_window),
+  minimum_priority_fee: patched(evmValues.minimum_priority_fee, documented.minimum_priority_fee),
+  rpc_methods: patched(evmValues.rpc_methods, documented.rpc_methods),
   features: patched(evmValues.features, documented.features),
   symbol: patched(evmValues.symbol, documented.symbol),
   horizon_url: patched(ShownUrl, documented.horizon_url),
@@ -209,6 +244,10 @@ export const EvmNetwork = Schema.Struct({
   network_type: networkTag("evm"),
   chain_id: shownAs(Schema.Int, documented.chain_id),
   required_confirmations: shownAs(Schema.Int, documented.required_confirmations),
+  finality_tag: Schema.optionalKey(shownAs(evmValues.finality_tag, documented.finality_tag)),
+  transaction_window: Schema.optionalKey(shownAs(Schema.Int, documented.transaction_window)),
+  minimum_priority_fee: Schema.optionalKey(shownAs(Schema.Int, documented.minimum_priority_fee)),
+  rpc_methods: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.rpc_methods)),
   features: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.features)),
   symbol: shownAs(Schema.String, documented.symbol)
 }).annotate({ identifier: "EvmNetwork" })

@@ -6,6 +6,9 @@ import { list, maybe, text } from "../request/Text.ts"
 
 const matches = (pattern: RegExp, expected: string) => Schema.String.check(Schema.isPattern(pattern, { expected }))
 
+/** Stands for creations in a list of receivers: they have no address. */
+export const contractCreation = "contract_creation"
+
 const EvmAddress = matches(/^0x[0-9a-fA-F]{40}$/u, "an address: 0x and 40 hex digits")
 const SolanaAddress = matches(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, "a base58 Solana address")
 const StellarAsset = matches(
@@ -59,10 +62,11 @@ export const EvmPolicy = Schema.Struct({
   min_balance: maybe(Uint128, doc("Wei that must stay on the account. The default is 1.", "100000000000000000")),
   private_transactions: maybe(Schema.Boolean, doc("Whether transactions bypass the public mempool.", false)),
   whitelist_receivers: maybe(
-    list(EvmAddress),
-    doc("Addresses that transactions may be sent to. If absent, all addresses are allowed.", [
-      "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
-    ])
+    list(Schema.Union([EvmAddress, Schema.Literal(contractCreation)])),
+    doc(
+      "Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is allowed; if empty, only the relayer's own address.",
+      ["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]
+    )
   )
 }).annotate({ identifier: "EvmPolicy", description: "Limits of an evm relayer." })
 export type EvmPolicy = typeof EvmPolicy.Type

@@ -1,5 +1,4 @@
-// The numbers that a network decides about its transactions: its own fields, its features, and overrides of the operator.
-import { Schema } from "effect"
+// The numbers that a network decides about its transactions: its own fields and its features.
 import type { EvmNetwork } from "../network/Network.ts"
 import { eip7825GasCap, look, window, windowWithoutMempool } from "./Numbers.ts"
 import type { Moment } from "./Moment.ts"
@@ -25,29 +24,6 @@ export interface NetworkNumbers {
   readonly isTestnet: boolean
 }
 
-/** What an operator can set on an evm network beside its own fields. */
-export const NetworkOverrides = Schema.Struct({
-  transaction_window: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000 })).annotate({
-      description: "Transactions of one account that may be in flight at once.",
-      examples: [64]
-    })
-  ),
-  finality_tag: Schema.optionalKey(
-    Schema.Literals(["safe", "finalized"]).annotate({
-      description: "Block tag that makes a transaction final, instead of `required_confirmations`.",
-      examples: ["finalized"]
-    })
-  ),
-  minimum_priority_fee: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })).annotate({
-      description: "Wei per gas that the network demands as a priority fee.",
-      examples: [25_000_000_000]
-    })
-  )
-}).annotate({ identifier: "EvmTransactionSettings" })
-export type NetworkOverrides = typeof NetworkOverrides.Type
-
 /** Chains on which nodes refuse lower tips, by chain id: Polygon and Amoy. Wei per gas. */
 const minimumTips: ReadonlyMap<number, bigint> = new Map([
   [137, 30_000_000_000n],
@@ -60,15 +36,14 @@ type Evm = typeof EvmNetwork.Type
 const isMarked = ({ features = [], tags = [] }: Evm, mark: string): boolean =>
   features.includes(mark) || tags.includes(mark)
 
-export const networkNumbers = (network: Evm, overrides: NetworkOverrides = {}): NetworkNumbers => {
+export const networkNumbers = (network: Evm): NetworkNumbers => {
   const hasMempool = !isMarked(network, "no-mempool")
-  const { minimum_priority_fee } = overrides
-  const minimumTip = minimum_priority_fee === undefined ? minimumTips.get(network.chain_id) : minimum_priority_fee
+  const minimumTip = network.minimum_priority_fee ?? minimumTips.get(network.chain_id)
   return {
     chainId: network.chain_id,
     blockTime: network.average_blocktime_ms,
-    finality: overrides.finality_tag ?? network.required_confirmations,
-    window: overrides.transaction_window ?? (hasMempool ? window : windowWithoutMempool),
+    finality: network.finality_tag ?? network.required_confirmations,
+    window: network.transaction_window ?? (hasMempool ? window : windowWithoutMempool),
     minimumTip: BigInt(minimumTip ?? 0n),
     ...(isMarked(network, "eip7825") ? { transactionGasCap: eip7825GasCap } : {}),
     hasMempool,

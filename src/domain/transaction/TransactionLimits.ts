@@ -1,13 +1,11 @@
 // What an API key may send, beside the policies of relayers. Amounts in wei.
 import { Schema } from "effect"
+import { contractCreation } from "../relayer/Policy.ts"
 import { list, maybe } from "../request/Text.ts"
 import { EvmAddress } from "./SendEvmTransaction.ts"
 import type { Request } from "./Transaction.ts"
 import type { Violation } from "../request/Request.ts"
 import { Wei } from "./Wei.ts"
-
-/** Stands for creations among receivers: they have no address. */
-export const contractCreation = "contract_creation"
 
 const Receiver = Schema.Union([EvmAddress, Schema.Literal(contractCreation)])
 

@@ -38,9 +38,9 @@ describe("the numbers of a network", () => {
     assert.strictEqual(marked.minimumTip, 30_000_000_000n)
   })
 
-  it("can be overridden by the operator", () => {
-    const overrides = { transaction_window: 1000, finality_tag: "finalized", minimum_priority_fee: 7 } as const
-    const numbers = networkNumbers(network({ chain_id: 137 }), overrides)
+  it("are those that the operator has set", () => {
+    const set = { transaction_window: 1000, finality_tag: "finalized", minimum_priority_fee: 7 } as const
+    const numbers = networkNumbers(network({ chain_id: 137, ...set }))
     assert.deepStrictEqual([numbers.window, numbers.finality, numbers.minimumTip], [1000, "finalized", 7n])
   })
 
