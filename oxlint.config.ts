@@ -11,7 +11,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["cursors", "idempotency", "limits"],
   ["audit", "chains", "events", "outbox"],
   ["changes"],
-  ["access", "masterKey", "networks", "notifications", "signers"],
+  ["access", "ledger", "masterKey", "networks", "notifications", "signers"],
   ["relayers"],
   ["health"],
   ["http"]

@@ -6,3 +6,6 @@ import type { SqlClient } from "effect/sql"
  * inserted again under the same id has other versions.
  */
 export const column = (sql: SqlClient.SqlClient) => sql`t.seq || '.' || t.version AS version`
+
+/** The column `seq` of the row. */
+export const seqOf = (version: string): number => Number.parseInt(version, 10)

@@ -5,6 +5,7 @@ import type { Page, PageRequest } from "../../domain/request/Page.ts"
 import { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
+import * as RowVersion from "../../sql/RowVersion.ts"
 
 const decodeOne = Schema.decodeSync(Json.fromText(Relayer))
 const decodeMany = Schema.decodeSync(Json.fromText(Schema.Array(Relayer)))
@@ -29,6 +30,11 @@ export class StoredRelayer implements Versioned<Relayer> {
     this.id = id
     this.json = json
     this.version = version
+  }
+
+  /** Identifies it among all relayers that there were: an id can be used again, a number cannot. */
+  get number(): number {
+    return RowVersion.seqOf(this.version)
   }
 
   get value(): Relayer {

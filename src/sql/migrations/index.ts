@@ -12,6 +12,7 @@ import idempotencyClaims from "./0010_idempotency_claims.ts"
 import keyCreators from "./0011_key_creators.ts"
 import versions from "./0012_versions.ts"
 import clientAddresses from "./0013_client_addresses.ts"
+import transactions from "./0016_transactions.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -26,7 +27,8 @@ export const migrations = {
   "0010_idempotency_claims": idempotencyClaims,
   "0011_key_creators": keyCreators,
   "0012_versions": versions,
-  "0013_client_addresses": clientAddresses
+  "0013_client_addresses": clientAddresses,
+  "0016_transactions": transactions
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

@@ -3,11 +3,14 @@
 /** Every table except that of the migrations themselves. A host may keep tables of its own beside them. */
 export const tables: ReadonlyArray<string> = [
   "api_keys",
+  "attempts",
   "audit",
   "deliveries",
   "delivery_attempts",
   "events",
   "idempotency_keys",
+  "lanes",
+  "ledger_mark",
   "master_key",
   "networks",
   "notifications",
@@ -16,7 +19,9 @@ export const tables: ReadonlyArray<string> = [
   "relayer_counts",
   "relayers",
   "service_secrets",
-  "signers"
+  "signers",
+  "transaction_requests",
+  "transactions"
 ]
 
 export const functions: ReadonlyArray<string> = [

@@ -1,0 +1,102 @@
+// The ledger for callers: it accepts, shows, cancels and replaces transactions, and never waits for a lane.
+import { Context } from "effect"
+import type { Array as Arr, Effect, Option } from "effect"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { BadRequest } from "../../domain/request/Request.ts"
+import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/Admittance.ts"
+import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
+import type { TransactionId, TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { Answer } from "../../domain/transaction/Restore.ts"
+import type { Request, State } from "../../domain/transaction/Transaction.ts"
+import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
+import type { LaneKey, StoredLane } from "./StoredLane.ts"
+import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
+
+export interface Filter {
+  /** Absent: transactions of all relayers. */
+  readonly relayerNumbers?: ReadonlyArray<number>
+  /** Absent or empty: all states. */
+  readonly states?: ReadonlyArray<State>
+  /** Of any attempt, in lower case. */
+  readonly hash?: string
+  readonly externalId?: string
+  /** Accepted at or after this moment. */
+  readonly createdAfter?: Moment
+  /** Accepted before this moment. */
+  readonly createdBefore?: Moment
+  /** Absent: `request`. */
+  readonly origin?: "request" | "gap"
+}
+
+/** Newest first. */
+export interface Selection {
+  readonly filter: Filter
+  readonly limit: number
+  /** Number of the last transaction before the selection. Absent: it begins with the newest, after `offset`. */
+  readonly after?: number
+  readonly offset?: number
+}
+
+export class Ledger extends Context.Service<
+  Ledger,
+  {
+    /** All or none. `limits` are those of the caller's key and of its creators. */
+    accept(
+      account: Account,
+      transactions: Arr.NonEmptyReadonlyArray<NewTransaction>,
+      limits?: ReadonlyArray<FeeLimit>
+    ): Effect.Effect<
+      Arr.NonEmptyReadonlyArray<Accepted>,
+      RelayerNotFound | RelayerPaused | TransactionConflict | TooManyRequests | FeeLimitExceeded
+    >
+    get(relayerNumber: number, id: TransactionId): Effect.Effect<StoredTransaction, TransactionNotFound>
+    /** In the present generation of the lane; the request that has it, or had it last. */
+    byNonce(relayerNumber: number, nonce: number): Effect.Effect<StoredTransaction, TransactionNotFound>
+    select(selection: Selection): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** Counts to `maxCountedTransactions`. */
+    count(filter: Filter): Effect.Effect<number>
+    /** Open requests of the relayer, oldest first. */
+    openIds(relayerNumber: number): Effect.Effect<ReadonlyArray<TransactionId>>
+    /** How many requests of the relayer are open. */
+    countOpen(relayerNumber: number): Effect.Effect<number>
+    /** When the relayer's last request was confirmed. */
+    lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
+    bytes(
+      attempts: ReadonlyArray<{ readonly id: TransactionId; readonly ordinal: number }>
+    ): Effect.Effect<ReadonlyArray<Bytes>>
+    /** Wei that the transactions of these keys have cost in the last 24 hours, or can cost while they are open. */
+    feesOfLastDay(keyIds: ReadonlyArray<string>): Effect.Effect<bigint>
+
+    cancel(
+      relayerNumber: number,
+      id: TransactionId
+    ): Effect.Effect<StoredTransaction, TransactionNotFound | TransactionConflict>
+    /** Adds a version of the request. */
+    replace(
+      relayerNumber: number,
+      id: TransactionId,
+      request: Request
+    ): Effect.Effect<
+      StoredTransaction,
+      TransactionNotFound | TransactionConflict | RelayerNotFound | RelayerPaused | BadRequest
+    >
+
+    laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
+    /** Transactions of the lane that have a nonce and are not final, and the first pending ones. */
+    openOf(key: LaneKey, limit: number): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /**
+     * An operator says that the chain's count is right, and what becomes of transactions whose fate cannot be proven: all of
+     * the lane, or one. Returns those that it decided.
+     */
+    resync(
+      account: Account,
+      decision: { readonly answer?: Answer; readonly id?: TransactionId }
+    ): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionNotFound | TransactionConflict>
+    /** No-ops are to use the nonces of open transactions, from `from` to `to`. Returns these transactions. */
+    clear(account: Account, from: number, to: number): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** The chain began anew: the lane starts with nonce 0. Returns the transactions that end with it. */
+    beginGeneration(account: Account): Effect.Effect<ReadonlyArray<StoredTransaction>>
+  }
+>()("effect-relayer/server/ledger/Ledger") {}

@@ -1,0 +1,45 @@
+// What the ledger is given to accept.
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { Request } from "../../domain/transaction/Transaction.ts"
+import type { LaneKey } from "./StoredLane.ts"
+import type { StoredTransaction } from "./StoredTransaction.ts"
+
+/** The relayer that sends, and its lane. */
+export interface Account extends LaneKey {
+  readonly relayerId: RelayerId
+  /** `StoredRelayer.number`. */
+  readonly relayerNumber: number
+  /** Transactions in flight that a new lane begins with. */
+  readonly window: number
+}
+
+export interface NewTransaction {
+  readonly id: TransactionId
+  readonly request: Request
+  readonly validUntil: Moment
+  readonly notBefore?: Moment
+  readonly requiredNonce?: number
+  readonly priority: number
+  readonly externalId?: string
+  /** Canonical text of the body: a repeated `external_id` has to come with the same one. */
+  readonly body: string
+  /** Wei that its fees can cost. Absent: the API key has no limit of fees. */
+  readonly fee?: bigint
+}
+
+/** A limit of the fees in 24 hours, in wei. */
+export interface FeeLimit {
+  /** The key with the limit: its row is locked while the fees are summed. */
+  readonly keyId: string
+  /** The key and its descendants. */
+  readonly members: ReadonlyArray<string>
+  readonly maximum: bigint
+}
+
+export interface Accepted {
+  readonly stored: StoredTransaction
+  /** False: its `external_id` was accepted before, with the same body. */
+  readonly isNew: boolean
+}

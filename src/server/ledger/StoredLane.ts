@@ -1,0 +1,48 @@
+// A lane as the ledger stores it.
+import { Schema } from "effect"
+import type { Code } from "../../domain/transaction/Code.ts"
+import type { Lane } from "../../domain/transaction/Lane.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+
+export const LaneId = Schema.Int.pipe(Schema.brand("LaneId"))
+export type LaneId = typeof LaneId.Type
+
+/** Proof that this process held the lane when it was claimed. Each commit checks that no other claim came after it. */
+export interface Hold {
+  readonly laneId: LaneId
+  readonly epoch: number
+}
+
+/** Names a lane: such as `evm:8453`, and the address in lower case. */
+export interface LaneKey {
+  readonly chain: string
+  readonly address: string
+}
+
+export interface StoredLane {
+  readonly id: LaneId
+  readonly chain: string
+  readonly lane: Lane
+  /** Hash of block 0. Absent: not seen in this generation. */
+  readonly genesis?: string
+  /** An operator said that the chain's count is right, however far it is ahead. */
+  readonly trustsCount: boolean
+  /** What keeps the whole lane from assigning nonces. */
+  readonly code?: Code
+  readonly codeSince?: Moment
+  readonly nextLookAt: Moment
+  /** Whether a process holds it at present. */
+  readonly isHeld: boolean
+}
+
+/** What the holder of a lane stores after a look. */
+export interface LaneState {
+  readonly lane: Lane
+  readonly genesis?: string
+  readonly trustsCount: boolean
+  /** Absent: nothing stops the lane. */
+  readonly code?: Code
+  readonly nextLookAt: Moment
+}
+
+export const chainOf = (chainId: number): string => `evm:${chainId}`

@@ -1,0 +1,141 @@
+// Transactions as the rows of the table `transactions`.
+import { Effect, Schema, Struct } from "effect"
+import type { Array as Arr } from "effect"
+import type { SqlClient } from "effect/sql"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { Attempt } from "../../domain/transaction/Attempt.ts"
+import { Figures } from "../../domain/transaction/Cause.ts"
+import { Code } from "../../domain/transaction/Code.ts"
+import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { Mined, Request, Transaction } from "../../domain/transaction/Transaction.ts"
+import * as Rows from "../../sql/Rows.ts"
+import * as AttemptRow from "./AttemptRow.ts"
+import { RequestJson } from "./RequestJson.ts"
+import { LaneId } from "./StoredLane.ts"
+import type { StoredTransaction } from "./StoredTransaction.ts"
+
+const optional = Schema.optionalKey
+const json = (column: unknown): unknown => JSON.parse(String(column))
+
+const Row = Rows.withoutNulls(
+  Schema.Struct({
+    id: TransactionId,
+    version: Schema.Int,
+    number: Schema.Int,
+    relayer_id: RelayerId,
+    relayer_number: Schema.Int,
+    lane_id: LaneId,
+    address: Schema.String,
+    generation: Schema.Int,
+    origin: Schema.Literals(["request", "gap"]),
+    request: RequestJson,
+    older: optional(Schema.Array(RequestJson)),
+    intent: Schema.Literals(["execute", "cancel", "expire", "clear"]),
+    clear_code: optional(Code),
+    state: Schema.Literals(["pending", "signed", "submitted", "mined", "confirmed", "failed", "canceled", "expired"]),
+    code: optional(Code),
+    code_since: Schema.Int,
+    figures: optional(Figures),
+    priority: Schema.Int,
+    nonce: optional(Schema.Int),
+    mined_attempt: optional(Schema.Int),
+    restored: Schema.Boolean,
+    required_nonce: optional(Schema.Int),
+    external_id: optional(Schema.String),
+    api_key_id: optional(Schema.String),
+    request_id: optional(Schema.String),
+    trace: optional(Schema.String),
+    valid_until: Schema.Int,
+    not_before: optional(Schema.Int),
+    requeues: Schema.Int,
+    fee: optional(Schema.BigIntFromString),
+    created_at: Schema.Int,
+    final_at: optional(Schema.Int),
+    attempts: optional(Schema.Array(AttemptRow.AttemptJson))
+  }),
+  { request: json, older: json, figures: json, attempts: json }
+)
+type Row = (typeof Row)["Type"]
+
+const read = Rows.all(Row)
+
+/** The columns of the transaction `t` and its lane `l`. */
+export const columns = (sql: SqlClient.SqlClient) => {
+  const number = (column: string) => sql`t.${sql(column)}::float8 AS ${sql(column)}`
+  const millis = (column: string) =>
+    sql`(extract(epoch FROM t.${sql(column)}) * 1000)::bigint::float8 AS ${sql(column)}`
+  return sql`
+    t.id, ${number("version")}, ${number("number")}, t.relayer_id, ${number("relayer_number")}, ${number("lane_id")}, l.address,
+    t.generation, t.origin, t.request::text AS request, t.intent, t.clear_code, t.state, t.code, ${millis("code_since")},
+    t.figures::text AS figures, t.priority, ${number("nonce")}, t.mined_attempt, t.restored, ${number("required_nonce")},
+    t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues,
+    t.fee::text AS fee, ${millis("created_at")}, ${millis("final_at")},
+    CASE WHEN t.request_version > 1 THEN (
+      SELECT json_agg(v.request ORDER BY v.version)::text FROM transaction_requests v WHERE v.transaction_id = t.id
+    ) END AS older,
+    ${AttemptRow.jsonOf(sql)}`
+}
+
+type Optional<A> = { readonly [K in keyof A]?: Exclude<A[K], undefined> }
+
+/** Without the fields that are undefined. */
+const present = <A extends object>(fields: A): Optional<A> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Optional<A>
+
+const minedOf = ({ mined_attempt, attempts = [] }: Row): Mined | undefined => {
+  const receipt = attempts.find(({ ordinal }) => ordinal === mined_attempt)?.receipt
+  return mined_attempt === undefined || receipt === undefined ? undefined : { ordinal: mined_attempt, receipt }
+}
+
+const versionsOf = ({ request, older }: Row): Arr.NonEmptyReadonlyArray<Request> => {
+  const [first, ...others] = older ?? []
+  return first === undefined ? [request] : [first, ...others, request]
+}
+
+const withoutReceipt = (attempt: (typeof AttemptRow.AttemptJson)["Type"]): Attempt => Struct.omit(attempt, ["receipt"])
+
+const transactionOf = (row: Row): Transaction => ({
+  number: row.number,
+  relayerNumber: row.relayer_number,
+  origin: row.origin,
+  generation: row.generation,
+  versions: versionsOf(row),
+  intent: row.intent,
+  state: row.state,
+  causeSince: row.code_since,
+  priority: row.priority,
+  restored: row.restored,
+  validUntil: row.valid_until,
+  requeues: row.requeues,
+  createdAt: row.created_at,
+  attempts: (row.attempts ?? []).map(withoutReceipt),
+  ...present({
+    clearCode: row.clear_code,
+    cause: row.code === undefined ? undefined : { code: row.code, figures: row.figures ?? {} },
+    nonce: row.nonce,
+    mined: minedOf(row),
+    requiredNonce: row.required_nonce,
+    notBefore: row.not_before
+  })
+})
+
+const storedOf = (row: Row): StoredTransaction => ({
+  id: row.id,
+  version: row.version,
+  laneId: row.lane_id,
+  relayerId: row.relayer_id,
+  from: row.address,
+  transaction: transactionOf(row),
+  ...present({
+    externalId: row.external_id,
+    apiKeyId: row.api_key_id,
+    requestId: row.request_id,
+    trace: row.trace,
+    confirmedAt: row.state === "confirmed" ? row.final_at : undefined,
+    fee: row.fee
+  })
+})
+
+export const readAll = Effect.fnUntraced(function* (rows: ReadonlyArray<unknown>) {
+  return (yield* read(rows)).map(storedOf)
+})
