@@ -35,7 +35,7 @@ export class EventsApi extends HttpApiGroup.make("events")
         OpenApi.annotations({
           summary: "List events, or follow them",
           description:
-            "Events have one order, without gaps and without late insertions. A reader that continues after the last event, by the `Link` header or with `after`, gets each event once. A response holds up to `limit` events. There is always a next page, which may be empty: `wait` waits for its first event. With `Accept: text/event-stream`, the response is an endless stream of Server-Sent Events: first the past events, then each new event. Reconnect with `Last-Event-ID`, as `EventSource` does. The service closes a stream whose reader takes no events for 30 seconds. An API key that is limited to some relayers gets only their events.",
+            "Events have one order, without gaps and without late insertions. A reader that continues after the last event, by the `Link` header or with `after`, gets each event once. A response holds up to `limit` events. There is always a next page, which may be empty: `wait` waits for its first event. With `Accept: text/event-stream`, the response is an endless stream of Server-Sent Events: first the past events, then each new event. Reconnect with `Last-Event-ID`, as `EventSource` does. The service closes a stream whose reader takes no events for 30 seconds. An API key may have 20 streams open on an instance; the next one gets 429. An API key that is limited to some relayers gets only their events.",
           transform: flow(linked, streamed(stream))
         })
       )

@@ -15,6 +15,7 @@ import * as HealthJob from "./health/HealthJob.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
 import * as RetentionJob from "./idempotency/RetentionJob.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
+import { CallerRequests } from "./limits/CallerRequests.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
 import { Networks } from "./networks/Networks.ts"
 import { VersionedNetworks } from "./networks/VersionedNetworks.ts"
@@ -100,6 +101,7 @@ export const layerNoAuthentication = (options: Options) =>
           notAllowed: options.outboundNotAllowed
         }),
         KeyDerivation.layer,
+        CallerRequests.layer,
         OutboundWork.layer,
         Lifecycle.layer
       )

@@ -3,6 +3,7 @@
 import { Effect, Exit, Scope } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import type { SqlConnection } from "effect/sql"
+import * as ConnectionShare from "./ConnectionShare.ts"
 
 type Connection = SqlConnection.Connection
 
@@ -29,14 +30,21 @@ const rollback = (connection: Connection) => connection.executeRaw("ROLLBACK", [
 
 /** Its statements run on the connection of the pool that it holds at the moment. */
 export class PausableConnection implements Connection {
+  /** What the connection counts against while it is held. */
+  readonly share: ConnectionShare.ConnectionShare | undefined
   private readonly sql: SqlClient.SqlClient
   private readonly beforePause: Effect.Effect<void>
   private session: Session | undefined
   /** Runs the transaction; inside of it, runs a savepoint. */
   readonly withTransaction: SqlClient.SqlClient["withTransaction"]
 
-  constructor(sql: SqlClient.SqlClient, beforePause: Effect.Effect<void>) {
+  constructor(
+    sql: SqlClient.SqlClient,
+    share: ConnectionShare.ConnectionShare | undefined,
+    beforePause: Effect.Effect<void>
+  ) {
     this.sql = sql
+    this.share = share
     this.beforePause = beforePause
     const control = (statement: string) => Effect.asVoid(this.executeRaw(statement, []))
     this.withTransaction = SqlClient.makeWithTransaction<SqlClient.TransactionConnection, Connection>({
@@ -76,7 +84,8 @@ export class PausableConnection implements Connection {
   private begin(restore: Restore): Effect.Effect<void, SqlError.SqlError> {
     return Effect.gen({ self: this }, function* () {
       const scope = yield* Scope.make()
-      const connection = yield* restore(Scope.provide(this.sql.reserve, scope)).pipe(
+      const reserve = Effect.andThen(ConnectionShare.take(this.share), this.sql.reserve)
+      const connection = yield* restore(Scope.provide(reserve, scope)).pipe(
         Effect.tap((connection) => connection.executeRaw("BEGIN", [])),
         Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
       )

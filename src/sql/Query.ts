@@ -2,6 +2,7 @@
 import { Clock, Effect, Metric } from "effect"
 import type { Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
+import * as ConnectionShare from "./ConnectionShare.ts"
 
 export const databaseQuerySeconds = Metric.histogram("database_query_seconds", {
   description: "Time of a repository's query, in seconds.",
@@ -29,7 +30,7 @@ export const query =
     return Clock.clockWith((clock) => {
       const start = clock.currentTimeNanosUnsafe()
       return Effect.onExit(self, () => Metric.update(seconds, Number(clock.currentTimeNanosUnsafe() - start) / 1e9))
-    }).pipe(Effect.catchIf(isUnexpected<E>, Effect.die), Effect.withSpan(name, {}, untraced))
+    }).pipe(Effect.catchIf(isUnexpected<E>, Effect.die), Effect.withSpan(name, {}, untraced), ConnectionShare.hold)
   }
 
 /** Turns a violation of the unique constraint `name` into a failure. */

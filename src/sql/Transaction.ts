@@ -1,6 +1,7 @@
 // Transactions of services: all of the writes inside are committed, or none.
 import { Context, Effect } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
+import * as ConnectionShare from "./ConnectionShare.ts"
 import { PausableConnection } from "./PausableConnection.ts"
 
 const isSqlError = <E>(error: E | SqlError.SqlError): error is SqlError.SqlError => SqlError.isSqlError(error)
@@ -16,7 +17,7 @@ export const make = Effect.map(
       Effect.contextWith((context: Context.Context<R>) => {
         const [connection] = Context.getOrUndefined(context, sql.transactionService) ?? []
         const { withTransaction } = connection instanceof PausableConnection ? connection : sql
-        return orDie(withTransaction(self))
+        return ConnectionShare.hold(orDie(withTransaction(self)))
       })
 )
 
@@ -25,7 +26,9 @@ export const makePausable = Effect.map(
   SqlClient.SqlClient,
   (sql) =>
     <A, E, R>(self: Effect.Effect<A, E, R>, beforePause: Effect.Effect<void>): Effect.Effect<A, E, R> =>
-      orDie(new PausableConnection(sql, beforePause).withTransaction(self))
+      Effect.flatMap(ConnectionShare.Current, (share) =>
+        orDie(new PausableConnection(sql, share, beforePause).withTransaction(ConnectionShare.under(undefined)(self)))
+      )
 )
 
 /**
@@ -44,6 +47,7 @@ export const outside = Effect.map(
           return Effect.die(new Error("work outside of the database would hold the connection of a transaction"))
         }
         const withoutTransaction = Context.omit(sql.transactionService)(context) as Context.Context<R>
-        return connection.pause(Effect.updateContext(work, () => withoutTransaction))
+        const underShare = ConnectionShare.under(connection.share)(work)
+        return connection.pause(Effect.updateContext(underShare, () => withoutTransaction))
       })
 )

@@ -2,18 +2,27 @@
 import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Metric, Stream } from "effect"
 import type { Scope } from "effect"
 import { Sse } from "effect/encoding"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { EventQuery } from "../../domain/event/Event.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import { Draining } from "../lifecycle/Draining.ts"
+import * as CallerLimit from "../limits/CallerLimit.ts"
 import { eventStreams } from "./EventMetrics.ts"
 import { EventFeed } from "./EventFeed.ts"
 import { frame } from "./Frame.ts"
 import type { Batch, EventReader } from "./EventReader.ts"
 import * as SlowReaders from "./SlowReaders.ts"
 
-/** Open streams of this instance. */
+/** Open streams of this instance. Each has a connection, a buffer for what its reader has not read, and a fiber. */
 const maxStreams = 1000
+
+/** Open streams of all callers with scopes. The others are for the administrator. */
+const maxOfCallers = 900
+
+/** Open streams of one caller. */
+export const maxPerCaller = 20
 
 /** A stream without events sends a comment this often, so that readers and proxies keep the connection. */
 const heartbeat = Duration.seconds(15)
@@ -30,8 +39,14 @@ type Frames = Stream.Stream<string>
 export class EventStreams extends Context.Service<
   EventStreams,
   {
-    /** `isAllowed` is evaluated again at each heartbeat: the key may have been revoked. */
-    open(query: EventQuery, isAllowed: Effect.Effect<boolean>): Effect.Effect<Frames, BadRequest | ServiceUnavailable>
+    /**
+     * `isAllowed` is evaluated again at each heartbeat: the key may have been revoked. The stream counts as open until the
+     * scope, which is that of the request, closes. Fails with `TooManyRequests` if the caller has `maxPerCaller` streams.
+     */
+    open(
+      query: EventQuery,
+      isAllowed: Effect.Effect<boolean>
+    ): Effect.Effect<Frames, BadRequest | ServiceUnavailable | TooManyRequests, Scope.Scope>
   }
 >()("effect-relayer/server/events/EventStreams") {
   static readonly layerNoDeps = Layer.effect(
@@ -39,6 +54,7 @@ export class EventStreams extends Context.Service<
     Effect.gen(function* () {
       const feed = yield* EventFeed
       const draining = yield* Draining
+      const limit = yield* CallerLimit.make({ name: "event_streams", max: maxPerCaller })
       let count = 0
 
       const counted = (by: 1 | -1) =>
@@ -47,11 +63,18 @@ export class EventStreams extends Context.Service<
           return Metric.update(eventStreams, count)
         })
 
+      /** Checks and counts in one step, so that concurrent requests do not pass together. */
+      const admit = (caller: Caller.Caller) =>
+        Effect.suspend(() =>
+          count >= (Caller.isAdministrator(caller) ? maxStreams : maxOfCallers) || draining.isDraining()
+            ? Effect.fail(new ServiceUnavailable({}))
+            : counted(1)
+        )
+
       const frames = Effect.fnUntraced(function* (
         reader: Effect.Effect<EventReader, never, Scope.Scope>,
         isAllowed: Effect.Effect<boolean>
       ) {
-        yield* Effect.acquireRelease(counted(1), () => counted(-1))
         const events = yield* reader
         const scope = yield* Effect.scope
         let pending: Fiber.Fiber<Batch> | undefined
@@ -78,7 +101,9 @@ export class EventStreams extends Context.Service<
       })
 
       const open = Effect.fn("EventStreams.open")(function* (query: EventQuery, isAllowed: Effect.Effect<boolean>) {
-        if (count >= maxStreams || draining.isDraining()) return yield* new ServiceUnavailable({})
+        const caller = yield* Caller.current
+        yield* limit.begin(caller)
+        yield* Effect.acquireRelease(admit(caller), () => counted(-1))
         const reader = yield* feed.follow(query)
         return Stream.unwrap(frames(reader, isAllowed)).pipe(SlowReaders.cutOff(patience))
       })

@@ -4,6 +4,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Authorization } from "../../api/Middleware.ts"
 import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller } from "../../domain/access/Caller.ts"
+import { CallerRequests } from "../limits/CallerRequests.ts"
 import * as RateLimitHeaders from "../limits/RateLimitHeaders.ts"
 import * as RateLimitMetrics from "../limits/RateLimitMetrics.ts"
 import { RateLimits } from "../limits/RateLimits.ts"
@@ -18,9 +19,13 @@ export const AuthorizationHttp = Layer.effect(
   Effect.gen(function* () {
     const credentials = yield* Credentials.make
     const limits = yield* RateLimits
+    const requests = yield* CallerRequests
     const headersOf = RateLimitHeaders.make(limits.options)
     // A counter is shown as 0 before its first event.
-    for (const counter of [...RateLimitMetrics.all, unauthorizedRequestsTotal]) yield* Metric.update(counter, 0)
+    const { rateLimitedRequestsTotal, rateLimitStoreFailuresTotal } = RateLimitMetrics
+    for (const counter of [rateLimitedRequestsTotal, rateLimitStoreFailuresTotal, unauthorizedRequestsTotal]) {
+      yield* Metric.update(counter, 0)
+    }
 
     /** Takes one token of the caller's bucket. The response says what is left, whatever its status. */
     const consume = (callerId: string, current: RequestState | undefined) => {
@@ -52,7 +57,10 @@ export const AuthorizationHttp = Layer.effect(
             .authenticate(credential, use)
             .pipe(
               Effect.flatMap((caller) =>
-                Effect.andThen(consume(caller.id, current), Effect.provideService(handled, CurrentCaller, caller))
+                Effect.andThen(
+                  consume(caller.id, current),
+                  Effect.provideService(requests.admit(caller, handled), CurrentCaller, caller)
+                )
               )
             )
         })

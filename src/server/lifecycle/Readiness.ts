@@ -3,6 +3,7 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Health from "../../sql/Health.ts"
 import { Draining } from "./Draining.ts"
 import { Jobs, worstStatus } from "./Jobs.ts"
@@ -23,16 +24,22 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
       const { statuses } = yield* Jobs
 
       /** The query is interrupted in the background: if the database is frozen, interrupting takes longer than the timeout. */
-      const database = Effect.gen(function* () {
-        const probe = yield* Effect.forkDetach(Health.isCurrent)
-        return yield* Fiber.join(probe).pipe(
+      const probe = Effect.gen(function* () {
+        const query = yield* Effect.forkDetach(Health.isCurrent)
+        return yield* Fiber.join(query).pipe(
           Effect.timeout(timeout),
-          Effect.ensuring(Effect.sync(() => probe.interruptUnsafe()))
+          Effect.ensuring(Effect.sync(() => query.interruptUnsafe()))
         )
       }).pipe(
         Effect.catchCause(() => Effect.succeed(false)),
         Effect.provideService(SqlClient.SqlClient, sql)
       )
+
+      /** Anybody may ask for readiness, so concurrent requests share one query. */
+      const answers = yield* Batcher.make<void, boolean>(sql, {
+        all: (requests) => Effect.map(probe, (isAnswering) => requests.map(() => isAnswering))
+      })
+      const database = answers()
 
       const check = Effect.gen(function* () {
         const isAnswering = yield* database

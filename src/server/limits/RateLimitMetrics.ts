@@ -11,4 +11,9 @@ export const rateLimitStoreFailuresTotal = Metric.counter("rate_limit_store_fail
   incremental: true
 })
 
-export const all = [rateLimitedRequestsTotal, rateLimitStoreFailuresTotal]
+export const callerLimitRefusalsTotal = Metric.counter("caller_limit_refusals_total", {
+  description: "Requests refused with 429 because the caller has too much work in progress, by limit.",
+  incremental: true
+})
+
+export const all = [rateLimitedRequestsTotal, rateLimitStoreFailuresTotal, callerLimitRefusalsTotal]

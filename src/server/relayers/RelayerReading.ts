@@ -4,6 +4,7 @@ import type { Option } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerQuery } from "../../domain/relayer/Relayer.ts"
+import * as ConnectionShare from "../../sql/ConnectionShare.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
@@ -14,6 +15,13 @@ import { StoredPage, orNotFound } from "./StoredRelayer.ts"
 import type { StoredRelayer } from "./StoredRelayer.ts"
 
 // `get` and `list` have no spans of their own: the spans of their queries say the same, and a span costs as much as a read.
+/** A page that a caller asks for. Its query uses the caller's share of the connections. */
+interface Reading {
+  readonly selection: RelayerSelection
+  readonly callerId: string
+  readonly share: ConnectionShare.ConnectionShare | undefined
+}
+
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* RelayersRepo
@@ -30,15 +38,19 @@ export const make = Effect.gen(function* () {
     return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
   })
 
-  /** Requests for the same page share one query and one cursor. The query starts after all of them have arrived. */
-  const findPage = yield* Batcher.make<RelayerSelection, StoredPage>(sql, {
-    group: (selection) => JSON.stringify(selection),
-    all: ([selection, ...others]) => Effect.map(readPage(selection), (page) => [page, ...others.map(() => page)])
+  /**
+   * Requests of a caller for the same page share one query and one cursor. The query starts after all of them have arrived.
+   */
+  const findPage = yield* Batcher.make<Reading, StoredPage>(sql, {
+    group: ({ selection, callerId }) => JSON.stringify([callerId, selection]),
+    all: ([{ selection, share }, ...others]) =>
+      Effect.map(ConnectionShare.under(share)(readPage(selection)), (page) => [page, ...others.map(() => page)])
   })
 
   const list = Effect.fnUntraced(function* (query: RelayerQuery) {
-    const ids = (yield* Caller.current).relayerIds
-    return yield* findPage(yield* RelayersCursor.read(cursors, query, ids))
+    const { id: callerId, relayerIds } = yield* Caller.current
+    const share = yield* ConnectionShare.Current
+    return yield* findPage({ selection: yield* RelayersCursor.read(cursors, query, relayerIds), callerId, share })
   })
 
   return { get, list }

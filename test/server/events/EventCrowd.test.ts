@@ -26,7 +26,7 @@ const readUntil = (after: number, end: string, seen: (text: string) => void) =>
       Stream.runDrain
     )
     return text
-  })
+  }).pipe(Effect.scoped)
 
 /** So many readers. `reached` waits until all of them have seen something. */
 const crowd = Effect.fnUntraced(function* (count: number, end: string, after = 0) {
