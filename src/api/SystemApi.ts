@@ -3,6 +3,9 @@ import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { field } from "../domain/request/Field.ts"
 
+/** The header of health by which clients recognize the service before they send it a key. */
+export const identification = { name: "x-effect-relayer", value: "v1" } as const
+
 const Health = Schema.Literal("OK")
   .annotate({ description: "The process runs." })
   .pipe(HttpApiSchema.asText({ contentType: "text/plain" }))
@@ -73,7 +76,8 @@ export class SystemApi extends HttpApiGroup.make("system")
     HttpApiEndpoint.get("health", "/v1/health", { success: Health }).annotateMerge(
       OpenApi.annotations({
         summary: "Health",
-        description: "Answers 200 with the text OK as long as the process runs. Depends on nothing else."
+        description:
+          "Answers 200 with the text OK as long as the process runs. Depends on nothing else. The header `x-effect-relayer: v1` identifies the service."
       })
     ),
     HttpApiEndpoint.get("healthAlias", "/api/v1/health", { success: Health }).annotateMerge(

@@ -24,8 +24,9 @@ import * as Verb from "./kit/Verb.ts"
 const description = `Manages blockchain relayers. Without a command it serves the API; each flag of serve can also be set as an environment
   variable or in .env. migrate, backup, restore, data, config and openapi work by themselves; all other commands call a running service.
 
-  The address of the service is --url or RELAYER_URL. The API key is the content of --key-file, API_KEY, the content of
-  API_KEY_FILE, or the content of DATA_DIR/api-key.
+  The address of the service is --server or RELAYER_URL. The API key is the content of --key-file, API_KEY, the content of
+  API_KEY_FILE, or the content of DATA_DIR/api-key. RELAYER_URL in .env is only used for an API_KEY in .env. The key is sent to
+  no host that does not identify itself as effect-relayer.
 
   Exit codes: 0 success; ${exitCodes.refused} the service refused or failed; ${exitCodes.usage} invalid command line or configuration;
   ${exitCodes.unreachable} the service cannot be reached; ${exitCodes.unauthorized} the API key is not allowed to do this. serve ends with 1 after any failure.

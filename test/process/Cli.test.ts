@@ -18,8 +18,8 @@ import * as Service from "../../testkit/process/Service.ts"
 
 const server = inject("postgres")
 
-/** A proxy that forwards requests and drops the first response after the service has handled the request. */
-const losingTheFirstAnswer = Effect.fnUntraced(function* (target: string) {
+/** A proxy that forwards requests and drops the first response to a POST after the service has handled the request. */
+const losingTheFirstPost = Effect.fnUntraced(function* (target: string) {
   const seen: Array<string> = []
   const forward = async (request: http.IncomingMessage, response: http.ServerResponse) => {
     const body = await request.toArray()
@@ -28,11 +28,11 @@ const losingTheFirstAnswer = Effect.fnUntraced(function* (target: string) {
     const answer = await fetch(`${target}${url}`, {
       ...(method === undefined ? {} : { method }),
       headers: Object.entries(rest).map(([name, value]): [string, string] => [name, String(value)]),
-      body: Buffer.concat(body)
+      ...(method === "POST" ? { body: Buffer.concat(body) } : {})
     })
-    seen.push(String(headers["idempotency-key"]))
-    if (seen.length === 1) response.destroy()
-    else response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text())
+    if (method === "POST") seen.push(String(headers["idempotency-key"]))
+    if (method === "POST" && seen.length === 1) response.destroy()
+    else response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
   }
   const made = yield* Effect.acquireRelease(
     Effect.callback<http.Server>((resume) => {
@@ -158,7 +158,7 @@ describe("the command line", () => {
   it.live("sends a create without a response again, which takes effect once", () =>
     Effect.gen(function* () {
       const { service, call, output } = yield* running()
-      const proxy = yield* losingTheFirstAnswer(service.baseUrl)
+      const proxy = yield* losingTheFirstPost(service.baseUrl)
       const made = yield* call(["signers", "create", "--type", "plain", "-o", "json"], { RELAYER_URL: proxy.url })
       assert.strictEqual(made.code, 0, made.stderr)
       assert.lengthOf(proxy.seen, 2)

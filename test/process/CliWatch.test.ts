@@ -49,7 +49,7 @@ describe("the command line", () => {
     Effect.gen(function* () {
       const [rpc, receiver] = [yield* EvmRpc.make(), yield* Receiver.make]
       const { service, call, output } = yield* running({ ...settings, WATCH: "on" })
-      yield* output("notifications", "create", "--id", "ops", "--webhook-url", receiver.url)
+      yield* output("notifications", "create", "--id", "ops", "--url", receiver.url)
       assert.match(yield* output("notifications", "test", "ops"), /^outcome +delivered\nstatus +200$/m)
       receiver.answer = () => ({ status: 500 })
       const failed = yield* call(["notifications", "test", "ops"])
@@ -89,7 +89,7 @@ describe("the command line", () => {
   it.live("reports invalid input for notifications and deliveries", () =>
     Effect.gen(function* () {
       const { call, output } = yield* running(settings)
-      yield* output("notifications", "create", "--id", "ops", "--webhook-url", "http://127.0.0.1:9/hook")
+      yield* output("notifications", "create", "--id", "ops", "--url", "http://127.0.0.1:9/hook")
       const backwards = ["--since", "2100-01-01T00:00:00Z", "--until", "2020-01-01T00:00:00Z"]
       const ends: ReadonlyArray<readonly [number, string, ReadonlyArray<string>]> = [
         [2, "until: is required", ["notifications", "replay", "ops", "--since", "2020-01-01T00:00:00Z"]],

@@ -23,8 +23,7 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
   List.print(given, columns, List.start(given.all, pages), (client, query) => client.notifications.list({ query }))
 ).pipe(Verb.about("List notifications.", "notifications list", "notifications list --all --output json"))
 
-/** `--url` is the URL of the service. */
-const url = Field.text("webhook_url", "URL of the receiver: https, or http for loopback")
+const url = Field.text("url", "URL of the receiver: https, or http for loopback")
 
 const paused = Field.boolean("paused", "Whether webhooks are held back (--no-paused: they are sent)")
 
@@ -45,7 +44,7 @@ const create = Command.make(
 ).pipe(
   Verb.about(
     "Create a notification.",
-    "notifications create --id ops --webhook-url https://hooks.example.com/relayer --signing-key-file ops.key",
+    "notifications create --id ops --url https://hooks.example.com/relayer --signing-key-file ops.key",
     "notifications create --data @notification.json"
   )
 )
@@ -64,7 +63,7 @@ const update = Command.make(
 ).pipe(
   Verb.about(
     "Change a notification. Fields that are not named stay as they are.",
-    "notifications update ops --webhook-url https://hooks.example.com/new",
+    "notifications update ops --url https://hooks.example.com/new",
     "notifications update ops --no-paused",
     `notifications update ops --data '{"signing_key": ""}'`
   )

@@ -1,6 +1,6 @@
 // Calls the service with the typed client, and words the failure of a call.
 import { Effect, Layer, Ref } from "effect"
-import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
+import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import type { Headers } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { SecureRandom } from "effect/crypto"
@@ -9,7 +9,9 @@ import { ApiClient } from "../../client/ApiClient.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import * as Connection from "./Connection.ts"
+import * as Identification from "./Identification.ts"
 import * as Table from "./Table.ts"
+import * as Unreachable from "./Unreachable.ts"
 
 /** A response as it was received. */
 export interface Answer {
@@ -21,9 +23,6 @@ export interface Answer {
 
 export type Client = ApiClient["Service"]
 
-const isUnreachable = (error: unknown): error is HttpClientError.HttpClientError =>
-  HttpClientError.isHttpClientError(error) && error.reason._tag === "TransportError"
-
 /** A create without a response is sent again with the same key, so that it takes effect once. */
 const idempotency = Layer.unwrap(
   Effect.map(SecureRandom.SecureRandom, ({ uuidV4 }) =>
@@ -31,7 +30,7 @@ const idempotency = Layer.unwrap(
       request.method === "POST"
         ? Effect.flatMap(uuidV4(), (key) =>
             next(HttpClientRequest.setHeader(request, "idempotency-key", key)).pipe(
-              Effect.retry({ times: 1, while: isUnreachable })
+              Effect.retry({ times: 1, while: Unreachable.isUnreachable })
             )
           )
         : next(request)
@@ -58,13 +57,6 @@ const remembering = (last: Ref.Ref<Answer | undefined>) =>
     )
   ).pipe(Layer.provide(FetchHttpClient.layer))
 
-/** The innermost cause is the most specific one: `connect ECONNREFUSED 127.0.0.1:8080`. */
-const deepest = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return String(cause)
-  const inner = cause instanceof AggregateError ? cause.errors[0] : cause.cause
-  return inner === undefined ? cause.message : deepest(inner)
-}
-
 interface Refusal {
   readonly message?: unknown
   readonly error?: unknown
@@ -85,19 +77,17 @@ const refused = ({ status, headers, json }: Answer): CommandFailed => {
 
 const explain = (baseUrl: string, answer: Answer | undefined) => (error: unknown) => {
   if (answer !== undefined && answer.status >= 300) return refused(answer)
-  if (isUnreachable(error)) {
-    const message = `cannot reach ${baseUrl}: ${deepest(error.reason.cause)}`
-    return new CommandFailed({ message, exitCode: exitCodes.unreachable })
-  }
+  if (Unreachable.isUnreachable(error)) return Unreachable.failed(baseUrl, error)
   return new CommandFailed({
     message: `the service at ${baseUrl} sent a response that this version does not understand`,
     exitCode: exitCodes.refused
   })
 }
 
-/** Returns a function that calls the service. Calls must not overlap. */
+/** Returns a function that calls the service, after the host has identified itself. Calls must not overlap. */
 export const open = Effect.fnUntraced(function* (given: Connection.Given) {
   const { baseUrl, apiKey } = yield* Connection.open(given)
+  yield* Identification.check(baseUrl)
   const last = yield* Ref.make<Answer | undefined>(undefined)
   const client = ApiClient.layer({ baseUrl, apiKey }).pipe(Layer.provide([remembering(last), idempotency]))
   return Effect.fnUntraced(function* <A, E>(call: (client: Client) => Effect.Effect<A, E>) {

@@ -8,11 +8,12 @@ import { CommandFailed } from "./CommandFailed.ts"
 import { Environment } from "./Environment.ts"
 import * as Input from "./Input.ts"
 
-const defaultUrl = "http://127.0.0.1:8080"
+const defaultServer = "http://127.0.0.1:8080"
 
 export const flags = {
-  url: Flag.String("url").pipe(
-    Flag.withDescription(`URL of the service (default ${defaultUrl}) [RELAYER_URL]`),
+  server: Flag.String("server").pipe(
+    Flag.withDescription(`URL of the service (default ${defaultServer}) [RELAYER_URL]`),
+    Flag.withMetavar("<url>"),
     Flag.optional
   ),
   keyFile: Input.file("key-file").pipe(
@@ -22,23 +23,22 @@ export const flags = {
 }
 
 export interface Given {
-  readonly url: Option.Option<string>
+  readonly server: Option.Option<string>
   readonly keyFile: Option.Option<string>
 }
 
-const baseUrl = Effect.fnUntraced(function* (given: Option.Option<string>) {
-  const text = Option.getOrUndefined(given) ?? (yield* Environment.read("RELAYER_URL")) ?? defaultUrl
-  const url = URL.parse(text)
-  const fits =
-    url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ""
-  if (!fits) return yield* CommandFailed.usage(`--url or RELAYER_URL: expected a URL such as ${defaultUrl}`)
-  return url.href.replace(/\/+$/, "")
-})
+interface Key {
+  readonly text: Redacted.Redacted
+  /** Where it was found, for errors. */
+  readonly place: string
+  /** Whether the key itself is a line of `.env`. */
+  readonly inDotEnv: boolean
+}
 
 /** Accepts what an HTTP header may contain. */
-const asKey = (text: string, place: string) =>
+const asKey = (text: string, place: string, inDotEnv = false): Effect.Effect<Key, CommandFailed> =>
   /^[\x21-\x7e]+$/.test(text)
-    ? Effect.succeed(Redacted.make(text))
+    ? Effect.succeed({ text: Redacted.make(text), place, inDotEnv })
     : Effect.fail(CommandFailed.usage(`${place} does not contain an API key`))
 
 const readKey = (file: string) => Effect.flatMap(Input.readText(file), (text) => asKey(text.trim(), file))
@@ -60,10 +60,36 @@ const createdKey = Effect.fnUntraced(function* () {
 
 const apiKey = Effect.fnUntraced(function* (given: Option.Option<string>) {
   if (Option.isSome(given)) return yield* readKey(given.value)
-  const key = yield* Environment.read("API_KEY")
-  if (key !== undefined) return yield* asKey(key, "API_KEY")
+  const key = yield* Environment.find("API_KEY")
+  if (key !== undefined) return yield* asKey(key.value, "API_KEY", key.inDotEnv)
   const file = yield* Environment.read("API_KEY_FILE")
   return file === undefined ? yield* createdKey() : yield* readKey(file)
 })
 
-export const open = (given: Given) => Effect.all({ baseUrl: baseUrl(given.url), apiKey: apiKey(given.keyFile) })
+/**
+ * The current directory may belong to somebody else. So its `.env` may say where to send its own key, and no other: also not
+ * the content of a file that it names.
+ */
+const address = Effect.fnUntraced(function* (given: Option.Option<string>, key: Key) {
+  if (Option.isSome(given)) return given.value
+  const set = yield* Environment.find("RELAYER_URL")
+  if (set?.inDotEnv === true && !key.inDotEnv) {
+    return yield* CommandFailed.usage(
+      `RELAYER_URL in .env is not used, because the API key is from ${key.place}: use --server, or set RELAYER_URL in the environment`
+    )
+  }
+  return set?.value ?? defaultServer
+})
+
+const baseUrl = Effect.fnUntraced(function* (given: Option.Option<string>, key: Key) {
+  const url = URL.parse(yield* address(given, key))
+  const fits =
+    url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ""
+  if (!fits) return yield* CommandFailed.usage(`--server or RELAYER_URL: expected a URL such as ${defaultServer}`)
+  return url.href.replace(/\/+$/, "")
+})
+
+export const open = Effect.fnUntraced(function* (given: Given) {
+  const key = yield* apiKey(given.keyFile)
+  return { baseUrl: yield* baseUrl(given.server, key), apiKey: key.text }
+})

@@ -3,6 +3,14 @@ import { Context, Effect } from "effect"
 
 export type Variables = Readonly<Record<string, string | undefined>>
 
+interface Found {
+  readonly value: string
+  readonly inDotEnv: boolean
+}
+
+/** An empty value counts as unset. */
+const nonEmpty = (value: string | undefined) => (value === "" ? undefined : value)
+
 export class Environment extends Context.Service<
   Environment,
   {
@@ -11,9 +19,14 @@ export class Environment extends Context.Service<
     readonly dotEnv: Variables
   }
 >()("effect-relayer/cli/kit/Environment") {
-  /** Reads the environment first, then `.env`. An empty value counts as unset. */
+  /** Searches the environment first, then `.env`. */
+  static readonly find = (name: string): Effect.Effect<Found | undefined, never, Environment> =>
+    Effect.map(Environment, ({ variables, dotEnv }) => {
+      const set = nonEmpty(variables[name])
+      const value = set ?? nonEmpty(dotEnv[name])
+      return value === undefined ? undefined : { value, inDotEnv: set === undefined }
+    })
+
   static readonly read = (name: string): Effect.Effect<string | undefined, never, Environment> =>
-    Effect.map(Environment, ({ variables, dotEnv }) =>
-      [variables[name], dotEnv[name]].find((value) => value !== undefined && value !== "")
-    )
+    Effect.map(Environment.find(name), (found) => found?.value)
 }

@@ -2,9 +2,11 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import { identification } from "../../api/SystemApi.ts"
+import { setHeader } from "../responses/CurrentRequest.ts"
 import { Readiness } from "./Readiness.ts"
 
-const ok = Effect.succeed("OK" as const)
+const ok = Effect.as(setHeader(identification.name, identification.value), "OK" as const)
 
 export const SystemHttp = HttpApiBuilder.group(
   Api,
