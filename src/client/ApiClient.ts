@@ -1,4 +1,4 @@
-// The typed client, as a service. Errors arrive as the classes that the server failed with, amounts as `bigint`.
+// The typed client, as a service. Errors are instances of the domain's error classes, and amounts are of type `bigint`.
 import { Context, Layer } from "effect"
 import type { Redacted } from "effect"
 import { HttpClientRequest } from "effect/http"
@@ -8,7 +8,7 @@ import { Api } from "../api/Api.ts"
 import { Authorization } from "../api/Middleware.ts"
 
 export interface Options {
-  /** Such as `http://127.0.0.1:8080`. */
+  /** For example `http://127.0.0.1:8080`. */
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted
 }
@@ -16,7 +16,7 @@ export interface Options {
 export class ApiClient extends Context.Service<ApiClient, HttpApiClient.ForApi<typeof Api>>()(
   "effect-relayer/client/ApiClient"
 ) {
-  /** Asks for an `HttpClient`: `FetchHttpClient.layer` of `effect/http` works everywhere. */
+  /** Requires an `HttpClient`. `FetchHttpClient.layer` of `effect/http` works on every platform. */
   static readonly layer = (options: Options): Layer.Layer<ApiClient, never, HttpClient.HttpClient> =>
     Layer.effect(ApiClient, HttpApiClient.make(Api, { baseUrl: options.baseUrl })).pipe(
       Layer.provide(

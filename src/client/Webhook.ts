@@ -1,12 +1,12 @@
-// Tells a webhook of this service from one that anybody could have sent. Runs wherever there is WebCrypto.
+// Verifies that a webhook comes from this service. Runs on every platform with WebCrypto.
 import { Clock, Effect, Predicate, Redacted, Schema } from "effect"
 import { parse } from "../domain/request/ExactJson.ts"
 import { Webhook } from "../domain/notification/Webhook.ts"
 
 /**
- * `headers`: one of `webhook-id`, `webhook-timestamp` and `webhook-signature` is missing, or more than one is there.
- * `timestamp`: too long ago, or to come: a repetition, or a clock that is wrong. `signature`: not by this key. `body`:
- * signed, and yet no webhook.
+ * `headers`: `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing or occurs more than once. `timestamp`: the
+ * webhook is too old or from the future, because it is a replay or because a clock is wrong. `signature`: another key signed
+ * it. `body`: the signature is valid, but the body is not a webhook.
  */
 export class WebhookInvalid extends Schema.TaggedError<WebhookInvalid>()("WebhookInvalid", {
   reason: Schema.Literals(["headers", "timestamp", "signature", "body"])
@@ -17,9 +17,9 @@ export interface Options {
   readonly secret: string | Redacted.Redacted
   /** The headers of the request: `Headers`, or an object with names in lower case, like that of Node. */
   readonly headers: Headers | { readonly [name: string]: string | ReadonlyArray<string> | undefined }
-  /** As it arrived, before any parsing. */
+  /** The body as it was received, before any parsing. */
   readonly body: string | Uint8Array
-  /** Seconds that the clocks of both sides may differ, and the way may take. */
+  /** Seconds by which the timestamp may differ from the clock of the receiver. Absent: 300. */
   readonly toleranceSeconds?: number
 }
 
@@ -43,7 +43,7 @@ const fromBase64 = (text: string) => {
   }
 }
 
-/** Standard Webhooks writes its keys as `whsec_` and base64; any other text is the key as it stands. */
+/** A key of Standard Webhooks is `whsec_` and base64. Any other text is used as UTF-8. */
 const keyBytes = (secret: string) => (secret.startsWith("whsec_") ? fromBase64(secret.slice(6)) : utf8.encode(secret))
 
 const join = (head: Uint8Array, tail: Uint8Array) => {
@@ -53,7 +53,7 @@ const join = (head: Uint8Array, tail: Uint8Array) => {
   return whole
 }
 
-/** `subtle.verify` takes the same time for every signature of one length. An empty key is none. */
+/** `subtle.verify` compares in constant time. An empty key verifies nothing. */
 const isSigned = async (secret: string, signed: Uint8Array<ArrayBuffer>, signatures: string) => {
   const bytes = keyBytes(secret)
   if (bytes.length === 0) return false

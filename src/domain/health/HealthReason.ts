@@ -1,8 +1,8 @@
-// Why a relayer is disabled, in texts of ours: nothing that a provider has said gets into them.
+// Why a relayer is disabled. The texts are the service's own and contain no text of a provider.
 import type { CheckFailure } from "../chain/ChainSnapshot.ts"
 import type { DisabledReason } from "../relayer/Relayer.ts"
 
-/** Where a code says more than the type. */
+/** Texts for codes that say more than their type. */
 const texts: { readonly [key: string]: string } = {
   "BalanceCheckFailed too_low": "the balance is below min_balance",
   "SequenceSyncFailed no_account": "the account does not exist on the network"
@@ -18,7 +18,7 @@ const usual = {
 
 const detailsOf = ({ type, code }: CheckFailure): string => texts[`${type} ${code}`] ?? usual[type]
 
-/** Of one type: that; of more, `Multiple`, with the texts of all. Undefined: nothing has failed. */
+/** The type of the failures, or `Multiple` if they have several types, with all texts. `undefined`: nothing has failed. */
 export const reasonOf = (failures: ReadonlyArray<CheckFailure>): DisabledReason | undefined => {
   const [first] = failures
   if (first === undefined) return undefined

@@ -1,4 +1,4 @@
-// The circuit breaker of one URL: leaves a provider alone that failed again and again, or that asked for it.
+// The circuit breaker of one URL. It stops calls to a provider that keeps failing, or that asked for a pause.
 import { Clock, Duration, Effect, Exit, Layer, Option, Schedule } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import type { BreakerState } from "../../domain/chain/ChainSnapshot.ts"
@@ -6,26 +6,26 @@ import { withMonotonic, withMonotonicAround } from "../lifecycle/MonotonicClock.
 import type { RpcFailure } from "./RpcFailure.ts"
 
 export interface Options {
-  /** Calls in a row that fail until it opens. */
+  /** Failed calls in a row that open the breaker. */
   readonly failures: number
-  /** How long it is open at first: twice as long each time that it opens again, until that is `longestOpenMs` in all. */
+  /** The first time that it is open, in milliseconds. It doubles with each opening in a row, up to `longestOpenMs` in total. */
   readonly openMs: number
-  /** Also what a `Retry-After` is cut to. */
+  /** Milliseconds. It also limits `Retry-After`. */
   readonly longestOpenMs: number
 }
 
 interface Breaker {
-  /** `half_open`: the next call decides. */
+  /** `half_open`: the next call closes or opens the breaker. */
   readonly state: Effect.Effect<BreakerState>
-  /** The provider said until when it wants no calls, and that is not yet over. */
+  /** Whether the time that the provider asked for with `Retry-After` has not ended. */
   readonly isLimited: Effect.Effect<boolean>
-  /** None where it is open, or half open with a call on its way. */
+  /** None, without a call, if the breaker is open, or half open while another call runs. */
   run<A>(call: Effect.Effect<A, RpcFailure>): Effect.Effect<Option.Option<A>, RpcFailure>
-  /** Where it is open too. It does not close by this. */
+  /** Calls even if the breaker is open. A success does not close it. */
   insist<A>(call: Effect.Effect<A, RpcFailure>): Effect.Effect<A, RpcFailure>
 }
 
-/** The provider has answered, if only with an error. */
+/** Whether the provider has answered, possibly with an error. */
 export const isWell = <A>(exit: Exit.Exit<A, RpcFailure>) =>
   Exit.isSuccess(exit) || Option.exists(Exit.findErrorOption(exit), ({ answered }) => answered)
 
@@ -46,7 +46,7 @@ export const make = Effect.fnUntraced(function* (
     tripPolicy: CircuitBreaker.consecutive(failures),
     openDuration: Schedule.upTo(Schedule.exponential(openMs), { duration: longestOpenMs })
   }).pipe(Effect.provide(Layer.fresh(CircuitBreaker.layerStoreMemory())))
-  /** By a clock that nobody sets: one that is set back would leave the provider alone for as long. */
+  /** Nanoseconds of the monotonic clock. A wall clock that is set back would prolong the pause. */
   let limitedUntil = 0n
 
   const isLimited = Effect.map(Clock.monotonicTimeNanos, (now) => now < limitedUntil)

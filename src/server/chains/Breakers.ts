@@ -1,4 +1,4 @@
-// A circuit breaker per URL, shared by all relayers of the process, and how many are in which state.
+// A circuit breaker per URL, shared by all relayers of the process, and the metric of their states.
 import { Context, Effect, Layer, Metric, ScopedCache } from "effect"
 import type { Option } from "effect"
 import * as crypto from "node:crypto"
@@ -9,13 +9,13 @@ import * as Breaker from "./Breaker.ts"
 import type { RpcFailure } from "./RpcFailure.ts"
 
 export interface Options extends Partial<Breaker.Options> {
-  /** URLs that are remembered: those that were used last. */
+  /** The number of URLs that have a breaker. The least recently used one is forgotten first. */
   readonly capacity?: number
 }
 
 const defaults = { failures: 3, openMs: 10_000, longestOpenMs: 300_000, capacity: 10_000 }
 
-/** The hash only: the URL may hold a key. */
+/** A hash, because the URL may contain an API key. */
 const keyOf = (url: string) => crypto.createHash("sha256").update(url).digest("base64url")
 
 const makeTally = () => {
@@ -73,11 +73,11 @@ export class Breakers extends Context.Service<
   Breakers,
   {
     state(url: string): Effect.Effect<BreakerState>
-    /** The provider said until when it wants no calls, and that is not yet over. */
+    /** Whether the time that the provider asked for with `Retry-After` has not ended. */
     isLimited(url: string): Effect.Effect<boolean>
-    /** None where the breaker is open, or half open with a call on its way. */
+    /** None, without a call, if the breaker is open, or half open while another call runs. */
     run<A>(url: string, call: Effect.Effect<A, RpcFailure>): Effect.Effect<Option.Option<A>, RpcFailure>
-    /** Where it is open too: an answer closes it. */
+    /** Calls even if the breaker is open. An answer closes it. */
     insist<A>(url: string, call: Effect.Effect<A, RpcFailure>): Effect.Effect<A, RpcFailure>
   }
 >()("effect-relayer/server/chains/Breakers") {

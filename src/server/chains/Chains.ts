@@ -1,4 +1,4 @@
-// Looks at the chain of a relayer: is it the right one, and what does its account have there.
+// Inspects the chain of a relayer: checks that it is the right one and reads the account.
 import { Context, Effect, Layer } from "effect"
 import type { Network } from "../../domain/network/Network.ts"
 import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
@@ -13,9 +13,9 @@ import * as StellarChain from "./StellarChain.ts"
 
 export interface Target {
   readonly relayer: Relayer
-  /** The relayer's, of the same type. */
+  /** The network of the relayer, of the same type. */
   readonly network: Network
-  /** The relayer's own, or else the network's: not masked. */
+  /** The custom URLs of the relayer, or else those of the network. Not masked. */
   readonly urls: ReadonlyArray<RpcConfig>
 }
 
@@ -41,7 +41,7 @@ const make = Effect.map(ProviderPools, (pools) => {
 export class Chains extends Context.Service<
   Chains,
   {
-    /** What is wrong is in the reading's `failures`. Takes two `budgetMs` and one `timeoutMs` at most: 19 seconds. */
+    /** Never fails: `failures` of the snapshot contains the problems. Takes at most 2 × `budgetMs` + `timeoutMs`: 19 seconds. */
     inspect(target: Target): Effect.Effect<ChainSnapshot>
   }
 >()("effect-relayer/server/chains/Chains") {

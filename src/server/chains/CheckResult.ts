@@ -1,16 +1,16 @@
-// What calls to a chain found, put as parts of a reading.
+// Turns the results of calls into the `failures` of a chain snapshot.
 import { Result } from "effect"
 import type { CheckFailure } from "../../domain/chain/ChainSnapshot.ts"
 import type { RpcFailure } from "./RpcFailure.ts"
 
 type Answer<A> = Result.Result<A, RpcFailure>
 
-/** No provider is on the relayer's chain, so that nothing can be asked of it. */
+/** The failures if no provider serves the relayer's chain. */
 export const unusable = ({ code }: RpcFailure): ReadonlyArray<CheckFailure> => [
   { type: code === "mismatch" ? "ChainIdMismatch" : "RpcValidationFailed", code }
 ]
 
-/** Empty where the call was answered. */
+/** Empty if the call succeeded. */
 export const failures = <A>(type: CheckFailure["type"], answer: Answer<A>): ReadonlyArray<CheckFailure> =>
   Result.isSuccess(answer) ? [] : [{ type, code: answer.failure.code }]
 

@@ -1,4 +1,4 @@
-// A look at an account of an EVM chain.
+// Inspects an account of an EVM chain.
 import { Effect, Result } from "effect"
 import type { EvmNetwork } from "../../domain/network/Network.ts"
 import type { EvmRelayer } from "../../domain/relayer/Relayer.ts"

@@ -1,4 +1,4 @@
-// One JSON-RPC 2.0 call over HTTP. Nothing that a provider writes gets out of here, but for the result that was asked for.
+// One JSON-RPC 2.0 call over HTTP. Only the decoded result leaves this module, no other text of the provider.
 import { Effect, Random, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClient } from "effect/http"
@@ -8,7 +8,7 @@ import * as RpcFailure from "./RpcFailure.ts"
 
 export interface Call<A> {
   readonly method: string
-  /** Absent: none. */
+  /** Absent: the call has no parameters. */
   readonly params?: ReadonlyArray<unknown> | Readonly<Record<string, unknown>>
   readonly result: Schema.ConstraintDecoder<A>
 }
@@ -44,7 +44,7 @@ export const send = Effect.fnUntraced(function* <A>(
   const text = yield* Effect.mapError(response.text, RpcFailure.ofBody)
   const answer = yield* Effect.mapError(Effect.flatMap(parse(text), decodeAnswer), invalid)
   const { error } = answer
-  // A request that could not be read has no id, says JSON-RPC.
+  // In JSON-RPC, the error of a request that could not be parsed has the id null.
   if (error && (answer.id === id || answer.id === null)) return yield* RpcFailure.ofError(networkType, error.code)
   if (answer.id !== id || !("result" in answer)) return yield* invalid()
   return yield* Effect.mapError(Schema.decodeUnknownEffect(result)(answer.result), invalid)

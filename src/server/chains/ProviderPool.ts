@@ -1,4 +1,5 @@
-// The providers of one relayer, for one look or task: chosen by weight, and left for the next where they fail.
+// The providers of one relayer, for one inspection or task. A call chooses them by weight and moves on to the next if one
+// fails.
 import { Effect, Option, Result } from "effect"
 import type { ProviderReading } from "../../domain/chain/ChainSnapshot.ts"
 import { maskRpc } from "../../domain/chain/Rpc.ts"
@@ -11,15 +12,15 @@ import type { Tries } from "./Tries.ts"
 import * as Weights from "./Weights.ts"
 
 export interface ProviderPool {
-  /** The answer of one of them. */
+  /** Calls providers one after the other until one answers. */
   call<A>(call: JsonRpc.Call<A>): Effect.Effect<A, RpcFailure>
-  /** Calls each, and gives those whose answer is right. Fails where there is none. */
+  /** Calls all providers and returns those with a right answer, as a pool. Fails if there are none. */
   probe<A>(call: JsonRpc.Call<A>, isRight: (answer: A) => boolean): Effect.Effect<ProviderPool, RpcFailure>
-  /** Of all URLs, with how they failed in this pool and those that came from it. */
+  /** The state of each URL, with its last failure in this pool and in pools that `probe` returned. */
   readonly readings: Effect.Effect<ReadonlyArray<ProviderReading>>
 }
 
-/** Providers that a probe calls, at most. */
+/** The largest number of providers that a probe calls. */
 const maxProbed = 20
 
 interface Ways {
@@ -30,11 +31,11 @@ interface Ways {
 }
 
 interface Provider extends RpcConfig {
-  /** The last one. */
+  /** The last failure. */
   failure?: RpcFailure
 }
 
-/** Where breakers are open, nothing gets through at first; where nobody else has answered, it does. */
+/** A first round respects open breakers. If no provider answers in it, a second round calls the skipped providers. */
 const rounds = ["open breakers hold", "open breakers do not hold"] as const
 type Round = (typeof rounds)[number]
 
@@ -43,18 +44,18 @@ export const make = ({ breakers, budgetMs, tries }: Ways, urls: ReadonlyArray<Rp
 
   const guarded = <A>({ url }: Provider, call: JsonRpc.Call<A>) =>
     breakers.state(url).pipe(
-      // What is half open has to show that it is well before it is tried at length.
+      // A provider whose breaker is half open gets a single try.
       Effect.flatMap((state) => (state === "closed" ? tries.several(url, call) : tries.once(url, call))),
       (self) => breakers.run(url, self)
     )
 
-  /** A provider that said when it wants the next call does not get one before. */
+  /** Calls a provider despite its open breaker, but not before the time that it asked for with `Retry-After`. */
   const insist = <A>({ url }: Provider, call: JsonRpc.Call<A>) =>
     Effect.flatMap(breakers.isLimited(url), (isLimited) =>
       isLimited ? Effect.fail(failure("rate_limited")) : breakers.insist(url, tries.once(url, call))
     ).pipe(Effect.asSome)
 
-  /** None where the breaker let nothing through. */
+  /** None if the breaker let no call through. */
   const ask = <A>(round: Round, provider: Provider, call: JsonRpc.Call<A>, isRight?: (answer: A) => boolean) => {
     const note = (failed: RpcFailure) => Effect.sync(() => void (provider.failure = failed))
     return (round === "open breakers hold" ? guarded(provider, call) : insist(provider, call)).pipe(

@@ -32,7 +32,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
 export class ProviderPools extends Context.Service<
   ProviderPools,
   {
-    /** Without a URL of any weight, everything is `unreachable`. */
+    /** If no URL has a positive weight, all calls fail with `unreachable`. */
     of(networkType: NetworkType, urls: ReadonlyArray<RpcConfig>): ProviderPool.ProviderPool
   }
 >()("effect-relayer/server/chains/ProviderPools") {

@@ -3,7 +3,7 @@ import { Schema, SchemaTransformation } from "effect"
 
 const Hex = Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{1,64}$/u, { expected: "a hexadecimal quantity" }))
 
-/** From 0 to `maximum`. */
+/** A quantity from 0 to `maximum`. */
 const quantity = (maximum: bigint) =>
   Hex.pipe(
     Schema.decodeTo(

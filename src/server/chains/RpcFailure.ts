@@ -1,4 +1,4 @@
-// Why a call to a provider came to nothing: in our words, and what to do about it.
+// The failure of a call to a provider, as a code without any text of the provider, and whether to try again.
 import { Clock, Duration, Effect, Result, Schema } from "effect"
 import { Headers } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
@@ -8,12 +8,12 @@ import { refusal } from "../../outbound/OutboundRefused.ts"
 
 export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
   code: CheckCode,
-  /** The provider is well: its answer is the failure. */
+  /** Whether the provider itself works, because it answered the call with an error. */
   answered: Schema.Boolean,
-  /** How long the provider wants to be left alone. */
+  /** The time that the provider asked for with `Retry-After`. */
   retryAfter: Schema.optionalKey(Schema.Duration)
 }) {
-  /** The same call may do better, also at the same provider. */
+  /** Whether the same call may succeed later, also at the same provider. */
   get isRetriable() {
     return this.code === "unreachable" || this.code === "rate_limited"
   }
@@ -46,13 +46,15 @@ export const ofStatus = ({ headers, status }: HttpClientResponse.HttpClientRespo
     return Duration.isZero(wait) ? failure(code) : new RpcFailure({ code, answered: false, retryAfter: wait })
   })
 
-/** EIP-1474: -32005 is a limit, -32002 a resource that is not there now. Of solana, -32005 is a node that lags behind. */
+/**
+ * EIP-1474: -32005 means a limit, -32002 a resource that is unavailable now. On Solana, -32005 means that the node lags behind.
+ */
 export const ofError = (networkType: NetworkType, code: number) => {
   if (code === -32005) return failure(networkType === "solana" ? "unreachable" : "rate_limited")
   return code === -32002 || code === -32603 ? failure("unreachable") : answered("refused")
 }
 
-/** What may be over soonest comes first. */
+/** The failures that are likely to end soonest come first. */
 const order: ReadonlyArray<CheckCode> = ["rate_limited", "unreachable", "invalid_answer", "refused", "mismatch"]
 
 /** The failure to report if several providers failed. It does not depend on the order of the calls. */

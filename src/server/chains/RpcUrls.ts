@@ -1,4 +1,4 @@
-// RPC URLs that users give: where they may lead, and how they are stored, masked to be shown and sealed to be called.
+// RPC URLs that users give: checks where they lead, and seals them for the database.
 import { Effect, Redacted, Schema } from "effect"
 import type { Violation } from "../../domain/request/Request.ts"
 import { RpcConfig, isMasked } from "../../domain/chain/Rpc.ts"
@@ -6,13 +6,13 @@ import type { Outbound } from "../../outbound/Outbound.ts"
 import type { Place } from "../secrets/Envelope.ts"
 import type { Secrets } from "../secrets/Secrets.ts"
 
-/** What is wrong with a URL in `field`. */
+/** The violations of a URL in `field`. */
 export const refuse = (outbound: Outbound["Service"], field: string, url: string): ReadonlyArray<Violation> => {
   const message = isMasked(url) ? "is masked: send the URL itself" : outbound.refuse(url)
   return message === undefined ? [] : [{ field, message }]
 }
 
-/** What is wrong with the URLs of the list `field`. */
+/** The violations of the URLs in the list `field`. */
 export const refuseAll = (
   outbound: Outbound["Service"],
   field: string,

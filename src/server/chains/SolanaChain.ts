@@ -1,4 +1,4 @@
-// A look at an account of a Solana cluster. An account that does not exist has a balance of 0.
+// Inspects an account of a Solana cluster. An account that does not exist has a balance of 0.
 import { Effect, Result, Schema } from "effect"
 import { Uint64 } from "../../domain/chain/Amount.ts"
 import type { SolanaRelayer } from "../../domain/relayer/Relayer.ts"

@@ -1,4 +1,4 @@
-// An account of the Stellar ledger, as RPC servers give it. The chain library is loaded when it is first asked for.
+// Reads an account of the Stellar ledger from an RPC server. The chain library is loaded on first use.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { Uint64 } from "../../domain/chain/Amount.ts"
 import type { Call } from "./JsonRpc.ts"
@@ -10,7 +10,7 @@ const Entries = Schema.Struct({
 const Account = Schema.Struct({ balance: Uint64, sequence_number: Uint64 })
 type Account = typeof Account.Type
 
-/** `read` gives the account of an entry in XDR, and throws where it is none. */
+/** `read` decodes a ledger entry from XDR. It throws if the entry is not the account. */
 const accountBy = (read: (entry: string) => typeof Account.Encoded) =>
   Entries.pipe(
     Schema.decodeTo(
@@ -30,7 +30,7 @@ const accountBy = (read: (entry: string) => typeof Account.Encoded) =>
     )
   )
 
-/** Null where the account does not exist. */
+/** The call that reads the account. Its result is null if the account does not exist. */
 export const get = Effect.fn("StellarAccount.get")((address: string) =>
   Effect.promise(async (): Promise<Call<Account | null>> => {
     const { Keypair, xdr } = await import("@stellar/stellar-sdk/base")
@@ -39,7 +39,7 @@ export const get = Effect.fn("StellarAccount.get")((address: string) =>
     const result = accountBy((entry) => {
       const data = xdr.LedgerEntryData.fromXDR(entry, "base64")
       if (data.type !== "account" || data.account.accountId.toXDR("base64") !== accountId.toXDR("base64")) {
-        throw new Error("another entry than was asked for")
+        throw new Error("the entry is not the requested account")
       }
       return { balance: data.account.balance, sequence_number: data.account.seqNum }
     })

@@ -1,5 +1,5 @@
-// A look at an account of a Stellar network. Asks the RPC servers, not Horizon: they alone are the relayer's to choose and
-// have others to fall back on, and a network needs no `horizon_url`.
+// Inspects an account of a Stellar network. It calls RPC servers, not Horizon: a relayer can choose its RPC servers and have
+// several of them, while `horizon_url` is optional.
 import { Effect, Result, Schema } from "effect"
 import type { StellarNetwork } from "../../domain/network/Network.ts"
 import type { CheckFailure } from "../../domain/chain/ChainSnapshot.ts"

@@ -1,4 +1,4 @@
-// A call at one provider: each try within its time and counted, and another one after a wait where that may help.
+// Calls one provider, with retries. Each try has a time limit and is counted in the metrics.
 import { Duration, Effect, Metric, Random, Result, Schedule } from "effect"
 import type { HttpClient } from "effect/http"
 import type { NetworkType } from "../../domain/network/Network.ts"
@@ -8,19 +8,19 @@ import { failure } from "./RpcFailure.ts"
 import type { RpcFailure } from "./RpcFailure.ts"
 
 export interface Options {
-  /** Tries of a call at one provider. */
+  /** The largest number of tries of a call at one provider. */
   readonly attempts: number
-  /** Of one try. */
+  /** The time limit of one try. */
   readonly timeoutMs: number
-  /** The first wait is anything up to this, at random; the next ones up to twice as much each. */
+  /** The upper bound of the first random wait. It doubles with each wait. */
   readonly backOffMs: number
-  /** No wait is longer: a provider that asks for more in `Retry-After` is left for the next. */
+  /** The upper bound of all waits. If `Retry-After` asks for more, there is no further try. */
   readonly longestWaitMs: number
 }
 
 export interface Tries {
   once<A>(url: string, call: JsonRpc.Call<A>): Effect.Effect<A, RpcFailure>
-  /** Up to `attempts`. */
+  /** Tries up to `attempts` times. */
   several<A>(url: string, call: JsonRpc.Call<A>): Effect.Effect<A, RpcFailure>
 }
 

@@ -1,9 +1,9 @@
-// An order by weight: who weighs more is more often before others.
+// Shuffles items by weight: an item with a larger weight comes first more often.
 import { Effect, Order, Random } from "effect"
 
 /**
- * The first one is chosen with a chance of its share of all weights, the second one of those that are left, and so on
- * (Efraimidis and Spirakis). What has no weight is left out.
+ * The probability that an item comes first is its share of all weights. The same holds for the second item among the rest,
+ * and so on (Efraimidis and Spirakis). Items with weight 0 are omitted.
  */
 export const shuffle = <A extends { readonly weight: number }>(
   items: ReadonlyArray<A>

@@ -1,4 +1,4 @@
-// One check of a relayer: a look at its chain outside of any transaction of its own, and what follows from it in one.
+// One check of a relayer: inspects its chain without a transaction, and then applies the result in one transaction.
 import { Cause, Context, Duration, Effect, Layer, Metric, Option, Random } from "effect"
 import * as Health from "../../domain/health/Health.ts"
 import { findingOf } from "../../domain/health/HealthFinding.ts"
@@ -22,14 +22,14 @@ import { HealthRepo } from "./HealthRepo.ts"
 import type { Check, Claim } from "./HealthRepo.ts"
 
 export interface Options {
-  /** Between two checks of a relayer that is well. */
+  /** The time between two checks of a healthy relayer. */
   readonly interval: Duration.Input
 }
 
-/** Longest look at a chain: shorter than a request may take, and than a claim lasts. */
+/** The time limit of an inspection. It is shorter than the timeout of a request and than the lease of a claim. */
 const lookTimeout = "20 seconds"
 
-/** Of another check, or of a configuration that is not the relayer's any more: worth nothing. */
+/** The result is discarded, because another check replaced this one or the relayer has changed meanwhile. */
 type Superseded = "superseded"
 
 export class HealthChecks extends Context.Service<
@@ -62,7 +62,7 @@ export class HealthChecks extends Context.Service<
             orElse: () => Effect.succeed(unanswered(target.relayer, target.urls))
           })
 
-        /** The relayer is held before its check, as everywhere. */
+        /** Locks the relayer before its check, in the same order as all other code. */
         const settle = Effect.fn("HealthChecks.settle")(function* (
           id: RelayerId,
           reading: ChainSnapshot,

@@ -1,4 +1,4 @@
-// The loop that makes checks as they become due. Any number of instances share the work.
+// The job that runs due health checks. All instances share the work.
 import { Duration, Effect, FiberSet, Layer } from "effect"
 import { randomUUID } from "node:crypto"
 import { Draining } from "../lifecycle/Draining.ts"
@@ -8,16 +8,16 @@ import { HealthChecks } from "./HealthChecks.ts"
 import type { Options } from "./HealthChecks.ts"
 import { HealthRepo } from "./HealthRepo.ts"
 
-/** Checks of this process at once. */
+/** Concurrent checks of this instance. */
 const concurrency = 32
 
-/** Milliseconds after which another instance takes a check over: three times the longest look at a chain. */
+/** Milliseconds after which another instance takes over a check: three times the time limit of an inspection. */
 const lease = 60_000
 
-/** Until checks that another instance has scheduled, or time itself, are noticed. */
+/** Checks that another instance scheduled, and checks that became due, are found within this time. */
 const poll = "1 second"
 
-/** Claims stop when the process drains; what is still running when the scope closes is given back. */
+/** While the instance drains, it claims nothing. Checks that still run when the scope closes are released. */
 export const layerNoDeps = ({ interval }: Options) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -29,11 +29,11 @@ export const layerNoDeps = ({ interval }: Options) =>
       const running = yield* FiberSet.make<void>()
       const horizon = 2 * Math.max(Duration.toMillis(interval), lease)
 
-      /** As many as there was room for: there may be more. */
+      /** Whether the last claim filled all free slots, so that more checks may be due. */
       let isFull = false
       const ended = Effect.suspend(() => (isFull ? due.now : Effect.void))
 
-      // Not interrupted between a claim and the start of its check, which releases the claim.
+      // Uninterruptible: every claimed check is started. A check that is interrupted releases its claim.
       const claim = Effect.gen(function* () {
         const limit = draining.isDraining() ? 0 : concurrency - (yield* FiberSet.size(running))
         if (limit <= 0) return

@@ -1,5 +1,5 @@
-// The table `relayer_checks`: what is known of each relayer's health, and when it is looked at again. The clock is the
-// database's, so that no instance's own clock matters.
+// The table `relayer_checks`: the health of each relayer, and the time of its next check. All times are those of the
+// database, because clocks of instances may differ.
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import { parse } from "../../domain/request/ExactJson.ts"
@@ -15,10 +15,10 @@ const json = (column: unknown) => parse(String(column))
 const Row = Rows.withoutNulls(
   Schema.Struct({
     state: Health,
-    /** Absent: it has never been checked. */
+    /** Absent: the relayer was never checked. */
     since: Schema.optionalKey(Instant),
     reading: Schema.optionalKey(ChainSnapshot),
-    /** Absent: its balance was never read. */
+    /** Absent: the balance was never read. */
     read_at: Schema.optionalKey(Instant),
     checked_at: Schema.optionalKey(Instant),
     next_check_at: Instant,
@@ -34,27 +34,30 @@ const readClaims = Rows.all(Schema.Struct({ relayer_id: RelayerId }))
 const encodeHealth = Schema.encodeEffect(Health)
 const encodeReading = Schema.encodeEffect(ChainSnapshot)
 
-/** A relayer that is being checked. */
+/** The right to check a relayer until the lease ends. */
 export interface Claim {
   readonly id: RelayerId
-  /** Of this claim alone. */
+  /** Identifies the claim. */
   readonly token: string
 }
 
 export interface Claiming {
   readonly token: string
   readonly limit: number
-  /** Milliseconds after which somebody else may have it. */
+  /** Milliseconds after which another instance may claim the check. */
   readonly lease: number
-  /** No check is scheduled further ahead than so many milliseconds: one that is was so before a clock was set back. */
+  /**
+   * Milliseconds. No check is scheduled further ahead than this. A check that is further ahead counts as due, because the
+   * clock of the database was set back after it was scheduled.
+   */
   readonly horizon: number
 }
 
-/** What a check has found. */
+/** The result of a check. */
 export interface Checked {
   readonly health: Health
   readonly reading: ChainSnapshot
-  /** Whether the balance in `reading` is of this check. */
+  /** Whether this check read the balance in `reading`. */
   readonly isRead: boolean
   /** Milliseconds to the next check. */
   readonly delay: number
@@ -63,14 +66,14 @@ export interface Checked {
 export class HealthRepo extends Context.Service<
   HealthRepo,
   {
-    /** Checks that are due, the longest due first; those that others are claiming are left to them. */
+    /** Claims due checks, the longest due first. Skips rows that another transaction has locked. */
     claim(claiming: Claiming): Effect.Effect<ReadonlyArray<Claim>>
     find(id: RelayerId): Effect.Effect<Option.Option<Check>>
-    /** Holds the row until the transaction ends. The relayer's own row is held first, always. */
+    /** Locks the row until the transaction ends. The caller has locked the row of the relayer before. */
     findForUpdate(id: RelayerId): Effect.Effect<Option.Option<Check>>
-    /** Ends every claim on it. */
+    /** Saves the result and ends every claim of this relayer. */
     save(id: RelayerId, checked: Checked): Effect.Effect<void>
-    /** Gives the check back, to be made in `delay` milliseconds; nothing, where somebody else has claimed it since. */
+    /** Ends the claim: the check is due in `delay` milliseconds. Does nothing if another claim has replaced this one. */
     release(claim: Claim, delay: number): Effect.Effect<void>
   }
 >()("effect-relayer/server/health/HealthRepo") {
@@ -83,7 +86,7 @@ export class HealthRepo extends Context.Service<
         ${at("checked_at")}, ${at("next_check_at")}, t.claimed_by`
       const ahead = (milliseconds: number) => sql`${milliseconds}::float8 * interval '1 millisecond'`
 
-      // Two ranges of the index: one condition for both would read all that lies between.
+      // Two queries for two ranges of the index. One query with both conditions would read everything between them.
       const claim = ({ token, limit, lease, horizon }: Claiming) =>
         sql`
           WITH due AS MATERIALIZED (

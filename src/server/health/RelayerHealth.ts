@@ -1,4 +1,4 @@
-// How a relayer is doing: seen now, or by the last check.
+// The health of a relayer: from an inspection now, or from the last check.
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import type { Duration } from "effect"
 import { explain } from "../../domain/health/HealthExplanation.ts"
@@ -19,17 +19,17 @@ import { HealthChecks } from "./HealthChecks.ts"
 import { HealthRepo } from "./HealthRepo.ts"
 import type { Check } from "./HealthRepo.ts"
 
-/** What a caller waits for a chain. */
+/** The longest time that a caller waits for a chain. */
 const patience: Duration.Input = "10 seconds"
 
 export class RelayerHealth extends Context.Service<
   RelayerHealth,
   {
-    /** With a look at the chain; where that does not answer, as the last check saw it. */
+    /** Inspects the chain. If it does not answer in time, the amounts are those of the last check. */
     status(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
-    /** `ServiceUnavailable` where the chain does not answer, or is another one. */
+    /** Fails with `ServiceUnavailable` if the chain does not answer or is the wrong one. */
     balance(id: RelayerId): Effect.Effect<RelayerBalance, RelayerNotFound | ServiceUnavailable | TooManyRequests>
-    /** Makes a check now, and says what has come of it. */
+    /** Runs a check now and returns the resulting status. */
     check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
     explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
   }
@@ -44,7 +44,7 @@ export class RelayerHealth extends Context.Service<
       const checks = yield* HealthChecks
       const outboundWork = yield* OutboundWork
 
-      /** Every relayer has a check from the moment on at which it is created. */
+      /** The row of the check is created with the relayer. Without it, the relayer does not exist. */
       const find = (id: RelayerId) =>
         Effect.flatMap(
           repo.find(id),

@@ -43,7 +43,7 @@ export class Notifications extends Context.Service<
         create: (request) => Effect.map(versioned.create(request), valueOf),
         list: versioned.list,
         get: (id) => Effect.map(versioned.get(id), valueOf),
-        // Without a condition, there is none that could fail.
+        // `PreconditionFailed` cannot occur without `ifMatch`.
         update: (id, patch) =>
           Effect.map(versioned.update(id, patch), valueOf).pipe(Effect.catchTag("PreconditionFailed", Effect.die)),
         delete: (id) => Effect.catchTag(versioned.delete(id), "PreconditionFailed", Effect.die),

@@ -13,12 +13,12 @@ import * as RowVersion from "../../sql/RowVersion.ts"
 const readPaused = Rows.first(Notification)
 const readKey = Rows.first(Schema.Struct({ sealed: Schema.NullOr(Schema.Uint8Array) }))
 
-/** `undefined`: none. */
+/** `undefined`: there is no key. */
 type SealedKey = Uint8Array | undefined
 
 export interface SealedKeys {
   readonly current: SealedKey
-  /** Good for another 24 hours. */
+  /** Signs as well for another 24 hours. */
   readonly previous: SealedKey
 }
 
@@ -27,20 +27,20 @@ export class NotificationsRepo extends Context.Service<
   {
     insert(notification: Notification, key: SealedKey): Effect.Effect<Versioned<Notification>, NotificationIdTaken>
     find(id: NotificationId): Effect.Effect<Option.Option<Versioned<Notification>>>
-    /** Holds the row until the transaction ends. */
+    /** Locks the row until the transaction ends. */
     findForUpdate(id: NotificationId): Effect.Effect<Option.Option<Versioned<Notification>>>
     /** None: there is no signing key. */
     findKey(id: NotificationId): Effect.Effect<Option.Option<Uint8Array>>
-    /** `keys` absent: as they are. One that is not paused starts anew: it is not failing. */
+    /** If `keys` is absent, the keys stay. A notification that was paused and is not any longer counts as not failing. */
     update(notification: Notification, keys?: SealedKeys): Effect.Effect<Versioned<Notification>>
-    /** None where it is paused already. */
+    /** Pauses the notification. None if it is paused already. */
     pause(id: NotificationId): Effect.Effect<Option.Option<Notification>>
     delete(id: NotificationId): Effect.Effect<void, NotificationInUse>
-    /** Ids of at most `limit` relayers that use it. Waits for transactions that are changing one of them. */
+    /** The ids of at most `limit` relayers that use it. Waits for transactions that change one of these relayers. */
     users(id: NotificationId, limit: number): Effect.Effect<ReadonlyArray<string>>
     /** Whether one of these relayers uses it. */
     isUsedBy(id: NotificationId, relayerIds: ReadonlyArray<string>): Effect.Effect<boolean>
-    /** `relayerIds`: only notifications that one of these relayers uses. */
+    /** With `relayerIds`, only notifications that one of these relayers uses. */
     page(request: PageRequest, relayerIds?: ReadonlyArray<string>): Effect.Effect<Page<Notification>>
   }
 >()("effect-relayer/server/notifications/NotificationsRepo") {
@@ -61,7 +61,7 @@ export class NotificationsRepo extends Context.Service<
 
       const readVersion = Rows.one(Schema.Struct({ version: Schema.String }))
 
-      /** For the one row of `INSERT` and `UPDATE`. */
+      /** Adds the version from the row that `INSERT` or `UPDATE` returned. */
       const returned = (value: Notification) => (rows: ReadonlyArray<unknown>) =>
         Effect.map(readVersion(rows), ({ version }): Versioned<Notification> => ({ value, version }))
 

@@ -1,4 +1,4 @@
-// Signing keys at rest, and what becomes of them when another one is given.
+// Seals and opens the signing keys of notifications, and decides which keys remain when a key is replaced.
 import { Effect, Option, Redacted } from "effect"
 import type { UpdateNotification } from "../../domain/notification/Notification.ts"
 import type { Secrets } from "../secrets/Secrets.ts"
@@ -15,8 +15,8 @@ export const open = (secrets: Secrets["Service"], id: string, sealed: Uint8Array
   secrets.open(sealed, place(id, column))
 
 /**
- * What is stored when `given` replaces the key `sealed`; undefined where nothing changes. The same key once more changes
- * nothing: a patch that is sent twice does not push out the key before.
+ * The keys to store when `given` replaces the key `sealed`. `undefined`: nothing changes. This includes the same key again,
+ * so that a repeated patch does not remove the previous key.
  */
 export const replace = Effect.fnUntraced(function* (
   secrets: Secrets["Service"],
@@ -29,7 +29,7 @@ export const replace = Effect.fnUntraced(function* (
   const current = yield* seal(secrets, id, given)
   if (Option.isNone(sealed)) return { current, previous: undefined }
   const before = yield* Effect.option(open(secrets, id, sealed.value, "signing_key"))
-  // What cannot be read cannot sign either.
+  // A key that cannot be opened cannot sign, so it is not kept as the previous key.
   if (Option.isNone(before)) return { current, previous: undefined }
   if (Redacted.value(before.value) === Redacted.value(given)) return undefined
   return { current, previous: yield* seal(secrets, id, before.value, "previous_signing_key") }

@@ -1,8 +1,8 @@
-// The orders of the list of relayers, in SQL. Each ends with `seq`, so that no two relayers have the same place.
+// The orders of the list of relayers, in SQL. Each ends with `seq`, so that no two relayers have the same position.
 import type { SqlClient, Statement } from "effect/sql"
 import type { RelayerSort } from "../../domain/relayer/Relayer.ts"
 
-/** The place of a relayer in any order. */
+/** The position of a relayer, for every order. */
 export interface Position {
   readonly name: string
   /** Creation order. */
@@ -11,20 +11,20 @@ export interface Position {
 
 export interface RelayerOrder {
   readonly by: Statement.Fragment
-  /** The relayers that come after a place. */
+  /** Selects the relayers after a position. */
   readonly after: (position: Position) => Statement.Fragment
-  /** The relayers that come after so many others, all relayers in this order: from the block that they begin in. */
+  /** Skips `offset` relayers of an unfiltered list, by the counts of `relayer_blocks`. Absent: OFFSET has to be used. */
   readonly skip?: (offset: number) => Skipped
 }
 
 interface Skipped {
   readonly with: Statement.Fragment
   readonly where: Statement.Fragment
-  /** What is left to skip. */
+  /** The number of relayers to skip inside the first block. */
   readonly offset: Statement.Fragment
 }
 
-/** Sequence numbers that are counted together in `relayer_blocks`. */
+/** Sequence numbers per row of `relayer_blocks`. */
 export const blockSize = 8192
 
 const skip = (sql: SqlClient.SqlClient, offset: number, direction: Statement.Fragment) => ({
@@ -40,7 +40,7 @@ const skip = (sql: SqlClient.SqlClient, offset: number, direction: Statement.Fra
   offset: sql`${offset}::bigint - (SELECT before FROM start)`
 })
 
-/** The table is named `t`. An index serves each order. */
+/** The order for `relayers t`. Each order has an index. */
 export const of = (sql: SqlClient.SqlClient, sort: RelayerSort): RelayerOrder => {
   switch (sort) {
     case "created_at":

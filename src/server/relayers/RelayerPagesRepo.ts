@@ -1,4 +1,4 @@
-// Pages of the table `relayers`.
+// Reads pages of the table `relayers`.
 import { Context, Effect, Layer } from "effect"
 import type { PageRequest } from "../../domain/request/Page.ts"
 import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
@@ -11,14 +11,14 @@ import { StoredPage } from "./StoredRelayer.ts"
 export interface RelayerSelection {
   readonly request: PageRequest
   readonly filter: RelayerFilter
-  /** The only relayers that there are for the caller. */
+  /** For the caller, only these relayers exist. `undefined`: all. */
   readonly ids: ReadonlyArray<string> | undefined
   readonly sort: RelayerSort
-  /** Where the selection begins, and what it counts: known from the page before. */
+  /** From the cursor: the last relayer of the previous page, and the total. `undefined`: the request has no cursor. */
   readonly from: { readonly position: Position; readonly total: number } | undefined
 }
 
-/** A page, and where it ends, where there is one after it. */
+/** A page. `last` is its last relayer if another page follows. */
 export interface FoundPage {
   readonly page: StoredPage
   readonly last: Position | undefined
@@ -43,7 +43,7 @@ export class RelayerPagesRepo extends Context.Service<
         ...(ids === undefined ? [] : [sql`${sql.in("id", ids)}`])
       ]
 
-      /** What to walk: from a known place, from the block that has the offset, or from the start. */
+      /** Where the page starts: after the cursor, in the block that contains the offset, or at an offset from the first row. */
       const walk = ({ request, filter, ids, sort, from }: RelayerSelection) => {
         const where = conditions(filter, ids)
         const order = RelayerOrder.of(sql, sort)
@@ -56,7 +56,7 @@ export class RelayerPagesRepo extends Context.Service<
         return { orderBy: order.by, total: counted, ...(skip ?? { offset: request.offset }) }
       }
 
-      /** Reads one more than is served: whether there is a next page. */
+      /** Reads one row more than the page has: it shows whether there is a next page. */
       const find = (selection: RelayerSelection) =>
         Effect.suspend(() => {
           const { perPage } = selection.request

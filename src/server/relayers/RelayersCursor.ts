@@ -1,5 +1,5 @@
-// The cursors of the list of relayers: where the next page starts, its number, and how many relayers there were when the
-// first page was served, so that no page after it has to count them.
+// The cursors of the list of relayers. A cursor contains the position where the next page starts, the number of that page,
+// and the total when the first page was served, so that later pages do not count again.
 import { Effect, Schema } from "effect"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page } from "../../domain/request/Page.ts"
@@ -9,7 +9,7 @@ import type { Cursors } from "../cursors/Cursors.ts"
 import type { Position } from "./RelayerOrder.ts"
 import type { RelayerSelection } from "./RelayerPagesRepo.ts"
 
-/** Sequence, name, number of the page, total. */
+/** Sequence number, name, page number, total. */
 const At = Schema.Tuple([Schema.Int, Schema.String, Schema.Int, Schema.Int])
 const decode = Schema.decodeUnknownEffect(At)
 
@@ -17,7 +17,7 @@ const decode = Schema.decodeUnknownEffect(At)
 const listOf = ({ filter, ids, sort }: Omit<RelayerSelection, "request" | "from">) =>
   JSON.stringify(["relayers", sort, Object.entries(filter).sort(), ids])
 
-/** What to select for a query of a caller that has these relayers, or all. */
+/** The selection for a query. For the caller, only the relayers `ids` exist; `undefined` means all. */
 export const read = Effect.fnUntraced(function* (
   cursors: Cursors["Service"],
   { page, per_page, cursor, sort = "created_at", ...filter }: RelayerQuery,
@@ -38,7 +38,7 @@ export const read = Effect.fnUntraced(function* (
   return { ...selected, request: pageRequest({ ...numbers, page: number }), from: { position: { seq, name }, total } }
 })
 
-/** The cursor of what comes after `last`, the last relayer of a page. */
+/** The cursor of the page after `last`, which is the last relayer of a page. */
 export const next = (
   cursors: Cursors["Service"],
   selection: RelayerSelection,

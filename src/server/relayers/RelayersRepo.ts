@@ -43,7 +43,7 @@ export class RelayersRepo extends Context.Service<
       request: CreateRelayer,
       urls: StoredUrls | undefined
     ): Effect.Effect<StoredRelayer, ReferenceMissing>
-    /** By the service. Undefined: it is not, any more. */
+    /** Sets why the service disabled the relayer. `undefined` enables it. */
     setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<StoredRelayer>
     delete(id: RelayerId): Effect.Effect<void>
     /** Reads every relayer. */

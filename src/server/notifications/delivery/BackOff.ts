@@ -1,4 +1,4 @@
-// When a delivery that has failed is tried again.
+// Computes when a failed delivery is attempted again.
 import { Duration, Result } from "effect"
 import { Headers } from "effect/http"
 

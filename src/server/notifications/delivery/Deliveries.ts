@@ -1,4 +1,4 @@
-// Deliveries, for those who look after a notification: the log, one more attempt, a replay, a test.
+// Deliveries of a notification, for callers: list, retry, replay, test.
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../../domain/access/Caller.ts"
@@ -30,7 +30,7 @@ const decodePlace = Schema.decodeUnknownEffect(Schema.Int)
 
 const maxPerPage = 100
 
-/** What the audit log says was done: nothing that a receiver has answered. */
+/** The records of the audit log. They contain nothing from the response of a receiver. */
 const Tested = Schema.Struct({ delivery_id: DeliveryId, outcome: DeliveryOutcome })
 const Retried = Schema.Struct({ delivery_id: DeliveryId })
 const Replayed = Schema.Struct({ ...ReplayDeliveries.fields, ...ReplayedDeliveries.fields })
@@ -43,17 +43,20 @@ export class Deliveries extends Context.Service<
       notification: NotificationId,
       query: DeliveryQuery
     ): Effect.Effect<Items<Delivery>, NotificationNotFound | BadRequest>
-    /** Now, under the same id: of one that is not pending, one attempt; of a pending one, its next, after those before it. */
+    /**
+     * Sends a delivery again, under the same id. If it is pending, its next attempt is due now, after the earlier deliveries of
+     * its lane. Otherwise it gets a single attempt.
+     */
     retry(
       notification: NotificationId,
       id: DeliveryId
     ): Effect.Effect<Delivery, NotificationNotFound | DeliveryNotFound>
-    /** All of a time, as if they were new, under the same ids. `BadRequest` where they are too many. */
+    /** Sends all deliveries of a time range again, as if they were new, under the same ids. `BadRequest` if there are too many. */
     replay(
       notification: NotificationId,
       range: ReplayDeliveries
     ): Effect.Effect<ReplayedDeliveries, NotificationNotFound | BadRequest>
-    /** Sends one while the caller waits, once, also where the notification is paused. */
+    /** Sends a test webhook once while the caller waits, also if the notification is paused. */
     test(notification: NotificationId): Effect.Effect<TestDelivery, NotificationNotFound | Caller.TooManyRequests>
   }
 >()("effect-relayer/server/notifications/delivery/Deliveries") {
@@ -71,7 +74,7 @@ export class Deliveries extends Context.Service<
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
 
-      /** Those that there are for the caller. */
+      /** The deliveries that exist for the caller. */
       const of = Effect.fnUntraced(function* (notification: NotificationId) {
         yield* notifications.get(notification)
         return { notification, relayers: (yield* Caller.current).relayerIds }

@@ -13,17 +13,17 @@ import type { NotificationId } from "../../../domain/notification/Notification.t
 import { client, onForeignKey, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 
-/** Deliveries of a notification. */
+/** The deliveries of a notification that exist for a caller. */
 export interface Deliveries {
   readonly notification: NotificationId
-  /** The only relayers that there are for the caller. */
+  /** For the caller, only these relayers exist. `undefined`: all. */
   readonly relayers: ReadonlyArray<string> | undefined
 }
 
 export interface Selection extends Deliveries {
   readonly state: DeliveryState | undefined
   readonly limit: number
-  /** The place that the selection comes after. */
+  /** From the cursor: the `seq` of the last delivery of the previous page. */
   readonly after: number | undefined
 }
 
@@ -32,7 +32,7 @@ export interface PlacedDelivery {
   readonly seq: number
 }
 
-/** Tests belong to no relayer. */
+/** The lane of test webhooks, which belong to no relayer. */
 const testLane = ""
 
 const columns = { attempts: (column: unknown): unknown => JSON.parse(String(column)), event_id: Number }
@@ -43,13 +43,13 @@ const readPlaced = Rows.all(Rows.withoutNulls(Placed, columns))
 export class DeliveriesRepo extends Context.Service<
   DeliveriesRepo,
   {
-    /** The latest first. */
+    /** The latest delivery first. */
     select(selection: Selection): Effect.Effect<ReadonlyArray<PlacedDelivery>>
-    /** To be sent once more, now, unless that is being done. */
+    /** Makes a delivery due now, unless it is claimed. None if it does not exist for the caller. */
     retry(deliveries: Deliveries, id: DeliveryId): Effect.Effect<Option.Option<Delivery>>
-    /** To be sent again, as if they were new: at most `limit`, the oldest first. Returns how many. */
+    /** Makes at most `limit` deliveries due, the oldest first, as if they were new. Returns how many. */
     replay(deliveries: Deliveries, range: ReplayDeliveries, limit: number): Effect.Effect<number>
-    /** One that has been sent. */
+    /** Inserts a test webhook that was sent. */
     insertTest(
       notification: NotificationId,
       body: string,

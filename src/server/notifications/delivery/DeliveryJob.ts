@@ -12,7 +12,7 @@ import { QueueUpkeepRepo } from "./QueueUpkeepRepo.ts"
 import { ReceiversRepo } from "./ReceiversRepo.ts"
 import { Sender } from "./Sender.ts"
 
-/** Deliveries that one instance sends to one receiver at once, each of another relayer. */
+/** Deliveries that one instance sends to one receiver concurrently, each for another relayer. */
 const perReceiver = 16
 
 /** Deliveries that other instances wrote, and those that became due, are found within this time. */

@@ -1,7 +1,7 @@
 // Counts the deliveries that this instance is sending, in all and by receiver.
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
 
-/** Deliveries that one instance sends at once. */
+/** Deliveries that one instance sends concurrently. */
 const limit = 256
 
 export const make = () => {
@@ -16,7 +16,7 @@ export const make = () => {
   }
 
   return {
-    /** By receiver. */
+    /** The number of deliveries being sent, by notification. */
     busy: busy as ReadonlyMap<NotificationId, number>,
     free: () => limit - total,
     take: (id: NotificationId) => add(id, 1),

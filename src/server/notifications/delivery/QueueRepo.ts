@@ -17,7 +17,7 @@ const Claimed = Schema.Struct({
   claim: Schema.String,
   event: Schema.String,
   body: Schema.String,
-  /** Since it was put into the queue, or was last sent again on request. */
+  /** Failed attempts since the delivery was created, or since its last retry or replay. */
   failures: Schema.Int
 })
 export type Claimed = typeof Claimed.Type

@@ -1,4 +1,4 @@
-// Sends a webhook once, signed, and tells what came of it.
+// Sends a signed webhook once and returns the outcome.
 import { Cause, Clock, Context, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import { HttpClientRequest } from "effect/http"
@@ -24,20 +24,20 @@ export interface Attempt {
   readonly ms: number
   readonly status?: number
   readonly answer?: string
-  /** Milliseconds that the receiver asks to be left alone. */
+  /** Milliseconds that the receiver asks to wait before the next attempt. */
   readonly retryAfter?: number
 }
 
-/** From the look-up of the name to the last byte of the answer. */
+/** The time limit of an attempt, from the DNS lookup to the last byte of the response. */
 const timeout = "10 seconds"
 
-/** Longest answer that is kept, in UTF-16 code units. */
+/** The stored part of a response body, in UTF-16 code units. */
 const maxAnswer = 1024
 
-/** What PostgreSQL stores. */
+/** PostgreSQL stores no NUL characters and no lone surrogates. */
 const storable = (text: string) => text.slice(0, maxAnswer).replaceAll("\0", "\u{fffd}").toWellFormed()
 
-/** Such as ECONNREFUSED. */
+/** A code of the operating system, such as ECONNREFUSED. */
 const systemError = /^[A-Z][A-Z_]+$/
 
 const noAnswer = (error: HttpClientError.HttpClientError | Cause.TimeoutError) => {
@@ -53,13 +53,13 @@ const outcomeOf = (status: number): DeliveryOutcome => {
   return status === 410 ? "gone" : "rejected"
 }
 
-/** Too Many Requests, and Service Unavailable. */
+/** `Retry-After` is only read with the statuses Too Many Requests and Service Unavailable. */
 const asking = new Set([429, 503])
 
 export class Sender extends Context.Service<
   Sender,
   {
-    /** Follows no redirects. What fails is an attempt, too. */
+    /** Follows no redirects. A failure is an attempt with its outcome, not an error. */
     send(message: Message, receiver: Receiver): Effect.Effect<Attempt>
   }
 >()("effect-relayer/server/notifications/delivery/Sender") {
@@ -92,7 +92,7 @@ export class Sender extends Context.Service<
           )
           const response = yield* client.execute(request)
           const { status, headers } = response
-          // One that is too long, or breaks off, does not change what the status says.
+          // A body that is too long or incomplete does not change the outcome, which depends on the status.
           const answer = yield* Effect.option(response.text)
           const retryAfter = asking.has(status)
             ? BackOff.retryAfter(headers["retry-after"], yield* Clock.currentTimeMillis)

@@ -1,8 +1,8 @@
-// The headers that a webhook is signed with: those of Standard Webhooks, and the one that receivers knew before.
+// Computes the signature headers of a webhook: those of Standard Webhooks, and `X-Signature`.
 import { Redacted } from "effect"
 import { createHmac } from "node:crypto"
 
-/** Standard Webhooks writes its keys so: what follows is base64. */
+/** The prefix of a key in the format of Standard Webhooks. The rest is base64. */
 const prefix = "whsec_"
 
 const standardKey = (key: string) =>
@@ -15,7 +15,7 @@ export interface Signed {
   readonly body: string
   /** Seconds since 1970. */
   readonly timestamp: number
-  /** The present one first; none: it is not signed. */
+  /** The current key first. Empty: the webhook is not signed. */
   readonly keys: ReadonlyArray<Redacted.Redacted>
 }
 
