@@ -19,11 +19,11 @@ export interface Target {
   readonly urls: ReadonlyArray<RpcConfig>
 }
 
-const look = (pool: ProviderPool, relayer: Relayer, network: Network) => {
-  if (relayer.network_type === "evm" && network.network_type === "evm") return EvmChain.look(pool, relayer, network)
-  if (relayer.network_type === "solana" && network.network_type === "solana") return SolanaChain.look(pool, relayer)
+const inspectAccount = (pool: ProviderPool, relayer: Relayer, network: Network) => {
+  if (relayer.network_type === "evm" && network.network_type === "evm") return EvmChain.inspect(pool, relayer, network)
+  if (relayer.network_type === "solana" && network.network_type === "solana") return SolanaChain.inspect(pool, relayer)
   if (relayer.network_type === "stellar" && network.network_type === "stellar") {
-    return StellarChain.look(pool, relayer, network)
+    return StellarChain.inspect(pool, relayer, network)
   }
   return Effect.die(new Error("the network is of another type than the relayer"))
 }
@@ -31,7 +31,7 @@ const look = (pool: ProviderPool, relayer: Relayer, network: Network) => {
 const make = Effect.map(ProviderPools, (pools) => {
   const inspect = Effect.fn("Chains.inspect")(function* ({ network, relayer, urls }: Target) {
     const pool = pools.of(relayer.network_type, urls)
-    const found = yield* look(pool, relayer, network)
+    const found = yield* inspectAccount(pool, relayer, network)
     const reading: ChainSnapshot = { ...found, providers: yield* pool.readings }
     return reading
   })

@@ -13,7 +13,7 @@ const chainId = { method: "eth_chainId", params: [], result: Quantity.Uint64 }
 
 const ofAccount = <A>(method: string, address: string, result: A) => ({ method, params: [address, "latest"], result })
 
-export const look = Effect.fn("EvmChain.look")(function* (
+export const inspect = Effect.fn("EvmChain.inspect")(function* (
   pool: ProviderPool,
   { address, policies }: typeof EvmRelayer.Type,
   { chain_id }: typeof EvmNetwork.Type

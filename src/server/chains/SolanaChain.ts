@@ -25,7 +25,7 @@ const balanceOf = (address: string) => ({
   result: Schema.Struct({ value: Uint64 })
 })
 
-export const look = Effect.fn("SolanaChain.look")(function* (
+export const inspect = Effect.fn("SolanaChain.inspect")(function* (
   pool: ProviderPool,
   { address, policies }: typeof SolanaRelayer.Type
 ) {

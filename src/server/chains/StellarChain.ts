@@ -15,7 +15,7 @@ const network = { method: "getNetwork", result: Schema.Struct({ passphrase: Sche
 
 const noAccount: CheckFailure = { type: "SequenceSyncFailed", code: "no_account" }
 
-export const look = Effect.fn("StellarChain.look")(function* (
+export const inspect = Effect.fn("StellarChain.inspect")(function* (
   pool: ProviderPool,
   { address, policies }: typeof StellarRelayer.Type,
   { passphrase }: typeof StellarNetwork.Type

@@ -27,7 +27,7 @@ export interface Options {
 }
 
 /** The time limit of an inspection. It is shorter than the timeout of a request and than the lease of a claim. */
-const lookTimeout = "20 seconds"
+const inspectTimeout = "20 seconds"
 
 /** The result is discarded, because another check replaced this one or the relayer has changed meanwhile. */
 type Superseded = "superseded"
@@ -56,9 +56,9 @@ export class HealthChecks extends Context.Service<
         const transaction = yield* Transaction.make
         const interval = Duration.toMillis(options.interval)
 
-        const look = (target: RelayerTarget) =>
+        const inspect = (target: RelayerTarget) =>
           Effect.timeoutOrElse(chains.inspect(target), {
-            duration: lookTimeout,
+            duration: inspectTimeout,
             orElse: () => Effect.succeed(unanswered(target.relayer, target.urls))
           })
 
@@ -93,12 +93,12 @@ export class HealthChecks extends Context.Service<
 
         const check = <E>(
           { relayer }: RelayerTarget,
-          look: Effect.Effect<ChainSnapshot, E>,
+          inspect: Effect.Effect<ChainSnapshot, E>,
           isCurrent: (check: Check, relayer: Versioned<Relayer>) => boolean
         ): Effect.Effect<ChainSnapshot, E | RelayerNotFound> =>
           Effect.gen(function* () {
             const labels = { network_type: relayer.network_type }
-            const [taken, reading] = yield* Effect.timed(look)
+            const [taken, reading] = yield* Effect.timed(inspect)
             yield* Metric.update(Metric.withAttributes(Metrics.healthCheckSeconds, labels), Duration.toSeconds(taken))
             const outcome = yield* settle(relayer.id, reading, isCurrent)
             yield* count(relayer.network_type, outcome)
@@ -116,7 +116,7 @@ export class HealthChecks extends Context.Service<
 
         const run = (claim: Claim) =>
           targets.get(claim.id).pipe(
-            Effect.flatMap((target) => check(target, look(target), ({ claimed_by }) => claimed_by === claim.token)),
+            Effect.flatMap((target) => check(target, inspect(target), ({ claimed_by }) => claimed_by === claim.token)),
             Effect.asVoid,
             Effect.catchTag("RelayerNotFound", () => Effect.void),
             Effect.catchCause((cause) => (Cause.hasInterrupts(cause) ? Effect.interrupt : failed(claim, cause))),
@@ -126,7 +126,7 @@ export class HealthChecks extends Context.Service<
 
         const now = Effect.fn("HealthChecks.now")(function* (id: RelayerId) {
           const target = yield* targets.get(id)
-          return yield* check(target, outboundWork.run(look(target)), (_, { version }) => version === target.version)
+          return yield* check(target, outboundWork.run(inspect(target)), (_, { version }) => version === target.version)
         })
 
         return HealthChecks.of({ run, now })

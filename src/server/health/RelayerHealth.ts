@@ -51,7 +51,7 @@ export class RelayerHealth extends Context.Service<
           Option.match({ onNone: () => Effect.fail(new RelayerNotFound({})), onSome: Effect.succeed })
         )
 
-      const look = (id: RelayerId) =>
+      const inspect = (id: RelayerId) =>
         Effect.flatMap(targets.get(id), (target) =>
           outboundWork.run(Effect.timeoutOption(chains.inspect(target), patience))
         )
@@ -75,12 +75,12 @@ export class RelayerHealth extends Context.Service<
       })
 
       const status = Effect.fn("RelayerHealth.status")(function* (id: RelayerId) {
-        const seen = Option.getOrUndefined(yield* look(id))
+        const seen = Option.getOrUndefined(yield* inspect(id))
         return yield* show(yield* relayers.get(id), yield* find(id), seen)
       })
 
       const balance = Effect.fn("RelayerHealth.balance")(function* (id: RelayerId) {
-        const seen = Option.getOrUndefined(yield* look(id))
+        const seen = Option.getOrUndefined(yield* inspect(id))
         const found = seen && balanceOf(seen)
         if (seen === undefined || found === undefined) return yield* new ServiceUnavailable({})
         return { balance: found, unit: unitOf[seen.network_type] }

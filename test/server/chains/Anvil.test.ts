@@ -1,4 +1,4 @@
-// A look at a real EVM node.
+// Inspections of accounts on a real EVM node.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Anvil from "../../../testkit/Anvil.ts"
@@ -7,15 +7,15 @@ import { evm, make, urls } from "./fixtures.ts"
 const other = `0x${"cd".repeat(20)}`
 
 describe("anvil", () => {
-  it.effect("has nonce and balance of its accounts, until it is gone", () =>
+  it.effect("provides nonce and balance of an account until it stops", () =>
     Effect.gen(function* () {
       const anvil = yield* Anvil.start()
       const { chains } = yield* make()
-      const look = (address: string, min_balance = "1") =>
+      const inspect = (address: string, min_balance = "1") =>
         chains.inspect({ ...evm({ address, chain_id: 31337, policies: { min_balance } }), urls: urls(anvil.url) })
       const healthy = { url: anvil.url, weight: 100, breaker: "closed", failed: false } as const
 
-      assert.deepStrictEqual(yield* look(Anvil.funded), {
+      assert.deepStrictEqual(yield* inspect(Anvil.funded), {
         network_type: "evm",
         nonce: 0n,
         balance: 10_000n * 10n ** 18n,
@@ -24,23 +24,23 @@ describe("anvil", () => {
       })
 
       yield* anvil.call("eth_sendTransaction", [{ from: Anvil.funded, to: other, value: "0x7" }])
-      assert.deepInclude(yield* look(Anvil.funded), { nonce: 1n, failures: [] })
-      assert.deepInclude(yield* look(other, "7"), { nonce: 0n, balance: 7n, failures: [] })
-      assert.deepInclude(yield* look(other, "8"), { failures: [{ type: "BalanceCheckFailed", code: "too_low" }] })
+      assert.deepInclude(yield* inspect(Anvil.funded), { nonce: 1n, failures: [] })
+      assert.deepInclude(yield* inspect(other, "7"), { nonce: 0n, balance: 7n, failures: [] })
+      assert.deepInclude(yield* inspect(other, "8"), { failures: [{ type: "BalanceCheckFailed", code: "too_low" }] })
 
       yield* anvil.call("anvil_setBalance", [other, `0x${(2n ** 128n - 1n).toString(16)}`])
-      assert.deepInclude(yield* look(other), { balance: 2n ** 128n - 1n, failures: [] })
+      assert.deepInclude(yield* inspect(other), { balance: 2n ** 128n - 1n, failures: [] })
       yield* anvil.call("anvil_setBalance", [other, `0x${(2n ** 200n).toString(16)}`])
-      assert.deepInclude(yield* look(other), { failures: [{ type: "BalanceCheckFailed", code: "invalid_answer" }] })
+      assert.deepInclude(yield* inspect(other), { failures: [{ type: "BalanceCheckFailed", code: "invalid_answer" }] })
 
       yield* anvil.kill
-      const gone = yield* look(other)
+      const gone = yield* inspect(other)
       assert.deepStrictEqual(gone.failures, [{ type: "RpcValidationFailed", code: "unreachable" }])
       assert.deepInclude(gone.providers[0], { failed: true, code: "unreachable" })
     })
   )
 
-  it.effect("of another chain is the wrong one", () =>
+  it.effect("with another chain id is the wrong chain", () =>
     Effect.gen(function* () {
       const anvil = yield* Anvil.start({ chainId: 1337 })
       const { chains } = yield* make()

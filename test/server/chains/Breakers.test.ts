@@ -1,4 +1,4 @@
-// Circuit breakers: when they open, what gets through, how they close, and what is counted of them.
+// Circuit breakers: when they open and close, which calls they let through, and their metric.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,7 +9,7 @@ import { make, urls } from "./fixtures.ts"
 
 const chainId = { method: "eth_chainId", params: [], result: Schema.String }
 
-/** Of the states: closed, open, half open. */
+/** The number of breakers that are closed, open and half open. */
 const counts = Effect.forEach(["closed", "open", "half_open"], (state) =>
   Effect.map(Metric.value(Metric.withAttributes(rpcBreakers, { state })), ({ value }) => value)
 )
@@ -17,7 +17,7 @@ const counts = Effect.forEach(["closed", "open", "half_open"], (state) =>
 const ownMetrics = Effect.provideService(Metric.MetricRegistry, new Map())
 
 describe("a breaker", () => {
-  it.effect("opens after three calls in a row that fail, for all pools with the URL", () =>
+  it.effect("opens after three failed calls in a row, for all pools with the URL", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 500 })
@@ -35,7 +35,7 @@ describe("a breaker", () => {
     })
   )
 
-  it.effect("is let through by one try where there is nobody else, and closes by a success", () =>
+  it.effect("that is open lets a single try through if no other provider answers, and closes on success", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 500 })
@@ -52,7 +52,7 @@ describe("a breaker", () => {
     })
   )
 
-  it.effect("is open no longer because the clock is set back", () =>
+  it.effect("does not stay open for longer if the clock is set back", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 500 })
@@ -66,7 +66,7 @@ describe("a breaker", () => {
     })
   )
 
-  it.effect("is half open after a while, closes by a success, and is open for longer after another failure", () =>
+  it.effect("becomes half open, closes on success, and opens for longer after another failure", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       const other = yield* EvmRpc.make()
@@ -83,7 +83,7 @@ describe("a breaker", () => {
       assert.strictEqual(yield* state, "open")
       yield* TestClock.adjust(1)
       assert.strictEqual(yield* state, "half_open")
-      // One try decides.
+      // A single try decides.
       yield* callUntilIsCalled(3)
       assert.strictEqual(yield* state, "open")
       yield* TestClock.adjust(19_999)
@@ -95,7 +95,7 @@ describe("a breaker", () => {
     })
   )
 
-  it.effect("stays closed for a provider that answers with errors of its own", () =>
+  it.effect("stays closed if the provider answers with JSON-RPC errors", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ error: -32601 })
@@ -108,7 +108,7 @@ describe("a breaker", () => {
     })
   )
 
-  it.effect("is counted by its state, and forgotten when others were used since", () =>
+  it.effect("is counted by its state, and is removed when it is the least recently used", () =>
     Effect.gen(function* () {
       yield* Effect.scoped(
         Effect.gen(function* () {

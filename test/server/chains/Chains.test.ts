@@ -1,4 +1,4 @@
-// What a look at each kind of chain finds, from servers that answer as its nodes do.
+// Inspections of each type of chain, with servers that answer like its nodes.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { CheckFailure, ProviderReading } from "../../../src/domain/chain/ChainSnapshot.ts"
@@ -16,8 +16,8 @@ const healthy = (url: string): ProviderReading => ({
 
 const only = (type: CheckFailure["type"], code: CheckFailure["code"]) => [{ type, code }]
 
-describe("a look at an evm chain", () => {
-  it.effect("finds nonce and balance", () =>
+describe("an inspection of an evm chain", () => {
+  it.effect("reads nonce and balance", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make({ nonce: 300n, balance: 2n ** 128n - 1n })
       const { chains } = yield* make()
@@ -34,7 +34,7 @@ describe("a look at an evm chain", () => {
     })
   )
 
-  it.effect("on another chain asks for nothing more", () =>
+  it.effect("makes no further call if the chain id is wrong", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make({ chainId: 1n })
       const { chains } = yield* make()
@@ -46,7 +46,7 @@ describe("a look at an evm chain", () => {
     })
   )
 
-  it.effect("takes no number from a provider on another chain while one is on the right one", () =>
+  it.effect("ignores the numbers of a provider of another chain", () =>
     Effect.gen(function* () {
       const wrong = yield* EvmRpc.make({ chainId: 1n, nonce: 1n, balance: 1n })
       const right = yield* EvmRpc.make()
@@ -63,27 +63,27 @@ describe("a look at an evm chain", () => {
     })
   )
 
-  it.effect("wants 1 wei, or what the policy wants", () =>
+  it.effect("requires 1 wei, or the minimum of the policy", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make({ balance: 0n })
       const { chains } = yield* make()
-      const look = (min_balance?: string) =>
+      const inspect = (min_balance?: string) =>
         Effect.map(
           chains.inspect({ ...evm(min_balance ? { policies: { min_balance } } : {}), urls: urls(server.url) }),
           ({ failures }) => failures
         )
-      assert.deepStrictEqual(yield* look(), only("BalanceCheckFailed", "too_low"))
-      assert.deepStrictEqual(yield* look("0"), [])
+      assert.deepStrictEqual(yield* inspect(), only("BalanceCheckFailed", "too_low"))
+      assert.deepStrictEqual(yield* inspect("0"), [])
       server.account.balance = 1n
-      assert.deepStrictEqual(yield* look(), [])
+      assert.deepStrictEqual(yield* inspect(), [])
       server.account.balance = 10n ** 20n
-      assert.deepStrictEqual(yield* look("100000000000000000000"), [])
-      assert.deepStrictEqual(yield* look("100000000000000000001"), only("BalanceCheckFailed", "too_low"))
+      assert.deepStrictEqual(yield* inspect("100000000000000000000"), [])
+      assert.deepStrictEqual(yield* inspect("100000000000000000001"), only("BalanceCheckFailed", "too_low"))
     })
   )
 
   const impossible = ["0x1".padEnd(53, "0"), "-0x1", "0x", "12", 12, null, {}, `0x${"f".repeat(65)}`]
-  it.effect.each(impossible)("does not believe a balance of %j", (balance) =>
+  it.effect.each(impossible)("refuses a balance of %j", (balance) =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.results.set("eth_getBalance", () => balance)
@@ -96,7 +96,7 @@ describe("a look at an evm chain", () => {
     })
   )
 
-  it.effect("tells what could not be read, and what could", () =>
+  it.effect("reports the failure of one call and the result of the other", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ error: -32601 }, { method: "eth_getTransactionCount" })
@@ -109,8 +109,8 @@ describe("a look at an evm chain", () => {
   )
 })
 
-describe("a look at a solana cluster", () => {
-  it.effect("finds a balance with all its digits", () =>
+describe("an inspection of a solana cluster", () => {
+  it.effect("reads a balance with all its digits", () =>
     Effect.gen(function* () {
       const server = yield* SolanaRpc.make({ balance: 2n ** 64n - 1n })
       const { chains } = yield* make()
@@ -121,34 +121,34 @@ describe("a look at a solana cluster", () => {
     })
   )
 
-  it.effect("wants 10,000,000 lamports, or what the policy wants", () =>
+  it.effect("requires 10,000,000 lamports, or the minimum of the policy", () =>
     Effect.gen(function* () {
       const server = yield* SolanaRpc.make({ balance: 9_999_999n })
       const { chains } = yield* make()
-      const look = (policies: object) => chains.inspect({ ...solana({ policies }), urls: urls(server.url) })
-      assert.deepStrictEqual((yield* look({})).failures, only("BalanceCheckFailed", "too_low"))
-      assert.deepStrictEqual((yield* look({ min_balance: 9_999_999 })).failures, [])
+      const inspect = (policies: object) => chains.inspect({ ...solana({ policies }), urls: urls(server.url) })
+      assert.deepStrictEqual((yield* inspect({})).failures, only("BalanceCheckFailed", "too_low"))
+      assert.deepStrictEqual((yield* inspect({ min_balance: 9_999_999 })).failures, [])
       server.account.balance = 10_000_000n
-      assert.deepStrictEqual((yield* look({})).failures, [])
+      assert.deepStrictEqual((yield* inspect({})).failures, [])
     })
   )
 
-  it.effect("needs a latest blockhash", () =>
+  it.effect("requires a valid latest blockhash", () =>
     Effect.gen(function* () {
       const server = yield* SolanaRpc.make()
       const { chains } = yield* make()
-      const look = Effect.map(chains.inspect({ ...solana(), urls: urls(server.url) }), ({ failures }) => failures)
+      const inspect = Effect.map(chains.inspect({ ...solana(), urls: urls(server.url) }), ({ failures }) => failures)
       server.results.set("getLatestBlockhash", () => ({ value: { blockhash: "0OIl" } }))
-      assert.deepStrictEqual(yield* look, only("RpcValidationFailed", "invalid_answer"))
-      // The node says that it lags behind.
+      assert.deepStrictEqual(yield* inspect, only("RpcValidationFailed", "invalid_answer"))
+      // -32005: the node lags behind.
       server.fail({ error: -32005 }, { method: "getLatestBlockhash" })
-      assert.deepStrictEqual(yield* look, only("RpcValidationFailed", "unreachable"))
+      assert.deepStrictEqual(yield* inspect, only("RpcValidationFailed", "unreachable"))
     })
   )
 })
 
-describe("a look at a stellar network", () => {
-  it.effect("finds sequence and balance", () =>
+describe("an inspection of a stellar network", () => {
+  it.effect("reads sequence number and balance", () =>
     Effect.gen(function* () {
       const server = yield* StellarRpc.make({ balance: 2n ** 63n - 1n })
       const { chains } = yield* make()
@@ -163,30 +163,30 @@ describe("a look at a stellar network", () => {
     })
   )
 
-  it.effect("wants 1,000,000 stroops, or what the policy wants", () =>
+  it.effect("requires 1,000,000 stroops, or the minimum of the policy", () =>
     Effect.gen(function* () {
       const server = yield* StellarRpc.make({ balance: 999_999n })
       const { chains } = yield* make()
-      const look = (policies: object) => chains.inspect({ ...stellar({ policies }), urls: urls(server.url) })
-      assert.deepStrictEqual((yield* look({})).failures, only("BalanceCheckFailed", "too_low"))
-      assert.deepStrictEqual((yield* look({ min_balance: 5 })).failures, [])
+      const inspect = (policies: object) => chains.inspect({ ...stellar({ policies }), urls: urls(server.url) })
+      assert.deepStrictEqual((yield* inspect({})).failures, only("BalanceCheckFailed", "too_low"))
+      assert.deepStrictEqual((yield* inspect({ min_balance: 5 })).failures, [])
       server.account.balance = 1_000_000n
-      assert.deepStrictEqual((yield* look({})).failures, [])
+      assert.deepStrictEqual((yield* inspect({})).failures, [])
     })
   )
 
-  it.effect("tells that the account does not exist", () =>
+  it.effect("reports that the account does not exist", () =>
     Effect.gen(function* () {
       const server = yield* StellarRpc.make({ address: undefined })
       const { chains } = yield* make()
-      const look = Effect.map(chains.inspect({ ...stellar(), urls: urls(server.url) }), ({ failures }) => failures)
-      assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "no_account"))
+      const inspect = Effect.map(chains.inspect({ ...stellar(), urls: urls(server.url) }), ({ failures }) => failures)
+      assert.deepStrictEqual(yield* inspect, only("SequenceSyncFailed", "no_account"))
       server.results.set("getLedgerEntries", () => ({ entries: null, latestLedger: 1 }))
-      assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "no_account"))
+      assert.deepStrictEqual(yield* inspect, only("SequenceSyncFailed", "no_account"))
     })
   )
 
-  it.effect("on a network of another passphrase is on the wrong chain", () =>
+  it.effect("finds the wrong chain if the passphrase differs", () =>
     Effect.gen(function* () {
       const server = yield* StellarRpc.make({ passphrase: "Public Global Stellar Network ; September 2015" })
       const { chains } = yield* make()
@@ -195,15 +195,15 @@ describe("a look at a stellar network", () => {
     })
   )
 
-  it.effect("takes no other account's entry, and nothing that is none", () =>
+  it.effect("refuses the entry of another account, and entries that are not accounts", () =>
     Effect.gen(function* () {
       const server = yield* StellarRpc.make({ address: "GAAZI4TCR3TY5OJHCTJC2A4QSY6CJWJH5IAJTGKIN2ER7LBNVKOCCWN7" })
       const { chains } = yield* make()
-      const look = Effect.map(chains.inspect({ ...stellar(), urls: urls(server.url) }), ({ failures }) => failures)
-      assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "invalid_answer"))
+      const inspect = Effect.map(chains.inspect({ ...stellar(), urls: urls(server.url) }), ({ failures }) => failures)
+      assert.deepStrictEqual(yield* inspect, only("SequenceSyncFailed", "invalid_answer"))
       for (const xdr of ["", "AAAA", "no base64", StellarRpc.entry(StellarRpc.address, -1n, 1n)]) {
         server.results.set("getLedgerEntries", () => ({ entries: [{ xdr }] }))
-        assert.deepStrictEqual(yield* look, only("SequenceSyncFailed", "invalid_answer"), xdr)
+        assert.deepStrictEqual(yield* inspect, only("SequenceSyncFailed", "invalid_answer"), xdr)
       }
     })
   )

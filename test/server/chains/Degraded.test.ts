@@ -1,4 +1,4 @@
-// A look at a chain whose providers do not answer, in part or at all.
+// Inspections if some or all providers of a chain do not answer.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
@@ -6,14 +6,14 @@ import * as RpcServer from "../../../testkit/RpcServer.ts"
 import { evm, make, urls } from "./fixtures.ts"
 
 describe("providers", () => {
-  it.effect("one of which is dead are a matter of degree", () =>
+  it.effect("still give all numbers if one of them is dead", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       const dead = yield* RpcServer.dead
       const { chains } = yield* make()
-      const look = chains.inspect({ ...evm(), urls: urls(dead, server.url) })
+      const inspect = chains.inspect({ ...evm(), urls: urls(dead, server.url) })
       for (const breaker of ["closed", "closed", "open", "open"] as const) {
-        const reading = yield* look
+        const reading = yield* inspect
         assert.deepInclude(reading, { nonce: 7n, balance: 10n ** 18n, failures: [] })
         assert.deepInclude(reading.providers[0], { failed: true, breaker })
         assert.deepInclude(reading.providers[1], { failed: false, breaker: "closed" })
@@ -21,7 +21,7 @@ describe("providers", () => {
     })
   )
 
-  it.effect("that are all dead, that have no weight, that are none: unreachable", () =>
+  it.effect("that are all dead, have no weight, or do not exist are unreachable", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       const { chains } = yield* make()
@@ -38,7 +38,7 @@ describe("providers", () => {
     })
   )
 
-  it.effect("inside are refused by the guard, and not called", () =>
+  it.effect("with internal addresses are refused and not called", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       const { chains } = yield* make({ allow: "10.0.0.1" })

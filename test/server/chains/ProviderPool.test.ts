@@ -1,4 +1,4 @@
-// Calls of a pool to servers on this machine: who is called, how often, after what time, and what comes of it.
+// Calls of a pool to servers on this machine: which provider is called, how often, when, and with which result.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Random, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -38,7 +38,7 @@ describe("a call to one provider", () => {
     [{ error: -32601 }, "refused", 1],
     [{ error: 3 }, "refused", 1]
   ]
-  it.effect.each(faults)("that answers with %j: %s", ([fault, code, tries]) =>
+  it.effect.each(faults)("that answers with %j fails with %s", ([fault, code, tries]) =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail(fault)
@@ -49,7 +49,7 @@ describe("a call to one provider", () => {
     })
   )
 
-  it.effect("succeeds where another try does", () =>
+  it.effect("succeeds if a retry does", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 503 }, { times: 2 })
@@ -61,7 +61,7 @@ describe("a call to one provider", () => {
     })
   )
 
-  it.effect("waits for an answer as long as it was told to, and no longer", () =>
+  it.effect("waits for an answer until its time limit", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail("hang")
@@ -77,7 +77,7 @@ describe("a call to one provider", () => {
     })
   )
 
-  it.effect("waits at random between tries, up to twice as long each time", () =>
+  it.effect("waits a random time between tries, whose upper bound doubles", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 503 })
@@ -96,7 +96,7 @@ describe("a call to one provider", () => {
 })
 
 describe("several providers", () => {
-  it.effect("are called by weight, and never without one", () =>
+  it.effect("are called in proportion to their weights, and never with weight 0", () =>
     Effect.gen(function* () {
       const servers = yield* Effect.all([EvmRpc.make(), EvmRpc.make(), EvmRpc.make()])
       const weights = [90, 10, 0]
@@ -115,7 +115,7 @@ describe("several providers", () => {
   )
 
   const faults: ReadonlyArray<Fault> = ["html", "huge", "wrong id", { status: 500 }, { status: 401 }, { error: -32601 }]
-  it.effect.each(faults)("take over from one that answers with %j, which is noted", (fault) =>
+  it.effect.each(faults)("take over from a provider that answers with %j, which is recorded as failed", (fault) =>
     Effect.gen(function* () {
       const broken = yield* EvmRpc.make()
       const other = yield* EvmRpc.make()
@@ -131,7 +131,7 @@ describe("several providers", () => {
     })
   )
 
-  it.effect("take over from one that hangs, as long as there is time", () =>
+  it.effect("take over from a provider that hangs, within the time limit of the call", () =>
     Effect.gen(function* () {
       const servers = yield* Effect.all([EvmRpc.make(), EvmRpc.make(), EvmRpc.make()])
       for (const server of servers) server.fail("hang")
@@ -152,7 +152,7 @@ describe("several providers", () => {
     })
   )
 
-  it.effect("fail with what may be over soonest, in whatever order they were called", () =>
+  it.effect("fail with the failure that is likely to end soonest, in any order of calls", () =>
     Effect.gen(function* () {
       const busy = yield* EvmRpc.make()
       const closed = yield* EvmRpc.make()
@@ -168,7 +168,7 @@ describe("several providers", () => {
     })
   )
 
-  it.effect("are all probed, and those that are right remain", () =>
+  it.effect("are all probed, and those with a right answer remain", () =>
     Effect.gen(function* () {
       const right = yield* EvmRpc.make()
       const wrong = yield* EvmRpc.make({ chainId: 1n })
@@ -186,7 +186,7 @@ describe("several providers", () => {
         (yield* Effect.flip(pools.of("evm", urls(wrong.url)).probe(chainId, () => false))).code,
         "mismatch"
       )
-      // What is dead may be right when it is back.
+      // The dead provider may be right when it is back, so the failure is not "mismatch".
       const both = pools.of("evm", urls(wrong.url, dead)).probe(chainId, (id) => id === answer)
       assert.strictEqual((yield* Effect.flip(both)).code, "unreachable")
     })

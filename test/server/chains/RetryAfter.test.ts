@@ -1,4 +1,4 @@
-// Back-pressure: what a provider that has too many calls is spared, and for how long.
+// How long calls to a provider pause after 429 with `Retry-After`.
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, DateTime, Effect, Fiber, Schema } from "effect"
 import { Headers } from "effect/http"
@@ -9,8 +9,8 @@ import { make, until, urls } from "./fixtures.ts"
 const chainId = { method: "eth_chainId", params: [], result: Schema.String }
 const answer = "0xaa36a7"
 
-describe("a provider with too many calls", () => {
-  it.effect("gets the next one when it said, where that is soon", () =>
+describe("a provider that answers 429", () => {
+  it.effect("is called again after Retry-After, if that is soon", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 429, headers: { "retry-after": "2" } }, { times: 1 })
@@ -27,7 +27,7 @@ describe("a provider with too many calls", () => {
     ["seconds", () => "60"],
     ["a date", (now: number) => Headers.formatHttpDate(DateTime.makeUnsafe(now + 60_000))]
   ] as const
-  it.effect.each(late)("is left for the next one, and alone until it said, in %s", ([, retryAfter]) =>
+  it.effect.each(late)("is replaced by the next one, and not called before Retry-After in %s", ([, retryAfter]) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_800_000_000_000)
       const busy = yield* EvmRpc.make()
@@ -41,7 +41,7 @@ describe("a provider with too many calls", () => {
 
       const both = pools.of("evm", urls(busy.url, other.url))
       for (let index = 0; index < 20; index++) assert.strictEqual(yield* both.call(chainId), answer)
-      // Not even where there is nobody else.
+      // It is not called earlier even if it is the only provider.
       yield* TestClock.adjust(59_000)
       assert.strictEqual((yield* Effect.flip(lone.call(chainId))).code, "rate_limited")
       assert.strictEqual(busy.count(), 1)
@@ -53,7 +53,7 @@ describe("a provider with too many calls", () => {
     })
   )
 
-  it.effect("is not left alone for longer than any other", () =>
+  it.effect("is called again after five minutes at the latest", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 429, headers: { "retry-after": "9".repeat(30) } }, { times: 1 })
@@ -65,7 +65,7 @@ describe("a provider with too many calls", () => {
     })
   )
 
-  it.effect("is not left alone for longer where the clock is set back", () =>
+  it.effect("is not paused for longer if the clock is set back", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_800_000_000_000)
       const server = yield* EvmRpc.make()

@@ -1,4 +1,4 @@
-// What is told of calls to providers: counts, times and spans, and of a URL no more than its host.
+// Metrics, spans and logs of calls to providers contain no more of a URL than its host.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Metric, References, Schema, Tracer } from "effect"
 import { PrometheusMetrics } from "effect/observability"
@@ -13,16 +13,16 @@ const faults: ReadonlyArray<Fault> = ["html", "huge", "wrong id", { status: 500 
 
 const encode = Schema.encodeSync(ChainSnapshot)
 
-describe("the URL of a provider, and what it writes", () => {
-  it.effect("are in no log, span, metric, reading or error, but for scheme, host and port", () => {
-    const told: Array<unknown> = []
+describe("the URL and the texts of a provider", () => {
+  it.effect("are in no log, span, metric, snapshot or error, except for scheme, host and port", () => {
+    const observed: Array<unknown> = []
     const logger = Logger.make((options) => {
-      told.push(Logger.formatStructured.log(options))
+      observed.push(Logger.formatStructured.log(options))
     })
     const tracer = Tracer.make({
       span: (options) => {
         const span = new Tracer.NativeSpan(options)
-        told.push(span)
+        observed.push(span)
         return span
       }
     })
@@ -33,14 +33,14 @@ describe("the URL of a provider, and what it writes", () => {
         const server = yield* EvmRpc.make()
         server.fail(fault)
         const given = urls(server.url, dead, server.url.replace("//", `//user:${RpcServer.secret}@`))
-        told.push(encode(yield* chains.inspect({ ...evm(), urls: given })))
+        observed.push(encode(yield* chains.inspect({ ...evm(), urls: given })))
         const call = { method: "eth_chainId", params: [], result: Schema.String }
-        told.push(yield* Effect.exit(pools.of("evm", given).call(call)))
+        observed.push(yield* Effect.exit(pools.of("evm", given).call(call)))
       }
       const metrics = yield* PrometheusMetrics.format()
-      told.push(metrics)
-      // Whatever could hold it is there.
-      const text = inspect(told, { depth: 20, maxArrayLength: null, maxStringLength: null })
+      observed.push(metrics)
+      // These texts show that all places that could contain the secret are covered.
+      const text = inspect(observed, { depth: 20, maxArrayLength: null, maxStringLength: null })
       for (const expected of [
         "RPC provider suspended after failures",
         "127.0.0.1",
@@ -62,7 +62,7 @@ describe("the URL of a provider, and what it writes", () => {
 })
 
 describe("calls", () => {
-  it.effect("are counted by network type, method and class, each try by itself", () =>
+  it.effect("are counted per try, by network type, method and class", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 500 }, { method: "eth_getBalance" })

@@ -1,4 +1,4 @@
-// The order by weight, over many draws.
+// The random order by weight, over many draws.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
 import * as Weights from "../../../src/server/chains/Weights.ts"
@@ -11,7 +11,7 @@ const items = [
 ]
 
 describe("an order by weight", () => {
-  it.effect("puts each first as often as its share, and leaves out what has none", () =>
+  it.effect("puts each item first as often as its share, and omits weight 0", () =>
     Effect.gen(function* () {
       const draws = 20_000
       const orders = new Map<string, number>()
@@ -24,7 +24,7 @@ describe("an order by weight", () => {
       assert.closeTo(share("a"), 0.6, 0.01)
       assert.closeTo(share("b"), 0.3, 0.01)
       assert.closeTo(share("c"), 0.1, 0.01)
-      // Without the first one, the others' shares are of what is left.
+      // The shares of the second item are those of the weights without the first item.
       assert.closeTo(share("ab"), 0.6 * 0.75, 0.01)
       for (const order of orders.keys()) assert.lengthOf(order, 3)
     }).pipe(Random.withSeed("shares"))

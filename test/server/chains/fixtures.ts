@@ -1,4 +1,4 @@
-// Relayers, their networks, and what calls their chains, within this machine.
+// Relayers, their networks, and the services that call their chains, all on this machine.
 import { Context, Effect, Layer, Schema } from "effect"
 import { Network } from "../../../src/domain/network/Network.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
@@ -15,7 +15,7 @@ const toRelayer = Schema.decodeUnknownSync(Relayer)
 const toNetwork = Schema.decodeUnknownSync(Network)
 const toUrls = Schema.decodeUnknownSync(Schema.Array(RpcConfig))
 
-/** With the weights that they are given, or all the same. */
+/** RPC configurations with the given weights, or with the default weight. */
 export const urls = (...given: ReadonlyArray<string | { readonly url: string; readonly weight: number }>) =>
   toUrls(given.map((each) => (typeof each === "string" ? { url: each } : each)))
 
@@ -65,7 +65,7 @@ export const stellar = ({ policies = {} }: Given = {}) => ({
   network: network("stellar", "testnet", { passphrase: "Test SDF Network ; September 2015" })
 })
 
-/** Chains and pools that share their breakers. Nobody waits between tries, and no time is short, unless it is said so. */
+/** Chains and pools that share their breakers. By default, there are no waits between tries and no short time limits. */
 export const make = ({ allow = "127.0.0.0/8", ...options }: Options & { readonly allow?: string } = {}) => {
   const layer = Layer.provideMerge(
     Chains.layerNoDeps,
@@ -81,10 +81,10 @@ export const make = ({ allow = "127.0.0.0/8", ...options }: Options & { readonly
   }))
 }
 
-/** Lets the event loop turn until it is so. */
-export const until = (isSo: () => boolean, each: Effect.Effect<void> = Effect.void): Effect.Effect<void> =>
+/** Lets the event loop run until `holds` returns true. */
+export const until = (holds: () => boolean, each: Effect.Effect<void> = Effect.void): Effect.Effect<void> =>
   Effect.gen(function* () {
-    while (!isSo()) {
+    while (!holds()) {
       yield* each
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     }

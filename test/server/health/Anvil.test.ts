@@ -1,4 +1,4 @@
-// A relayer over a real node, watched by the service alone: funded, drained, on a wrong chain, without its node, and back.
+// The health of a relayer on a real node, as its account, its chain and its node change.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,7 +13,7 @@ const options = { jobs: true, healthCheckInterval: "500 millis" } as const
 const api = Layer.provideMerge(TestApi.layer(options), Logger.layer([]))
 
 layer(api, { excludeTestServices: true })("a relayer on anvil", (it) => {
-  it.effect("is disabled and enabled by what happens to its account, its chain and its node", () =>
+  it.effect("is disabled and enabled as its balance, its chain id and its node change", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-// What a check makes of a relayer: its row, its events, and the next check, all or nothing.
+// What a check changes in one transaction: the relayer, its events, and the time of the next check.
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,7 +10,7 @@ import { StoredRelayers } from "../../../src/server/relayers/StoredRelayers.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { away, chains, checks, idOf, insertRelayers, well } from "./fixtures.ts"
 
-/** What the chain says, told by each test. */
+/** The chain. Each test sets it. */
 let inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> = () => Effect.succeed(well)
 
 const chain = chains((id) => inspect(id))
@@ -37,7 +37,7 @@ const fresh = Effect.fnUntraced(function* (...readings: ReadonlyArray<ChainSnaps
   return { checks: yield* HealthChecks, relayers: yield* StoredRelayers, repo: yield* HealthRepo, id: idOf(1) }
 })
 
-/** Types of the events so far, and what they say of being disabled. */
+/** The types of the events so far, with the reasons why the relayer is disabled. */
 const events = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* sql<{ type: string; reason: string | null }>`
@@ -52,7 +52,7 @@ const secondsAhead = Effect.gen(function* () {
 })
 
 layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (it) => {
-  it.effect("that is good changes nothing that is shown, and is made again in about a minute", () =>
+  it.effect("that succeeds does not change the relayer, and is due again in about a minute", () =>
     Effect.gen(function* () {
       const { checks, relayers, repo, id } = yield* fresh()
       assert.deepStrictEqual(yield* checks.now(id), well)
@@ -66,7 +66,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("disables when two fail in a row, and a good one enables", () =>
+  it.effect("disables the relayer after two failures in a row, and enables it after a success", () =>
     Effect.gen(function* () {
       const { checks, relayers, id } = yield* fresh(well, away, away, away, well)
       yield* checks.now(id)
@@ -97,22 +97,24 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("of a chain that has never answered disables when three fail in a row, and the reason says so", () =>
-    Effect.gen(function* () {
-      const { checks, relayers, id } = yield* fresh(away, away, away)
-      const isDisabled = Effect.gen(function* () {
-        yield* checks.now(id)
-        return (yield* relayers.get(id)).value.system_disabled
+  it.effect(
+    "of a chain that has never answered disables the relayer after three failures, and the reason says so",
+    () =>
+      Effect.gen(function* () {
+        const { checks, relayers, id } = yield* fresh(away, away, away)
+        const isDisabled = Effect.gen(function* () {
+          yield* checks.now(id)
+          return (yield* relayers.get(id)).value.system_disabled
+        })
+        assert.deepStrictEqual([yield* isDisabled, yield* isDisabled, yield* isDisabled], [false, false, true])
+        assert.deepStrictEqual((yield* relayers.get(id)).value.disabled_reason, {
+          type: "RpcValidationFailed",
+          details: "3 checks in a row failed, and the chain has never answered: no RPC URL gave a usable answer"
+        })
       })
-      assert.deepStrictEqual([yield* isDisabled, yield* isDisabled, yield* isDisabled], [false, false, true])
-      assert.deepStrictEqual((yield* relayers.get(id)).value.disabled_reason, {
-        type: "RpcValidationFailed",
-        details: "3 checks in a row failed, and the chain has never answered: no RPC URL gave a usable answer"
-      })
-    })
   )
 
-  it.effect("of a wrong chain disables at once, and a new reason replaces the one before", () =>
+  it.effect("of a wrong chain disables the relayer at once, and a new reason replaces the previous one", () =>
     Effect.gen(function* () {
       const { checks, relayers, id } = yield* fresh(wrong, poor, well)
       yield* checks.now(id)
@@ -126,7 +128,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("that finds one URL dead is told once, and changes nothing of the relayer", () =>
+  it.effect("that finds a dead URL publishes one event and does not change the relayer", () =>
     Effect.gen(function* () {
       const { checks, relayers, id } = yield* fresh(partly, partly, well)
       for (let count = 0; count < 3; count++) yield* checks.now(id)
@@ -138,7 +140,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("of a paused relayer is made as well, and its low balance is told", () =>
+  it.effect("of a paused relayer runs as well and publishes its low balance", () =>
     Effect.gen(function* () {
       const { checks, relayers, id } = yield* fresh({ ...well, balance: 150n }, { ...well, balance: 150n })
       yield* relayers.update(id, { paused: true, policies: { min_balance: 100 } })
@@ -152,7 +154,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("keeps what was read before where nothing can be read, and since when it is disabled", () =>
+  it.effect("that reads nothing keeps the previous amounts, and the time since when the relayer is disabled", () =>
     Effect.gen(function* () {
       const { checks, repo, id } = yield* fresh(well, away, away, away)
       yield* checks.now(id)
@@ -169,7 +171,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("whose claim somebody else has taken over is worth nothing", () =>
+  it.effect("whose claim another instance has taken over is discarded", () =>
     Effect.gen(function* () {
       const { checks, relayers, repo, id } = yield* fresh(wrong, well)
       const sql = yield* SqlClient.SqlClient
@@ -185,18 +187,18 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("that runs while the relayer is given other URLs is worth nothing, and the next is due at once", () =>
+  it.effect("during which the policies of the relayer change is discarded, and the next check is due at once", () =>
     Effect.gen(function* () {
       const { checks, relayers, repo, id } = yield* fresh()
-      const looking = yield* Deferred.make<void>()
+      const inspecting = yield* Deferred.make<void>()
       const answer = yield* Deferred.make<ChainSnapshot>()
       let begun = 0
-      const begin = Effect.suspend(() => (++begun === 2 ? Deferred.succeed(looking, undefined) : Effect.void))
+      const begin = Effect.suspend(() => (++begun === 2 ? Deferred.succeed(inspecting, undefined) : Effect.void))
       inspect = () => Effect.andThen(begin, Deferred.await(answer))
       const [claim] = yield* repo.claim(claiming)
       if (claim === undefined) return assert.fail("not claimed")
       const running = yield* Effect.forkChild(Effect.all([checks.run(claim), checks.now(id)], { concurrency: 2 }))
-      yield* Deferred.await(looking)
+      yield* Deferred.await(inspecting)
       yield* relayers.update(id, { policies: { min_balance: 7 } })
       yield* Deferred.succeed(answer, wrong)
       yield* Fiber.join(running)
@@ -206,7 +208,7 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("that ends in a defect leaves all as it was, and is made again later", () =>
+  it.effect("that ends in a defect changes nothing and is due again later", () =>
     Effect.gen(function* () {
       const { checks, repo, id } = yield* fresh()
       inspect = () => Effect.die(new Error("a defect"))
@@ -220,31 +222,31 @@ layer(Layer.provideMerge(checks(chain.layer), TestDatabase.layer))("a check", (i
     })
   )
 
-  it.effect("that is interrupted is given back, to be made at once", () =>
+  it.effect("that is interrupted releases its claim and is due at once", () =>
     Effect.gen(function* () {
       const { checks, repo } = yield* fresh()
-      const looking = yield* Deferred.make<void>()
-      inspect = () => Effect.andThen(Deferred.succeed(looking, undefined), Effect.never)
+      const inspecting = yield* Deferred.make<void>()
+      inspect = () => Effect.andThen(Deferred.succeed(inspecting, undefined), Effect.never)
       const [claim] = yield* repo.claim(claiming)
       if (claim === undefined) return assert.fail("not claimed")
       const running = yield* Effect.forkChild(checks.run(claim))
-      yield* Deferred.await(looking)
+      yield* Deferred.await(inspecting)
       assert.deepStrictEqual(yield* repo.claim(claiming), [])
       yield* Fiber.interrupt(running)
       assert.strictEqual((yield* repo.claim(claiming)).length, 1)
     })
   )
 
-  it.effect("of a relayer that is deleted meanwhile does nothing", () =>
+  it.effect("of a relayer that is deleted meanwhile changes nothing", () =>
     Effect.gen(function* () {
       const { checks, relayers, repo, id } = yield* fresh()
-      const looking = yield* Deferred.make<void>()
+      const inspecting = yield* Deferred.make<void>()
       const answer = yield* Deferred.make<ChainSnapshot>()
-      inspect = () => Effect.andThen(Deferred.succeed(looking, undefined), Deferred.await(answer))
+      inspect = () => Effect.andThen(Deferred.succeed(inspecting, undefined), Deferred.await(answer))
       const [claim] = yield* repo.claim(claiming)
       if (claim === undefined) return assert.fail("not claimed")
       const running = yield* Effect.forkChild(checks.run(claim))
-      yield* Deferred.await(looking)
+      yield* Deferred.await(inspecting)
       yield* relayers.delete(id)
       yield* Deferred.succeed(answer, wrong)
       yield* Fiber.join(running)

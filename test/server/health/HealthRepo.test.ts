@@ -1,4 +1,4 @@
-// Claims on checks: exclusive, leased, and fenced.
+// Claims of checks are exclusive, end with their lease, and cannot be released by an earlier claim.
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,7 +10,7 @@ import { idOf, insertRelayers, well } from "./fixtures.ts"
 
 const claiming = { limit: 1000, lease: 60_000, horizon: 120_000 }
 
-/** As if so many seconds had passed. */
+/** Moves all checks as if this many seconds had passed. */
 const pass = (seconds: number) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -31,7 +31,7 @@ const fresh = (count: number) =>
 const database = Layer.provideMerge(HealthRepo.layer, TestDatabase.layer)
 
 layer(database)("checks in the database", (it) => {
-  it.effect("are due from the moment on at which a relayer is created, and nothing is known yet", () =>
+  it.effect("are due as soon as the relayer is created, with the status unknown", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(1)
       const check = Option.getOrThrow(yield* repo.find(idOf(1)))
@@ -42,7 +42,7 @@ layer(database)("checks in the database", (it) => {
     })
   )
 
-  it.effect("are claimed by one of any number that claim at the same time, all of them", () =>
+  it.effect("are each claimed once by concurrent claims, and none is left out", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(300)
       const claims = yield* Effect.forEach(
@@ -58,7 +58,7 @@ layer(database)("checks in the database", (it) => {
     })
   )
 
-  it.effect("are left to others while somebody holds them, without waiting", () =>
+  it.effect("whose row is locked are skipped without waiting", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(2)
       const sql = yield* SqlClient.SqlClient
@@ -80,7 +80,7 @@ layer(database)("checks in the database", (it) => {
     })
   )
 
-  it.effect("are taken over when the lease has expired, and then belong to the new owner alone", () =>
+  it.effect("can be claimed again after the lease, and then the earlier claim cannot release them", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(1)
       const [mine] = yield* repo.claim({ ...claiming, token: "mine" })
@@ -95,7 +95,7 @@ layer(database)("checks in the database", (it) => {
     })
   )
 
-  it.effect("that are given back are due when they are said to be", () =>
+  it.effect("that are released are due after the given delay", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(2)
       const [one, other] = yield* repo.claim({ ...claiming, token: "a" })
@@ -108,7 +108,7 @@ layer(database)("checks in the database", (it) => {
     })
   )
 
-  it.effect("keep what was found, with every digit, and say since when", () =>
+  it.effect("keep every digit of a balance, and the time since when the status holds", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(1)
       const reading = { ...well, balance: 2n ** 128n - 1n }
@@ -128,7 +128,7 @@ layer(database)("checks in the database", (it) => {
     })
   )
 
-  it.effect("that a clock set back has put far into the future are due", () =>
+  it.effect("that are far in the future because the clock was set back are due", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(2)
       yield* repo.claim({ ...claiming, token: "a" })
@@ -138,7 +138,7 @@ layer(database)("checks in the database", (it) => {
   )
 
   it.effect(
-    "become due, and lose their claim, when policies or URLs change; not when a name or the master key does",
+    "become due and lose their claim if policies or URLs change, but not if the name or the master key changes",
     () =>
       Effect.gen(function* () {
         const repo = yield* fresh(4)
@@ -152,7 +152,7 @@ layer(database)("checks in the database", (it) => {
       })
   )
 
-  it.effect("go with their relayer", () =>
+  it.effect("are deleted with their relayer", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(1)
       const sql = yield* SqlClient.SqlClient

@@ -1,11 +1,11 @@
-// A relayer to ask about over HTTP.
+// A relayer with given RPC URLs, and calls of its health endpoints.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 let made = 0
 
-/** A relayer of its own signer on sepolia, with these URLs; and calls of its endpoints. */
+/** Creates a relayer on sepolia with its own signer and these URLs. */
 export const relayerAt = Effect.fnUntraced(function* (urls: ReadonlyArray<string>, policies: object = {}) {
   const api = yield* TestApi.TestApi
   const id = `health-${++made}`

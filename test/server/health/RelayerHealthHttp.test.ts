@@ -1,4 +1,4 @@
-// Status, balance, check and explanation of a relayer over HTTP, with a chain that stands in.
+// Status, balance, check and explanation of a relayer over HTTP, with test servers as its chain.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ const masked = (url: string) => `${new URL(url).origin}/***`
 const live = Layer.provideMerge(TestApi.layer(), Logger.layer([]))
 
 layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
-  it.effect("status is live, in decimal strings, with masked providers", () =>
+  it.effect("status reads the chain now, with amounts as decimal strings and masked URLs", () =>
     Effect.gen(function* () {
       const rpc = yield* EvmRpc.make({ balance: 2n ** 128n - 1n, nonce: 2n ** 60n })
       const relayer = yield* relayerAt([rpc.url])
@@ -37,27 +37,29 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
     })
   )
 
-  it.effect("status of a chain that is away is what was last read; balance is 503, and comes back", () =>
-    Effect.gen(function* () {
-      const rpc = yield* EvmRpc.make({ balance: 77n })
-      const relayer = yield* relayerAt([rpc.url])
-      assert.strictEqual((yield* relayer.check()).status, 200)
-      assert.strictEqual((yield* relayer.get("balance")).text, '{"success":true,"data":{"balance":77,"unit":"wei"}}')
-      rpc.fail({ status: 501 })
-      const away = yield* relayer.get("status")
-      const { live, balance, health } = away.json.data as Record<string, unknown>
-      assert.deepStrictEqual({ live, balance, health }, { live: false, balance: "77", health: "healthy" })
-      const refused = yield* relayer.get("balance")
-      assert.strictEqual(refused.status, 503)
-      assert.deepStrictEqual(refused.json, { data: null, message: "Service Unavailable", success: false } as object)
-      assert.strictEqual(refused.headers.get("retry-after"), "1")
-      assert.notInclude(away.text + refused.text, secret)
-      rpc.recover()
-      assert.strictEqual((yield* relayer.get("balance")).status, 200)
-    })
+  it.effect(
+    "if the chain does not answer, status has the last amounts, and balance is 503 until it answers again",
+    () =>
+      Effect.gen(function* () {
+        const rpc = yield* EvmRpc.make({ balance: 77n })
+        const relayer = yield* relayerAt([rpc.url])
+        assert.strictEqual((yield* relayer.check()).status, 200)
+        assert.strictEqual((yield* relayer.get("balance")).text, '{"success":true,"data":{"balance":77,"unit":"wei"}}')
+        rpc.fail({ status: 501 })
+        const away = yield* relayer.get("status")
+        const { live, balance, health } = away.json.data as Record<string, unknown>
+        assert.deepStrictEqual({ live, balance, health }, { live: false, balance: "77", health: "healthy" })
+        const refused = yield* relayer.get("balance")
+        assert.strictEqual(refused.status, 503)
+        assert.deepStrictEqual(refused.json, { data: null, message: "Service Unavailable", success: false } as object)
+        assert.strictEqual(refused.headers.get("retry-after"), "1")
+        assert.notInclude(away.text + refused.text, secret)
+        rpc.recover()
+        assert.strictEqual((yield* relayer.get("balance")).status, 200)
+      })
   )
 
-  it.effect("a balance is a number with every digit", () =>
+  it.effect("a balance has every digit", () =>
     Effect.gen(function* () {
       const rpc = yield* EvmRpc.make({ balance: 340282366920938463463374607431768211455n })
       const relayer = yield* relayerAt([rpc.url])
@@ -65,7 +67,7 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
     })
   )
 
-  it.effect("two checks that fail disable, one good check enables, and each step is explained", () =>
+  it.effect("two failed checks disable, one successful check enables, and each step is explained", () =>
     Effect.gen(function* () {
       const rpc = yield* EvmRpc.make({ balance: 10n })
       const relayer = yield* relayerAt([rpc.url], { min_balance: 100 })
@@ -110,12 +112,12 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
     })
   )
 
-  it.effect("one dead URL of two is degraded, and says which", () =>
+  it.effect("a relayer with one dead URL of two is degraded, and its status names the URL", () =>
     Effect.gen(function* () {
       const [rpc, dead] = [yield* EvmRpc.make(), yield* EvmRpc.make()]
       dead.fail({ status: 500 })
       const relayer = yield* relayerAt([dead.url, rpc.url])
-      // By weight, either may be asked first: the dead one is, sooner or later.
+      // The order of URLs is random: sooner or later the dead URL is called first.
       let degraded: Record<string, unknown> = {}
       while (degraded.health !== "degraded") {
         degraded = (yield* relayer.check()).json.data as Record<string, unknown>
@@ -128,7 +130,7 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
     })
   )
 
-  it.effect("a wrong chain disables at once, and has no balance", () =>
+  it.effect("a wrong chain disables at once, and its balance is not shown", () =>
     Effect.gen(function* () {
       const rpc = yield* EvmRpc.make({ chainId: 1n })
       const relayer = yield* relayerAt([rpc.url])
@@ -143,33 +145,35 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
 
   const answers: ReadonlyArray<readonly [string, (rpc: Rpc) => void, type: string]> = [
     ["HTML", (rpc) => rpc.fail("html"), "RpcValidationFailed"],
-    ["a body without an end", (rpc) => rpc.fail("huge"), "RpcValidationFailed"],
+    ["a body that is too large", (rpc) => rpc.fail("huge"), "RpcValidationFailed"],
     ["a balance of 2^200", (rpc) => (rpc.account.balance = 2n ** 200n), "BalanceCheckFailed"],
     ["a nonce of 2^200", (rpc) => (rpc.account.nonce = 2n ** 200n), "NonceSyncFailed"]
   ]
-  it.effect.each(answers)("of a chain that answers with %s is a state with a reason, and over when that is", (given) =>
-    Effect.gen(function* () {
-      const [, misbehave, type] = given
-      const rpc = yield* EvmRpc.make()
-      const relayer = yield* relayerAt([rpc.url])
-      const other = yield* relayerAt([(yield* EvmRpc.make()).url])
-      const { balance, nonce } = rpc.account
-      yield* relayer.check()
-      misbehave(rpc)
-      yield* relayer.check()
-      const disabled = (yield* relayer.check()).json.data as Record<string, unknown>
-      assert.deepInclude(disabled, { health: "disabled", system_disabled: true })
-      assert.deepInclude(disabled.disabled_reason as object, { type })
-      const explained = (yield* relayer.get("explain")).json.data as Record<string, unknown>
-      assert.deepInclude(explained, { state: "disabled", code: type })
-      assert.deepInclude((yield* other.check()).json.data as object, { health: "healthy" })
-      rpc.recover()
-      Object.assign(rpc.account, { balance, nonce })
-      assert.deepInclude((yield* relayer.check()).json.data as object, { health: "healthy" })
-    })
+  it.effect.each(answers)(
+    "a relayer whose chain answers with %s is disabled with a reason until the answers are valid again",
+    (given) =>
+      Effect.gen(function* () {
+        const [, misbehave, type] = given
+        const rpc = yield* EvmRpc.make()
+        const relayer = yield* relayerAt([rpc.url])
+        const other = yield* relayerAt([(yield* EvmRpc.make()).url])
+        const { balance, nonce } = rpc.account
+        yield* relayer.check()
+        misbehave(rpc)
+        yield* relayer.check()
+        const disabled = (yield* relayer.check()).json.data as Record<string, unknown>
+        assert.deepInclude(disabled, { health: "disabled", system_disabled: true })
+        assert.deepInclude(disabled.disabled_reason as object, { type })
+        const explained = (yield* relayer.get("explain")).json.data as Record<string, unknown>
+        assert.deepInclude(explained, { state: "disabled", code: type })
+        assert.deepInclude((yield* other.check()).json.data as object, { health: "healthy" })
+        rpc.recover()
+        Object.assign(rpc.account, { balance, nonce })
+        assert.deepInclude((yield* relayer.check()).json.data as object, { health: "healthy" })
+      })
   )
 
-  it.effect("a check with an idempotency key is made once, and counts as one", () =>
+  it.effect("a repeated check with an idempotency key runs once", () =>
     Effect.gen(function* () {
       const rpc = yield* EvmRpc.make({ balance: 0n })
       const relayer = yield* relayerAt([rpc.url])
@@ -184,7 +188,7 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
     })
   )
 
-  it.effect("checks of one relayer at the same time, with and without keys, wait for nobody in vain", () =>
+  it.effect("concurrent checks of one relayer, with and without idempotency keys, all succeed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const rpc = yield* EvmRpc.make()
@@ -199,7 +203,7 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
     })
   )
 
-  it.effect("who may read may not check, and a narrowed key sees its own relayers only", () =>
+  it.effect("a key that may only read cannot check, and a narrowed key sees only its relayers", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const rpc = yield* EvmRpc.make()

@@ -1,4 +1,4 @@
-// Relayers by the number, and chains that answer as a test tells them.
+// Inserts many relayers, and provides chains whose answers a test sets.
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
 import type { Duration } from "effect"
@@ -16,7 +16,7 @@ import { masterKey } from "../../../testkit/TestApi.ts"
 
 export const idOf = (index: number) => RelayerId.make(`r${index}`)
 
-/** `r1` to `r<count>`, of evm, all due. */
+/** Inserts the evm relayers `r1` to `r<count>`. Their checks are due. */
 export const insertRelayers = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -36,7 +36,7 @@ export const away: ChainSnapshot = {
   providers: []
 }
 
-/** What `Chains.inspect` does for a relayer; `seen` has the ids in the order of the looks. */
+/** Chains that run `inspect` for a relayer. `seen` contains the ids in the order of the inspections. */
 export const chains = (inspect: (id: RelayerId) => Effect.Effect<ChainSnapshot> = () => Effect.succeed(well)) => {
   const seen: Array<RelayerId> = []
   const layer = Layer.succeed(
@@ -56,14 +56,14 @@ type Chain = Layer.Layer<Chains>
 
 const services = Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), jobs: false })
 
-/** Checks and their repository over the services, with these chains; asks for the database. */
+/** Checks and their repository with these chains. Requires a database. */
 export const checks = (chain: Chain, interval: Duration.Input = "1 minute") =>
   Layer.mergeAll(HealthChecks.layer({ interval }), HealthRepo.layer).pipe(
     Layer.provideMerge(chain),
     Layer.provideMerge(services)
   )
 
-/** One instance with a health job and connections of its own. It runs until the scope closes. */
+/** One instance with its own health job and its own connections. It runs until the scope closes. */
 export const instance = (database: string, chain: Chain, interval: Duration.Input) =>
   Layer.build(
     Layer.fresh(
