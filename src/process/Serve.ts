@@ -9,18 +9,18 @@ import * as StartFailed from "./StartFailed.ts"
 import { startKeys } from "./settings/StartKeys.ts"
 import * as StartupBanner from "./StartupBanner.ts"
 
-const application = Effect.fn("application")(function* (settings: Settings) {
+const application = Effect.fn("application")(function* (settings: Settings, isTerminal: boolean) {
   const { keptApiKey, ...keys } = yield* startKeys(settings)
   const database = yield* Sql.open(Database.options(settings))
   return Service.layer(settings, {
     ...keys,
     database: Sql.layerOpen(database, Database.pool(settings)),
-    listening: (baseUrl) => Console.log(StartupBanner.text({ baseUrl, keptApiKey, socketUrl: database.socketUrl }))
+    listening: (baseUrl) => Console.log(StartupBanner.text({ baseUrl, database, keptApiKey, isTerminal }))
   })
 })
 
 export const serve = (settings: Settings, isTerminal: boolean) =>
-  Layer.launch(Layer.unwrap(application(settings))).pipe(
+  Layer.launch(Layer.unwrap(application(settings, isTerminal))).pipe(
     Effect.catchTags({
       ServeError: (error) => Effect.fail(StartFailed.fromServer(settings)(error)),
       DatabaseError: (error) => Effect.fail(StartFailed.fromDatabase(error)),

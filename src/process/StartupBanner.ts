@@ -1,6 +1,9 @@
 // The text that the command prints when it listens: its address and database, and first steps on the first start.
 import { Redacted } from "effect"
+import * as path from "node:path"
 import * as Examples from "../api/Examples.ts"
+import { version } from "../api/Version.ts"
+import type { Database } from "../sql/Sql.ts"
 import type { Kept } from "./settings/Keys.ts"
 
 const post = (base: string, path: string, body: object) =>
@@ -10,33 +13,52 @@ const post = (base: string, path: string, body: object) =>
     `    -d '${JSON.stringify(body)}'`
   ].join("\n")
 
+const get = (base: string, path: string) => `  curl -H "Authorization: Bearer $API_KEY" ${base}${path}`
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
+
 const { id, name, network, network_type, paused, signer_id } = Examples.requests["post /api/v1/relayers"]
 
-const firstSteps = (base: string, key: Redacted.Redacted) => `
-  API key, printed on the first start only:
+const firstSteps = (base: string, file: string) => `
+  First steps: create a signer with a new key, create a relayer that uses it, list the relayers, and read why it is in its state.
+  A relayer without funds is disabled until its address is funded.
 
-    ${Redacted.value(key)}
-
-  Create a signer with a new key, create a relayer that uses it, and list the relayers:
-
-  export API_KEY=${Redacted.value(key)}
+  export API_KEY=$(cat ${quoted(file)})
 ${post(base, "/api/v1/signers", Examples.requests["post /api/v1/signers"])}
 ${post(base, "/api/v1/relayers", { id, name, network, network_type, paused, signer_id })}
-  curl -H "Authorization: Bearer $API_KEY" ${base}/api/v1/relayers
+${get(base, "/api/v1/relayers")}
+${get(base, `/api/v1/relayers/${id}/explain`)}
 `
+
+/** Elsewhere than on a terminal, such as in a log that is kept, only the file is named. */
+const keyLines = (key: Redacted.Redacted) => `
+  API key, printed on the first start only:
+
+    ${Redacted.value(key)}`
 
 interface Started {
   readonly baseUrl: string
+  readonly database: Pick<Database, "embedded" | "place" | "socketUrl">
   /** Absent: the operator set an API key. */
   readonly keptApiKey: Kept | undefined
-  /** The socket of the embedded database. Absent: another database. */
-  readonly socketUrl: string | undefined
+  readonly isTerminal: boolean
 }
 
-export const text = ({ baseUrl, keptApiKey, socketUrl }: Started): string => {
-  const lines = [`effect-relayer listens on ${baseUrl}   API documents: ${baseUrl}/docs`]
-  if (keptApiKey?.made === true) lines.push(firstSteps(baseUrl, keptApiKey.key))
-  if (socketUrl !== undefined) lines.push(`  DATABASE_URL for another instance on this machine: ${socketUrl}`)
+const databaseOf = ({ embedded, place }: Started["database"]): string =>
+  embedded ? `embedded PostgreSQL in ${path.resolve(place)}` : `PostgreSQL at ${place}`
+
+export const text = ({ baseUrl, database, isTerminal, keptApiKey }: Started): string => {
+  const lines = [
+    `effect-relayer listens on ${baseUrl}   version ${version}   ${databaseOf(database)}`,
+    `  API documents: ${baseUrl}/docs`
+  ]
+  if (keptApiKey?.made === true) {
+    if (isTerminal) lines.push(keyLines(keptApiKey.key))
+    lines.push(firstSteps(baseUrl, keptApiKey.file))
+  }
+  if (database.socketUrl !== undefined) {
+    lines.push(`  DATABASE_URL for another instance on this machine: ${database.socketUrl}`)
+  }
   if (keptApiKey !== undefined) lines.push(`  The API key is kept in ${keptApiKey.file}`)
   return lines.join("\n")
 }

@@ -52,8 +52,8 @@ export const migrate = (place: string) =>
     yield* checkSchemaVersion(place)
     const applied = yield* run({ loader: Migrator.fromRecord(migrations), table: migrationsTable })
     const names = applied.map(([id, name]) => `${String(id).padStart(4, "0")}_${name}`)
-    for (const name of names) {
-      yield* Effect.annotateLogs(Effect.logInfo("migration applied"), "migration", name)
+    if (names.length > 0) {
+      yield* Effect.annotateLogs(Effect.logInfo("database schema updated"), { schema: latestMigration })
     }
     return names
   }).pipe(

@@ -25,6 +25,8 @@ export interface PoolOptions {
 export interface Database {
   /** Names the database in messages: host, port and name, or the data directory. Never a user name or a password. */
   readonly place: string
+  /** Whether the service runs the server itself. */
+  readonly embedded: boolean
   readonly url: Redacted.Redacted
   /** The URL of the embedded server's Unix socket, which contains no secret. Absent: a given database, or a server on TCP. */
   readonly socketUrl: string | undefined
@@ -89,7 +91,7 @@ export const open = Effect.fn("Sql.open")(function* (
       ? { place: placeOf(options.url), url: options.url, socketUrl: undefined }
       : { place: options.dataDir, ...(yield* EmbeddedPostgres.start(options)) }
   const applied = yield* migrate(place, url, options.pool)
-  return { place, url, socketUrl, applied }
+  return { place, embedded: options._tag === "Embedded", url, socketUrl, applied }
 })
 
 /** Connections to a database that is open. */

@@ -34,25 +34,28 @@ describe.concurrent("the first start", () => {
     Effect.gen(function* () {
       const home = yield* folder
       const service = yield* Service.listen({ folder: home, env: {} })
-      const [signer, relayer, list, ...rest] = yield* paste(commands(service.stdout()), home)
+      const [signer, relayer, list, explanation, ...rest] = yield* paste(commands(service.stdout()), home)
       assert.isTrue(signer?.success)
       assert.deepInclude(signer?.data, { id: "hot-1" })
       assert.isTrue(relayer?.success)
       assert.deepInclude(relayer?.data, { id: "payouts", signer_id: "hot-1" })
       assert.isTrue(list?.success)
       assert.deepStrictEqual(list?.data, [relayer?.data])
+      assert.isTrue(explanation?.success)
+      assert.property(explanation?.data, "state")
       assert.isEmpty(rest)
     })
   )
 
-  it.live("creates keys that only the owner can read, and prints the API key only once", () =>
+  it.live("creates keys that only the owner can read, and prints the API key on no output that may be kept", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const data = path.join(home, "data")
       const first = yield* Service.listen({ folder: home, env: {} })
       const key = (yield* Effect.promise(() => fs.readFile(path.join(data, "api-key"), "utf8"))).trim()
       assert.match(key, /^er_[A-Za-z0-9_-]{43}$/)
-      assert.include(first.stdout(), `\n    ${key}\n`)
+      assert.notInclude(first.stdout() + first.stderr(), key)
+      assert.include(first.stdout(), `The API key is kept in ${path.join(data, "api-key")}`)
       assert.strictEqual(yield* mode(path.join(data, "api-key")), "600")
       assert.strictEqual(yield* mode(path.join(data, "storage-encryption-key")), "600")
       const created = yield* first.call("/api/v1/signers", { key, body: { id: "kept", type: "plain" } })

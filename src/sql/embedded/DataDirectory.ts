@@ -122,6 +122,7 @@ export const prepare = Effect.fn("DataDirectory.prepare")(function* (
   const readVersion = Effect.promise(() => fs.readFile(path.join(folder, "PG_VERSION"), "utf8").catch(() => undefined))
   let version = yield* readVersion
   if (version === undefined) {
+    yield* Effect.annotateLogs(Effect.logInfo("creating the files of the embedded PostgreSQL"), { folder })
     // An interrupted initdb would go on after another service claims the folder.
     yield* Effect.uninterruptible(initialise(binaries, folder, user, credentials))
     version = yield* readVersion

@@ -1,0 +1,39 @@
+// The text that is printed when the service listens.
+import { assert, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import { version } from "../../src/api/Version.ts"
+import * as StartupBanner from "../../src/process/StartupBanner.ts"
+
+const key = `er_${"k".repeat(43)}`
+const file = "/srv/it's ours/api-key"
+const kept = { key: Redacted.make(key), earlier: [], file, made: true }
+const database = { embedded: true, place: "/srv/data", socketUrl: "postgres:///relayer?host=/tmp" }
+const baseUrl = "http://127.0.0.1:8080"
+
+describe("the startup banner", () => {
+  it("contains the administrator's key on a terminal only, and on the first start only", () => {
+    const print = (isTerminal: boolean, made: boolean) =>
+      StartupBanner.text({ baseUrl, database, isTerminal, keptApiKey: { ...kept, made } })
+    assert.include(print(true, true), `\n    ${key}\n`)
+    for (const text of [print(false, true), print(true, false), print(false, false)]) {
+      assert.notInclude(text, key)
+      assert.isTrue(text.endsWith(`  The API key is kept in ${file}`))
+    }
+  })
+
+  it("quotes the key file for the shell", () => {
+    const text = StartupBanner.text({ baseUrl, database, isTerminal: false, keptApiKey: kept })
+    assert.include(text, String.raw`export API_KEY=$(cat '/srv/it'\''s ours/api-key')`)
+  })
+
+  it("names the version, the database and the data directory in its first line", () => {
+    const first = (given: typeof database) =>
+      StartupBanner.text({ baseUrl, database: given, isTerminal: true, keptApiKey: undefined }).split("\n")[0]
+    const start = `effect-relayer listens on ${baseUrl}   version ${version}   `
+    assert.strictEqual(first(database), `${start}embedded PostgreSQL in /srv/data`)
+    assert.strictEqual(
+      first({ ...database, embedded: false, place: "db:5432/relayer" }),
+      `${start}PostgreSQL at db:5432/relayer`
+    )
+  })
+})
