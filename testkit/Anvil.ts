@@ -21,11 +21,32 @@ const portIn = async (output: AsyncIterable<string>) => {
   throw new Error("anvil does not start")
 }
 
-export const start = ({ chainId = 31337 } = {}) =>
+interface Options {
+  readonly chainId?: number
+  /** Seconds between two blocks. Absent: each transaction makes a block at once. */
+  readonly blockTime?: number
+  /** Of block 0, in seconds since 1970: another one makes another chain. Absent: now. */
+  readonly timestamp?: number
+  /** Of the command line of anvil. */
+  readonly more?: ReadonlyArray<string>
+}
+
+export const start = ({ chainId = 31337, blockTime, timestamp, more = [] }: Options = {}) =>
   Effect.gen(function* () {
     const { child, ended } = yield* Effect.acquireRelease(
       Effect.sync(() => {
-        const args = ["--host", "127.0.0.1", "--port", "0", "--chain-id", String(chainId)]
+        const option = (name: string, value: number | undefined) => (value === undefined ? [] : [name, String(value)])
+        const args = [
+          "--host",
+          "127.0.0.1",
+          "--port",
+          "0",
+          "--chain-id",
+          String(chainId),
+          ...option("--block-time", blockTime),
+          ...option("--timestamp", timestamp),
+          ...more
+        ]
         const child = spawn(process.execPath, [launcher, ...args], { stdio: ["ignore", "pipe", "ignore"] })
         // The output is closed when the node has ended, not only its launcher.
         return { child, ended: once(child, "close") }

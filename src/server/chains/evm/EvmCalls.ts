@@ -1,0 +1,164 @@
+// The calls of Ethereum's JSON-RPC that transactions need, with the types of their results.
+import { Schema, SchemaTransformation } from "effect"
+import type { Receipt } from "../../../domain/transaction/Attempt.ts"
+import { percentiles } from "../../../domain/transaction/Market.ts"
+import { feeHistoryBlocks } from "../../../domain/transaction/Numbers.ts"
+import { Uint128, Uint64 } from "../Quantity.ts"
+import type { EvmCall } from "./EvmNode.ts"
+
+/** A height or a nonce: JSON numbers are exact up to 2^53. */
+const Height = Uint64.check(Schema.isLessThanOrEqualToBigInt(BigInt(Number.MAX_SAFE_INTEGER))).pipe(
+  Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: BigInt }))
+)
+
+/** A balance or a value can exceed 128 bits on test networks. */
+const Wei = Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{1,64}$/u)).pipe(
+  Schema.decodeTo(
+    Schema.BigInt,
+    SchemaTransformation.transform({ decode: BigInt, encode: (wei: bigint) => `0x${wei.toString(16)}` })
+  )
+)
+
+const LowerCase = Schema.String.pipe(
+  Schema.decodeTo(
+    Schema.String,
+    SchemaTransformation.transform({ decode: (text) => text.toLowerCase(), encode: (text: string) => text })
+  )
+)
+
+const hex = (value: number | bigint): string => `0x${value.toString(16)}`
+
+/** A height, or what the node thinks of as the newest or a final block. */
+export type BlockAt = number | "latest" | "safe" | "finalized"
+
+const at = (block: BlockAt): string => (typeof block === "number" ? hex(block) : block)
+
+const Block = Schema.Struct({
+  number: Height,
+  hash: LowerCase,
+  gasLimit: Schema.optionalKey(Uint64),
+  transactions: Schema.optionalKey(Schema.Array(Schema.Unknown))
+})
+
+/** Null: the node does not have it yet. */
+export const blockAt = (block: BlockAt): EvmCall<typeof Block.Type | null> => ({
+  method: "eth_getBlockByNumber",
+  params: [at(block), false],
+  result: Schema.NullOr(Block)
+})
+
+export const countAt = (address: string, block: BlockAt): EvmCall<number> => ({
+  method: "eth_getTransactionCount",
+  params: [address, at(block)],
+  result: Height
+})
+
+export const balanceOf = (address: string): EvmCall<bigint> => ({
+  method: "eth_getBalance",
+  params: [address, "latest"],
+  result: Wei
+})
+
+export const codeOf = (address: string): EvmCall<string> => ({
+  method: "eth_getCode",
+  params: [address, "latest"],
+  result: Schema.String
+})
+
+export const chainId: EvmCall<bigint> = { method: "eth_chainId", params: [], result: Uint64 }
+
+const ReceiptFields = Schema.Struct({
+  blockNumber: Height,
+  blockHash: LowerCase,
+  status: Schema.optionalKey(Uint64),
+  gasUsed: Uint64,
+  effectiveGasPrice: Schema.optionalKey(Uint128),
+  contractAddress: Schema.optionalKey(Schema.NullOr(LowerCase))
+})
+
+const toReceipt = (fields: typeof ReceiptFields.Type): Receipt => ({
+  blockNumber: fields.blockNumber,
+  blockHash: fields.blockHash,
+  isSuccess: fields.status !== 0n,
+  gasUsed: fields.gasUsed,
+  effectiveGasPrice: fields.effectiveGasPrice ?? 0n,
+  ...(fields.contractAddress ? { contractAddress: fields.contractAddress } : {})
+})
+
+/** Null: the node knows of no block with it. */
+export const receiptOf = (hash: string): EvmCall<typeof ReceiptFields.Type | null> => ({
+  method: "eth_getTransactionReceipt",
+  params: [hash],
+  result: Schema.NullOr(ReceiptFields)
+})
+
+export const receiptIn = (fields: typeof ReceiptFields.Type | null): Receipt | undefined =>
+  fields === null ? undefined : toReceipt(fields)
+
+/** A transaction as nodes return it; the fields of its type are read where it is verified. */
+export const RpcTransaction = Schema.Struct({
+  hash: LowerCase,
+  nonce: Height,
+  to: Schema.NullOr(LowerCase),
+  value: Wei,
+  input: LowerCase,
+  blockNumber: Schema.NullOr(Height),
+  blockHash: Schema.NullOr(LowerCase)
+})
+
+export const transactionOf = (hash: string): EvmCall<unknown> => ({
+  method: "eth_getTransactionByHash",
+  params: [hash],
+  result: Schema.Unknown
+})
+
+/** reth, Erigon, Besu and anvil have it. */
+export const transactionBy = (address: string, nonce: number): EvmCall<unknown> => ({
+  method: "eth_getTransactionBySenderAndNonce",
+  params: [address, hex(nonce)],
+  result: Schema.Unknown
+})
+
+const History = Schema.Struct({
+  baseFeePerGas: Schema.optionalKey(Schema.NullOr(Schema.Array(Uint128))),
+  reward: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Array(Uint128))))
+})
+
+export const feeHistory: EvmCall<typeof History.Type> = {
+  method: "eth_feeHistory",
+  params: [hex(feeHistoryBlocks), "latest", Object.values(percentiles)],
+  result: History
+}
+
+export const gasPrice: EvmCall<bigint> = { method: "eth_gasPrice", params: [], result: Uint128 }
+
+export const suggestedTip: EvmCall<bigint> = { method: "eth_maxPriorityFeePerGas", params: [], result: Uint128 }
+
+/** What a transaction does, as `eth_estimateGas` and `eth_call` take it. */
+export interface CallFields {
+  readonly from: string
+  /** Absent: a creation. */
+  readonly to?: string
+  readonly value: bigint
+  readonly data?: string
+}
+
+const callParams = ({ from, to, value, data }: CallFields) => ({
+  from,
+  ...(to === undefined ? {} : { to }),
+  value: hex(value),
+  ...(data === undefined ? {} : { data })
+})
+
+export const estimateGas = (call: CallFields): EvmCall<bigint> => ({
+  method: "eth_estimateGas",
+  params: [callParams(call)],
+  result: Uint64
+})
+
+/** At the state of a block: shows why a call that was mined there has failed. */
+export const callAt = (call: CallFields & { readonly gas: bigint }, block: number): EvmCall<unknown> => ({
+  method: "eth_call",
+  params: [{ ...callParams(call), gas: hex(call.gas) }, hex(block)],
+  result: Schema.Unknown
+})

@@ -1,0 +1,51 @@
+// What a call needs, and whether it reverts. A call is only said to revert if a second provider says so as well.
+import { Effect } from "effect"
+import { classify } from "../../../domain/transaction/Refusal.ts"
+import type { Estimate } from "../../../domain/transaction/View.ts"
+import type { RpcFailure } from "../RpcFailure.ts"
+import { estimateGas } from "./EvmCalls.ts"
+import type { CallFields } from "./EvmCalls.ts"
+import type { EvmNode } from "./EvmNode.ts"
+import type { EvmProviders } from "./EvmProviders.ts"
+import * as RevertReason from "./RevertReason.ts"
+import type { RpcAnswer } from "./RpcBatch.ts"
+
+type First =
+  | Exclude<Estimate, { readonly _tag: "Reverts" }>
+  | { readonly _tag: "Reverts"; readonly reason: string | undefined }
+
+const gas = /^0x[0-9a-fA-F]{1,16}$/
+
+const read = (answer: RpcAnswer): First => {
+  switch (answer._tag) {
+    case "Result":
+      return typeof answer.value === "string" && gas.test(answer.value)
+        ? { _tag: "Gas", gas: BigInt(answer.value) }
+        : { _tag: "Unknown" }
+    case "Missing":
+      return { _tag: "Unknown" }
+    case "RpcError":
+      if (RevertReason.isRevert(answer)) return { _tag: "Reverts", reason: RevertReason.ofError(answer) }
+      return { _tag: classify(answer) === "funds" ? "Unaffordable" : "Unknown" }
+  }
+}
+
+const at = (node: EvmNode, call: CallFields): Effect.Effect<First, RpcFailure> =>
+  Effect.map(node.ask(estimateGas(call)), read)
+
+const opinionOf = (second: First | undefined | "not_configured"): "agrees" | "differs" | "not_configured" => {
+  if (second === "not_configured") return second
+  return second?._tag === "Reverts" ? "agrees" : "differs"
+}
+
+/** Never cached: state moves with each block. */
+export const estimate = Effect.fnUntraced(function* (
+  providers: EvmProviders,
+  node: EvmNode,
+  call: CallFields
+): Effect.fn.Return<Estimate, RpcFailure> {
+  const first = yield* at(node, call)
+  if (first._tag !== "Reverts") return first
+  const second = opinionOf(yield* providers.second((other) => at(other, call)))
+  return { _tag: "Reverts", second, ...(first.reason === undefined ? {} : { reason: first.reason }) }
+})

@@ -1,0 +1,49 @@
+// Why a call reverts, from the error of a node: `Error(string)` and `Panic(uint256)` are decoded, other data is shown as it is.
+import { Predicate } from "effect"
+import type { RpcAnswer } from "./RpcBatch.ts"
+
+type RpcError = Extract<RpcAnswer, { readonly _tag: "RpcError" }>
+
+/** UTF-16 code units of a reason that is shown. */
+const maxLength = 300
+
+/** JSON-RPC code of geth, and of most others, for a call that reverts. */
+const reverted = 3
+
+/** Selectors of the two errors that Solidity itself has. */
+const errorSelector = "0x08c379a0"
+const panicSelector = "0x4e487b71"
+
+const hexData = /^0x[0-9a-f]*$/i
+
+/** Nodes put the data beside the message, or one level deeper. */
+const dataIn = (data: unknown): string | undefined => {
+  if (Predicate.isString(data)) return hexData.test(data) ? data.toLowerCase() : undefined
+  return Predicate.hasProperty(data, "data") ? dataIn(data.data) : undefined
+}
+
+/** `Error(string)`: an offset, a length, and the bytes. */
+const errorText = (data: string): string | undefined => {
+  const bytes = Buffer.from(data.slice(10), "hex")
+  if (bytes.length < 64) return undefined
+  const length = Number(bytes.readBigUInt64BE(56))
+  return bytes.length < 64 + length ? undefined : bytes.subarray(64, 64 + length).toString("utf8")
+}
+
+/** The reason in revert data. Undefined: there is none. */
+const ofData = (data: string): string | undefined => {
+  if (data.startsWith(errorSelector)) return errorText(data)?.slice(0, maxLength)
+  if (data.startsWith(panicSelector)) return `panic 0x${BigInt(`0x${data.slice(10) || "0"}`).toString(16)}`
+  return data.length > 2 ? data.slice(0, maxLength) : undefined
+}
+
+/** Whether the error says that the call reverts. */
+export const isRevert = ({ code, message }: RpcError): boolean => code === reverted || /revert/i.test(message)
+
+export const ofError = ({ message, data }: RpcError): string | undefined => {
+  const found = dataIn(data)
+  const decoded = found === undefined ? undefined : ofData(found)
+  if (decoded !== undefined) return decoded
+  const [, text] = /revert(?:ed)?(?: with reason string)?:?\s+['"]?(.+?)['"]?$/i.exec(message) ?? []
+  return text?.slice(0, maxLength)
+}

@@ -1,0 +1,37 @@
+// Reasons of reverts, as nodes report them.
+import { assert, describe, it } from "@effect/vitest"
+import { isRevert, ofError } from "../../../../src/server/chains/evm/RevertReason.ts"
+
+const text = Buffer.from("paused").toString("hex").padEnd(64, "0")
+const solidity = `0x08c379a0${"20".padStart(64, "0")}${"6".padStart(64, "0")}${text}`
+const panic = `0x4e487b71${"11".padStart(64, "0")}`
+
+const error = (message: string, data?: unknown, code = 3) => ({ _tag: "RpcError" as const, code, message, data })
+
+describe("RevertReason", () => {
+  it("is decoded from data, beside the message or one level deeper", () => {
+    assert.strictEqual(ofError(error("execution reverted", solidity)), "paused")
+    assert.strictEqual(ofError(error("execution reverted", { data: solidity })), "paused")
+    assert.strictEqual(ofError(error("execution reverted", panic)), "panic 0x11")
+    assert.strictEqual(ofError(error("execution reverted", "0xdeadbeef")), "0xdeadbeef")
+  })
+
+  it("is taken from the message if there is no data", () => {
+    assert.strictEqual(ofError(error("execution reverted: paused")), "paused")
+    assert.strictEqual(
+      ofError(error("VM Exception while processing transaction: reverted with reason string 'paused'")),
+      "paused"
+    )
+    assert.isUndefined(ofError(error("execution reverted")))
+  })
+
+  it("is not decoded from data that is cut off", () => {
+    assert.isUndefined(ofError(error("execution reverted", solidity.slice(0, 140))))
+  })
+
+  it("belongs to a revert only if code or message say so", () => {
+    assert.isTrue(isRevert(error("whatever")))
+    assert.isTrue(isRevert(error("execution reverted", undefined, -32000)))
+    assert.isFalse(isRevert(error("insufficient funds", undefined, -32000)))
+  })
+})
