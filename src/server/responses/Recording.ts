@@ -31,11 +31,22 @@ const toText = ({ message, fiber }: Logger.Options<unknown>): string => {
   return [...(Array.isArray(message) ? message : [message]).map(asText), ...fields].join(" ")
 }
 
-/** Attributes that are not shown: SQL statements stay inside the service. */
-const hidden = new Set(["db.query.text"])
+/**
+ * The attributes that are shown. A library may add others in any version, and among those of today are SQL statements, and the
+ * address and name of the database.
+ */
+const shown = new Set([
+  "db.system.name",
+  "error.type",
+  "http.request.method",
+  "http.response.status_code",
+  // The JSON-RPC method and the type of the network of a call to a chain.
+  "method",
+  "network_type"
+])
 
 const isShown = (entry: [string, unknown]): entry is [string, string | number | boolean] =>
-  !hidden.has(entry[0]) && ["string", "number", "boolean"].includes(typeof entry[1])
+  shown.has(entry[0]) && ["string", "number", "boolean"].includes(typeof entry[1])
 
 const statusOf = ({ status }: Tracer.Span) => {
   if (status._tag === "Started") return "running"

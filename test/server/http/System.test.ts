@@ -17,6 +17,7 @@ interface Trace {
   readonly name: string
   readonly trace_id: string
   readonly parent_span_id?: string
+  readonly attributes: Readonly<Record<string, unknown>>
 }
 
 const debug = { "x-relayer-debug": "true" }
@@ -36,6 +37,11 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       assert.strictEqual(new Set(spans.map(({ trace_id }) => trace_id)).size, 1)
       assert.isUndefined(spans[0]?.parent_span_id)
       assert.notInclude(created.text, "INSERT INTO")
+      // Neither the address nor the name of the database.
+      assert.deepStrictEqual(
+        [...new Set(spans.flatMap(({ attributes }) => Object.keys(attributes)))],
+        ["db.system.name"]
+      )
 
       const { notification_id: _, ...body } = evmRelayer
       const relayer = yield* api.call("/api/v1/relayers", { body, headers: debug })
