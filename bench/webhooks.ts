@@ -39,7 +39,7 @@ const receiver = Effect.acquireRelease(
 
 const fill = Effect.fnUntraced(function* (url: string, receivers: number) {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`TRUNCATE relayers, signers, notifications, events CASCADE`
+  yield* sql`TRUNCATE relayers, signers, notifications, deliveries, events CASCADE`
   yield* sql`
     INSERT INTO notifications (id, type, url)
     SELECT 'n' || n, 'webhook', ${url}::text || '/' || n FROM generate_series(0, ${receivers - 1}::int) n`

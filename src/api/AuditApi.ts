@@ -1,6 +1,6 @@
 // The endpoints of the audit log: list and verify.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../domain/audit/Audit.ts"
+import { AuditQuery, AuditRecord, AuditVerification, VerifyAudit } from "../domain/audit/Audit.ts"
 import { linked } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
@@ -24,16 +24,16 @@ export class AuditApi extends HttpApiGroup.make("audit")
         })
       ),
     HttpApiEndpoint.get("verify", "/verify", {
-      query: AuditAnchor,
+      query: VerifyAudit,
       success: Envelope.of(AuditVerification),
-      error: Errors.any
+      error: [Errors.TooManyRequestsError, ...Errors.any]
     })
       .annotate(RequiredScope, "audit:read")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Verify the audit log",
           description:
-            "Reads all records and checks their chain of hashes. Store `head` elsewhere and send it as `position` and `hash` the next time: this also detects records that were cut off, and a log that was rewritten."
+            "Checks the chain of hashes of some thousand records. If the log goes on after them, the response has `next`: send it as `from` to continue, until a response has none. Store the last `head` elsewhere and send it as `position` and `hash` the next time: this also detects records that were cut off, and a log that was rewritten. An instance verifies for one caller at a time; others get 429 with `Retry-After`."
         })
       )
   )

@@ -17,7 +17,9 @@ layer(instances)("two instances", (it) => {
     ([commands]) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* sql`TRUNCATE relayers, signers, notifications, audit, events CASCADE`
+        yield* sql`ALTER TABLE audit DISABLE TRIGGER USER`
+        yield* sql`TRUNCATE relayers, signers, notifications, deliveries, audit, events CASCADE`
+        yield* sql`ALTER TABLE audit ENABLE TRIGGER USER`
         const both = yield* Instances
         const model = new Model()
         for (const command of [...beginning, ...commands]) yield* run(both, model, command)

@@ -1,9 +1,11 @@
 // `audit`: lists and verifies the audit log.
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Option, Schedule } from "effect"
 import { Command, Flag } from "effect/cli"
-import type { AuditRecord } from "../../domain/audit/Audit.ts"
+import { AuditHeadText } from "../../domain/audit/Audit.ts"
+import type { AuditHead, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
 import { Action, AuditResource } from "../../domain/audit/Change.ts"
 import { Instant } from "../../domain/request/Instant.ts"
+import * as Call from "../kit/Call.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
 import * as List from "../kit/List.ts"
@@ -53,35 +55,48 @@ const list = Command.make(
   )
 )
 
+const rowsOf = ({ valid, checked, head }: AuditVerification) => [
+  ["valid", String(valid)],
+  ["checked", String(checked)],
+  ...(head === undefined ? [] : [["head", `${head.position}:${head.hash}`]])
+]
+
 const head = Flag.String("head").pipe(
   Flag.withDescription("A head that verify printed earlier, which the log must still contain"),
   Flag.withMetavar("<position:hash>"),
-  Flag.filterMap(
-    (text) =>
-      Option.map(Option.fromNullishOr(/^(\d{1,15}):([0-9a-f]{64})$/.exec(text)), ([, position, hash = ""]) => ({
-        position: Number(position),
-        hash
-      })),
-    () => "a head in the form position:hash, as verify prints it"
-  ),
+  Flag.withSchema(AuditHeadText),
   Flag.optional
 )
+
+/** An instance verifies for one caller at a time. Tries again for a minute. */
+const whileOthersVerify = {
+  while: ({ status }: CommandFailed) => status === 429,
+  schedule: Schedule.spaced("1 second"),
+  times: 60
+}
 
 const verify = Command.make(
   "verify",
   { given: Print.flags, head },
   Effect.fnUntraced(function* ({ given, head }) {
-    const { data } = yield* Print.one(
-      given,
-      (client) => client.audit.verify({ query: Option.getOrElse(head, () => ({})) }),
-      ({ data: { valid, checked, head } }) => [
-        ["valid", String(valid)],
-        ["checked", String(checked)],
-        ...(head === undefined ? [] : [["head", `${head.position}:${head.hash}`]])
-      ]
-    )
-    if (data.valid) return
-    const place = data.broken_at === undefined ? "" : ` at record ${data.broken_at}`
+    const run = yield* Call.open(given)
+    const stored = Option.getOrElse(head, () => ({}))
+    const verifyFrom = (from: { readonly from?: AuditHead }) =>
+      Effect.map(
+        run((client) => client.audit.verify({ query: { ...stored, ...from } })),
+        ({ value }) => value.data
+      )
+
+    let part = yield* verifyFrom({}).pipe(Effect.retry(whileOthersVerify))
+    let { checked } = part
+    while (part.next !== undefined && part.head !== undefined) {
+      part = yield* verifyFrom({ from: part.head }).pipe(Effect.retry(whileOthersVerify))
+      checked += part.checked
+    }
+    const verified = { ...part, checked }
+    yield* given.output === "json" ? Print.json(verified) : Print.table(rowsOf(verified))
+    if (verified.valid) return
+    const place = verified.broken_at === undefined ? "" : ` at record ${verified.broken_at}`
     return yield* new CommandFailed({ message: `the audit log is broken${place}`, exitCode: exitCodes.refused })
   })
 ).pipe(

@@ -1,5 +1,5 @@
 // The audit log: every change in commit order, chained by hashes so that tampering can be detected.
-import { Schema } from "effect"
+import { Schema, SchemaTransformation } from "effect"
 import { Action, AuditResource } from "./Change.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
@@ -39,7 +39,11 @@ export const AuditRecord = Schema.Struct({
   after: Schema.optionalKey(
     field(Value, "The resource after the change, or what was done. Absent if it was deleted.", { paused: true })
   ),
-  hash: field(Hash, "SHA-256 of this record and of the hash of the previous record.", hash)
+  hash: field(
+    Schema.String,
+    "SHA-256 of this record and of the hash of the previous record, in hex. Anything but 64 digits shows that it was tampered with.",
+    hash
+  )
 }).annotate({ identifier: "AuditRecord", description: "A record of the audit log." })
 export type AuditRecord = typeof AuditRecord.Type
 
@@ -50,10 +54,35 @@ export const AuditHead = Schema.Struct({
 }).annotate({ identifier: "AuditHead", description: "The newest record of the chain." })
 export type AuditHead = typeof AuditHead.Type
 
+const headText = Schema.String.check(
+  Schema.isPattern(/^\d{1,15}:[0-9a-f]{64}$/u, { expected: "a position and a hash, as position:hash" })
+)
+
+/** A head as text, such as `42:9f86…`. */
+export const AuditHeadText = headText.pipe(
+  Schema.decodeTo(
+    AuditHead,
+    SchemaTransformation.transform({
+      decode: (text: string) => {
+        const [position, hash = ""] = text.split(":")
+        return { position: Number(position), hash }
+      },
+      encode: ({ position, hash }) => `${position}:${hash}`
+    })
+  )
+)
+
 export const AuditVerification = Schema.Struct({
-  valid: field(Schema.Boolean, "Whether every record is as it was written.", true),
-  checked: field(Schema.Int, "Records that were read.", 42),
+  valid: field(Schema.Boolean, "Whether every record that was read is as it was written.", true),
+  checked: field(Schema.Int, "Records that this request read.", 42),
   head: Schema.optionalKey(AuditHead),
+  next: Schema.optionalKey(
+    field(
+      headText,
+      "The log goes on: send this as `from` to verify the records after it. Absent if the end was reached.",
+      `42:${hash}`
+    )
+  ),
   broken_at: Schema.optionalKey(field(Schema.Int, "Position of the first record that was changed or is missing.", 17))
 }).annotate({ identifier: "AuditVerification", description: "The result of a verification." })
 export type AuditVerification = typeof AuditVerification.Type
@@ -83,12 +112,17 @@ export interface AuditQuery extends AuditFilter {
   readonly cursor?: string
 }
 
-/** A stored head that the log must contain: both fields or neither. */
-export const AuditAnchor = {
-  position: Schema.optionalKey(count("`position` of a stored head.", 42)),
-  hash: Schema.optionalKey(field(Hash, "`hash` of the stored head.", hash))
+export const VerifyAudit = {
+  position: Schema.optionalKey(count("`position` of a stored head, which the log must still contain.", 42)),
+  hash: Schema.optionalKey(field(Hash, "`hash` of the stored head.", hash)),
+  from: Schema.optionalKey(
+    field(AuditHeadText, "`next` of the previous request. Absent: from the beginning of the log.", `42:${hash}`)
+  )
 }
-export interface AuditAnchor {
+export interface VerifyAudit {
+  /** A stored head that the log must contain: both fields or neither. */
   readonly position?: number
   readonly hash?: string
+  /** The verified head after which the verification continues. */
+  readonly from?: AuditHead
 }

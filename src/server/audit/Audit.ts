@@ -1,7 +1,8 @@
 // The audit log. A change writes its record in its own transaction and waits for no other change. The records of all instances
 // are linked to a chain afterwards, in the order of their commits, within about a second (ADR 0004).
-import { Context, Effect, Layer, Schema } from "effect"
-import type { AuditAnchor, AuditQuery, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
+import { Context, Effect, Layer, Option, Schema, Semaphore } from "effect"
+import { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { AuditQuery, AuditRecord, AuditVerification, VerifyAudit } from "../../domain/audit/Audit.ts"
 import { resourceOf } from "../../domain/audit/Change.ts"
 import type { Change } from "../../domain/audit/Change.ts"
 import { maxPerPage } from "../../domain/request/Page.ts"
@@ -11,9 +12,13 @@ import { Cursors } from "../cursors/Cursors.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as Origin from "../responses/Origin.ts"
 import { AuditRepo } from "./AuditRepo.ts"
+import { origin } from "./Chain.ts"
 import * as EncodedChange from "./EncodedChange.ts"
 import * as Linking from "./Linking.ts"
 import * as Verification from "./Verification.ts"
+
+/** Seconds after which another caller may verify. */
+const retryAfter = 1
 
 const decodePosition = Schema.decodeUnknownEffect(Schema.Int)
 
@@ -24,10 +29,13 @@ export class Audit extends Context.Service<
     record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
     /** The same for a batch, with one statement. Records are linked in the order of `changes`. */
     recordMany(changes: ReadonlyArray<EncodedChange.EncodedChange>): Effect.Effect<void>
-    /** Includes all records that were committed before the call. `BadRequest` if the cursor does not belong to this list. */
+    /** Includes the records that were committed before the call. `BadRequest` if the cursor does not belong to this list. */
     list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>
-    /** Reads the whole log. `anchor` is a head that was stored elsewhere: the log must still contain it. */
-    verify(anchor?: AuditAnchor): Effect.Effect<AuditVerification, BadRequest>
+    /**
+     * Verifies a part of the log; `next` of the result is `from` of the next call. An instance verifies for one caller at a
+     * time, and fails with `TooManyRequests` for others.
+     */
+    verify(query?: VerifyAudit): Effect.Effect<AuditVerification, BadRequest | TooManyRequests>
   }
 >()("effect-relayer/server/audit/Audit") {
   static readonly layerNoDeps = Layer.effect(
@@ -75,12 +83,17 @@ export class Audit extends Context.Service<
         return { items, next: yield* cursors.make(list, last.position) }
       })
 
-      const verify = Effect.fn("Audit.verify")(function* (anchor: AuditAnchor = {}) {
-        if ((anchor.position === undefined) !== (anchor.hash === undefined)) {
+      const verifying = yield* Semaphore.make(1)
+
+      const verify = Effect.fn("Audit.verify")(function* ({ position, hash, from }: VerifyAudit = {}) {
+        if ((position === undefined) !== (hash === undefined)) {
           return yield* BadRequest.of([{ field: "hash", message: "must be given together with position" }])
         }
-        yield* link
-        return yield* Verification.verify(repo, anchor)
+        const heads = position === undefined || hash === undefined ? [] : [{ position, hash }]
+        const verified = yield* Effect.andThen(link, Verification.verify(repo, { base: origin, from, heads })).pipe(
+          verifying.withPermitsIfAvailable(1)
+        )
+        return Option.isSome(verified) ? verified.value : yield* new TooManyRequests({ retryAfter })
       })
 
       return Audit.of({ record, recordMany, list, verify })

@@ -26,6 +26,8 @@ const Row = Rows.withoutNulls(AuditRecord, { position: Number, before: json, aft
 const readRecords = Rows.all(Row)
 
 const link = { position: Rows.Integer, hash: Schema.Uint8Array }
+const readLast = Rows.one(Schema.Struct({ position: Rows.Integer }))
+const readHash = Rows.first(Schema.Struct({ hash: Schema.String }))
 const readHead = Rows.first(Schema.Struct(link))
 const readUnlinked = Rows.all(ChainedRow)
 const readLinked = Rows.all(Schema.Struct({ ...ChainedRow.fields, ...link }))
@@ -33,6 +35,13 @@ const readCount = Rows.one(Schema.Struct({ count: Rows.Integer }))
 
 /** Returns the links of `rows`, in the order of the rows, after `head`. */
 type MakeLinks = (rows: ReadonlyArray<ChainedRow>, head: Link | undefined) => ReadonlyArray<Link>
+
+/** What one query reads: at least one row, and no further row beyond these limits. */
+export interface Batch {
+  readonly rows: number
+  /** Bytes of the resources in the records. */
+  readonly bytes: number
+}
 
 /** The advisory lock of the transaction that links: one at a time, of all instances. */
 const linkLock = 7_226_801_141n
@@ -49,8 +58,12 @@ export class AuditRepo extends Context.Service<
     link(limit: number, makeLinks: MakeLinks): Effect.Effect<number>
     /** The number of committed records that are not linked yet. */
     readonly countUnlinked: Effect.Effect<number>
-    /** Linked records after a position, in order, in the form that is hashed. */
-    rows(after: number, limit: number): Effect.Effect<ReadonlyArray<ChainedRow & Link>>
+    /** Linked records after a position, in order, in the form that is hashed. A missing hash is empty. */
+    rows(after: number, batch: Batch): Effect.Effect<ReadonlyArray<ChainedRow & Link>>
+    /** The last position of the chain; 0 if there is none. */
+    readonly last: Effect.Effect<number>
+    /** The hash at a position, in hex. */
+    hashAt(position: number): Effect.Effect<Option.Option<string>>
     select(selection: Selection): Effect.Effect<ReadonlyArray<AuditRecord>>
   }
 >()("effect-relayer/server/audit/AuditRepo") {
@@ -65,6 +78,11 @@ export class AuditRepo extends Context.Service<
       // The partial index `audit_unlinked_idx` has the same condition.
       const unlinked = sql`hash IS NULL`
 
+      // What the service never writes, but somebody else may have, must not keep the rest from being linked and verified: a
+      // linked record without a hash, or a position beyond 2^53.
+      const position = sql`least(position, ${String(Number.MAX_SAFE_INTEGER)}::bigint) AS position`
+      const hash = sql`coalesce(hash, ''::bytea) AS hash`
+
       const append = (records: ReadonlyArray<NewRecord>) =>
         sql`
           INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
@@ -74,12 +92,12 @@ export class AuditRepo extends Context.Service<
       const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
         yield* sql`SELECT pg_advisory_xact_lock(${linkLock})`
         const rows = yield* Effect.flatMap(
-          sql`SELECT ${hashed} FROM audit WHERE ${unlinked} ORDER BY audit.id LIMIT ${limit}`,
+          sql`SELECT ${hashed} FROM audit WHERE ${unlinked} AND position IS NULL ORDER BY audit.id LIMIT ${limit}`,
           readUnlinked
         )
         if (rows.length === 0) return 0
         const head = yield* Effect.flatMap(
-          sql`SELECT position, hash FROM audit WHERE position IS NOT NULL ORDER BY position DESC LIMIT 1`,
+          sql`SELECT ${position}, ${hash} FROM audit WHERE position IS NOT NULL ORDER BY audit.position DESC LIMIT 1`,
           readHead
         )
         const links = makeLinks(rows, Option.getOrUndefined(head))
@@ -106,11 +124,29 @@ export class AuditRepo extends Context.Service<
         query("AuditRepo.countUnlinked")
       )
 
-      const rows = (after: number, limit: number) =>
+      const rows = (after: number, batch: Batch) =>
         sql`
-          SELECT ${hashed}, position, hash FROM audit WHERE position > ${after} ORDER BY position LIMIT ${limit}`.pipe(
+          SELECT ${hashed}, ${position}, ${hash} FROM (
+            SELECT *, sum(coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0))
+              OVER (ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
+            FROM (SELECT * FROM audit WHERE position > ${after} ORDER BY position LIMIT ${batch.rows}) first
+          ) audit WHERE coalesce(bytes_before, 0) < ${batch.bytes} ORDER BY audit.position`.pipe(
           Effect.flatMap(readLinked),
           query("AuditRepo.rows")
+        )
+
+      const last = sql`
+        SELECT least(coalesce(max(position), 0), ${String(Number.MAX_SAFE_INTEGER)}::bigint) AS position FROM audit`.pipe(
+        Effect.flatMap(readLast),
+        Effect.map(({ position }) => position),
+        query("AuditRepo.last")
+      )
+
+      const hashAt = (position: number) =>
+        sql`SELECT coalesce(encode(hash, 'hex'), '') AS hash FROM audit WHERE position = ${position}`.pipe(
+          Effect.flatMap(readHash),
+          Effect.map(Option.map(({ hash }) => hash)),
+          query("AuditRepo.hashAt")
         )
 
       const select = ({ limit, newestFirst, after, since, until, ...equal }: Selection) => {
@@ -122,8 +158,8 @@ export class AuditRepo extends Context.Service<
           ...(after === undefined ? [] : [newestFirst ? sql`position < ${after}` : sql`position > ${after}`])
         ]
         return sql`
-          SELECT position, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
-            client_address, before::text AS before, after::text AS after, encode(hash, 'hex') AS hash
+          SELECT ${position}, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
+            client_address, before::text AS before, after::text AS after, coalesce(encode(hash, 'hex'), '') AS hash
           FROM audit WHERE ${sql.and(conditions)}
           ORDER BY audit.position ${sql.literal(newestFirst ? "DESC" : "ASC")} LIMIT ${limit}`.pipe(
           Effect.flatMap(readRecords),
@@ -131,7 +167,7 @@ export class AuditRepo extends Context.Service<
         )
       }
 
-      return AuditRepo.of({ append, link, countUnlinked, rows, select })
+      return AuditRepo.of({ append, link, countUnlinked, rows, last, hashAt, select })
     })
   )
 }

@@ -25,7 +25,7 @@ export interface Link {
 }
 
 /** The link before the first record. */
-const origin: Link = { position: 0, hash: new Uint8Array(32) }
+export const origin: Link = { position: 0, hash: new Uint8Array(32) }
 
 /**
  * The hash is SHA-256 over the previous hash and the record, as a JSON array of texts. The client's address is only there if it
@@ -58,12 +58,18 @@ export const chain = (rows: ReadonlyArray<ChainedRow>, head: Link = origin): Rea
   return links
 }
 
+/** A hash that is missing or too short is different. */
+const isSame = (row: Link, expected: Link): boolean =>
+  row.position === expected.position &&
+  row.hash.length === expected.hash.length &&
+  timingSafeEqual(row.hash, expected.hash)
+
 /** The position of the first row whose link does not match its content; `undefined` if all match. */
 export const firstBroken = (rows: ReadonlyArray<ChainedRow & Link>, head: Link = origin): number | undefined => {
   let last = head
   for (const row of rows) {
     const expected = next(row, last)
-    if (row.position !== expected.position || !timingSafeEqual(row.hash, expected.hash)) return expected.position
+    if (!isSame(row, expected)) return expected.position
     last = expected
   }
   return undefined

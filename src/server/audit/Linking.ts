@@ -1,5 +1,5 @@
 // The job that links committed records to the chain of the audit log, and the gauge of those that are not linked yet.
-import { Effect, Metric } from "effect"
+import { Effect, Metric, Semaphore } from "effect"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as GaugeJob from "../lifecycle/GaugeJob.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
@@ -10,24 +10,33 @@ import { chain } from "./Chain.ts"
 /** Records that are linked in one transaction. */
 const batch = 1000
 
+/** Batches that a request links at most, before it goes on with what is linked. */
+const batchesPerRequest = 5
+
 /** Changes that are committed within this time are linked together. */
 const gather = "200 millis"
 
 /** Records that another instance left unlinked when it died are linked after at most this time. */
 const leftBehind = "30 seconds"
 
-/** Starts the job. `link` links all records that were committed before. */
+/**
+ * Starts the job. `link` links the records that were committed before, or, after an outage that left more of them than a
+ * request has time for, the first of them.
+ */
 export const start = Effect.gen(function* () {
   const repo = yield* AuditRepo
   const jobs = yield* Jobs
   const recorded = yield* CommitSignal.make("audit")
 
-  const link = Effect.repeat(repo.link(batch, chain), { until: (linked) => linked < batch })
+  // Linking takes a lock of the database. Requests wait for each other here, so that they hold no connection meanwhile.
+  const permit = yield* Semaphore.make(1)
+  const linkBatch = permit.withPermits(1)(repo.link(batch, chain))
+  const isDone = (linked: number) => linked < batch
 
   yield* jobs.run({
     job: "audit",
     task: "link",
-    work: link,
+    work: Effect.repeat(linkBatch, { until: isDone }),
     wait: () => Effect.andThen(recorded.wait(leftBehind), Effect.sleep(gather))
   })
   yield* GaugeJob.run(
@@ -35,5 +44,5 @@ export const start = Effect.gen(function* () {
     Effect.flatMap(repo.countUnlinked, (count) => Metric.update(auditUnlinkedRecords, count))
   )
 
-  return { link }
+  return { link: Effect.repeat(linkBatch, { until: isDone, times: batchesPerRequest - 1 }) }
 })

@@ -1,33 +1,70 @@
-// Verifies the chain of the audit log.
-import { Effect } from "effect"
+// Verifies the chain of the audit log, a slice per request: a verification of a long log continues with the next request.
+import { Effect, Option } from "effect"
 import { Hex } from "effect/encoding"
-import type { AuditAnchor, AuditVerification } from "../../domain/audit/Audit.ts"
+import type { AuditHead, AuditVerification } from "../../domain/audit/Audit.ts"
 import type { AuditRepo } from "./AuditRepo.ts"
 import { firstBroken } from "./Chain.ts"
-import type { Link } from "./Chain.ts"
+import type { ChainedRow, Link } from "./Chain.ts"
 
-/** Records that are read with one query. */
-const batch = 1000
+/** Read with one query. Other requests are served between two queries: hashing a batch takes a few milliseconds. */
+const batch = { rows: 200, bytes: 1_048_576 }
 
-const headOf = (head: Link | undefined) =>
-  head === undefined ? {} : { head: { position: head.position, hash: Hex.encode(head.hash) } }
+/** Verified by one request, which takes about a second on a busy machine. */
+const slice = { rows: 5000, bytes: 8 * batch.bytes }
 
-/** Reads all linked records. If `anchor` has a position and a hash, the record at that position must have that hash. */
+export interface Options {
+  /** The chain begins after it. */
+  readonly base: Link
+  /** A verified head after which the verification continues. Absent: after `base`. */
+  readonly from: AuditHead | undefined
+  /** Heads that the log must contain. */
+  readonly heads: ReadonlyArray<AuditHead>
+}
+
+const headOf = ({ position, hash }: Link): AuditHead => ({ position, hash: Hex.encode(hash) })
+
+const linkOf = ({ position, hash }: AuditHead): Link => ({ position, hash: Buffer.from(hash, "hex") })
+
+const sizeOf = ({ before, after }: ChainedRow) => (before?.length ?? 0) + (after?.length ?? 0)
+
+/** The first position at which the log differs from one of the heads; `undefined` if it contains all. */
+const firstMissing = Effect.fnUntraced(function* (
+  repo: AuditRepo["Service"],
+  base: Link,
+  heads: ReadonlyArray<AuditHead>
+) {
+  const missing: Array<number> = []
+  for (const { position, hash } of heads) {
+    const found = position === base.position ? Option.some(Hex.encode(base.hash)) : yield* repo.hashAt(position)
+    if (Option.getOrUndefined(found) === hash) continue
+    missing.push(Math.min(position, Math.max(base.position, yield* repo.last) + 1))
+  }
+  return missing.length === 0 ? undefined : Math.min(...missing)
+})
+
 export const verify = Effect.fnUntraced(function* (
   repo: AuditRepo["Service"],
-  anchor: AuditAnchor
+  { base, from, heads }: Options
 ): Effect.fn.Return<AuditVerification> {
-  let head: Link | undefined
-  let isAnchored = anchor.position === undefined
-  while (true) {
-    const rows = yield* repo.rows(head?.position ?? 0, batch)
+  const start = from === undefined ? base : linkOf(from)
+  const lost = yield* firstMissing(repo, base, from === undefined ? [] : [from])
+  if (lost !== undefined) return { valid: false, checked: 0, broken_at: lost }
+
+  let head = start
+  let bytes = 0
+  let isAtEnd = false
+  while (!isAtEnd && bytes < slice.bytes && head.position - start.position < slice.rows) {
+    const rows = yield* repo.rows(head.position, batch)
     const broken_at = firstBroken(rows, head)
-    if (broken_at !== undefined) return { valid: false, checked: broken_at - 1, broken_at }
-    isAnchored ||= rows.some((row) => row.position === anchor.position && Hex.encode(row.hash) === anchor.hash)
+    if (broken_at !== undefined) return { valid: false, checked: broken_at - 1 - start.position, broken_at }
+    bytes += rows.reduce((sum, row) => sum + sizeOf(row), 0)
     head = rows.at(-1) ?? head
-    if (rows.length < batch) break
+    isAtEnd = rows.length === 0
   }
-  const checked = head?.position ?? 0
-  if (isAnchored) return { valid: true, checked, ...headOf(head) }
-  return { valid: false, checked, ...headOf(head), broken_at: Math.min(anchor.position ?? 0, checked + 1) }
+  const checked = head.position - start.position
+  const shown = head.position === 0 ? {} : { head: headOf(head) }
+  const due = isAtEnd ? heads : heads.filter(({ position }) => position <= head.position)
+  const broken_at = yield* firstMissing(repo, base, due)
+  if (broken_at !== undefined) return { valid: false, checked, ...shown, broken_at }
+  return { valid: true, checked, ...shown, ...(isAtEnd ? {} : { next: `${head.position}:${Hex.encode(head.hash)}` }) }
 })

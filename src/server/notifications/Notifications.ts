@@ -26,7 +26,7 @@ export class Notifications extends Context.Service<
       id: NotificationId,
       patch: UpdateNotification
     ): Effect.Effect<Notification, NotificationNotFound | BadRequest>
-    /** Deletes its deliveries, too. Fails with `NotificationInUse` while relayers use it. */
+    /** Its deliveries are gone at once as well; the job `deliveries` deletes their rows. Fails with `NotificationInUse` while relayers use it. */
     delete(id: NotificationId): Effect.Effect<void, NotificationNotFound | NotificationInUse>
     /** Pauses it in the running transaction and publishes that, unless it is paused already. */
     pause(id: NotificationId): Effect.Effect<void>

@@ -15,7 +15,7 @@ export interface NewDelivery {
 export class OutboxRepo extends Context.Service<
   OutboxRepo,
   {
-    /** Inserts the deliveries in their order. */
+    /** Inserts the deliveries in their order. A delivery for a notification that does not exist any more is left out. */
     insert(deliveries: ReadonlyArray<NewDelivery>): Effect.Effect<void>
   }
 >()("effect-relayer/server/outbox/OutboxRepo") {
@@ -27,9 +27,10 @@ export class OutboxRepo extends Context.Service<
       const insert = (deliveries: ReadonlyArray<NewDelivery>) => {
         const rows = deliveries.map((delivery) => ({ ...delivery, event_id: String(delivery.event_id) }))
         return sql`
-          INSERT INTO deliveries (id, notification_id, event_id, lane, event, body)
-          SELECT id, notification_id, event_id::bigint, lane, event, body
-          FROM ${UnnestRows.make(sql, rows)} ORDER BY n`.pipe(Effect.asVoid, query("OutboxRepo.insert"))
+          INSERT INTO deliveries (id, notification_seq, event_id, lane, event, body)
+          SELECT given.id, notifications.seq, event_id::bigint, lane, event, body
+          FROM ${UnnestRows.make(sql, rows)} JOIN notifications ON notifications.id = given.notification_id
+          ORDER BY n`.pipe(Effect.asVoid, query("OutboxRepo.insert"))
       }
 
       return OutboxRepo.of({ insert })

@@ -12,6 +12,7 @@ import idempotencyClaims from "./0010_idempotency_claims.ts"
 import keyCreators from "./0011_key_creators.ts"
 import versions from "./0012_versions.ts"
 import clientAddresses from "./0013_client_addresses.ts"
+import records from "./0014_records.ts"
 import transactions from "./0016_transactions.ts"
 
 export const migrations = {
@@ -28,6 +29,7 @@ export const migrations = {
   "0011_key_creators": keyCreators,
   "0012_versions": versions,
   "0013_client_addresses": clientAddresses,
+  "0014_records": records,
   "0016_transactions": transactions
 }
 

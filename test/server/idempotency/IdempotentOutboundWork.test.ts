@@ -36,7 +36,11 @@ const transactionsWaiting = count(
 )
 
 const testsOf = (id: string) =>
-  count((sql) => sql`SELECT count(*) AS n FROM deliveries WHERE notification_id = ${id} AND event = 'test'`)
+  count(
+    (sql) => sql`
+      SELECT count(*) AS n FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
+      WHERE n.id = ${id} AND d.event = 'test'`
+  )
 
 const live = Layer.provideMerge(TestApi.layer(), Vault.layer)
 

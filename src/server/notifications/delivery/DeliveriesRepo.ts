@@ -10,7 +10,7 @@ import type {
 } from "../../../domain/notification/Delivery.ts"
 import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
-import { client, onForeignKey, query } from "../../../sql/Query.ts"
+import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 
 /** The deliveries of a notification that exist for a caller. */
@@ -73,7 +73,7 @@ export class DeliveriesRepo extends Context.Service<
         CASE WHEN t.state = 'pending' THEN to_json(t.next_attempt_at) #>> '{}' END AS next_attempt_at`
 
       const ofCaller = ({ notification, relayers }: Deliveries) =>
-        sql`notification_id = ${notification} ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
+        sql`notification_seq = (SELECT seq FROM notifications WHERE id = ${notification}) ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
 
       const select = ({ state, limit, after, ...deliveries }: Selection) =>
         sql`
@@ -114,17 +114,21 @@ export class DeliveriesRepo extends Context.Service<
       const insertTest = (notification: NotificationId, body: string, test: TestDelivery) =>
         sql`
           WITH delivery AS (
-            INSERT INTO deliveries (id, notification_id, lane, event, body, state, attempts, delivered_at)
-            VALUES (${test.id}, ${notification}, ${testLane}, 'test', ${body},
+            INSERT INTO deliveries (id, notification_seq, lane, event, body, state, attempts, delivered_at)
+            SELECT ${test.id}, seq, ${testLane}, 'test', ${body},
               ${test.outcome === "delivered" ? "delivered" : "failed"}, 1,
-              ${test.outcome === "delivered" ? DateTime.toDate(test.at) : null}::timestamptz)
+              ${test.outcome === "delivered" ? DateTime.toDate(test.at) : null}::timestamptz
+            FROM notifications WHERE id = ${notification}
             RETURNING id
           )
           INSERT INTO delivery_attempts (delivery_id, attempt, at, milliseconds, status, outcome, answer)
           SELECT id, 1, ${DateTime.toDate(test.at)}, ${test.ms}, ${test.status ?? null}::smallint, ${test.outcome},
             ${test.answer ?? null}::text
-          FROM delivery`.pipe(
-          onForeignKey("deliveries_notification_id_fkey", () => new NotificationNotFound({})),
+          FROM delivery RETURNING 1`.pipe(
+          Effect.filterOrFail(
+            (rows) => rows.length === 1,
+            () => new NotificationNotFound({})
+          ),
           Effect.asVoid,
           query("DeliveriesRepo.insertTest")
         )

@@ -20,6 +20,9 @@ const pollEvery = "1 second"
 
 const tidyEvery = "5 seconds"
 
+/** Nothing shows the deliveries of a notification that was deleted, so there is no hurry. */
+const clearEvery = "5 seconds"
+
 /** Counting reads an index of all pending deliveries. */
 const measureEvery = "15 seconds"
 
@@ -59,12 +62,15 @@ const make = Effect.gen(function* () {
     yield* upkeep.prune
   })
 
+  const clear = Effect.asVoid(Effect.repeat(upkeep.clear, { while: (isMore) => isMore }))
+
   const measure = Effect.flatMap(upkeep.countPending, (count) => Metric.update(Metrics.webhookDeliveriesPending, count))
 
   const run = (task: string, work: Effect.Effect<void>, wait: Effect.Effect<void>) =>
     jobs.run({ job: "deliveries", task, work, wait: () => wait })
 
   yield* run("tidy", tidy, Effect.sleep(tidyEvery))
+  yield* run("clear", clear, Effect.sleep(clearEvery))
   yield* run("measure", measure, Effect.sleep(measureEvery))
   yield* run("claim", claim, due.wait(pollEvery))
 })

@@ -4,13 +4,13 @@ import type { SqlClient } from "effect/sql"
 /** Walks an index from lane to lane, so that deliveries that wait behind the first of their lane cost nothing. */
 const heads = (sql: SqlClient.SqlClient) => sql`
   heads AS (
-    (SELECT notification_id, lane, seq FROM deliveries WHERE state = 'pending'
-      ORDER BY notification_id, lane, seq LIMIT 1)
+    (SELECT notification_seq, lane, seq FROM deliveries WHERE state = 'pending'
+      ORDER BY notification_seq, lane, seq LIMIT 1)
     UNION ALL
     SELECT next.* FROM heads CROSS JOIN LATERAL (
-      SELECT notification_id, lane, seq FROM deliveries
-      WHERE state = 'pending' AND (notification_id, lane) > (heads.notification_id, heads.lane)
-      ORDER BY notification_id, lane, seq LIMIT 1
+      SELECT notification_seq, lane, seq FROM deliveries
+      WHERE state = 'pending' AND (notification_seq, lane) > (heads.notification_seq, heads.lane)
+      ORDER BY notification_seq, lane, seq LIMIT 1
     ) next
   )`
 
@@ -21,13 +21,13 @@ const heads = (sql: SqlClient.SqlClient) => sql`
 export const find = (sql: SqlClient.SqlClient, busy: ReadonlyMap<string, number>) => sql`
   ${heads(sql)}, due AS (
     SELECT d.seq, d.next_attempt_at, coalesce(busy.count, 0) +
-      row_number() OVER (PARTITION BY d.notification_id ORDER BY d.next_attempt_at, d.seq) AS place
-    FROM heads JOIN deliveries d ON d.seq = heads.seq JOIN notifications n ON n.id = d.notification_id
+      row_number() OVER (PARTITION BY d.notification_seq ORDER BY d.next_attempt_at, d.seq) AS place
+    FROM heads JOIN deliveries d ON d.seq = heads.seq JOIN notifications n ON n.seq = d.notification_seq
     LEFT JOIN unnest(${[...busy.keys()]}::text[], ${[...busy.values()]}::int[]) busy (id, count) ON busy.id = n.id
     WHERE d.next_attempt_at <= clock_timestamp() AND NOT n.paused
       AND (d.give_up_at > clock_timestamp() OR (d.failures = 0 AND n.failing_since IS NULL))
       AND NOT EXISTS (
-        SELECT 1 FROM deliveries other WHERE other.claim IS NOT NULL AND other.notification_id = d.notification_id
+        SELECT 1 FROM deliveries other WHERE other.claim IS NOT NULL AND other.notification_seq = d.notification_seq
           AND other.lane = d.lane AND other.seq <> d.seq AND other.next_attempt_at > clock_timestamp()
       )
   )`

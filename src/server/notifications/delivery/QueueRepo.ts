@@ -84,7 +84,7 @@ export class QueueRepo extends Context.Service<
           )
           UPDATE deliveries d SET claim = gen_random_uuid()::text, next_attempt_at = clock_timestamp() + ${lease}::interval
           FROM chosen, notifications n
-          WHERE d.seq = chosen.seq AND n.id = d.notification_id
+          WHERE d.seq = chosen.seq AND n.seq = d.notification_seq
           RETURNING d.id, d.claim, d.event, d.body, d.failures, ${columns(sql)}`.pipe(
           Effect.flatMap(readClaimed),
           query("QueueRepo.claim")

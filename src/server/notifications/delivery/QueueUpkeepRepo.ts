@@ -15,6 +15,8 @@ export class QueueUpkeepRepo extends Context.Service<
     readonly expire: Effect.Effect<number>
     /** Deletes deliveries that are older than 30 days, and previous signing keys that have expired. */
     readonly prune: Effect.Effect<void>
+    /** Deletes some deliveries of notifications that were deleted. Returns whether there are more. */
+    readonly clear: Effect.Effect<boolean>
     /** Reads an index of all pending deliveries. */
     readonly countPending: Effect.Effect<number>
   }
@@ -26,7 +28,7 @@ export class QueueUpkeepRepo extends Context.Service<
 
       const expire = sql`
         UPDATE deliveries SET state = 'failed', claim = NULL WHERE seq IN (
-          SELECT d.seq FROM deliveries d JOIN notifications n ON n.id = d.notification_id
+          SELECT d.seq FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
           WHERE d.state = 'pending' AND d.give_up_at <= clock_timestamp() AND d.next_attempt_at <= clock_timestamp()
             AND (d.failures > 0 OR n.paused OR n.failing_since IS NOT NULL)
           LIMIT ${batch} FOR UPDATE OF d SKIP LOCKED
@@ -49,13 +51,35 @@ export class QueueUpkeepRepo extends Context.Service<
 
       const prune = Effect.andThen(pruneDeliveries, pruneKeys).pipe(Effect.asVoid, query("QueueUpkeepRepo.prune"))
 
-      const countPending = sql`SELECT count(*) AS count FROM deliveries WHERE state = 'pending'`.pipe(
+      // Walks an index from notification to notification. `AS MATERIALIZED` keeps the planner from joining all deliveries.
+      const clear = sql`
+        WITH RECURSIVE owners AS (
+          (SELECT notification_seq AS seq FROM deliveries ORDER BY notification_seq LIMIT 1)
+          UNION ALL
+          SELECT next.seq FROM owners CROSS JOIN LATERAL (
+            SELECT notification_seq AS seq FROM deliveries WHERE notification_seq > owners.seq
+            ORDER BY notification_seq LIMIT 1
+          ) next
+        ), deleted AS MATERIALIZED (
+          SELECT seq FROM owners WHERE NOT EXISTS (SELECT FROM notifications n WHERE n.seq = owners.seq) LIMIT 1
+        )
+        DELETE FROM deliveries WHERE seq IN (
+          SELECT d.seq FROM deleted JOIN deliveries d ON d.notification_seq = deleted.seq
+          ORDER BY d.seq LIMIT ${batch} FOR UPDATE OF d SKIP LOCKED
+        ) RETURNING 1`.pipe(
+        Effect.map((rows) => rows.length > 0),
+        query("QueueUpkeepRepo.clear")
+      )
+
+      const countPending = sql`
+        SELECT count(*) AS count FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
+        WHERE d.state = 'pending'`.pipe(
         Effect.flatMap(readCount),
         Effect.map(({ count }) => count),
         query("QueueUpkeepRepo.countPending")
       )
 
-      return QueueUpkeepRepo.of({ expire, prune, countPending })
+      return QueueUpkeepRepo.of({ expire, prune, clear, countPending })
     })
   )
 }

@@ -84,8 +84,9 @@ layer(live)("a delivery", (it) => {
       const { id } = yield* setUp()
       const sql = yield* SqlClient.SqlClient
       yield* sql`
-        INSERT INTO deliveries (id, notification_id, lane, event, body, state)
-        SELECT 'many-' || n, ${id}, 'many', 'relayer.updated', '{}', 'delivered' FROM generate_series(1, 10001) n`
+        INSERT INTO deliveries (id, notification_seq, lane, event, body, state)
+        SELECT 'many-' || n, seq, 'many', 'relayer.updated', '{}', 'delivered'
+        FROM notifications, generate_series(1, 10001) n WHERE id = ${id}`
       const refused = yield* post(`/notifications/${id}/replay`, always)
       assert.strictEqual(refused.json.error, "until: there are more than 10000 deliveries: choose a shorter time")
       assert.isEmpty(yield* log(id, "?state=pending"))
