@@ -245,12 +245,25 @@ export const UnsupportedMediaTypeError = headed(
   }
 )
 
-export const InternalServerErrorError = failure(
-  Request.InternalServerError,
-  500,
-  "Internal Server Error",
-  "The service has a fault. It is logged with the `x-request-id` of this response."
-)
+export const InternalServerErrorError = Schema.Struct({
+  ...Failure.fields("Internal Server Error"),
+  error: Schema.optionalKey(Failure.explanation)
+})
+  .annotate({ identifier: "InternalServerError" })
+  .pipe(
+    Schema.decodeTo(
+      Schema.toType(Request.InternalServerError),
+      SchemaTransformation.transform({
+        decode: ({ error }) => new Request.InternalServerError(error === undefined ? {} : { error }),
+        encode: ({ error }) => ({ ...values("Internal Server Error"), ...(error === undefined ? {} : { error }) })
+      })
+    )
+  )
+  .annotate({
+    description:
+      "The service has a fault, which is logged with the `x-request-id` of this response; or a row of the database was changed by somebody else, and `error` names its resource."
+  })
+  .pipe(HttpApiSchema.status(500))
 
 // The next three are sent before there is a request that an endpoint could answer.
 export const RequestTimeoutError = failure(

@@ -80,7 +80,10 @@ export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()("Me
   allow: Schema.Array(Schema.String.check(Schema.isPattern(/^[A-Z]+$/u)))
 }) {}
 
-export class InternalServerError extends Schema.TaggedError<InternalServerError>()("InternalServerError", {}) {}
+export class InternalServerError extends Schema.TaggedError<InternalServerError>()("InternalServerError", {
+  /** Names the resource whose row was changed outside of the service. Absent: another fault, which only the log explains. */
+  error: Schema.optionalKey(Schema.String)
+}) {}
 
 /** The database cannot be reached, the request took too long, or the instance is stopping. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {}) {}

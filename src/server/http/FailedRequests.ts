@@ -5,6 +5,7 @@ import { HttpServerError, HttpServerResponse } from "effect/http"
 import * as Request from "../../domain/request/Request.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import * as Failures from "../responses/Failures.ts"
+import { SecretUnreadable } from "../secrets/Keyring.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -45,10 +46,25 @@ const ofCause = (cause: Cause.Cause<unknown>): Response | undefined => {
   return undefined
 }
 
+/** A row that somebody else changed. The caller needs to know which one, so that it can be repaired. */
+const changedRow = ({ reasons }: Cause.Cause<unknown>): SecretUnreadable | undefined => {
+  for (const reason of reasons) {
+    if (reason._tag === "Die" && reason.defect instanceof SecretUnreadable) return reason.defect
+  }
+  return undefined
+}
+
 export const respond = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
   if (isClientAbort(cause)) return Effect.interrupt
   const response = ofCause(cause)
   if (response !== undefined) return Effect.succeed(response)
+  const changed = changedRow(cause)
+  if (changed !== undefined) {
+    return Effect.logWarning("request failed because a row was changed in the database", changed.message).pipe(
+      Effect.annotateLogs("request_id", requestId),
+      Effect.as(Failures.internalServerError(new Request.InternalServerError({ error: changed.message })))
+    )
+  }
   return Effect.logError("request failed", cause).pipe(
     Effect.annotateLogs("request_id", requestId),
     Effect.as(Failures.internalServerError(new Request.InternalServerError({})))

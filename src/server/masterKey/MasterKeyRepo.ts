@@ -13,8 +13,17 @@ export class MasterKeyRepo extends Context.Service<
   MasterKeyRepo,
   {
     readonly all: Effect.Effect<ReadonlyArray<Mark>>
-    /** Adds a mark if the key has none and `check` of all marks succeeds. One caller at a time, of all instances. */
-    admit<E>(mark: Mark, check: (marks: ReadonlyArray<Mark>) => Effect.Effect<void, E>): Effect.Effect<void, E>
+    /**
+     * Adds a mark if the key has none and `check` of the marks before succeeds, then runs `afterwards` in the same
+     * transaction. One caller at a time, of all instances.
+     */
+    admit<E>(
+      mark: Mark,
+      check: (before: ReadonlyArray<Mark>) => Effect.Effect<void, E>,
+      afterwards?: (before: ReadonlyArray<Mark>) => Effect.Effect<void>
+    ): Effect.Effect<void, E>
+    /** Replaces the mark of its key. */
+    replace(mark: Mark): Effect.Effect<void>
     /**
      * Deletes the marks of all other keys if `isFree`, in one transaction. It waits for transactions that have written
      * values under such a key, and no transaction can write more of them until it ends.
@@ -34,12 +43,24 @@ export class MasterKeyRepo extends Context.Service<
       const turn = sql`SELECT pg_advisory_xact_lock(hashtextextended('effect-relayer master_key', 0))`
       const select = Effect.flatMap(sql`SELECT key_id, sealed FROM master_key ORDER BY key_id`, readMarks)
 
-      const admit = <E>(mark: Mark, check: (marks: ReadonlyArray<Mark>) => Effect.Effect<void, E>) =>
+      const admit = <E>(
+        mark: Mark,
+        check: (before: ReadonlyArray<Mark>) => Effect.Effect<void, E>,
+        afterwards: (before: ReadonlyArray<Mark>) => Effect.Effect<void> = () => Effect.void
+      ) =>
         Effect.gen(function* () {
           yield* turn
-          yield* check(yield* select)
+          const before = yield* select
+          yield* check(before)
           yield* sql`INSERT INTO master_key ${sql.insert({ ...mark })} ON CONFLICT (key_id) DO NOTHING`
+          yield* afterwards(before)
         }).pipe(sql.withTransaction, query("MasterKeyRepo.admit"))
+
+      const replace = ({ key_id, sealed }: Mark) =>
+        sql`UPDATE master_key SET sealed = ${sealed} WHERE key_id = ${key_id}`.pipe(
+          Effect.asVoid,
+          query("MasterKeyRepo.replace")
+        )
 
       const retireOthers = <E>(keyId: string, isFree: Effect.Effect<boolean, E>) =>
         Effect.gen(function* () {
@@ -82,6 +103,7 @@ export class MasterKeyRepo extends Context.Service<
       return MasterKeyRepo.of({
         all: select.pipe(query("MasterKeyRepo.all")),
         admit,
+        replace,
         retireOthers,
         exclusively,
         outsideTransaction

@@ -12,11 +12,8 @@ import type { WrongMasterKey } from "./MasterKey.ts"
 import { MasterKeyRepo } from "./MasterKeyRepo.ts"
 import { MasterKeyStore } from "./MasterKeyStore.ts"
 import type { Store } from "./MasterKeyStore.ts"
-import { SealedRepo, sealedColumns } from "./SealedRepo.ts"
-import type { Sealed, SealedColumn } from "./SealedRepo.ts"
-
-/** Values that are re-wrapped with one statement. */
-const batch = 500
+import * as Rewrapping from "./Rewrapping.ts"
+import { SealedRepo } from "./SealedRepo.ts"
 
 /** Time after which values that other transactions had locked may be free. */
 const pause = "100 millis"
@@ -40,6 +37,7 @@ export class MasterKeys extends Context.Service<
       const active = yield* ActiveKeyring
       const marks = yield* MasterKeyRepo
       const values = yield* SealedRepo
+      const walk = yield* Rewrapping.make
       const store = yield* MasterKeyStore
       const random = yield* SecureRandom.SecureRandom
       const changes = yield* Changes
@@ -63,33 +61,6 @@ export class MasterKeys extends Context.Service<
         return yield* active.make({ current: key, others: [...before.keys.values()] })
       })
 
-      const rewrap = Effect.fnUntraced(function* (keyring: Keyring, { table, column }: SealedColumn, value: Sealed) {
-        const rewrapped = yield* keyring
-          .rewrap(value.sealed, { table, id: value.id, column })
-          .pipe(
-            Effect.tapError(() =>
-              Effect.annotateLogs(Effect.logError("sealed value cannot be opened"), { table, column, id: value.id })
-            )
-          )
-        return Option.match(rewrapped, { onNone: () => [], onSome: (rewrapped) => [{ ...value, rewrapped }] })
-      })
-
-      /** Re-wraps all values once. */
-      const walk = Effect.fnUntraced(function* (keyring: Keyring) {
-        const walked = { found: 0, rewrapped: 0 }
-        for (const column of sealedColumns) {
-          let last: Sealed | undefined
-          do {
-            const page = yield* values.stale(column, keyring.header, last?.id ?? "", batch)
-            const changes = yield* Effect.forEach(page, (value) => rewrap(keyring, column, value))
-            if (page.length > 0) walked.rewrapped += yield* values.replace(column, changes.flat())
-            walked.found += page.length
-            last = page[batch - 1]
-          } while (last !== undefined)
-        }
-        return walked
-      })
-
       /** Deletes the marks of the other keys, and records the rotation in the same transaction. */
       const retire = <E>(keyring: Keyring, isFree: Effect.Effect<boolean, E>, rewrapped: () => number) =>
         marks.retireOthers(keyring.keyId, isFree).pipe(
@@ -104,11 +75,14 @@ export class MasterKeys extends Context.Service<
 
       const rewrapAll = Effect.fnUntraced(function* (keyring: Keyring) {
         let rewrapped = 0
-        const step = Effect.tap(walk(keyring), (walked) => Effect.sync(() => (rewrapped += walked.rewrapped)))
-        const isFree = Effect.map(Effect.andThen(step, values.anyStale(keyring.header)), (stale) => !stale)
+        const stale = { header: keyring.header }
+        const step = Effect.tap(walk(keyring, stale, Effect.fail), (walked) =>
+          Effect.sync(() => (rewrapped += walked.rewrapped))
+        )
+        const isFree = Effect.map(Effect.andThen(step, values.anyStale(stale)), (isAny) => !isAny)
         for (;;) {
           const walked = yield* step
-          const few = walked.found < batch
+          const few = walked.found < Rewrapping.batch
           if (few && (yield* retire(keyring, isFree, () => rewrapped))) return rewrapped
           if (walked.rewrapped === 0) yield* Effect.sleep(pause)
         }
@@ -125,6 +99,7 @@ export class MasterKeys extends Context.Service<
         return { key_id: keyring.keyId, rewrapped }
       }).pipe(
         Effect.provideService(MasterKeyRepo, marks),
+        Effect.provideService(ActiveKeyring, active),
         marks.exclusively,
         marks.outsideTransaction,
         Effect.withSpan("MasterKeys.rotate")

@@ -3,23 +3,31 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
-/** A column of sealed values. Each value is bound to a place: `table`, the `id` of its row, and `column`. */
+/** A column of sealed values. Each value is bound to a place: `table`, the `id` of its row, `column`, and `context`. */
 export interface SealedColumn {
   readonly table: string
   readonly id: string
   readonly sealed: string
   readonly column: string
+  /** The context as an expression of SQL that returns JSON, equal to what the feature seals with. Absent: none. */
+  readonly context?: string
 }
 
+const signer = `jsonb_build_object('type', type, 'config', config, 'addresses', jsonb_strip_nulls(
+  jsonb_build_object('evm', evm_address, 'solana', solana_address, 'stellar', stellar_address)))`
+
+const receiver = "jsonb_build_object('url', url)"
+
 export const sealedColumns: ReadonlyArray<SealedColumn> = [
-  { table: "signers", id: "id", sealed: "key_sealed", column: "key" },
-  { table: "signers", id: "id", sealed: "config_sealed", column: "config" },
-  { table: "notifications", id: "id", sealed: "signing_key_sealed", column: "signing_key" },
+  { table: "signers", id: "id", sealed: "key_sealed", column: "key", context: signer },
+  { table: "signers", id: "id", sealed: "config_sealed", column: "config", context: signer },
+  { table: "notifications", id: "id", sealed: "signing_key_sealed", column: "signing_key", context: receiver },
   {
     table: "notifications",
     id: "id",
     sealed: "previous_signing_key_sealed",
-    column: "previous_signing_key"
+    column: "previous_signing_key",
+    context: receiver
   },
   { table: "networks", id: "id", sealed: "rpc_urls_sealed", column: "rpc_urls" },
   { table: "relayers", id: "id", sealed: "custom_rpc_urls_sealed", column: "custom_rpc_urls" },
@@ -27,8 +35,12 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   { table: "service_secrets", id: "name", sealed: "sealed", column: "sealed" }
 ]
 
-const Sealed = Schema.Struct({ id: Schema.String, sealed: Schema.Uint8Array })
+/** `context` is null if the column has none. */
+const Sealed = Schema.Struct({ id: Schema.String, sealed: Schema.Uint8Array, context: Schema.Unknown })
 export type Sealed = typeof Sealed.Type
+
+/** Values that do not begin with a header, or values of a format version below a number. */
+export type Stale = { readonly header: Uint8Array } | { readonly versionBelow: number }
 
 const readSealed = Rows.all(Sealed)
 
@@ -39,12 +51,12 @@ export interface Rewrapped extends Sealed {
 export class SealedRepo extends Context.Service<
   SealedRepo,
   {
-    /** Values that do not begin with `header`, ordered by id, after the id `after`. */
-    stale(column: SealedColumn, header: Uint8Array, after: string, limit: number): Effect.Effect<ReadonlyArray<Sealed>>
+    /** Stale values, ordered by id, after the id `after`. */
+    stale(column: SealedColumn, stale: Stale, after: string, limit: number): Effect.Effect<ReadonlyArray<Sealed>>
     /** Replaces values that have not changed and are not locked, and returns how many. It does not wait for locks. */
     replace(column: SealedColumn, values: ReadonlyArray<Rewrapped>): Effect.Effect<number>
-    /** Whether a value of any column does not begin with `header`. */
-    anyStale(header: Uint8Array): Effect.Effect<boolean>
+    /** Whether any column has a stale value. */
+    anyStale(stale: Stale): Effect.Effect<boolean>
   }
 >()("effect-relayer/server/masterKey/SealedRepo") {
   static readonly layer = Layer.effect(
@@ -52,13 +64,16 @@ export class SealedRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
 
-      const isStale = ({ sealed }: SealedColumn, header: Uint8Array) =>
-        sql`substring(${sql(sealed)} FROM 1 FOR ${header.length}::int) <> ${header}`
+      const isStale = ({ sealed }: SealedColumn, stale: Stale) =>
+        "header" in stale
+          ? sql`substring(${sql(sealed)} FROM 1 FOR ${stale.header.length}::int) <> ${stale.header}`
+          : sql`substring(${sql(sealed)} FROM 1 FOR 1) < ${Uint8Array.of(stale.versionBelow)}`
 
-      const stale = (column: SealedColumn, header: Uint8Array, after: string, limit: number) =>
+      const stale = (column: SealedColumn, stale: Stale, after: string, limit: number) =>
         sql`
-          SELECT ${sql(column.id)} AS id, ${sql(column.sealed)} AS sealed FROM ${sql(column.table)}
-          WHERE ${isStale(column, header)} AND ${sql(column.id)} > ${after}
+          SELECT ${sql(column.id)} AS id, ${sql(column.sealed)} AS sealed, ${sql.literal(column.context ?? "null")} AS context
+          FROM ${sql(column.table)}
+          WHERE ${isStale(column, stale)} AND ${sql(column.id)} > ${after}
           ORDER BY ${sql(column.id)} LIMIT ${limit}`.pipe(Effect.flatMap(readSealed), query("SealedRepo.stale"))
 
       const replace = ({ table, id, sealed }: SealedColumn, values: ReadonlyArray<Rewrapped>) =>
@@ -76,9 +91,9 @@ export class SealedRepo extends Context.Service<
           query("SealedRepo.replace")
         )
 
-      const anyStale = Effect.fnUntraced(function* (header: Uint8Array) {
+      const anyStale = Effect.fnUntraced(function* (stale: Stale) {
         for (const column of sealedColumns) {
-          const [row] = yield* sql`SELECT 1 FROM ${sql(column.table)} WHERE ${isStale(column, header)} LIMIT 1`
+          const [row] = yield* sql`SELECT 1 FROM ${sql(column.table)} WHERE ${isStale(column, stale)} LIMIT 1`
           if (row !== undefined) return true
         }
         return false

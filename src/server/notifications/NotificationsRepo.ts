@@ -11,15 +11,24 @@ import { selectRow } from "../../sql/SelectRow.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 
 const readPaused = Rows.first(Notification)
-const readKey = Rows.first(Schema.Struct({ sealed: Schema.NullOr(Schema.Uint8Array) }))
+const readKeys = Rows.first(
+  Rows.withoutNulls(
+    Schema.Struct({ current: Schema.optionalKey(Schema.Uint8Array), previous: Schema.optionalKey(Schema.Uint8Array) })
+  )
+)
 
 /** `undefined`: there is no key. */
 type SealedKey = Uint8Array | undefined
 
 export interface SealedKeys {
-  readonly current: SealedKey
-  /** Signs as well for another 24 hours. */
-  readonly previous: SealedKey
+  readonly current?: SealedKey
+  /** Also signs, for 24 hours after it was replaced. */
+  readonly previous?: SealedKey
+}
+
+export interface ReplacedKeys extends SealedKeys {
+  /** Whether the 24 hours of the previous key begin now. */
+  readonly isRotated: boolean
 }
 
 export class NotificationsRepo extends Context.Service<
@@ -29,11 +38,11 @@ export class NotificationsRepo extends Context.Service<
     find(id: NotificationId): Effect.Effect<Option.Option<Versioned<Notification>>>
     /** Locks the row until the transaction ends. */
     findForUpdate(id: NotificationId): Effect.Effect<Option.Option<Versioned<Notification>>>
-    /** None: there is no signing key. */
-    findKey(id: NotificationId): Effect.Effect<Option.Option<Uint8Array>>
-    /** If `keys` is absent, the keys stay. A notification that was paused and is not any longer counts as not failing. */
-    update(notification: Notification, keys?: SealedKeys): Effect.Effect<Versioned<Notification>>
-    /** Pauses the notification. None if it is paused already. */
+    /** Empty if there is no signing key. */
+    findKeys(id: NotificationId): Effect.Effect<SealedKeys>
+    /** `keys` absent: they stay. A notification that is no longer paused is not failing. */
+    update(notification: Notification, keys?: ReplacedKeys): Effect.Effect<Versioned<Notification>>
+    /** None if it is paused already. */
     pause(id: NotificationId): Effect.Effect<Option.Option<Notification>>
     delete(id: NotificationId): Effect.Effect<void, NotificationInUse>
     /** The ids of at most `limit` relayers that use it. Waits for transactions that change one of these relayers. */
@@ -81,19 +90,25 @@ export class NotificationsRepo extends Context.Service<
       const findForUpdate = (id: NotificationId) =>
         row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.findForUpdate"))
 
-      const findKey = (id: NotificationId) =>
-        sql`SELECT signing_key_sealed AS sealed FROM notifications WHERE id = ${id}`.pipe(
-          Effect.flatMap(readKey),
-          Effect.map(Option.flatMap(({ sealed }) => Option.fromNullishOr(sealed))),
-          query("NotificationsRepo.findKey")
+      const findKeys = (id: NotificationId) =>
+        sql`
+          SELECT signing_key_sealed AS current, previous_signing_key_sealed AS previous
+          FROM notifications WHERE id = ${id}`.pipe(
+          Effect.flatMap(readKeys),
+          Effect.map(Option.getOrElse((): SealedKeys => ({}))),
+          query("NotificationsRepo.findKeys")
         )
 
-      const setKeys = ({ current, previous }: SealedKeys) => sql`,
-        signing_key_sealed = ${current ?? null}::bytea, previous_signing_key_sealed = ${previous ?? null}::bytea,
-        previous_signing_key_expires_at =
-          ${previous === undefined ? sql`NULL` : sql`clock_timestamp() + interval '24 hours'`}`
+      const previousExpiry = ({ previous, isRotated }: ReplacedKeys) => {
+        if (previous === undefined) return sql`NULL`
+        return isRotated ? sql`clock_timestamp() + interval '24 hours'` : sql`previous_signing_key_expires_at`
+      }
 
-      const update = (notification: Notification, keys?: SealedKeys) => {
+      const setKeys = (keys: ReplacedKeys) => sql`,
+        signing_key_sealed = ${keys.current ?? null}::bytea, previous_signing_key_sealed = ${keys.previous ?? null}::bytea,
+        previous_signing_key_expires_at = ${previousExpiry(keys)}`
+
+      const update = (notification: Notification, keys?: ReplacedKeys) => {
         const { id, type, url, paused } = notification
         return sql`
           UPDATE notifications t SET version = version + 1, type = ${type}, url = ${url}, paused = ${paused},
@@ -146,7 +161,7 @@ export class NotificationsRepo extends Context.Service<
         insert,
         find,
         findForUpdate,
-        findKey,
+        findKeys,
         update,
         pause,
         delete: deleteRow,

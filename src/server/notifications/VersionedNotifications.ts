@@ -69,7 +69,7 @@ export class VersionedNotifications extends Context.Service<
         yield* checkUrl(request.url)
         const id = request.id ?? NotificationId.make(yield* random.uuidV4())
         const key = request.signing_key
-        const sealed = key === undefined ? undefined : yield* SigningKeys.seal(secrets, id, key)
+        const sealed = key === undefined ? undefined : yield* SigningKeys.seal(secrets, { id, url: request.url }, key)
         const notification: Notification = {
           id,
           type: request.type,
@@ -123,10 +123,8 @@ export class VersionedNotifications extends Context.Service<
           has_signing_key: given === undefined ? before.has_signing_key : given !== "",
           paused: patch.paused ?? before.paused
         }
-        const updated = yield* repo.update(
-          after,
-          yield* SigningKeys.replace(secrets, id, yield* repo.findKey(id), given)
-        )
+        const stored = yield* repo.findKeys(id)
+        const updated = yield* repo.update(after, yield* SigningKeys.replace(secrets, { before, after, stored, given }))
         if (before.paused && !after.paused) yield* due.afterCommit
         yield* changes.record({ action: "notification.updated", id, schema: Notification, before, after })
         yield* Effect.annotateLogs(Effect.logInfo("notification updated"), { notification_id: id })

@@ -1,15 +1,18 @@
-// The format of sealed secrets. Version 2: header, a data key wrapped by the master key, and the secret under the data key.
-// Version 1 is only read: header, and the secret under the master key itself.
+// The format of sealed secrets. Version 3: header, a data key wrapped by the master key, and the secret under the data key, both bound
+// to the place. Versions 1 and 2 are only read and are not bound to a context; version 1 has no data key.
 import { Effect } from "effect"
 import { Aead, SecureRandom } from "effect/crypto"
 import type { CryptoError } from "effect/crypto"
 import { Hex } from "effect/encoding"
+import * as CanonicalJson from "./CanonicalJson.ts"
 
 /** Where a secret is stored; a ciphertext moved elsewhere does not open. */
 export interface Place {
   readonly table: string
   readonly id: string
   readonly column: string
+  /** Columns of the row that say how the secret is used, as JSON. The secret does not open after a change of them. */
+  readonly context?: unknown
 }
 
 export interface MasterKey {
@@ -38,12 +41,21 @@ const concat = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   return whole
 }
 
-export const headerOf = (keyId: Uint8Array): Uint8Array => Uint8Array.from([2, ...keyId])
+/** The version of everything that is sealed now. */
+export const currentVersion = 3
+
+export const headerOf = (keyId: Uint8Array): Uint8Array => Uint8Array.from([currentVersion, ...keyId])
+
+/** Whether `sealed` is of a version that is not bound to a context. */
+export const isOlder = (sealed: Uint8Array): boolean => (sealed[0] ?? 0) < currentVersion
 
 /** The master key that `sealed` names. */
 export const keyIdOf = (sealed: Uint8Array): string => Hex.encode(sealed.subarray(1, headerLength))
 
-const associatedData = ({ table, id, column }: Place) => new TextEncoder().encode(JSON.stringify([table, id, column]))
+const associatedData = (version: number | undefined, { table, id, column, context }: Place) => {
+  const bound = version === currentVersion && context !== undefined ? [CanonicalJson.stringify(context)] : []
+  return new TextEncoder().encode(JSON.stringify([table, id, column, ...bound]))
+}
 
 type Opened = Effect.Effect<Uint8Array, CryptoError.CryptoError>
 
@@ -64,13 +76,13 @@ export const make = Effect.gen(function* () {
     })
 
   const wrap = (master: MasterKey, dataKey: Uint8Array, place: Place) =>
-    encrypt(master.key, dataKey, concat(master.header, associatedData(place)))
+    encrypt(master.key, dataKey, concat(master.header, associatedData(currentVersion, place)))
 
   const unwrap = (master: MasterKey, sealed: Uint8Array, place: Place): Opened =>
     decrypt(
       master.key,
       sealed.subarray(headerLength, headerLength + wrappedKeyLength),
-      concat(sealed.subarray(0, headerLength), associatedData(place))
+      concat(sealed.subarray(0, headerLength), associatedData(sealed[0], place))
     )
 
   const seal = Effect.fnUntraced(function* (master: MasterKey, secret: Uint8Array, place: Place) {
@@ -79,20 +91,21 @@ export const make = Effect.gen(function* () {
     return concat(
       master.header,
       yield* wrap(master, dataKey, place),
-      yield* encrypt(key, secret, associatedData(place))
+      yield* encrypt(key, secret, associatedData(currentVersion, place))
     )
   }, Effect.orDie)
 
   /** `master` is the key that `sealed` names. */
   const open = Effect.fnUntraced(function* (master: MasterKey, sealed: Uint8Array, place: Place) {
-    if (sealed[0] === 1) return yield* decrypt(master.key, sealed.subarray(headerLength), associatedData(place))
+    const aad = associatedData(sealed[0], place)
+    if (sealed[0] === 1) return yield* decrypt(master.key, sealed.subarray(headerLength), aad)
     const key = yield* Aead.key(algorithm, yield* unwrap(master, sealed, place))
-    return yield* decrypt(key, sealed.subarray(headerLength + wrappedKeyLength), associatedData(place))
+    return yield* decrypt(key, sealed.subarray(headerLength + wrappedKeyLength), aad)
   })
 
-  /** Seals under `to` what is sealed under `from`. In version 2, only header and wrapped key change. */
+  /** Seals under `to` what is sealed under `from`. In the current version, only header and wrapped key change. */
   const rewrap = Effect.fnUntraced(function* (from: MasterKey, to: MasterKey, sealed: Uint8Array, place: Place) {
-    if (sealed[0] === 1) return yield* seal(to, yield* open(from, sealed, place), place)
+    if (isOlder(sealed)) return yield* seal(to, yield* open(from, sealed, place), place)
     const wrapped = yield* wrap(to, yield* unwrap(from, sealed, place), place)
     return concat(to.header, wrapped, sealed.subarray(headerLength + wrappedKeyLength))
   })

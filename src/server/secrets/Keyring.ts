@@ -10,12 +10,17 @@ export interface Keys {
   readonly current: Redacted.Redacted<Uint8Array>
   /** Further keys that stored secrets may still be sealed with. */
   readonly others?: ReadonlyArray<Redacted.Redacted<Uint8Array>>
+  /** Whether secrets of versions 1 and 2 open, which are not bound to a context: only until they are sealed again. */
+  readonly older?: boolean
 }
 
-/** The sealed secret names an unknown master key, belongs to another place, or was changed. */
+/** The sealed secret names an unknown master key, belongs to another place or context, or was changed. */
 export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("SecretUnreadable", {
-  place: Schema.String
-}) {}
+  place: Schema.String,
+  id: Schema.String
+}) {
+  override readonly message = `the sealed ${this.place} of ${JSON.stringify(this.id)} does not open: its row was changed in the database, or it needs a master key that the service does not use; restore the row from a backup, or delete it and create it again`
+}
 
 export interface Keyring {
   /** The id of the current key. */
@@ -39,16 +44,18 @@ const masterKey = Effect.fnUntraced(function* (bytes: Redacted.Redacted<Uint8Arr
 
 const startsWith = (bytes: Uint8Array, start: Uint8Array) => start.every((byte, index) => bytes[index] === byte)
 
-export const make = Effect.fnUntraced(function* ({ current: currentKey, others = [] }: Keys) {
+export const make = Effect.fnUntraced(function* ({ current: currentKey, others = [], older = false }: Keys) {
   const envelope = yield* Envelope.make
   const current = yield* masterKey(currentKey)
   const known = Array.dedupeWith([current, ...(yield* Effect.forEach(others, masterKey))], (a, b) => a.id === b.id)
   const byId = new Map(known.map((key) => [key.id, key]))
 
-  const unreadable = ({ table, column }: Envelope.Place) => new SecretUnreadable({ place: `${table}.${column}` })
+  const unreadable = ({ table, id, column }: Envelope.Place) =>
+    new SecretUnreadable({ place: `${table}.${column}`, id })
 
   const named = (sealed: Uint8Array, place: Envelope.Place) => {
-    const key = byId.get(Envelope.keyIdOf(sealed))
+    const id = Envelope.keyIdOf(sealed)
+    const key = Envelope.isOlder(sealed) && !older ? undefined : byId.get(id)
     return key === undefined ? Effect.fail(unreadable(place)) : Effect.succeed(key)
   }
 

@@ -57,7 +57,13 @@ export class Signers extends Context.Service<
 
       const kindOf = (type: SignerType): SignerKind<SignerType> => backends[type]
 
-      const place = (id: SignerId, type: SignerType) => ({ table: "signers", id, column: kindOf(type).column })
+      /** The secret opens only with the configuration and the addresses that it was sealed with. */
+      const place = ({ id, type, config, addresses }: Signer) => ({
+        table: "signers",
+        id,
+        column: kindOf(type).column,
+        context: { type, config, addresses }
+      })
 
       /** A request holds no connection while it waits for a key. */
       const withKey = <A, E, R>({ worksOutside }: SignerKind<SignerType>, work: Effect.Effect<A, E, R>) =>
@@ -80,7 +86,7 @@ export class Signers extends Context.Service<
         const kind = kindOf(type)
         const { config, secret, addresses } = yield* withKey(kind, prepare(request))
         const signer = yield* Effect.orDie(toSigner({ id, type, config, addresses }))
-        const sealed = yield* secrets.seal(secret, place(id, type))
+        const sealed = yield* secrets.seal(secret, place(signer))
         yield* repo
           .insert(signer, sealed, kind.column)
           .pipe(
@@ -115,7 +121,7 @@ export class Signers extends Context.Service<
       )
 
       const open = Effect.fn("Signers.open")(function* ({ signer, sealed }: SealedSigner) {
-        const secret = yield* Effect.orDie(secrets.open(sealed, place(signer.id, signer.type)))
+        const secret = yield* Effect.orDie(secrets.open(sealed, place(signer)))
         return kindOf(signer.type).open({ config: signer.config, secret })
       })
 

@@ -40,7 +40,7 @@ const openTransaction = Effect.fnUntraced(function* <A, E, R>(self: Effect.Effec
 /** Of signers, those whose secret is not under `byte` yet. */
 const behind = Effect.fnUntraced(function* (byte: number) {
   const sql = yield* SqlClient.SqlClient
-  const header = `02${keyIdOf(masterKey(byte))}`
+  const header = `03${keyIdOf(masterKey(byte))}`
   const rows = yield* sql<{ id: string }>`
     SELECT id FROM signers WHERE encode(substring(key_sealed FROM 1 FOR 5), 'hex') <> ${header} ORDER BY id`
   return rows.map(({ id }) => id)

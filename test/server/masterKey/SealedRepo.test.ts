@@ -60,7 +60,7 @@ layer(Layer.provideMerge(SealedRepo.layer, TestDatabase.layer))("SealedRepo", (i
       const sql = yield* SqlClient.SqlClient
       const repo = yield* SealedRepo
       for (const id of ["a", "b", "c"]) yield* insertSigner(id, read)
-      const stale = yield* repo.stale(column, rewrapped, "", 10)
+      const stale = yield* repo.stale(column, { header: rewrapped }, "", 10)
       assert.deepStrictEqual(
         stale.map(({ id, sealed }) => [id, [...sealed]]),
         ["a", "b", "c"].map((id) => [id, [...read]])
@@ -77,14 +77,14 @@ layer(Layer.provideMerge(SealedRepo.layer, TestDatabase.layer))("SealedRepo", (i
         rows.map(({ key_sealed }) => [...key_sealed]),
         [[...rewrapped], [...changed]]
       )
-      const left = yield* repo.stale(column, rewrapped, "", 10)
+      const left = yield* repo.stale(column, { header: rewrapped }, "", 10)
       assert.deepStrictEqual(
         left.map(({ id }) => id),
         ["b"]
       )
-      assert.isTrue(yield* repo.anyStale(rewrapped))
+      assert.isTrue(yield* repo.anyStale({ header: rewrapped }))
       yield* sql`DELETE FROM signers WHERE id = 'b'`
-      assert.isFalse(yield* repo.anyStale(rewrapped))
+      assert.isFalse(yield* repo.anyStale({ header: rewrapped }))
     })
   )
 })

@@ -11,6 +11,7 @@ import * as MasterKey from "../../../src/server/masterKey/MasterKey.ts"
 import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
 import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
 import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
+import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
@@ -52,19 +53,42 @@ export const inMemory = Effect.map(Ref.make<ReadonlyArray<Redacted.Redacted<Uint
   store: { keep: (keys) => Ref.set(kept, keys) } satisfies Store
 }))
 
-/** As the first version wrote it: version, key id, nonce, ciphertext and tag. */
-export const sealV1 = (text: string, { table, id, column }: Place, byte = 1) => {
-  const key = masterKey(byte)
+const encrypt = (key: Uint8Array, secret: Uint8Array, aad: Uint8Array) => {
   const iv = Buffer.alloc(12, 9)
-  const cipher = createCipheriv("aes-256-gcm", Redacted.value(key), iv).setAAD(
-    Buffer.from(JSON.stringify([table, id, column]))
-  )
-  const encrypted = Buffer.concat([cipher.update(text), cipher.final()])
-  const header = Buffer.from(`01${keyIdOf(key)}`, "hex")
-  return new Uint8Array(Buffer.concat([header, iv, encrypted, cipher.getAuthTag()]))
+  const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(aad)
+  return Buffer.concat([iv, cipher.update(secret), cipher.final(), cipher.getAuthTag()])
 }
 
-export const signerPlace = (id: string): Place => ({ table: "signers", id, column: "key" })
+const boundTo = ({ table, id, column }: Place) => Buffer.from(JSON.stringify([table, id, column]))
+
+/** As the first version wrote it: version, key id, nonce, ciphertext and tag. */
+export const sealV1 = (text: string, place: Place, byte = 1) => {
+  const key = masterKey(byte)
+  const header = Buffer.from(`01${keyIdOf(key)}`, "hex")
+  return new Uint8Array(Buffer.concat([header, encrypt(Redacted.value(key), Buffer.from(text), boundTo(place))]))
+}
+
+/** As the second version wrote it: version, key id, wrapped data key, and the secret under the data key. */
+export const sealV2 = (text: string, place: Place, byte = 1) => {
+  const key = masterKey(byte)
+  const header = Buffer.from(`02${keyIdOf(key)}`, "hex")
+  const dataKey = Buffer.alloc(32, 77)
+  const wrapped = encrypt(Redacted.value(key), dataKey, Buffer.concat([header, boundTo(place)]))
+  return new Uint8Array(Buffer.concat([header, wrapped, encrypt(dataKey, Buffer.from(text), boundTo(place))]))
+}
+
+/** Makes the database one that a version before the third format wrote with this key. */
+export const markOlder = Effect.fnUntraced(function* (byte = 1) {
+  const sql = yield* SqlClient.SqlClient
+  const sealed = sealV2("effect-relayer", { table: "master_key", id: "true", column: "sealed" }, byte)
+  yield* sql`INSERT INTO master_key (key_id, sealed) VALUES (${keyIdOf(masterKey(byte))}, ${sealed})
+    ON CONFLICT (key_id) DO UPDATE SET sealed = excluded.sealed`
+})
+
+/** What `insertSigner` writes beside the secret. */
+const context = { type: "plain", config: {}, addresses: {} }
+
+export const signerPlace = (id: string): Place => ({ table: "signers", id, column: "key", context })
 
 export const seal = (text: string, place: Place) =>
   Effect.flatMap(Secrets, (secrets) => secrets.seal(Redacted.make(text), place))
@@ -93,13 +117,19 @@ export const updateSigner = Effect.fnUntraced(function* (id: string, text: strin
   yield* sql`UPDATE signers SET key_sealed = ${sealed} WHERE id = ${id}`
 })
 
+const signersKey = sealedColumns.find(({ sealed }) => sealed === "key_sealed")
+
 /** What signers hold, by id. */
 export const openSigners = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const secrets = yield* Secrets
-  const rows = yield* sql<{ id: string; key_sealed: Uint8Array }>`SELECT id, key_sealed FROM signers ORDER BY id`
-  const opened = yield* Effect.forEach(rows, ({ id, key_sealed }) =>
-    Effect.map(secrets.open(key_sealed, signerPlace(id)), (secret) => [id, Redacted.value(secret)] as const)
+  const rows = yield* sql<{ id: string; key_sealed: Uint8Array; context: unknown }>`
+    SELECT id, key_sealed, ${sql.literal(signersKey?.context ?? "null")} AS context FROM signers ORDER BY id`
+  const opened = yield* Effect.forEach(rows, ({ id, key_sealed, context }) =>
+    Effect.map(
+      secrets.open(key_sealed, { ...signerPlace(id), context }),
+      (secret) => [id, Redacted.value(secret)] as const
+    )
   )
   return Object.fromEntries(opened)
 })

@@ -17,10 +17,10 @@ const patch = (body: unknown) => call(path, { method: "PATCH", body })
 const storedKey = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const secrets = yield* Secrets
-  const [row] = yield* sql<{ sealed: Uint8Array | null }>`
-    SELECT signing_key_sealed AS sealed FROM notifications WHERE id = 'notification-1'`
+  const [row] = yield* sql<{ sealed: Uint8Array | null; url: string }>`
+    SELECT signing_key_sealed AS sealed, url FROM notifications WHERE id = 'notification-1'`
   if (row?.sealed == null) return Option.none<string>()
-  const place = { table: "notifications", id: "notification-1", column: "signing_key" }
+  const place = { table: "notifications", id: "notification-1", column: "signing_key", context: { url: row.url } }
   return Option.some(Redacted.value(yield* secrets.open(row.sealed, place)))
 })
 

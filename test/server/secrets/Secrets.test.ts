@@ -5,11 +5,18 @@ import { Hex } from "effect/encoding"
 import { createDecipheriv } from "node:crypto"
 import { ActiveKeyring } from "../../../src/server/secrets/ActiveKeyring.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
-import { keyIdOf, keys, masterKey, sealV1 } from "../masterKey/Start.ts"
+import type { Place } from "../../../src/server/secrets/Envelope.ts"
+import { keyIdOf, keys, masterKey, sealV1, sealV2 } from "../masterKey/Start.ts"
 
-const place = { table: "signers", id: "a", column: "key" }
+const context = { config: { address: "https://vault" }, type: "x" }
+const place: Place = { table: "signers", id: "a", column: "key", context }
+
 /** The first byte is that of the current key. */
 const withKeys = (current: number, ...others: ReadonlyArray<number>) => Secrets.layer(keys(current, ...others))
+
+/** Also opens the older versions. */
+const withOlder = (current: number, ...others: ReadonlyArray<number>) =>
+  Secrets.layer({ ...keys(current, ...others), older: true })
 
 const seal = (text: string, byte = 1) =>
   Effect.flatMap(Secrets, (secrets) => secrets.seal(Redacted.make(text), place)).pipe(Effect.provide(withKeys(byte)))
@@ -25,7 +32,7 @@ const rewrap = (sealed: Uint8Array, at = place) =>
 
 const sealedV1 = (text: string, byte = 1) => sealV1(text, place, byte)
 
-const header = (byte: number) => `02${keyIdOf(masterKey(byte))}`
+const header = (byte: number) => `03${keyIdOf(masterKey(byte))}`
 
 /** Of nonce, ciphertext and tag. */
 const decrypt = (key: Uint8Array, encrypted: Uint8Array, aad: Uint8Array) => {
@@ -64,7 +71,8 @@ describe("Secrets", () => {
   it.effect("is header, wrapped key and secret, each encrypted as the format says", () =>
     Effect.gen(function* () {
       const sealed = yield* seal("secret")
-      const where = Buffer.from(JSON.stringify([place.table, place.id, place.column]))
+      const canonical = '{"config":{"address":"https://vault"},"type":"x"}'
+      const where = Buffer.from(JSON.stringify([place.table, place.id, place.column, canonical]))
       const dataKey = decrypt(
         Redacted.value(masterKey(1)),
         sealed.slice(5, 65),
@@ -75,16 +83,30 @@ describe("Secrets", () => {
     })
   )
 
-  it.effect("what the first version has sealed still opens", () =>
+  it.effect("what older versions have sealed opens only in a keyring for them", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* open(sealedV1("secret")), "secret")
+      for (const sealed of [sealV1("secret", place), sealV2("secret", place)]) {
+        assert.strictEqual(yield* open(sealed).pipe(Effect.provide(withOlder(1))), "secret")
+        isUnreadable(yield* Effect.flip(open(sealed).pipe(Effect.provide(withKeys(1)))))
+        isUnreadable(yield* Effect.flip(rewrap(sealed).pipe(Effect.provide(withKeys(2, 1)))))
+      }
+    })
+  )
+
+  it.effect("does not open with another context, whatever the order of its fields is", () =>
+    Effect.gen(function* () {
+      const sealed = yield* seal("secret")
+      const { config, type } = context
+      assert.strictEqual(yield* open(sealed, { ...place, context: { type, config } }), "secret")
+      for (const context of [undefined, {}, { config }, { type, config: { address: "https://thief" } }]) {
+        isUnreadable(yield* Effect.flip(open(sealed, { ...place, context })))
+      }
     }).pipe(Effect.provide(withKeys(1)))
   )
 
   it.effect("opens with whichever key is named, and seals with the current one", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* open(yield* seal("of the other", 2)), "of the other")
-      assert.strictEqual(yield* open(sealedV1("of the other", 2)), "of the other")
       const sealed = yield* Effect.flatMap(Secrets, (secrets) => secrets.seal(Redacted.make("x"), place))
       assert.strictEqual(yield* open(sealed).pipe(Effect.provide(withKeys(1))), "x")
       isUnreadable(yield* Effect.flip(open(sealed).pipe(Effect.provide(withKeys(2)))))
@@ -106,7 +128,7 @@ describe("Secrets", () => {
       for (const sealed of [yield* seal(text), sealedV1(text)]) {
         isUnreadable(yield* Effect.flip(open(changed(sealed, index, mask))))
       }
-    }).pipe(Effect.provide(withKeys(1, 2)))
+    }).pipe(Effect.provide(withOlder(1, 2)))
   )
 
   it.effect("does not open with any one bit changed, nor is it re-wrapped with one of its header or wrapped key", () =>
@@ -135,7 +157,7 @@ describe("Secrets", () => {
           isUnreadable(yield* Effect.flip(open(sealed.slice(0, length))))
         }
       }
-    }).pipe(Effect.provide(withKeys(1, 2)))
+    }).pipe(Effect.provide(withOlder(1, 2)))
   )
 
   it.effect("header and wrapped key of one secret do not open what follows them in another", () =>
@@ -156,14 +178,17 @@ describe("Secrets", () => {
     }).pipe(Effect.provide(withKeys(1, 2)))
   )
 
-  it.effect("of the first version, is sealed anew in the second, whatever key it names", () =>
+  it.effect("of an older version, is sealed again in the current one and bound to its context", () =>
     Effect.gen(function* () {
       for (const byte of [1, 2]) {
-        const sealed = Option.getOrThrow(yield* rewrap(sealedV1("secret", byte)))
-        assert.strictEqual(Hex.encode(sealed.slice(0, 5)), header(1))
-        assert.strictEqual(yield* open(sealed).pipe(Effect.provide(withKeys(1))), "secret")
+        for (const older of [sealV1("secret", place, byte), sealV2("secret", place, byte)]) {
+          const sealed = Option.getOrThrow(yield* rewrap(older))
+          assert.strictEqual(Hex.encode(sealed.slice(0, 5)), header(1))
+          assert.strictEqual(yield* open(sealed).pipe(Effect.provide(withKeys(1))), "secret")
+          isUnreadable(yield* Effect.flip(open(sealed, { ...place, context: {} })))
+        }
       }
       isUnreadable(yield* Effect.flip(rewrap(sealedV1("secret", 3))))
-    }).pipe(Effect.provide(withKeys(1, 2)))
+    }).pipe(Effect.provide(withOlder(1, 2)))
   )
 })

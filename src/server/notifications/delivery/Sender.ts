@@ -69,14 +69,15 @@ export class Sender extends Context.Service<
       const secrets = yield* Secrets
       const { client } = yield* Outbound
 
-      const keysOf = Effect.fnUntraced(function* ({ notification_id, key, previous_key }: Receiver) {
+      const keysOf = Effect.fnUntraced(function* ({ notification_id, url, key, previous_key }: Receiver) {
+        const receiver = { id: notification_id, url }
         const keys: Array<Redacted.Redacted> = []
-        if (key !== null) keys.push(yield* SigningKeys.open(secrets, notification_id, key, "signing_key"))
+        if (key !== null) keys.push(yield* SigningKeys.open(secrets, receiver, key, "signing_key"))
         if (key !== null && previous_key !== null) {
-          keys.push(yield* SigningKeys.open(secrets, notification_id, previous_key, "previous_signing_key"))
+          keys.push(yield* SigningKeys.open(secrets, receiver, previous_key, "previous_signing_key"))
         }
         return keys
-      }, Effect.orDie)
+      })
 
       const exchange = Effect.fnUntraced(
         function* ({ id, event, body }: Message, receiver: Receiver) {
@@ -105,6 +106,12 @@ export class Sender extends Context.Service<
           }
         },
         Effect.timeout(timeout),
+        Effect.catchTag("SecretUnreadable", ({ message }) =>
+          Effect.as(Effect.logWarning("webhook not sent because its signing key does not open", message), {
+            outcome: "error" as const,
+            answer: message
+          })
+        ),
         Effect.catch((error) => Effect.succeed(noAnswer(error))),
         Effect.catchDefect((defect) =>
           Effect.as(Effect.logError("webhook not sent", Cause.die(defect)), { outcome: "error" as const })

@@ -1,0 +1,49 @@
+// Walks over the sealed values of all tables and brings them under the current key and format.
+import { Effect, Option } from "effect"
+import type { Keyring, SecretUnreadable } from "../secrets/Keyring.ts"
+import { SealedRepo, sealedColumns } from "./SealedRepo.ts"
+import type { Sealed, SealedColumn, Stale } from "./SealedRepo.ts"
+
+/** Values that are re-wrapped with one statement. */
+export const batch = 500
+
+/** What happens when a value cannot be opened: the walk fails, or leaves the value as it is. */
+type Unreadable<E> = (error: SecretUnreadable) => Effect.Effect<Option.Option<never>, E>
+
+const rewrapValue = (keyring: Keyring, { table, column }: SealedColumn, { id, sealed, context }: Sealed) =>
+  keyring
+    .rewrap(sealed, { table, id, column, ...(context === null ? {} : { context }) })
+    .pipe(
+      Effect.tapError(() =>
+        Effect.annotateLogs(Effect.logError("sealed value cannot be opened"), { table, column, id })
+      )
+    )
+
+export const make = Effect.gen(function* () {
+  const values = yield* SealedRepo
+
+  /** Re-wraps all stale values once. The log names those that cannot be opened. */
+  return Effect.fnUntraced(function* <E>(keyring: Keyring, stale: Stale, unreadable: Unreadable<E>) {
+    const rewrap = (column: SealedColumn, value: Sealed) =>
+      rewrapValue(keyring, column, value).pipe(
+        Effect.catch(unreadable),
+        Effect.map((found) =>
+          Option.match(found, { onNone: () => [], onSome: (rewrapped) => [{ ...value, rewrapped }] })
+        )
+      )
+
+    // `rewrapped` is below `found` if values were locked, have changed, or cannot be opened.
+    const walked = { found: 0, rewrapped: 0 }
+    for (const column of sealedColumns) {
+      let last: Sealed | undefined
+      do {
+        const page = yield* values.stale(column, stale, last?.id ?? "", batch)
+        const changes = yield* Effect.forEach(page, (value) => rewrap(column, value))
+        if (page.length > 0) walked.rewrapped += yield* values.replace(column, changes.flat())
+        walked.found += page.length
+        last = page[batch - 1]
+      } while (last !== undefined)
+    }
+    return walked
+  })
+})
