@@ -6,6 +6,7 @@ import * as NetworkNames from "../network/NetworkNames.ts"
 import * as NotificationNames from "../notification/NotificationNames.ts"
 import * as RelayerNames from "../relayer/RelayerNames.ts"
 import * as SignerNames from "../signer/SignerNames.ts"
+import * as TransactionNames from "../transaction/TransactionNames.ts"
 
 export const Action = Schema.Literals([
   ...RelayerNames.actions,
@@ -13,7 +14,8 @@ export const Action = Schema.Literals([
   ...NotificationNames.actions,
   ...NetworkNames.actions,
   ...ApiKeyNames.actions,
-  ...MasterKeyNames.actions
+  ...MasterKeyNames.actions,
+  ...TransactionNames.actions
 ]).annotate({
   identifier: "AuditAction",
   description: "What was done to which kind of resource.",
@@ -27,7 +29,8 @@ export const AuditResource = Schema.Literals([
   NotificationNames.auditResource,
   NetworkNames.auditResource,
   ApiKeyNames.auditResource,
-  MasterKeyNames.auditResource
+  MasterKeyNames.auditResource,
+  ...TransactionNames.auditResources
 ]).annotate({ identifier: "AuditResource", description: "A kind of resource.", examples: ["relayer"] })
 export type AuditResource = typeof AuditResource.Type
 

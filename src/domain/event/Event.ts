@@ -6,6 +6,7 @@ import * as NetworkNames from "../network/NetworkNames.ts"
 import * as NotificationNames from "../notification/NotificationNames.ts"
 import * as RelayerNames from "../relayer/RelayerNames.ts"
 import * as SignerNames from "../signer/SignerNames.ts"
+import * as TransactionNames from "../transaction/TransactionNames.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -18,7 +19,8 @@ export const EventType = Schema.Literals([
   ...NotificationNames.eventTypes,
   ...NetworkNames.eventTypes,
   ...ApiKeyNames.eventTypes,
-  ...MasterKeyNames.eventTypes
+  ...MasterKeyNames.eventTypes,
+  ...TransactionNames.eventTypes
 ]).annotate({
   identifier: "EventType",
   description: "What happened to which kind of resource.",

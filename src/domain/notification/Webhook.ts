@@ -1,7 +1,7 @@
 // The body of a webhook, in the format that receivers of other relayer services know.
 import { DateTime, Schema } from "effect"
 import type { EventType } from "../event/Event.ts"
-import { Value } from "../request/ExactJson.ts"
+import { Value, parse } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { Relayer } from "../relayer/Relayer.ts"
@@ -15,7 +15,7 @@ export const Webhook = Schema.Struct({
   ),
   event: field(
     Schema.String,
-    "`relayer_state_update`, `relayer_update` or `test`; further ones may be added.",
+    "`relayer_state_update`, `relayer_update`, `transaction_update` or `test`; further ones may be added.",
     "relayer_update"
   ),
   payload: field(Value, "`payload_type` says what it contains. Integers beyond 2^53 are `bigint`.", {
@@ -40,6 +40,8 @@ interface Origin {
   readonly at: DateTime.Utc
 }
 
+const fieldsOf = (json: string): object => Object(parse(json))
+
 const text = ({ id, at }: Origin, event: string, payload: object) =>
   JSON.stringify({ id, event, payload, timestamp: DateTime.formatIso(at) })
 
@@ -50,6 +52,10 @@ export const relayerBody = (origin: Origin & { readonly type: EventType; readonl
     relayer: encodeRelayer(origin.relayer),
     ...details(origin.type, origin.relayer)
   })
+
+/** `transaction` is JSON text of the transaction, whose fields stand beside `payload_type`. */
+export const transactionBody = ({ id, at, transaction }: Origin & { readonly transaction: string }): string =>
+  text({ id, at }, "transaction_update", { payload_type: "transaction", ...fieldsOf(transaction) })
 
 export const testBody = (origin: Origin & { readonly notificationId: string }): string =>
   text(origin, "test", { payload_type: "test", notification_id: origin.notificationId })

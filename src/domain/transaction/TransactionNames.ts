@@ -1,6 +1,7 @@
 // How the audit log, events and scopes name transactions.
 
-export const auditResource = "transaction"
+/** The nonces of a lane are a resource of their own: an operator decides about all of its transactions. */
+export const auditResources = ["transaction", "nonce"] as const
 
 export const actions = [
   "transaction.sent",

@@ -1,67 +1,28 @@
 // The ledger for the holder of a lane. Every write checks that the process still holds the lane; a lost lane writes nothing.
-import { Context, Schema } from "effect"
-import type { Array as Arr, Effect } from "effect"
-import type { Attempt } from "../../domain/transaction/Attempt.ts"
-import type { Cause } from "../../domain/transaction/Cause.ts"
-import type { Command } from "../../domain/transaction/Command.ts"
-import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
-import type { Moment } from "../../domain/transaction/Moment.ts"
-import type { Sent } from "../../domain/transaction/Sending.ts"
+import { Context, Effect, Layer } from "effect"
+import type { Array as Arr } from "effect"
 import type { Effect as ChainEffect } from "../../domain/transaction/Taker.ts"
+import { AttemptsRepo } from "./AttemptsRepo.ts"
+import type { AttemptKey } from "./AttemptsRepo.ts"
+import type {
+  Decided,
+  GapSignature,
+  HeldLane,
+  LaneChanged,
+  LaneContents,
+  LaneLost,
+  ReleaseReason,
+  SentAttempt,
+  Signature
+} from "./HeldLane.ts"
+import * as LaneClaims from "./LaneClaims.ts"
+import * as LaneCommits from "./LaneCommits.ts"
+import * as LaneFence from "./LaneFence.ts"
+import * as LaneMemory from "./LaneMemory.ts"
+import * as LaneReading from "./LaneReading.ts"
+import * as LaneRecords from "./LaneRecords.ts"
 import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
-
-/** Another process has claimed the lane, an operator has begun a new generation, or the lease has passed. */
-export class LaneLost extends Schema.TaggedError<LaneLost>()("LaneLost", { laneId: Schema.Int }) {}
-
-/** A caller or an operator changed a transaction meanwhile. Nothing was written: read the lane again. */
-export class LaneChanged extends Schema.TaggedError<LaneChanged>()("LaneChanged", { laneId: Schema.Int }) {}
-
-export interface HeldLane {
-  readonly hold: Hold
-  readonly stored: StoredLane
-}
-
-export interface LaneContents {
-  readonly stored: StoredLane
-  /** All transactions that have a nonce and are not final, by nonce. */
-  readonly inFlight: ReadonlyArray<StoredTransaction>
-  /** Those that could get the next nonces, or whose code could change: at most `pendingLimit` of each relayer and kind. */
-  readonly pending: ReadonlyArray<StoredTransaction>
-  readonly pendingCount: number
-  /** The earliest deadline or beginning of a pending transaction. Absent: there is none. */
-  readonly nextMoment?: Moment
-}
-
-/** A signature of a pending transaction, or of one that keeps its nonce. */
-export interface Signature {
-  readonly stored: StoredTransaction
-  /** With the nonce and the generation of the lane. */
-  readonly attempt: Attempt
-  readonly raw: Uint8Array
-  readonly cause: Cause
-}
-
-/** A no-op for a nonce that nothing uses. */
-export interface GapSignature {
-  readonly id: TransactionId
-  readonly attempt: Attempt
-  readonly raw: Uint8Array
-  readonly cause: Cause
-}
-
-export interface SentAttempt {
-  readonly id: TransactionId
-  readonly sent: Sent
-}
-
-export interface Decided {
-  readonly stored: StoredTransaction
-  readonly command: Command
-}
-
-/** How a lane is given back. `idle`: only if nothing of it is open. `next`: others wait. `draining`: the process stops. */
-export type ReleaseReason = "idle" | "next" | "draining"
 
 export class LaneLedger extends Context.Service<
   LaneLedger,
@@ -79,13 +40,11 @@ export class LaneLedger extends Context.Service<
 
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
-    bytes(
-      attempts: ReadonlyArray<{ readonly id: TransactionId; readonly ordinal: number }>
-    ): Effect.Effect<ReadonlyArray<Bytes>>
+    bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
     /** Nonces of all transactions of the lane's generation from `from` on, final ones included. */
-    committedFrom(hold: Hold, from: number): Effect.Effect<ReadonlyArray<number>>
+    committedFrom(hold: Hold, from: number): Effect.Effect<ReadonlyArray<number>, LaneLost>
     /** Final transactions of the lane's generation with a nonce from `from` on, for a reorganisation that is too deep. */
-    finalFrom(hold: Hold, from: number): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    finalFrom(hold: Hold, from: number): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
 
     /**
      * Commits nonces and bytes together. Attempts of pending transactions have the nonces from `nextNonce` of the lane on, in
@@ -125,4 +84,20 @@ export class LaneLedger extends Context.Service<
     /** Reports that a reorganisation opened the nonces of final transactions again. */
     reportReorgedFinal(hold: Hold, transactions: ReadonlyArray<StoredTransaction>): Effect.Effect<void, LaneLost>
   }
->()("effect-relayer/server/ledger/LaneLedger") {}
+>()("effect-relayer/server/ledger/LaneLedger") {
+  static readonly layerNoDeps = Layer.effect(
+    LaneLedger,
+    Effect.gen(function* () {
+      const memory = LaneMemory.make()
+      const parts = { memory, fence: yield* LaneFence.make }
+      const { bytes } = yield* AttemptsRepo
+      return LaneLedger.of({
+        bytes,
+        ...(yield* LaneClaims.make(parts)),
+        ...(yield* LaneReading.make(parts)),
+        ...(yield* LaneCommits.make(parts)),
+        ...(yield* LaneRecords.make(parts))
+      })
+    })
+  )
+}

@@ -15,6 +15,16 @@ export interface RelayerEvent {
   readonly relayer: Relayer
 }
 
+/** An event of a transaction, for the notification of its relayer. */
+export interface TransactionEvent {
+  readonly eventId: number
+  readonly type: EventType
+  readonly id: string
+  readonly relayerNumber: number
+  /** JSON text of the transaction. */
+  readonly data: string
+}
+
 export class Outbox extends Context.Service<
   Outbox,
   {
@@ -23,6 +33,11 @@ export class Outbox extends Context.Service<
      * were put. Events of relayers without a notification are left out.
      */
     putMany(events: ReadonlyArray<RelayerEvent>): Effect.Effect<void>
+    /**
+     * Part of the running transaction, which has to hold the rows of the transactions: deliveries about one of them are sent
+     * in the order in which they were put, and do not wait for those about others.
+     */
+    putTransactions(events: ReadonlyArray<TransactionEvent>): Effect.Effect<void>
   }
 >()("effect-relayer/server/outbox/Outbox") {
   static readonly layerNoDeps = Layer.effect(
@@ -40,14 +55,34 @@ export class Outbox extends Context.Service<
         return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
       })
 
-      const putMany = Effect.fn("Outbox.putMany")(function* (events: ReadonlyArray<RelayerEvent>) {
-        const deliveries = (yield* Effect.forEach(events, deliveriesOf)).flat()
+      const insert = Effect.fnUntraced(function* (deliveries: ReadonlyArray<NewDelivery>) {
         if (deliveries.length === 0) return
         yield* repo.insert(deliveries)
         yield* written.afterCommit
       })
 
-      return Outbox.of({ putMany })
+      const putMany = Effect.fn("Outbox.putMany")(function* (events: ReadonlyArray<RelayerEvent>) {
+        yield* insert((yield* Effect.forEach(events, deliveriesOf)).flat())
+      })
+
+      const putTransactions = Effect.fn("Outbox.putTransactions")(function* (events: ReadonlyArray<TransactionEvent>) {
+        const notifications = yield* repo.notificationsOf([
+          ...new Set(events.map(({ relayerNumber }) => relayerNumber))
+        ])
+        const at = yield* DateTime.now
+        const deliveries = yield* Effect.forEach(events, ({ eventId, type, id: lane, relayerNumber, data }) =>
+          Effect.gen(function* () {
+            const notification_id = notifications.get(relayerNumber)
+            if (notification_id === undefined) return []
+            const id = yield* random.uuidV4()
+            const body = Webhook.transactionBody({ id, at, transaction: data })
+            return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
+          })
+        )
+        yield* insert(deliveries.flat())
+      })
+
+      return Outbox.of({ putMany, putTransactions })
     })
   )
 

@@ -1,7 +1,8 @@
 // Inserts into the table `deliveries`. The modules in `notifications/delivery/` read it.
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
 
 export interface NewDelivery {
   readonly id: string
@@ -12,11 +13,18 @@ export interface NewDelivery {
   readonly body: string
 }
 
+const readNotifications = Rows.all(Schema.Struct({ relayer: Schema.Int, notification: Schema.String }))
+
 export class OutboxRepo extends Context.Service<
   OutboxRepo,
   {
     /** Inserts the deliveries in their order. A delivery for a notification that does not exist any more is left out. */
     insert(deliveries: ReadonlyArray<NewDelivery>): Effect.Effect<void>
+    /**
+     * The notifications of relayers, which are given by number. They exist until the transaction ends. Relayers without one
+     * are left out.
+     */
+    notificationsOf(relayers: ReadonlyArray<number>): Effect.Effect<ReadonlyMap<number, string>>
   }
 >()("effect-relayer/server/outbox/OutboxRepo") {
   static readonly layer = Layer.effect(
@@ -33,7 +41,17 @@ export class OutboxRepo extends Context.Service<
           ORDER BY n`.pipe(Effect.asVoid, query("OutboxRepo.insert"))
       }
 
-      return OutboxRepo.of({ insert })
+      const notificationsOf = (relayers: ReadonlyArray<number>) =>
+        sql`
+          SELECT r.seq::float8 AS relayer, n.id AS notification
+          FROM relayers r JOIN notifications n ON n.id = r.notification_id
+          WHERE r.seq = ANY(${relayers.map(String)}::bigint[]) ORDER BY n.id FOR KEY SHARE OF n`.pipe(
+          Effect.flatMap(readNotifications),
+          Effect.map((rows) => new Map(rows.map(({ relayer, notification }) => [relayer, notification]))),
+          query("OutboxRepo.notificationsOf")
+        )
+
+      return OutboxRepo.of({ insert, notificationsOf })
     })
   )
 }

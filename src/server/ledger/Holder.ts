@@ -1,0 +1,16 @@
+// This process as a holder of lanes: an id, and a session that shows others that the process is alive.
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import * as SessionLock from "../../sql/SessionLock.ts"
+
+export class Holder extends Context.Service<Holder, { readonly id: string }>()("effect-relayer/server/ledger/Holder") {
+  static readonly layer = Layer.effect(
+    Holder,
+    Effect.gen(function* () {
+      const id = randomUUID()
+      yield* SessionLock.hold(yield* SqlClient.SqlClient, SessionLock.keyOf(id))
+      return Holder.of({ id })
+    })
+  )
+}

@@ -1,0 +1,58 @@
+// SQL transactions about a held lane: they lock the lane first, and write nothing if it is not held any more.
+import { Effect } from "effect"
+import * as Deadlock from "../../sql/Deadlock.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { ClaimsRepo } from "./ClaimsRepo.ts"
+import { LaneChanged, LaneLost } from "./HeldLane.ts"
+import type { LaneMemory } from "./LaneMemory.ts"
+import { LanesRepo } from "./LanesRepo.ts"
+import type { Assignment } from "./LanesRepo.ts"
+import type { Hold } from "./StoredLane.ts"
+
+export interface LaneFence {
+  /** Runs writes while the lane is locked. Fails with `LaneLost` before them. */
+  held<A, E>(hold: Hold, writes: Effect.Effect<A, E>): Effect.Effect<A, E | LaneLost>
+  /** The same, and assigns nonces. Fails with `LaneChanged` if the lane would assign others. */
+  assigning<A, E>(
+    hold: Hold,
+    assignment: Assignment,
+    writes: Effect.Effect<A, E>
+  ): Effect.Effect<A, E | LaneLost | LaneChanged>
+}
+
+/** What the parts of the service share. */
+export interface Shared {
+  readonly memory: LaneMemory
+  readonly fence: LaneFence
+}
+
+export const make = Effect.gen(function* () {
+  const lanes = yield* LanesRepo
+  const claims = yield* ClaimsRepo
+  const transaction = yield* Transaction.make
+
+  const lost = ({ laneId }: Hold) => Effect.fail(new LaneLost({ laneId }))
+
+  const held = <A, E>(hold: Hold, writes: Effect.Effect<A, E>): Effect.Effect<A, E | LaneLost> =>
+    lanes.fence(hold).pipe(
+      Effect.flatMap((isHeld): Effect.Effect<A, E | LaneLost> => (isHeld ? writes : lost(hold))),
+      transaction,
+      Deadlock.retry
+    )
+
+  const refuse = (hold: Hold) =>
+    Effect.flatMap(claims.isHeld(hold), (isHeld): Effect.Effect<never, LaneLost | LaneChanged> =>
+      isHeld ? Effect.fail(new LaneChanged({ laneId: hold.laneId })) : lost(hold)
+    )
+
+  const assigning = <A, E>(hold: Hold, assignment: Assignment, writes: Effect.Effect<A, E>) =>
+    lanes.assign(hold, assignment).pipe(
+      Effect.flatMap((isAssigned): Effect.Effect<A, E | LaneLost | LaneChanged> =>
+        isAssigned ? writes : refuse(hold)
+      ),
+      transaction,
+      Deadlock.retry
+    )
+
+  return { held, assigning } satisfies LaneFence
+})

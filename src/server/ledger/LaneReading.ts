@@ -1,0 +1,62 @@
+// Reads lanes that this process holds.
+import { Clock, Effect } from "effect"
+import { isFinal } from "../../domain/transaction/Transaction.ts"
+import { LaneLost } from "./HeldLane.ts"
+import type { LaneContents } from "./HeldLane.ts"
+import { LaneContentsRepo } from "./LaneContentsRepo.ts"
+import type { Shared } from "./LaneFence.ts"
+import { LanesRepo } from "./LanesRepo.ts"
+import type { Hold } from "./StoredLane.ts"
+import { TransactionsRepo } from "./TransactionsRepo.ts"
+import type { RowState } from "./TransactionsRepo.ts"
+
+/** Final transactions whose nonces a deep reorganisation has opened, and that are sent again in one look. */
+const maxReopened = 100
+
+export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
+  const lanes = yield* LanesRepo
+  const contents = yield* LaneContentsRepo
+  const transactions = yield* TransactionsRepo
+
+  const laneOf = (hold: Hold) =>
+    Effect.flatMap(
+      lanes.findHeld(hold),
+      Effect.fromOption(() => new LaneLost({ laneId: hold.laneId }))
+    )
+
+  /** Without those that were deleted meanwhile. */
+  const rowsOf = Effect.fnUntraced(function* (hold: Hold, states: ReadonlyArray<RowState>) {
+    const changed = states.filter((state) => memory.get(hold, state) === undefined)
+    const read = new Map((yield* transactions.find(changed.map(({ id }) => id))).map((row) => [row.id, row]))
+    return states.flatMap((state) => memory.get(hold, state) ?? read.get(state.id) ?? [])
+  })
+
+  const read = Effect.fn("LaneLedger.read")(function* (hold: Hold) {
+    const stored = yield* laneOf(hold)
+    const { states, count, nextMoment } = yield* contents.pending(stored.id, yield* Clock.currentTimeMillis)
+    const inFlightStates = yield* contents.inFlight(stored.id)
+    const rows = yield* rowsOf(hold, [...inFlightStates, ...states])
+    memory.replace(hold, rows)
+    // A row can change between the statements.
+    const found: LaneContents = {
+      stored,
+      inFlight: rows.filter(({ transaction }) => transaction.nonce !== undefined && !isFinal(transaction)),
+      pending: rows.filter(({ transaction }) => transaction.state === "pending"),
+      pendingCount: count,
+      ...(nextMoment === undefined ? {} : { nextMoment })
+    }
+    return found
+  })
+
+  const committedFrom = Effect.fn("LaneLedger.committedFrom")(function* (hold: Hold, from: number) {
+    const { lane, id } = yield* laneOf(hold)
+    return yield* contents.noncesFrom(id, lane.generation, from)
+  })
+
+  const finalFrom = Effect.fn("LaneLedger.finalFrom")(function* (hold: Hold, from: number) {
+    const { lane, id } = yield* laneOf(hold)
+    return yield* transactions.find(yield* contents.finalFrom(id, lane.generation, from, maxReopened))
+  })
+
+  return { read, committedFrom, finalFrom }
+})

@@ -1,0 +1,143 @@
+// Records what a look at the chain, a broadcast or a decision has changed about a held lane.
+import { Clock, Effect } from "effect"
+import type { Array } from "effect"
+import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import { suspects } from "../../domain/transaction/Restore.ts"
+import { endOf } from "../../domain/transaction/Situation.ts"
+import type { Effect as ChainEffect } from "../../domain/transaction/Taker.ts"
+import { apply as applyTo, withSent } from "../../domain/transaction/Transition.ts"
+import { isWorthWriting } from "../../domain/transaction/TransactionEvents.ts"
+import { LaneLost } from "./HeldLane.ts"
+import type { Decided, SentAttempt } from "./HeldLane.ts"
+import { LaneContentsRepo } from "./LaneContentsRepo.ts"
+import type { Shared } from "./LaneFence.ts"
+import { LanesRepo } from "./LanesRepo.ts"
+import * as Publishing from "./Publishing.ts"
+import type { Hold, LaneState } from "./StoredLane.ts"
+import type { StoredTransaction } from "./StoredTransaction.ts"
+import { TransactionsRepo } from "./TransactionsRepo.ts"
+import * as Writing from "./Writing.ts"
+import type { Change } from "./Writing.ts"
+
+export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
+  const lanes = yield* LanesRepo
+  const contents = yield* LaneContentsRepo
+  const transactions = yield* TransactionsRepo
+  const write = yield* Writing.make
+  const publish = yield* Publishing.make
+
+  /** Locks rows, and reads those that are not remembered as they are now. */
+  const lockedNow = Effect.fnUntraced(function* (hold: Hold, ids: ReadonlyArray<TransactionId>) {
+    const states = yield* transactions.lock(ids)
+    const unknown = states.filter((state) => memory.get(hold, state) === undefined)
+    const read = new Map((yield* transactions.find(unknown.map(({ id }) => id))).map((row) => [row.id, row]))
+    return new Map(
+      states.flatMap((state) => {
+        const row = memory.get(hold, state) ?? read.get(state.id)
+        return row === undefined ? [] : [[state.id, row] as const]
+      })
+    )
+  })
+
+  const written = Effect.fnUntraced(function* (
+    hold: Hold,
+    writes: Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
+  ) {
+    const rows = yield* fence.held(hold, writes)
+    memory.update(hold, rows)
+    return rows
+  })
+
+  const recordSends = Effect.fn("LaneLedger.recordSends")(function* (
+    hold: Hold,
+    sends: Array.NonEmptyReadonlyArray<SentAttempt>
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const record = Effect.gen(function* () {
+      const rows = yield* lockedNow(hold, [...new Set(sends.map(({ id }) => id))])
+      const changes = new Map<TransactionId, Change>()
+      for (const { id, sent } of sends) {
+        const before = rows.get(id)
+        if (before === undefined) continue
+        changes.set(id, { before, after: withSent(changes.get(id)?.after ?? before.transaction, sent) })
+      }
+      return yield* write([...changes.values()], now)
+    })
+    return yield* written(hold, record)
+  })
+
+  const applyAll = Effect.fnUntraced(function* (decided: ReadonlyArray<Decided>, now: Moment) {
+    const changes = new Map<TransactionId, Change>()
+    for (const { stored, command } of decided) {
+      const former = changes.get(stored.id)?.after ?? stored.transaction
+      changes.set(stored.id, { before: stored, after: applyTo(former, command, now) })
+    }
+    const worth = [...changes.values()].filter(({ before, after }) => isWorthWriting(before.transaction, after))
+    if (worth.length === 0) return []
+    const states = yield* transactions.lock(worth.map(({ before }) => before.id))
+    const versions = new Map(states.map(({ id, version }) => [id, version]))
+    return yield* write(
+      worth.filter(({ before }) => versions.get(before.id) === before.version),
+      now
+    )
+  })
+
+  const apply = Effect.fn("LaneLedger.apply")(function* (hold: Hold, decided: Array.NonEmptyReadonlyArray<Decided>) {
+    return yield* written(hold, applyAll(decided, yield* Clock.currentTimeMillis))
+  })
+
+  const expire = Effect.fn("LaneLedger.expire")(function* (hold: Hold) {
+    const now = yield* Clock.currentTimeMillis
+    const overdue = yield* contents.overdue(hold.laneId, now)
+    if (overdue.length === 0) return []
+    const end = Effect.gen(function* () {
+      const rows = [...(yield* lockedNow(hold, overdue)).values()]
+      const pending = rows.filter(({ transaction }) => transaction.state === "pending" && !transaction.restored)
+      return yield* applyAll(
+        pending.map((stored) => {
+          const { intent } = stored.transaction
+          const command = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })
+          return { stored, command }
+        }),
+        now
+      )
+    })
+    return yield* written(hold, end)
+  })
+
+  const saveLane = Effect.fn("LaneLedger.saveLane")(function* (hold: Hold, state: LaneState) {
+    const saved = yield* lanes.save(hold, state, yield* Clock.currentTimeMillis)
+    return yield* Effect.fromOption(saved, () => new LaneLost({ laneId: hold.laneId }))
+  })
+
+  const markRestored = Effect.fn("LaneLedger.markRestored")(function* (hold: Hold, effect: ChainEffect | undefined) {
+    const now = yield* Clock.currentTimeMillis
+    const mark = Effect.gen(function* () {
+      const rows = [...(yield* lockedNow(hold, yield* contents.open(hold.laneId))).values()]
+      const suspected = new Set(
+        suspects(
+          rows.map(({ transaction }) => transaction),
+          effect
+        )
+      )
+      const found = rows.filter(({ transaction }) => suspected.has(transaction))
+      return yield* write(
+        found.map((before) => ({ before, after: { ...before.transaction, restored: true } })),
+        now
+      )
+    })
+    return yield* written(hold, mark)
+  })
+
+  const reportReorgedFinal = Effect.fn("LaneLedger.reportReorgedFinal")(function* (
+    hold: Hold,
+    reorged: ReadonlyArray<StoredTransaction>
+  ) {
+    const events = reorged.map((stored) => ({ type: "transaction.reorged_final" as const, stored }))
+    const report = Effect.andThen(transactions.lock(reorged.map(({ id }) => id)), publish(events))
+    yield* fence.held(hold, report)
+  })
+
+  return { recordSends, apply, expire, saveLane, markRestored, reportReorgedFinal }
+})

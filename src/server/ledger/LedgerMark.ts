@@ -1,0 +1,103 @@
+// The mark of the ledger: it identifies the server, its timeline and the tables. If the stored one differs from the present one,
+// the ledger was put back from a copy, and what could have been executed since then is not signed again before an operator answers.
+import { Context, Effect, Layer } from "effect"
+import type { Statement } from "effect/sql"
+import { client, query } from "../../sql/Query.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+
+export interface Options {
+  /**
+   * `synchronous`: the operator says that a promoted replica has every commit, so another timeline is the same ledger.
+   * Absent: `unknown`.
+   */
+  readonly failover?: "synchronous" | "unknown"
+}
+
+/** A managed server may not offer it to this user. Then the mark does without it. */
+const parts = {
+  system: "(SELECT system_identifier::text FROM pg_control_system())",
+  // The control file shows the old timeline until a checkpoint ends; the name of the current segment does not.
+  timeline: "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)",
+  // A dump creates the tables again, which gives them other numbers.
+  tables: "'lanes'::regclass::oid::text"
+} as const
+type Part = keyof typeof parts
+
+const object = (names: ReadonlyArray<Part>): string =>
+  `jsonb_build_object(${names.map((name) => `'${name}', ${parts[name]}`).join(", ")})`
+
+export class LedgerMark extends Context.Service<
+  LedgerMark,
+  {
+    /** A condition for claims and fences: whether the stored mark is the present one. */
+    readonly isCurrent: Statement.Fragment
+    /** If the stored mark is not the present one, marks all open requests as restored, frees all lanes, and stores it. */
+    readonly renew: Effect.Effect<void>
+  }
+>()("effect-relayer/server/ledger/LedgerMark") {
+  static readonly layer = (options: Options = {}) =>
+    Layer.effect(
+      LedgerMark,
+      Effect.gen(function* () {
+        const sql = yield* client
+        const transaction = yield* Transaction.make
+
+        const isOffered = (name: Part) =>
+          Effect.match(sql`SELECT ${sql.literal(parts[name])}`, { onFailure: () => false, onSuccess: () => true })
+
+        const names: ReadonlyArray<Part> = ["system", "timeline", "tables"]
+        const offered = yield* Effect.filter(names, isOffered)
+        const missing = names.filter((name) => !offered.includes(name))
+        if (missing.length > 0) {
+          yield* Effect.annotateLogs(
+            Effect.logWarning(
+              "the server does not show all that identifies it, so some restored copies are not noticed"
+            ),
+            { missing }
+          )
+        }
+
+        const present = sql.literal(object(offered))
+        const compared = sql.literal(
+          object(offered.filter((name) => name !== "timeline" || options.failover !== "synchronous"))
+        )
+        const isCurrent = sql`EXISTS (SELECT FROM ledger_mark WHERE mark::jsonb @> ${compared})`
+
+        // The epoch grows beyond what any claim before the copy can have reached.
+        const markAll = sql`
+          WITH freed AS (
+            UPDATE lanes SET holder = NULL, held_until = NULL, epoch = greatest(epoch + 1, (extract(epoch FROM now()) * 1000)::bigint)
+          )
+          UPDATE transactions SET restored = true, version = version + 1
+          WHERE state IN ('pending', 'signed', 'submitted', 'mined') AND origin = 'request' AND NOT restored
+          RETURNING id`
+
+        const store = sql`
+          INSERT INTO ledger_mark (mark) VALUES (${present}::text)
+          ON CONFLICT (id) DO UPDATE SET mark = excluded.mark WHERE ledger_mark.mark <> excluded.mark`
+
+        const check = sql`SELECT WHERE ${isCurrent}`
+
+        const replace = Effect.gen(function* () {
+          yield* sql`LOCK TABLE ledger_mark IN EXCLUSIVE MODE`
+          if ((yield* check).length > 0) return
+          const marked = yield* markAll
+          yield* store
+          if (marked.length === 0) return
+          yield* Effect.annotateLogs(
+            Effect.logWarning("the ledger was put back from a copy: open transactions wait for an operator's answer"),
+            { transactions: marked.length }
+          )
+        }).pipe(query("LedgerMark.replace"), transaction)
+
+        const renew = Effect.gen(function* () {
+          if ((yield* check).length === 0) yield* replace
+        }).pipe(query("LedgerMark.renew"))
+
+        yield* renew
+        // With a synchronous replica, the timeline of the stored mark may be an old one.
+        yield* Effect.andThen(sql`SELECT`, store).pipe(query("LedgerMark.store"))
+        return LedgerMark.of({ isCurrent, renew })
+      })
+    )
+}

@@ -1,0 +1,26 @@
+// The tables of the ledger, for both of its services: they share the id of this process and the mark of the database.
+import { Layer } from "effect"
+import { AttemptsRepo } from "./AttemptsRepo.ts"
+import { ClaimsRepo } from "./ClaimsRepo.ts"
+import type * as Claims from "./ClaimsRepo.ts"
+import { GapsRepo } from "./GapsRepo.ts"
+import { Holder } from "./Holder.ts"
+import { LaneContentsRepo } from "./LaneContentsRepo.ts"
+import { LanesRepo } from "./LanesRepo.ts"
+import { LedgerMark } from "./LedgerMark.ts"
+import type * as Mark from "./LedgerMark.ts"
+import { NewTransactionsRepo } from "./NewTransactionsRepo.ts"
+import { TransactionsRepo } from "./TransactionsRepo.ts"
+
+export interface Options extends Claims.Options, Mark.Options {}
+
+export const layer = (options: Options = {}) =>
+  Layer.mergeAll(
+    AttemptsRepo.layer,
+    ClaimsRepo.layer(options),
+    GapsRepo.layer,
+    LaneContentsRepo.layer,
+    LanesRepo.layer,
+    NewTransactionsRepo.layer,
+    TransactionsRepo.layer
+  ).pipe(Layer.provideMerge(Layer.merge(Holder.layer, LedgerMark.layer(options))))

@@ -1,0 +1,76 @@
+// Writes of the table `transactions`, and its rows by id.
+import { Context, Effect, Layer, Schema } from "effect"
+import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+import * as AttemptRow from "./AttemptRow.ts"
+import type { StoredTransaction } from "./StoredTransaction.ts"
+import * as TransactionColumns from "./TransactionColumns.ts"
+import * as TransactionRow from "./TransactionRow.ts"
+
+/** Identifies a state of a row. */
+export const RowState = Schema.Struct({ id: TransactionId, version: Schema.Int })
+export type RowState = typeof RowState.Type
+
+const readStates = Rows.all(RowState)
+
+export class TransactionsRepo extends Context.Service<
+  TransactionsRepo,
+  {
+    /** In the order of their numbers. Ids that do not exist are left out. */
+    find(ids: ReadonlyArray<TransactionId>): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** Locks the rows, in the order of their numbers, until the transaction ends. */
+    lock(ids: ReadonlyArray<TransactionId>): Effect.Effect<ReadonlyArray<RowState>>
+    /**
+     * Writes what can change, except the request. Each has the version that its row had before; the rows are locked. Returns
+     * how many had this version.
+     */
+    update(changed: ReadonlyArray<StoredTransaction>, now: Moment): Effect.Effect<number>
+  }
+>()("effect-relayer/server/ledger/TransactionsRepo") {
+  static readonly layer = Layer.effect(
+    TransactionsRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const moment = (column: string) => AttemptRow.moment(sql, column)
+
+      const find = (ids: ReadonlyArray<TransactionId>) =>
+        ids.length === 0
+          ? Effect.succeed([])
+          : sql`
+              SELECT ${TransactionRow.columns(sql)} FROM transactions t JOIN lanes l ON l.id = t.lane_id
+              WHERE t.id = ANY(${ids}::uuid[]) ORDER BY t.number`.pipe(
+              Effect.flatMap(TransactionRow.readAll),
+              query("TransactionsRepo.find")
+            )
+
+      const lock = (ids: ReadonlyArray<TransactionId>) =>
+        sql`
+          SELECT t.id, t.version::float8 AS version FROM transactions t WHERE t.id = ANY(${ids}::uuid[])
+          ORDER BY t.number FOR NO KEY UPDATE`.pipe(Effect.flatMap(readStates), query("TransactionsRepo.lock"))
+
+      const update = (changed: ReadonlyArray<StoredTransaction>, now: Moment) =>
+        sql`
+          UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,
+            clear_code = given.clear_code, state = given.state, code = given.code, code_since = ${moment("code_since")},
+            figures = given.figures::json, nonce = given.nonce::bigint, mined_attempt = given.mined_attempt::integer,
+            restored = given.restored::boolean, requeues = given.requeues::smallint, fee = given.fee::numeric,
+            sent_at = ${moment("sent_at")},
+            mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
+            final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1
+          FROM ${UnnestRows.make(
+            sql,
+            changed.map((stored) => TransactionColumns.changed(stored, now))
+          )}
+          WHERE t.id = given.id::uuid AND t.version = given.version::bigint
+          RETURNING 1`.pipe(
+          Effect.map((rows) => rows.length),
+          query("TransactionsRepo.update")
+        )
+
+      return TransactionsRepo.of({ find, lock, update })
+    })
+  )
+}

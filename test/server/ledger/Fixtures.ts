@@ -1,0 +1,154 @@
+// A ledger on a database with relayers, transactions of these relayers, and processes that hold lanes.
+import { assert } from "@effect/vitest"
+import { Array, Clock, Effect, Layer } from "effect"
+import type { Context, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import type { Attempt } from "../../../src/domain/transaction/Attempt.ts"
+import { cause } from "../../../src/domain/transaction/Cause.ts"
+import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { record } from "../../../src/domain/transaction/Sending.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import { Events } from "../../../src/server/events/Events.ts"
+import type { HeldLane, Signature } from "../../../src/server/ledger/HeldLane.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
+import type { Account, NewTransaction } from "../../../src/server/ledger/NewTransaction.ts"
+import { LanesRepo } from "../../../src/server/ledger/LanesRepo.ts"
+import { NewTransactionsRepo } from "../../../src/server/ledger/NewTransactionsRepo.ts"
+import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
+import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
+import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
+import { Outbox } from "../../../src/server/outbox/Outbox.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+
+const publishing = Layer.mergeAll(Events.layer, Outbox.layer).pipe(Layer.provideMerge(Lifecycle.layer))
+
+const relayerCount = 5
+
+const insertRelayers = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    INSERT INTO signers (id, type, evm_address)
+    SELECT 's' || i, 'plain', '0x' || lpad(i::text, 40, '0') FROM generate_series(1, ${relayerCount}::int) i`
+  yield* sql`
+    INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+    SELECT 'r' || i, 'Relayer ' || i, 'evm', 'sepolia', '0x' || lpad(i::text, 40, '0'), false, 's' || i
+    FROM generate_series(1, ${relayerCount}::int) i`
+})
+
+/** A database with relayers 1 to 5, and what publishes events. */
+const database = Layer.provideMerge(
+  publishing,
+  Layer.provideMerge(Layer.effectDiscard(insertRelayers), TestDatabase.layer)
+)
+
+const services = (options: LedgerTables.Options) =>
+  Layer.fresh(LaneLedger.layerNoDeps.pipe(Layer.provideMerge(LedgerTables.layer(options))))
+
+type Process = LaneLedger | LanesRepo | NewTransactionsRepo
+
+/** A process with the ledger. It dies when the scope closes. */
+export const process = (
+  options: LedgerTables.Options = {}
+): Effect.Effect<Context.Context<Process>, never, Layer.Services<ReturnType<typeof services>> | Scope.Scope> =>
+  Layer.build(services(options))
+
+export const ledger = Layer.provideMerge(services({}), database)
+
+/** Each relayer has a lane for itself; `lane` gives it that of another one. */
+export const account = (relayer: number, lane = relayer): Account => ({
+  relayerId: RelayerId.make(`r${relayer}`),
+  relayerNumber: relayer,
+  chain: "evm:11155111",
+  address: `0x${String(lane).padStart(40, "0")}`,
+  window: 64
+})
+
+const receiver = `0x${"ab".repeat(20)}`
+
+const send = (now: number, over: Partial<NewTransaction> = {}): NewTransaction => ({
+  id: TransactionId.make(randomUUID()),
+  request: { to: receiver, value: 1n, gas_limit: 21_000n },
+  validUntil: now + 8 * 3_600_000,
+  priority: 0,
+  body: "{}",
+  ...over
+})
+
+/** Accepts transactions without the rules of acceptance. */
+export const insert = Effect.fnUntraced(function* (of: Account, count: number, over: Partial<NewTransaction> = {}) {
+  const now = yield* Clock.currentTimeMillis
+  yield* (yield* LanesRepo).ensure([of])
+  const acceptances = Array.makeBy(count, () => ({
+    account: of,
+    transaction: send(now, over),
+    bodyHash: "hash",
+    origin: { keyId: "key", requestId: null, clientAddress: null },
+    trace: undefined,
+    now
+  }))
+  const inserted = yield* (yield* NewTransactionsRepo).insert(acceptances, true)
+  assert.lengthOf(inserted, count)
+  return inserted.map(({ id }) => id)
+})
+
+export const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
+  Effect.map(lanes.claim(1), ([held]): HeldLane => held ?? assert.fail("no lane is free"))
+)
+
+const gwei = 1_000_000_000n
+
+/** As the driver signs. */
+export const signature = (stored: StoredTransaction, nonce: number, over: Partial<Attempt> = {}): Signature => {
+  const { attempts, generation } = stored.transaction
+  const ordinal = attempts.length + 1
+  const hash = `0x${randomUUID().replaceAll("-", "").padEnd(64, "0")}`
+  return {
+    stored,
+    raw: new TextEncoder().encode(`bytes of ${hash}`),
+    cause: cause("sending"),
+    attempt: {
+      ordinal,
+      kind: ordinal === 1 ? "original" : "bump",
+      generation,
+      requestVersion: stored.transaction.versions.length,
+      hash,
+      nonce,
+      fees: { type: "eip1559", maxFee: BigInt(ordinal) * 10n * gwei, tip: gwei },
+      gasLimit: 21_000n,
+      signedAt: 0,
+      sends: 0,
+      outcome: "unknown",
+      ...over
+    }
+  }
+}
+
+/** Signs all pending transactions of the lane, in the order in which they are read. */
+export const signAll = Effect.fnUntraced(function* (hold: Hold) {
+  const lanes = yield* LaneLedger
+  const { stored, pending } = yield* lanes.read(hold)
+  const signatures = pending.map((row, index) => signature(row, stored.lane.nextNonce + index))
+  assert.isTrue(Array.isReadonlyArrayNonEmpty(signatures))
+  return Array.isReadonlyArrayNonEmpty(signatures) ? yield* lanes.commitSignatures(hold, signatures) : []
+})
+
+/** The newest attempt, as a node answered. */
+export const sentOf = (stored: StoredTransaction, isAccepted: boolean, now = 0) => {
+  const newest = stored.transaction.attempts.at(-1) ?? assert.fail("no attempt")
+  const answers = isAccepted ? [{ _tag: "Hash" } as const] : [{ _tag: "NoAnswer" } as const]
+  return { id: stored.id, sent: record(stored.transaction, newest, answers, { now, head: 100 }) }
+}
+
+export const eventsOf = Effect.fnUntraced(function* (id: TransactionId) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ readonly type: string }>`SELECT type FROM events WHERE resource_id = ${id} ORDER BY id`
+  return rows.map(({ type }) => type)
+})
+
+/** As if the leases of all lanes had passed. */
+export const passLeases = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`UPDATE lanes SET held_until = now() - interval '1 second' WHERE holder IS NOT NULL`
+)
