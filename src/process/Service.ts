@@ -1,5 +1,5 @@
 // The service as a Layer, with the HTTP server around it.
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import type { Option, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import * as HttpServerNode from "./http/HttpServer.ts"
@@ -48,7 +48,8 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     outboundAllow: settings.OUTBOUND_ALLOW ?? [],
     outboundNotAllowed: ": add it to OUTBOUND_ALLOW to allow it",
     jobs: settings.WATCH === "on",
-    healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS
+    healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS,
+    retention: settings.RETENTION_DAYS === 0 ? Duration.infinity : Duration.days(settings.RETENTION_DAYS)
   }).pipe(Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)), Layer.provideMerge(parts.database))
 
   const { listen, drain } = HttpServerNode.layer(settings)

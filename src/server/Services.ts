@@ -1,6 +1,6 @@
 // All services of an instance. They require a database, and nothing else.
-import { Layer } from "effect"
-import type { Duration, Redacted } from "effect"
+import { Duration, Layer } from "effect"
+import type { Redacted } from "effect"
 import * as AllowList from "../outbound/AllowList.ts"
 import { Outbound } from "../outbound/Outbound.ts"
 import { KeyDerivation } from "../threads/KeyDerivation.ts"
@@ -13,7 +13,8 @@ import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
-import * as RetentionJob from "./idempotency/RetentionJob.ts"
+import * as EventRetention from "./events/EventRetention.ts"
+import * as IdempotencyRetention from "./idempotency/IdempotencyRetention.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { CallerRequests } from "./limits/CallerRequests.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
@@ -49,6 +50,8 @@ export interface Options {
   readonly jobs?: boolean
   /** Time between two checks of a healthy relayer. Absent: a minute. */
   readonly healthCheckInterval?: Duration.Input
+  /** Time after which events are deleted; infinite: never. Absent: 365 days. */
+  readonly retention?: Duration.Input
 }
 
 const resources = Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTargets.layer, Deliveries.layer).pipe(
@@ -80,9 +83,14 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
 
 const gauges = Layer.merge(ConnectionGauge.layer, RelayerGauge.layer)
 
-const jobs = ({ jobs = true, healthCheckInterval = "1 minute" }: Options) =>
+const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 days" }: Options) =>
   jobs
-    ? Layer.mergeAll(DeliveryJob.layer, HealthJob.layer({ interval: healthCheckInterval }), RetentionJob.layer)
+    ? Layer.mergeAll(
+        DeliveryJob.layer,
+        HealthJob.layer({ interval: healthCheckInterval }),
+        IdempotencyRetention.layer,
+        EventRetention.layer(Duration.fromInputUnsafe(retention))
+      )
     : Layer.empty
 
 /**

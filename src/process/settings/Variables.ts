@@ -146,6 +146,12 @@ export const variables = {
     example: "60000",
     help: "Milliseconds between two checks of a healthy relayer"
   },
+  RETENTION_DAYS: {
+    schema: integer(0, 36_500),
+    default: "365",
+    example: "365",
+    help: "Days after which events are deleted; 0: never"
+  },
   LOG_LEVEL: {
     schema: Schema.Literals(["trace", "debug", "info", "warn", "error", "fatal", "none"]),
     default: "info",

@@ -12,7 +12,8 @@ import { Jobs } from "../lifecycle/Jobs.ts"
 import * as EventReader from "./EventReader.ts"
 import { EventTail } from "./EventTail.ts"
 import { EventsRepo } from "./EventsRepo.ts"
-import type { Filter } from "./EventsRepo.ts"
+import { EventRetentionRepo } from "./EventRetentionRepo.ts"
+import type { Filter, PlacedEvent, Selection } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
 
 const filterOf = ({ type, resource_id }: EventQuery, { relayerIds }: Caller.Caller): Filter => ({
@@ -21,13 +22,22 @@ const filterOf = ({ type, resource_id }: EventQuery, { relayerIds }: Caller.Call
   ...(relayerIds === undefined ? {} : { relayerIds })
 })
 
+/** A reader must not take a gap in the events for quiet. */
+const wasPruned = ({ id }: Position.Position) =>
+  `is not the id of a stored event; the events up to ${id} were deleted because of their age, and ${id} is the oldest position to continue from`
+
 export class EventFeed extends Context.Service<
   EventFeed,
   {
     /** `next` is the position to continue from, also at the end of the feed. */
     list(query: EventQuery): Effect.Effect<Items<Event>, BadRequest>
-    /** Follows what the query selects and the caller may see, without an end. While the database is away, it waits. */
-    follow(query: EventQuery): Effect.Effect<Effect.Effect<EventReader.EventReader, never, Scope.Scope>, BadRequest>
+    /**
+     * Follows what the query selects and the caller may see, without an end. While the database is away, it waits. The reader
+     * fails if events were deleted before it has read them.
+     */
+    follow(
+      query: EventQuery
+    ): Effect.Effect<Effect.Effect<EventReader.EventReader<BadRequest>, never, Scope.Scope>, BadRequest>
     /** The same as a stream, for host programs. To continue later, start after the `id` of the last event. */
     stream(query: EventQuery): Stream.Stream<Event, BadRequest>
   }
@@ -36,6 +46,7 @@ export class EventFeed extends Context.Service<
     EventFeed,
     Effect.gen(function* () {
       const repo = yield* EventsRepo
+      const { pruned } = yield* EventRetentionRepo
       const tail = yield* EventTail
       const draining = yield* Draining
       const jobs = yield* Jobs
@@ -45,19 +56,31 @@ export class EventFeed extends Context.Service<
         if (id === 0) return Position.start
         const found = yield* repo.find(id)
         if (Option.isSome(found)) return found.value
-        return yield* BadRequest.of([
-          { field: lastEventId === undefined ? "after" : "last-event-id", message: "is not the id of an event" }
-        ])
+        const last = Option.getOrUndefined(yield* pruned)
+        if (last?.id === id) return last
+        const message = last === undefined ? "is not the id of an event" : wasPruned(last)
+        return yield* BadRequest.of([{ field: lastEventId === undefined ? "after" : "last-event-id", message }])
       })
+
+      /** A page of the table that was read after `after`. Asked afterwards, because events may be deleted meanwhile. */
+      const withoutGap = Effect.fnUntraced(function* (after: Position.Position, found: ReadonlyArray<PlacedEvent>) {
+        if (after === Position.start) return found
+        const last = Option.getOrUndefined(yield* pruned)
+        if (last === undefined || !Position.isAfter(last, after)) return found
+        return yield* BadRequest.of([{ field: "after", message: wasPruned(last) }])
+      })
+
+      const page = (selection: Selection) =>
+        Effect.flatMap(repo.page(selection), (found) => withoutGap(selection.after, found))
 
       const list = Effect.fn("EventFeed.list")(function* (query: EventQuery) {
         const filter = filterOf(query, yield* Caller.current)
         const from = yield* begin(query)
         const limit = Math.min(Math.max(query.limit ?? defaultEvents, 1), maxEvents)
         const wait = Math.min(query.wait ?? 0, maxWait)
-        let found = yield* repo.page({ ...filter, after: from, limit })
+        let found = yield* page({ ...filter, after: from, limit })
         if (found.length === 0 && wait > 0) {
-          const { next } = EventReader.make({ page: repo.page, buffer: yield* tail.open, filter, from, limit })
+          const { next } = EventReader.make({ page, buffer: yield* tail.open, filter, from, limit })
           const waited = yield* Effect.timeoutOption(Effect.raceFirst(next, draining.begun), wait * 1000)
           found = Option.getOrUndefined(waited)?.events ?? []
         }
@@ -69,7 +92,8 @@ export class EventFeed extends Context.Service<
       const open = Effect.fnUntraced(function* (filter: Filter, from: Position.Position) {
         const reading = yield* jobs.supervise({ job: "events", task: "read" })
         return EventReader.make({
-          page: (selection) => reading(repo.page(selection)),
+          page: (selection) =>
+            Effect.flatMap(reading(repo.page(selection)), (found) => withoutGap(selection.after, found)),
           buffer: yield* tail.open,
           filter,
           from,
@@ -94,5 +118,8 @@ export class EventFeed extends Context.Service<
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(EventTail.layer), Layer.provide(EventsRepo.layer))
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([EventTail.layer, EventRetentionRepo.layer]),
+    Layer.provide(EventsRepo.layer)
+  )
 }

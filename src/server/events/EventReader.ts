@@ -1,7 +1,7 @@
 // One reader of events: it reads from memory if the next events are in the buffer, otherwise from the table.
 import { Effect } from "effect"
 import type { EventBuffer } from "./EventBuffer.ts"
-import type { EventsRepo, Filter, PlacedEvent } from "./EventsRepo.ts"
+import type { Filter, PlacedEvent, Selection } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
 
 export interface Batch {
@@ -9,15 +9,15 @@ export interface Batch {
   readonly end: Position.Position
 }
 
-export interface EventReader {
+export interface EventReader<E> {
   /** Waits for the next events, at least one. Returns the same batch again until it is taken. May be interrupted. */
-  readonly next: Effect.Effect<Batch>
+  readonly next: Effect.Effect<Batch, E>
   taken(batch: Batch): void
 }
 
-export interface Options {
+export interface Options<E> {
   /** Reads the table. */
-  readonly page: EventsRepo["Service"]["page"]
+  readonly page: (selection: Selection) => Effect.Effect<ReadonlyArray<PlacedEvent>, E>
   readonly buffer: EventBuffer
   readonly filter: Filter
   readonly from: Position.Position
@@ -31,10 +31,10 @@ const matches = ({ type, resource_id, relayerIds }: Filter, { event }: PlacedEve
   (resource_id === undefined || event.resource_id === resource_id) &&
   (relayerIds === undefined || (event.type.startsWith("relayer.") && relayerIds.includes(event.resource_id)))
 
-export const make = ({ page, buffer, filter, from, limit }: Options): EventReader => {
+export const make = <E>({ page, buffer, filter, from, limit }: Options<E>): EventReader<E> => {
   let at = from
 
-  const read = Effect.suspend((): Effect.Effect<Batch> => {
+  const read = Effect.suspend((): Effect.Effect<Batch, E> => {
     const after = at
     const buffered = buffer.after(after, limit)
     if (buffered !== undefined) {
@@ -49,7 +49,7 @@ export const make = ({ page, buffer, filter, from, limit }: Options): EventReade
     })
   })
 
-  const next: Effect.Effect<Batch> = Effect.gen(function* () {
+  const next: Effect.Effect<Batch, E> = Effect.gen(function* () {
     while (true) {
       const batch = yield* read
       if (batch.events.length > 0) return batch

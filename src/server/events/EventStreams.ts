@@ -72,12 +72,12 @@ export class EventStreams extends Context.Service<
         )
 
       const frames = Effect.fnUntraced(function* (
-        reader: Effect.Effect<EventReader, never, Scope.Scope>,
+        reader: Effect.Effect<EventReader<BadRequest>, never, Scope.Scope>,
         isAllowed: Effect.Effect<boolean>
       ) {
         const events = yield* reader
         const scope = yield* Effect.scope
-        let pending: Fiber.Fiber<Batch> | undefined
+        let pending: Fiber.Fiber<Batch, BadRequest> | undefined
         let checked = yield* Clock.monotonicTimeNanos
 
         const step = Effect.gen(function* () {
@@ -96,7 +96,9 @@ export class EventStreams extends Context.Service<
         })
 
         const ended = Effect.andThen(draining.begun, Cause.done())
-        const steps = Effect.map(Effect.raceFirst(step, ended), (text) => [text] as const)
+        // If events were deleted before the reader got them, the stream ends: the next request of the reader says so.
+        const next = Effect.catchTag(step, "BadRequest", () => Cause.done())
+        const steps = Effect.map(Effect.raceFirst(next, ended), (text) => [text] as const)
         return Stream.concat(Stream.succeed(retry), Stream.fromPull(Effect.succeed(steps)))
       })
 

@@ -120,9 +120,15 @@ export class EventsRepo extends Context.Service<
         query("EventsRepo.isHeldBack")
       )
 
+      // 3 is the first id of an ordinary transaction.
       const adopt = sql`
-        UPDATE events SET xid = '3'
-        WHERE EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmax(pg_current_snapshot()))`.pipe(
+        WITH foreign_ids AS (
+          SELECT FROM events WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())
+          UNION ALL SELECT FROM events_pruned WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())
+        ), pruned AS (
+          UPDATE events_pruned SET xid = '2' WHERE EXISTS (SELECT FROM foreign_ids)
+        )
+        UPDATE events SET xid = '3' WHERE EXISTS (SELECT FROM foreign_ids)`.pipe(
         Effect.asVoid,
         query("EventsRepo.adopt")
       )

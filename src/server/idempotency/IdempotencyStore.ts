@@ -67,8 +67,8 @@ export class IdempotencyStore extends Context.Service<
       self: Effect.Effect<A, E, R>,
       responseOf: (result: A) => Effect.Effect<StoredResponse | undefined>
     ): Effect.Effect<Outcome<A>, E | IdempotencyKeyBusy | IdempotencyKeyReused, R>
-    /** Deletes stored responses after 24 hours. */
-    readonly prune: Effect.Effect<void>
+    /** Deletes some stored responses that are older than 24 hours. Returns whether there may be more. */
+    readonly prune: Effect.Effect<boolean>
   }
 >()("effect-relayer/server/idempotency/IdempotencyStore") {
   static readonly layerNoDeps = Layer.effect(
@@ -140,7 +140,7 @@ export class IdempotencyStore extends Context.Service<
 
       const prune = Effect.gen(function* () {
         const before = validSince(yield* DateTime.now)
-        while ((yield* repo.prune(before, batch)) === batch) yield* Effect.yieldNow
+        return (yield* repo.prune(before, batch)) === batch
       })
 
       return IdempotencyStore.of({ once, prune })

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import * as RetentionJob from "../../../src/server/idempotency/RetentionJob.ts"
+import * as IdempotencyRetention from "../../../src/server/idempotency/IdempotencyRetention.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -177,7 +177,10 @@ layerEach(TestApi.layer())("idempotency", (it) => {
       const kept = sql<{ n: bigint }>`SELECT count(*) AS n FROM idempotency_keys`
       assert.deepStrictEqual(yield* kept, [{ n: 2n }])
       yield* Effect.scoped(
-        Effect.andThen(Layer.build(RetentionJob.layer), Effect.repeat(kept, { until: ([after]) => after?.n === 1n }))
+        Effect.andThen(
+          Layer.build(IdempotencyRetention.layer),
+          Effect.repeat(kept, { until: ([after]) => after?.n === 1n })
+        )
       )
     })
   )
