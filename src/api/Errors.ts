@@ -170,19 +170,19 @@ export const NetworkInUseError = explained(
   Network.NetworkInUse,
   409,
   "Network is in use",
-  "Relayers or other networks use it; `error` names them."
+  "Relayers or other networks use it; `error` names those that the API key may read."
 )
 export const NotificationInUseError = explained(
   Notification.NotificationInUse,
   409,
   "Notification is in use",
-  "Relayers use it; `error` names them."
+  "Relayers use it; `error` names those that the API key may read."
 )
 export const SignerInUseError = explained(
   Signer.SignerInUse,
   409,
   "Signer is in use",
-  "Relayers use it; `error` names them."
+  "Relayers use it; `error` names those that the API key may read."
 )
 
 const stillRunning = "Request with this idempotency key is still running"

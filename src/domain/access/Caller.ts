@@ -1,6 +1,7 @@
 // The caller of a request, and the errors of a request that may not be made.
 import { Context, Effect, Option, Schema } from "effect"
-import type { Grant } from "./Scope.ts"
+import { allows } from "./Scope.ts"
+import type { Grant, Scope } from "./Scope.ts"
 
 /** The holder of an API key. */
 export interface Caller {
@@ -24,6 +25,9 @@ export const current = Effect.map(
   Effect.serviceOption(CurrentCaller),
   Option.getOrElse(() => program)
 )
+
+/** Whether the caller's scopes include this one. */
+export const hasScope = ({ scopes }: Caller, scope: Scope): boolean => scopes === undefined || allows(scopes, scope)
 
 /** Whether the caller can use the relayer. */
 export const mayUseRelayer = (caller: Caller, id: string): boolean => caller.relayerIds?.includes(id) ?? true

@@ -38,7 +38,7 @@ export const line = (
   let { from } = network
   while (from !== undefined) {
     if (names.has(from)) {
-      return Result.fail({ field: "from", message: `is a cycle: ${[...names, from].join(" -> ")}` })
+      return Result.fail({ field: "from", message: "would make the network inherit from itself" })
     }
     const parent = find(from)
     if (parent === undefined) {

@@ -1,5 +1,6 @@
 // The rules of networks, with the version of each network, for HTTP: the version becomes its `ETag`.
 import { Context, Effect, Layer } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
 import { Network, NetworkIdTaken, NetworkInUse, networkId } from "../../domain/network/Network.ts"
 import type { CreateNetwork, NetworkId, NetworkNotFound, UpdateNetwork } from "../../domain/network/Network.ts"
 import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
@@ -125,9 +126,12 @@ export class VersionedNetworks extends Context.Service<
           deleteRow(id, ifMatch),
           "NetworkInUse",
           Effect.fnUntraced(function* () {
-            const users = Object.entries(yield* repo.users(id, maxNamed + 1)).filter(([, ids]) => ids.length > 0)
-            if (users.length === 0) return yield* remove(id, ifMatch)
-            return yield* new NetworkInUse({ error: users.map(([kind, ids]) => usedBy(kind, ids)).join("; ") })
+            const users = yield* repo.users(id, maxNamed + 1)
+            const kinds = (["relayers", "networks"] as const).filter((kind) => users[kind].length > 0)
+            if (kinds.length === 0) return yield* remove(id, ifMatch)
+            const caller = yield* Caller.current
+            const error = kinds.map((kind) => usedBy(caller, kind, users[kind])).join("; ")
+            return yield* new NetworkInUse({ error })
           })
         )
 

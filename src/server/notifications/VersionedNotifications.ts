@@ -144,7 +144,8 @@ export class VersionedNotifications extends Context.Service<
        */
       const checkUnused = Effect.fnUntraced(function* (id: NotificationId) {
         const ids = yield* repo.users(id, maxNamed + 1)
-        if (ids.length > 0) return yield* new NotificationInUse({ error: usedBy("relayers", ids) })
+        if (ids.length > 0)
+          return yield* new NotificationInUse({ error: usedBy(yield* Caller.current, "relayers", ids) })
       })
 
       const remove = Effect.fn("VersionedNotifications.delete")(function* (id: NotificationId, ifMatch?: string) {

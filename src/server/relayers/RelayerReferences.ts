@@ -1,5 +1,6 @@
 // What a relayer refers to: its network, its signer and its notification.
 import { Effect, Option } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
 import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
@@ -25,7 +26,10 @@ export const make = Effect.gen(function* () {
     const signer = yield* Effect.option(signers.get(signer_id))
     if (Option.isNone(signer)) return "no signer with this id"
     if (network_type in signer.value.addresses) return undefined
-    return `a ${signer.value.type} signer cannot serve ${network_type}: these can: ${signerTypesFor(network_type).join(", ")}`
+    const which = Caller.hasScope(yield* Caller.current, "signers:read")
+      ? `a ${signer.value.type} signer`
+      : "this signer"
+    return `${which} cannot serve ${network_type}: these can: ${signerTypesFor(network_type).join(", ")}`
   })
 
   const isMissing = ({ notification_id }: CreateRelayer) =>

@@ -1,10 +1,10 @@
 // Signers: their keys are given, generated here or kept in Vault. Secrets are sealed and never leave the service.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
+import * as Caller from "../../domain/access/Caller.ts"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
-import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { ServiceUnavailable } from "../../domain/request/Request.ts"
 import { Signer, SignerId, SignerInUse, SignerNotFound } from "../../domain/signer/Signer.ts"
@@ -34,12 +34,12 @@ export class Signers extends Context.Service<
      */
     create(
       request: CreateSigner
-    ): Effect.Effect<Signer, SignerIdTaken | BadRequest | ServiceUnavailable | TooManyRequests>
+    ): Effect.Effect<Signer, SignerIdTaken | BadRequest | ServiceUnavailable | Caller.TooManyRequests>
     list(query: PageQuery): Effect.Effect<Page<Signer>>
     get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
     /** Checks that the key is available, is the one of the addresses, and signs. */
-    verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | TooManyRequests>
+    verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | Caller.TooManyRequests>
     /** Returns the key to sign with. */
     use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
   }
@@ -116,7 +116,8 @@ export class Signers extends Context.Service<
           if (!isReferenced) return yield* Effect.annotateLogs(Effect.logInfo("signer deleted"), { signer_id: id })
           const ids = yield* repo.users(id, maxNamed + 1)
           // The last relayer that used it has been deleted in between.
-          return yield* ids.length === 0 ? remove(id) : new SignerInUse({ error: usedBy("relayers", ids) })
+          if (ids.length === 0) return yield* remove(id)
+          return yield* new SignerInUse({ error: usedBy(yield* Caller.current, "relayers", ids) })
         }
       )
 

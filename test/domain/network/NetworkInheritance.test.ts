@@ -38,7 +38,7 @@ describe("inheritance", () => {
           ? names
           : next === 8
             ? "no evm network of this name"
-            : `is a cycle: ${[...names, `n${next}`].join(" -> ")}`
+            : "would make the network inherit from itself"
       const found = Result.match(line(network, find), {
         onSuccess: (found) => found.map(({ name }) => name as string),
         onFailure: ({ message }) => message

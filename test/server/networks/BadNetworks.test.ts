@@ -67,7 +67,7 @@ const creates: Record<string, readonly [body: unknown, error: string]> = {
   "an empty passphrase": [{ ...stellarNetwork, passphrase: "" }, "passphrase: "],
   "an unknown parent": [{ ...evmNetwork, from: "nowhere" }, "from: no evm network of this name"],
   "a parent of another type": [{ ...evmNetwork, from: "devnet" }, "from: no evm network of this name"],
-  "itself as parent": [{ ...evmNetwork, from: "our-chain" }, "from: is a cycle: our-chain -> our-chain"],
+  "itself as parent": [{ ...evmNetwork, from: "our-chain" }, "from: would make the network inherit from itself"],
   "no values of an evm network": [{ name: "x", network_type: "evm" }, `rpc_urls: ${required}; average_blocktime_ms: ${required}; chain_id: ${required}; required_confirmations: ${required}; symbol: ${required}`],
   "no values of a solana network": [{ name: "x", network_type: "solana" }, `rpc_urls: ${required}; average_blocktime_ms: ${required}`],
   "no values of a stellar network": [{ name: "x", network_type: "stellar" }, `rpc_urls: ${required}; average_blocktime_ms: ${required}; passphrase: ${required}`]
@@ -88,7 +88,7 @@ const patches: Record<string, readonly [body: unknown, error: string]> = {
   "an RPC URL to a private host": [{ rpc_urls: ["http://node.internal:8545"] }, "rpc_urls.0.url: points to a private host"],
   "a value out of range": [{ average_blocktime_ms: 0, tags: [1] }, "average_blocktime_ms: Expected a value between 1 and 3600000; tags.0: Expected string"],
   "an unknown parent": [{ from: "nowhere" }, "from: no evm network of this name"],
-  "itself as parent": [{ from: "bad" }, "from: is a cycle: bad -> bad"],
+  "itself as parent": [{ from: "bad" }, "from: would make the network inherit from itself"],
   "a parent with another chain id": [{ from: "mainnet" }, "from: would change chain_id, which cannot be changed"],
   "no parent, and no values instead of the inherited ones": [{ from: null }, `rpc_urls: ${required}; average_blocktime_ms: ${required}; chain_id: ${required}; required_confirmations: ${required}`]
 }
@@ -159,9 +159,9 @@ layerEach(Prepared.layer(family))("a change of a network is refused", (it) => {
       const patch = (from: string) => api.call(`${path}/evm:parent`, { method: "PATCH", body: { from } })
       const two = yield* patch("bad")
       assert.strictEqual(two.status, 400)
-      assert.strictEqual(two.json.error, "from: is a cycle: parent -> bad -> parent")
+      assert.strictEqual(two.json.error, "from: would make the network inherit from itself")
       const three = yield* patch("grandchild")
-      assert.strictEqual(three.json.error, "from: is a cycle: parent -> grandchild -> bad -> parent")
+      assert.strictEqual(three.json.error, "from: would make the network inherit from itself")
     })
   )
 
