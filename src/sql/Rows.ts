@@ -1,6 +1,7 @@
 // How the rows of a statement are read: decoded by the schema of a row. A row that does not fit is a defect.
 import { Effect, Option, Schema, SchemaTransformation } from "effect"
 import type { SqlClient } from "effect/sql"
+import * as Paced from "./Paced.ts"
 
 type RowSchema = Schema.ConstraintDecoder<unknown>
 
@@ -8,6 +9,13 @@ type RowSchema = Schema.ConstraintDecoder<unknown>
 export const all = <Row extends RowSchema>(row: Row) => {
   const decode = Schema.decodeUnknownEffect(Schema.Array(row))
   return (rows: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<Row["Type"]>> => Effect.orDie(decode(rows))
+}
+
+/** Reads every row, in pieces: for pages of rows that contain whole resources. */
+export const allPaced = <Row extends RowSchema>(row: Row) => {
+  const decode = Schema.decodeUnknownEffect(row)
+  return (rows: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<Row["Type"]>> =>
+    Paced.forEach(rows, (found) => Effect.orDie(decode(found)))
 }
 
 /** Reads the first row, if there is one. */

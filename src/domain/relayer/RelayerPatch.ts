@@ -6,6 +6,7 @@ import { CreateRelayer, UpdateRelayer } from "./Relayer.ts"
 import type { Relayer } from "./Relayer.ts"
 import { BadRequest } from "../request/Request.ts"
 import type { Violation } from "../request/Request.ts"
+import * as ResourceSize from "../request/ResourceSize.ts"
 import { unmask } from "../chain/Rpc.ts"
 import type { RpcConfig } from "../chain/Rpc.ts"
 
@@ -45,11 +46,13 @@ export const apply = Effect.fnUntraced(function* (
   urls: ReadonlyArray<RpcConfig> | undefined,
   patch: UpdateRelayer
 ): Effect.fn.Return<Patched, BadRequest> {
-  const before = asBody(encodeRequest(requestOf(relayer, urls)))
+  const stored = requestOf(relayer, urls)
+  const before = asBody(encodeRequest(stored))
   const changes = yield* Effect.mapError(Effect.fromResult(unmasked(patch, urls)), BadRequest.of)
   const request = yield* decodeRequest(MergePatch.apply(before, asBody(encodePatch(changes)))).pipe(
     Effect.mapError(({ issue }) => BadRequest.fromIssue(issue, "body"))
   )
+  yield* ResourceSize.check(request, stored)
   return { request, isChanged: !isEqual(before, asBody(encodeRequest(request))) }
 })
 

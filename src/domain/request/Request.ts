@@ -1,55 +1,42 @@
 // Errors that every request can have: invalid input, unknown paths, and faults of the service.
-import { Schema, SchemaIssue } from "effect"
+import { Schema } from "effect"
+import type { SchemaIssue } from "effect"
+import * as Violations from "./Violations.ts"
+import type { Violation } from "./Violations.ts"
 
-/** What is wrong with a field of a request. The field is a path such as `policies.min_balance`. */
-export interface Violation {
-  readonly field: string
-  readonly message: string
-}
+export type { Violation } from "./Violations.ts"
 
 /** Longest `error` text, in UTF-16 code units. */
 export const maxErrorLength = 1024
 
-/** Short messages for missing and unknown fields. All other messages say what was expected. */
-const leafHook: SchemaIssue.LeafHook = (issue) => {
-  if (issue._tag === "MissingKey") return "is required"
-  if (issue._tag === "InvalidType" && issue.ast._tag === "Objects") return "Expected an object"
-  return issue._tag === "UnexpectedKey" ? "is not a known field" : SchemaIssue.defaultLeafHook(issue)
-}
-
-/** `reportInput` is not set, so issues carry no input and no message can contain a value of the request. */
-const format = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook })
-
-const segment = (key: PropertyKey | { readonly key: PropertyKey }) => String(typeof key === "object" ? key.key : key)
-
-/** Names of unknown fields come from the caller: they are cut, and unprintable characters become `?`. */
-const fieldName = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined, root: string) => {
-  const name = (path ?? []).map(segment).join(".")
-  return name === "" ? root : name.slice(0, 128).replace(/\p{C}/gu, "?")
-}
-
-/** The first issue of each field. `root` is the name of the value as a whole. */
-const violations = (issue: SchemaIssue.Issue, root: string): ReadonlyArray<Violation> => {
-  const seen = new Map<string, Violation>()
-  for (const { path, message } of format(issue).issues) {
-    const violation = { field: fieldName(path, root), message }
-    if (!seen.has(violation.field)) seen.set(violation.field, violation)
+/** As many whole violations as fit, at least the first one, and how many more there are. */
+const textOf = ({ first: violations, more }: Violations.Violations): string => {
+  const texts = violations.map(({ field, message }) => `${field}: ${message}`)
+  const whole = texts.join("; ")
+  if (more === 0 && whole.length <= maxErrorLength) return whole
+  const room = maxErrorLength - "; and 1000000 more".length
+  let text = (texts[0] ?? "").slice(0, room).toWellFormed()
+  let shown = 1
+  for (const next of texts.slice(1)) {
+    if (text.length + next.length + 2 > room) break
+    text += `; ${next}`
+    shown += 1
   }
-  return [...seen.values()]
+  const left = texts.length - shown + more
+  return left === 0 ? text : `${text}; and ${left} more`
 }
 
 export class BadRequest extends Schema.TaggedError<BadRequest>()("BadRequest", {
-  /** Names every invalid field and what was expected. It never contains a value of the request. */
+  /** Names the invalid fields and what was expected, and how many more there are. It never contains a value of the request. */
   error: Schema.optionalKey(Schema.String)
 }) {
   static of(violations: ReadonlyArray<Violation>): BadRequest {
-    const error = violations.map(({ field, message }) => `${field}: ${message}`).join("; ")
-    const isLong = error.length > maxErrorLength
-    return new BadRequest({ error: isLong ? `${error.slice(0, maxErrorLength - 1).toWellFormed()}…` : error })
+    const more = Math.max(0, violations.length - Violations.maxViolations)
+    return new BadRequest({ error: textOf({ first: violations.slice(0, Violations.maxViolations), more }) })
   }
 
   static fromIssue(issue: SchemaIssue.Issue, root: string): BadRequest {
-    return BadRequest.of(violations(issue, root))
+    return new BadRequest({ error: textOf(Violations.ofIssue(issue, root)) })
   }
 }
 

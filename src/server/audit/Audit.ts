@@ -74,12 +74,12 @@ export class Audit extends Context.Service<
         const found = yield* repo.select({
           ...filter,
           newestFirst: order === "newest",
-          limit: perPage + 1,
+          limit: perPage,
           ...(after === undefined ? {} : { after })
         })
-        const items = found.slice(0, perPage)
+        const items = found.records
         const last = items.at(-1)
-        if (last === undefined || found.length === items.length) return { items }
+        if (last === undefined || !found.isFull) return { items }
         return { items, next: yield* cursors.make(list, last.position) }
       })
 

@@ -4,6 +4,7 @@ import { Hex } from "effect/encoding"
 import { AuditRecord } from "../../domain/audit/Audit.ts"
 import type { AuditFilter } from "../../domain/audit/Audit.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
+import * as FittingRows from "../../sql/FittingRows.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -23,7 +24,7 @@ export interface Selection extends AuditFilter {
 const json = (column: unknown) => parse(String(column))
 
 const Row = Rows.withoutNulls(AuditRecord, { position: Number, before: json, after: json })
-const readRecords = Rows.all(Row)
+const readRecords = Rows.allPaced(Row)
 
 const link = { position: Rows.Integer, hash: Schema.Uint8Array }
 const readLast = Rows.one(Schema.Struct({ position: Rows.Integer }))
@@ -64,7 +65,10 @@ export class AuditRepo extends Context.Service<
     readonly last: Effect.Effect<number>
     /** The hash at a position, in hex. */
     hashAt(position: number): Effect.Effect<Option.Option<string>>
-    select(selection: Selection): Effect.Effect<ReadonlyArray<AuditRecord>>
+    /** Of limited size: `isFull` if there may be further records. */
+    select(
+      selection: Selection
+    ): Effect.Effect<{ readonly records: ReadonlyArray<AuditRecord>; readonly isFull: boolean }>
   }
 >()("effect-relayer/server/audit/AuditRepo") {
   static readonly layer = Layer.effect(
@@ -157,14 +161,17 @@ export class AuditRepo extends Context.Service<
           ...(until === undefined ? [] : [sql`at < ${DateTime.toDate(until)}`]),
           ...(after === undefined ? [] : [newestFirst ? sql`position < ${after}` : sql`position > ${after}`])
         ]
-        return sql`
+        const direction = sql.literal(newestFirst ? "DESC" : "ASC")
+        const rows = sql`
           SELECT ${position}, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
             client_address, before::text AS before, after::text AS after, coalesce(encode(hash, 'hex'), '') AS hash
-          FROM audit WHERE ${sql.and(conditions)}
-          ORDER BY audit.position ${sql.literal(newestFirst ? "DESC" : "ASC")} LIMIT ${limit}`.pipe(
-          Effect.flatMap(readRecords),
-          query("AuditRepo.select")
-        )
+          FROM audit WHERE ${sql.and(conditions)} ORDER BY audit.position ${direction} LIMIT ${limit + 1}`
+        const size = sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
+        return Effect.gen(function* () {
+          const found = yield* FittingRows.select(sql, { rows, size, orderBy: sql`position ${direction}` })
+          const records = (yield* readRecords(found.rows)).slice(0, limit)
+          return { records, isFull: found.isCut || found.rows.length > limit }
+        }).pipe(query("AuditRepo.select"))
       }
 
       return AuditRepo.of({ append, link, countUnlinked, rows, last, hashAt, select })

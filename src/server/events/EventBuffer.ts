@@ -4,8 +4,23 @@ import type { PlacedEvent } from "./EventsRepo.ts"
 import { isAfter } from "./Position.ts"
 import type { Position } from "./Position.ts"
 
-/** A reader that is further behind reads the table. */
-const bound = 500
+/** Events in memory. A reader that is further behind reads the table. */
+const maxEvents = 500
+
+/** Bytes of the data of the events in memory. */
+const maxBytes = 1_048_576
+
+/** The index of the oldest event that may stay in memory. The newest one always does. */
+const oldest = (events: ReadonlyArray<PlacedEvent>): number => {
+  let bytes = 0
+  let first = events.length
+  while (first > 0 && events.length - first < maxEvents) {
+    bytes += events[first - 1]?.bytes ?? 0
+    if (bytes > maxBytes && first < events.length) break
+    first -= 1
+  }
+  return first
+}
 
 export interface EventBuffer {
   /** The position up to which events are known; `undefined` before the first read of the table. */
@@ -47,8 +62,9 @@ export const make = (): EventBuffer => {
         if (last === undefined) return Effect.void
         head = last.position
         const all = [...events, ...added]
-        events = all.slice(-bound)
-        from = all.at(-bound - 1)?.position ?? from
+        const first = oldest(all)
+        events = all.slice(first)
+        from = all[first - 1]?.position ?? from
         return Effect.asVoid(changed.release)
       })
   }

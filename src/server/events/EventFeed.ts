@@ -13,7 +13,7 @@ import * as EventReader from "./EventReader.ts"
 import { EventTail } from "./EventTail.ts"
 import { EventsRepo } from "./EventsRepo.ts"
 import { EventRetentionRepo } from "./EventRetentionRepo.ts"
-import type { Filter, PlacedEvent, Selection } from "./EventsRepo.ts"
+import type { EventPage, Filter, Selection } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
 
 const filterOf = ({ type, resource_id }: EventQuery, { relayerIds }: Caller.Caller): Filter => ({
@@ -63,7 +63,7 @@ export class EventFeed extends Context.Service<
       })
 
       /** A page of the table that was read after `after`. Asked afterwards, because events may be deleted meanwhile. */
-      const withoutGap = Effect.fnUntraced(function* (after: Position.Position, found: ReadonlyArray<PlacedEvent>) {
+      const withoutGap = Effect.fnUntraced(function* (after: Position.Position, found: EventPage) {
         if (after === Position.start) return found
         const last = Option.getOrUndefined(yield* pruned)
         if (last === undefined || !Position.isAfter(last, after)) return found
@@ -78,7 +78,7 @@ export class EventFeed extends Context.Service<
         const from = yield* begin(query)
         const limit = Math.min(Math.max(query.limit ?? defaultEvents, 1), maxEvents)
         const wait = Math.min(query.wait ?? 0, maxWait)
-        let found = yield* page({ ...filter, after: from, limit })
+        let found = (yield* page({ ...filter, after: from, limit })).events
         if (found.length === 0 && wait > 0) {
           const { next } = EventReader.make({ page, buffer: yield* tail.open, filter, from, limit })
           const waited = yield* Effect.timeoutOption(Effect.raceFirst(next, draining.begun), wait * 1000)

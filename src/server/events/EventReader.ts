@@ -1,7 +1,7 @@
 // One reader of events: it reads from memory if the next events are in the buffer, otherwise from the table.
 import { Effect } from "effect"
 import type { EventBuffer } from "./EventBuffer.ts"
-import type { Filter, PlacedEvent, Selection } from "./EventsRepo.ts"
+import type { EventPage, Filter, PlacedEvent, Selection } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
 
 export interface Batch {
@@ -17,7 +17,7 @@ export interface EventReader<E> {
 
 export interface Options<E> {
   /** Reads the table. */
-  readonly page: (selection: Selection) => Effect.Effect<ReadonlyArray<PlacedEvent>, E>
+  readonly page: (selection: Selection) => Effect.Effect<EventPage, E>
   readonly buffer: EventBuffer
   readonly filter: Filter
   readonly from: Position.Position
@@ -42,10 +42,10 @@ export const make = <E>({ page, buffer, filter, from, limit }: Options<E>): Even
       return Effect.succeed({ events, end: buffered.at(-1)?.position ?? after })
     }
     const head = buffer.head()
-    return Effect.map(page({ ...filter, after, limit }), (events) => {
+    return Effect.map(page({ ...filter, after, limit }), ({ events, isFull }) => {
       const last = events.at(-1)?.position ?? after
-      // Less than a page: the table had no further events up to `head`, which was known before the query.
-      return { events, end: events.length < limit && head !== undefined ? Position.latest(last, head) : last }
+      // Not full: the table had no further events up to `head`, which was known before the query.
+      return { events, end: !isFull && head !== undefined ? Position.latest(last, head) : last }
     })
   })
 

@@ -7,6 +7,7 @@ import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { EventQuery } from "../../domain/event/Event.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
+import * as Paced from "../../sql/Paced.ts"
 import { Draining } from "../lifecycle/Draining.ts"
 import * as CallerLimit from "../limits/CallerLimit.ts"
 import { eventStreams } from "./EventMetrics.ts"
@@ -92,7 +93,8 @@ export class EventStreams extends Context.Service<
           if (batch._tag === "None") return ":\n\n"
           pending = undefined
           events.taken(batch.value)
-          return batch.value.events.map(({ event }) => frame(event)).join("")
+          const texts = yield* Paced.forEach(batch.value.events, ({ event }) => Effect.sync(() => frame(event)))
+          return texts.join("")
         })
 
         const ended = Effect.andThen(draining.begun, Cause.done())

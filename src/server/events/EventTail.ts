@@ -7,7 +7,7 @@ import { Jobs } from "../lifecycle/Jobs.ts"
 import * as EventBuffer from "./EventBuffer.ts"
 import { channel } from "./Events.ts"
 import { EventsRepo } from "./EventsRepo.ts"
-import type { PlacedEvent } from "./EventsRepo.ts"
+import type { EventPage } from "./EventsRepo.ts"
 import { start } from "./Position.ts"
 
 /** Events of one query. */
@@ -49,12 +49,12 @@ export class EventTail extends Context.Service<
       const readNew = Effect.fnUntraced(function* (buffer: EventBuffer.EventBuffer) {
         let head = buffer.head() ?? (yield* begin)
         if (buffer.head() === undefined) yield* buffer.begin(head)
-        let found: ReadonlyArray<PlacedEvent>
+        let found: EventPage
         do {
           found = yield* repo.page({ after: head, limit: batch })
-          yield* buffer.add(found)
-          head = found.at(-1)?.position ?? head
-        } while (found.length === batch)
+          yield* buffer.add(found.events)
+          head = found.events.at(-1)?.position ?? head
+        } while (found.isFull)
         return (yield* repo.isHeldBack) ? pollEveryHeldBack : poll
       })
 

@@ -5,6 +5,7 @@ import type { Option } from "effect"
 import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
+import * as FittingRows from "../../sql/FittingRows.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -31,16 +32,24 @@ export interface Selection extends Filter {
 export interface PlacedEvent {
   readonly position: Position
   readonly event: Event
+  /** Size of `event.data` as JSON. */
+  readonly bytes: number
+}
+
+export interface EventPage {
+  readonly events: ReadonlyArray<PlacedEvent>
+  /** Whether there may be further events: the page has as many as asked for, or as many as fit into it. */
+  readonly isFull: boolean
 }
 
 const Place = Schema.Struct({ xid: Schema.BigIntFromString, id: Rows.Integer })
 const readPosition = Rows.first(Place)
 
-const Placed = Rows.withoutNulls(Schema.Struct({ ...Event.fields, xid: Schema.BigIntFromString }), {
+const Placed = Rows.withoutNulls(Schema.Struct({ ...Event.fields, xid: Schema.BigIntFromString, bytes: Schema.Int }), {
   id: Number,
   data: (text) => parse(String(text))
 })
-const readPlaced = Rows.all(Placed)
+const readPlaced = Rows.allPaced(Placed)
 
 const readIds = Rows.all(Schema.Struct({ id: Rows.Integer }))
 const readHeld = Rows.one(Schema.Struct({ held: Schema.Boolean }))
@@ -54,8 +63,8 @@ export class EventsRepo extends Context.Service<
     find(id: number): Effect.Effect<Option.Option<Position>>
     /** The position of the last visible event. */
     readonly last: Effect.Effect<Option.Option<Position>>
-    /** In order. */
-    page(selection: Selection): Effect.Effect<ReadonlyArray<PlacedEvent>>
+    /** In order, of limited size. */
+    page(selection: Selection): Effect.Effect<EventPage>
     /** Whether there are events that wait for older transactions. */
     readonly isHeldBack: Effect.Effect<boolean>
     /**
@@ -70,7 +79,8 @@ export class EventsRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
       const shown = sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
-      const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, data::text AS data`
+      const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, data::text AS data,
+        octet_length(data::text) AS bytes`
 
       // Ids are generated in the order of the rows, but RETURNING does not promise an order.
       const append = (events: ReadonlyArray<NewRow>) =>
@@ -102,15 +112,19 @@ export class EventsRepo extends Context.Service<
           ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`),
           ...(relayerIds === undefined ? [] : [sql`type LIKE 'relayer.%'`, sql.in("resource_id", relayerIds)])
         ]
-        return sql`
+        const rows = sql`
           SELECT ${columns} FROM events WHERE ${sql.and(conditions)}
-          ORDER BY events.xid, events.id LIMIT ${limit}`.pipe(
-          Effect.flatMap(readPlaced),
-          Effect.map((rows) =>
-            rows.map(({ xid, ...event }): PlacedEvent => ({ position: { xid, id: event.id }, event }))
-          ),
-          query("EventsRepo.page")
-        )
+          ORDER BY events.xid, events.id LIMIT ${limit}`
+        return Effect.gen(function* () {
+          const found = yield* FittingRows.select(sql, { rows, size: sql`bytes`, orderBy: sql`xid::xid8, id` })
+          const placed = yield* readPlaced(found.rows)
+          const events = placed.map(({ xid, bytes, ...event }): PlacedEvent => ({
+            position: { xid, id: event.id },
+            event,
+            bytes
+          }))
+          return { events, isFull: found.isCut || events.length === limit }
+        }).pipe(query("EventsRepo.page"))
       }
 
       const isHeldBack = sql`

@@ -20,6 +20,27 @@ const unreadable = ({ reason }: HttpServerError.HttpServerError): PayloadTooLarg
     ? new PayloadTooLarge({})
     : refuse("cannot be read")
 
+/**
+ * Members of objects and elements of lists in a body: more than any resource has. The time of decoding grows with their
+ * number, not with the bytes.
+ */
+const maxValues = 10_000
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
+
+/** Whether JSON has more than `maxValues` commas outside of strings. */
+const hasManyValues = (bytes: Uint8Array): boolean => {
+  if (bytes.length < 2 * maxValues) return false
+  let isString = false
+  let count = 0
+  for (let at = 0; at < bytes.length && count < maxValues; at++) {
+    if (bytes[at] === quote) isString = !isString
+    else if (isString && bytes[at] === backslash) at += 1
+    else if (!isString && bytes[at] === comma) count += 1
+  }
+  return count >= maxValues
+}
+
 const strict = new TextDecoder("utf-8", { fatal: true })
 
 const checkUtf8 = (bytes: ArrayBuffer) =>
@@ -37,6 +58,9 @@ export const RequestBodyHttp = Layer.effect(
         return yield* new UnsupportedMediaType({ accept })
       const bytes = yield* Effect.mapError(request.arrayBuffer, unreadable)
       yield* checkUtf8(bytes)
+      if (hasManyValues(new Uint8Array(bytes))) {
+        return yield* refuse(`Expected at most ${maxValues} members and elements`)
+      }
     })
 
     return RequestBody.of((httpEffect, { endpoint }) => {

@@ -7,6 +7,7 @@ import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.
 import * as NetworkPatch from "../../domain/network/NetworkPatch.ts"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
+import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
@@ -66,6 +67,7 @@ export class VersionedNetworks extends Context.Service<
         Effect.mapError(Effect.fromResult(resolver.resolve(id, definition)), BadRequest.of)
 
       const create = Effect.fn("VersionedNetworks.create")(function* (request: CreateNetwork) {
+        yield* ResourceSize.check(request)
         yield* NetworkUrls.check(outbound, request)
         const id = networkId(request.network_type, request.name)
         yield* repo.lock
@@ -93,6 +95,7 @@ export class VersionedNetworks extends Context.Service<
         yield* NetworkUrls.check(outbound, patch)
         const own = yield* NetworkReading.orNotFound(resolver.own(id))
         const definition = yield* NetworkPatch.apply(own, NetworkUrls.masked(patch))
+        yield* ResourceSize.check({ ...definition, rpc_urls: patch.rpc_urls ?? definition.rpc_urls }, own)
         const after = yield* resolve(resolver, id, definition)
         const violations = NetworkPatch.chainViolations(before, after)
         if (violations.length > 0) return yield* BadRequest.of(violations)

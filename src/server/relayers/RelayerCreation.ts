@@ -6,6 +6,7 @@ import { networkId } from "../../domain/network/Network.ts"
 import { RelayerId, RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
+import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import { Networks } from "../networks/Networks.ts"
 import * as Origin from "../responses/Origin.ts"
 import * as CreationBatches from "./CreationBatches.ts"
@@ -22,6 +23,7 @@ export const make = Effect.gen(function* () {
   const insert = yield* CreationBatches.make
 
   const insertChecked = Effect.fnUntraced(function* (id: RelayerId, request: CreateRelayer) {
+    yield* ResourceSize.check(request)
     const located = yield* networks.locate(request.network_type, request.network)
     if (located === undefined) return yield* refuse(request)
     const relayer = {

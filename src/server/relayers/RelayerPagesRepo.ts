@@ -1,8 +1,10 @@
 // Reads pages of the table `relayers`.
 import { Context, Effect, Layer } from "effect"
 import type { PageRequest } from "../../domain/request/Page.ts"
+import { maxResourceBytes } from "../../domain/request/ResourceSize.ts"
 import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
 import { client, query } from "../../sql/Query.ts"
+import * as FittingRows from "../../sql/FittingRows.ts"
 import { selectRows } from "../../sql/SelectPage.ts"
 import * as RelayerOrder from "./RelayerOrder.ts"
 import type { Position } from "./RelayerOrder.ts"
@@ -18,9 +20,18 @@ export interface RelayerSelection {
   readonly from: { readonly position: Position; readonly total: number } | undefined
 }
 
+/** Bytes of a page by number. It is larger than `maxPageBytes`, because it has to be whole: a page by cursor may end earlier. */
+export const maxNumberedBytes = 4 * FittingRows.maxPageBytes
+
+/** Relayers that fit on any page, whatever their size. */
+const maxSmall = FittingRows.maxPageBytes / maxResourceBytes
+
 /** A page. `last` is its last relayer if another page follows. */
 export interface FoundPage {
   readonly page: StoredPage
+  /** The relayers on the page, fewer than asked for if they did not fit. */
+  readonly served: number
+  readonly isCut: boolean
   readonly last: Position | undefined
 }
 
@@ -34,7 +45,18 @@ export class RelayerPagesRepo extends Context.Service<
     RelayerPagesRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const select = selectRows(sql, { table: "relayers", columns: sql`t.json, t.name` })
+      const small = selectRows(sql, { table: "relayers", columns: sql`t.json, t.name` })
+      const json = sql`octet_length(t.json)`
+
+      /** The JSON of relayers that do not fit is null. */
+      const large = ({ sort, from }: RelayerSelection) => {
+        const before = FittingRows.bytesBefore(sql, json, RelayerOrder.of(sql, sort).by)
+        const bytes = from === undefined ? maxNumberedBytes : FittingRows.maxPageBytes
+        return selectRows(sql, {
+          table: "relayers",
+          columns: sql`CASE WHEN ${before} < ${bytes} THEN t.json END AS json, t.name`
+        })
+      }
       const counted = sql`(SELECT sum(count)::bigint FROM relayer_counts)`
 
       const conditions = ({ q, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
@@ -60,13 +82,17 @@ export class RelayerPagesRepo extends Context.Service<
       const find = (selection: RelayerSelection) =>
         Effect.suspend(() => {
           const { perPage } = selection.request
+          const select = perPage <= maxSmall ? small : large(selection)
           return select({ ...walk(selection), perPage: perPage === 0 ? 0 : perPage + 1 })
         }).pipe(
           Effect.map(({ rows, total }): FoundPage => {
             const { request } = selection
-            const served = rows.slice(0, request.perPage)
+            const asked = rows.slice(0, request.perPage)
+            const served = asked.filter(({ json }) => json !== null)
             const end = served.at(-1)
             return {
+              served: served.length,
+              isCut: served.length < asked.length,
               page: new StoredPage({ json: served.map(({ json }) => json).join(), total, request }),
               last:
                 end === undefined || served.length === rows.length

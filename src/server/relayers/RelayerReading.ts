@@ -1,13 +1,14 @@
 // Reads relayers and pages of them. Concurrent reads share queries.
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type { Option } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerQuery } from "../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
 import * as ConnectionShare from "../../sql/ConnectionShare.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { Cursors } from "../cursors/Cursors.ts"
-import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
+import { RelayerPagesRepo, maxNumberedBytes } from "./RelayerPagesRepo.ts"
 import type { RelayerSelection } from "./RelayerPagesRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
@@ -15,6 +16,10 @@ import { StoredPage, orNotFound } from "./StoredRelayer.ts"
 import type { StoredRelayer } from "./StoredRelayer.ts"
 
 // `get` and `list` have no spans of their own: the spans of their queries say the same, and a span costs as much as a read.
+/** A page by number has to be whole: a caller that counts pages would miss what was left off. */
+const tooLarge = (served: number) =>
+  BadRequest.of([{ field: "per_page", message: `only ${served} of these relayers fit into ${maxNumberedBytes} bytes` }])
+
 /** A page that a caller asks for. Its query uses the caller's share of the connections. */
 interface Reading {
   readonly selection: RelayerSelection
@@ -33,15 +38,17 @@ export const make = Effect.gen(function* () {
   const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
 
   const readPage = Effect.fnUntraced(function* (selection: RelayerSelection) {
-    const { page, last } = yield* pages.find(selection)
-    if (last === undefined) return page
-    return new StoredPage({ ...page, next: yield* RelayersCursor.next(cursors, selection, page, last) })
+    const { page, last, served, isCut } = yield* pages.find(selection)
+    if (isCut && selection.from === undefined) return Result.fail(tooLarge(served))
+    if (last === undefined) return Result.succeed(page)
+    const next = yield* RelayersCursor.next(cursors, selection, page, last)
+    return Result.succeed(new StoredPage({ ...page, next }))
   })
 
   /**
    * Requests of a caller for the same page share one query and one cursor. The query starts after all of them have arrived.
    */
-  const findPage = yield* Batcher.make<Reading, StoredPage>(sql, {
+  const findPage = yield* Batcher.make<Reading, Result.Result<StoredPage, BadRequest>>(sql, {
     group: ({ selection, callerId }) => JSON.stringify([callerId, selection]),
     all: ([{ selection, share }, ...others]) =>
       Effect.map(ConnectionShare.under(share)(readPage(selection)), (page) => [page, ...others.map(() => page)])
@@ -50,7 +57,8 @@ export const make = Effect.gen(function* () {
   const list = Effect.fnUntraced(function* (query: RelayerQuery) {
     const { id: callerId, relayerIds } = yield* Caller.current
     const share = yield* ConnectionShare.Current
-    return yield* findPage({ selection: yield* RelayersCursor.read(cursors, query, relayerIds), callerId, share })
+    const selection = yield* RelayersCursor.read(cursors, query, relayerIds)
+    return yield* Effect.flatMap(findPage({ selection, callerId, share }), Effect.fromResult)
   })
 
   return { get, list }

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { BadRequest, maxErrorLength } from "../../../src/domain/request/Request.ts"
+import { maxViolations } from "../../../src/domain/request/Violations.ts"
 
 const decode = Schema.decodeUnknownResult(Schema.Struct({ id: Schema.optionalKey(Schema.String) }), {
   errors: "all",
@@ -27,11 +28,20 @@ describe("the names of fields", () => {
     assert.strictEqual(errorOf(field), `${shown}: is not a known field`)
   })
 
-  it("make up no more than the error holds, which is whole characters", () => {
+  it("make up no more than the error holds, which says how many more there are", () => {
     for (let shift = 0; shift < 4; shift++) {
       const error = errorOf(...Array.from({ length: 20 }, (_, n) => `${"x".repeat(shift)}${n}${"😀".repeat(60)}`)) ?? ""
-      assert.lengthOf(error, maxErrorLength)
+      assert.isAtMost(error.length, maxErrorLength)
       assert.isTrue(error.isWellFormed())
+      assert.match(error, /is not a known field; and 1\d more$/)
     }
+  })
+
+  it("are at most 50, however many fields are unknown", () => {
+    const error = errorOf(...Array.from({ length: 80_000 }, (_, n) => `${n}`)) ?? ""
+    const [, more] = /; and (\d+) more$/.exec(error) ?? []
+    const shown = error.split("; ").length - 1
+    assert.isAtMost(shown, maxViolations)
+    assert.strictEqual(shown + Number(more), 80_000)
   })
 })

@@ -89,11 +89,10 @@ export class Deliveries extends Context.Service<
         const after =
           cursor === undefined ? undefined : yield* Effect.orDie(decodePlace(yield* cursors.read(list, cursor)))
         const perPage = Math.min(limit ?? 20, maxPerPage)
-        const found = yield* repo.select({ ...deliveries, state, after, limit: perPage + 1 })
-        const served = found.slice(0, perPage)
-        const items = served.map(({ delivery }) => delivery)
-        const last = served.at(-1)
-        if (last === undefined || found.length === served.length) return { items }
+        const found = yield* repo.select({ ...deliveries, state, after, limit: perPage })
+        const items = found.deliveries.map(({ delivery }) => delivery)
+        const last = found.deliveries.at(-1)
+        if (last === undefined || !found.isFull) return { items }
         return { items, next: yield* cursors.make(list, last.seq) }
       })
 

@@ -10,6 +10,7 @@ import type {
 } from "../../../domain/notification/Delivery.ts"
 import { NotificationNotFound } from "../../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../../domain/notification/Notification.ts"
+import * as FittingRows from "../../../sql/FittingRows.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 
@@ -38,13 +39,15 @@ const testLane = ""
 const columns = { attempts: (column: unknown): unknown => JSON.parse(String(column)), event_id: Number }
 const readDelivery = Rows.first(Rows.withoutNulls(Delivery, columns))
 const Placed = Schema.Struct({ ...Delivery.fields, seq: Rows.Integer })
-const readPlaced = Rows.all(Rows.withoutNulls(Placed, columns))
+const readPlaced = Rows.allPaced(Rows.withoutNulls(Placed, columns))
 
 export class DeliveriesRepo extends Context.Service<
   DeliveriesRepo,
   {
-    /** The latest delivery first. */
-    select(selection: Selection): Effect.Effect<ReadonlyArray<PlacedDelivery>>
+    /** The latest delivery first, of limited size: `isFull` if there may be further deliveries. */
+    select(
+      selection: Selection
+    ): Effect.Effect<{ readonly deliveries: ReadonlyArray<PlacedDelivery>; readonly isFull: boolean }>
     /** Makes a delivery due now, unless it is claimed. None if it does not exist for the caller. */
     retry(deliveries: Deliveries, id: DeliveryId): Effect.Effect<Option.Option<Delivery>>
     /** Makes at most `limit` deliveries due, the oldest first, as if they were new. Returns how many. */
@@ -75,16 +78,20 @@ export class DeliveriesRepo extends Context.Service<
       const ofCaller = ({ notification, relayers }: Deliveries) =>
         sql`notification_seq = (SELECT seq FROM notifications WHERE id = ${notification}) ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
 
-      const select = ({ state, limit, after, ...deliveries }: Selection) =>
-        sql`
+      const select = ({ state, limit, after, ...selected }: Selection) => {
+        const rows = sql`
           SELECT t.seq, ${columns} FROM deliveries t
-          WHERE ${ofCaller(deliveries)} ${state === undefined ? sql`` : sql`AND state = ${state}`}
+          WHERE ${ofCaller(selected)} ${state === undefined ? sql`` : sql`AND state = ${state}`}
             ${after === undefined ? sql`` : sql`AND seq < ${after}`}
-          ORDER BY t.seq DESC LIMIT ${limit}`.pipe(
-          Effect.flatMap(readPlaced),
-          Effect.map((rows) => rows.map(({ seq, ...delivery }): PlacedDelivery => ({ delivery, seq }))),
-          query("DeliveriesRepo.select")
-        )
+          ORDER BY t.seq DESC LIMIT ${limit + 1}`
+        return Effect.gen(function* () {
+          const size = sql`octet_length(body) + octet_length(attempts)`
+          const found = yield* FittingRows.select(sql, { rows, size, orderBy: sql`seq DESC` })
+          const placed = (yield* readPlaced(found.rows)).slice(0, limit)
+          const deliveries = placed.map(({ seq, ...delivery }): PlacedDelivery => ({ delivery, seq }))
+          return { deliveries, isFull: found.isCut || found.rows.length > limit }
+        }).pipe(query("DeliveriesRepo.select"))
+      }
 
       const retry = (deliveries: Deliveries, id: DeliveryId) =>
         sql`

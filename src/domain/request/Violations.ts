@@ -1,0 +1,83 @@
+// What is wrong with the fields of a request, from the issues of its decoding.
+import { SchemaIssue } from "effect"
+
+/** What is wrong with a field of a request. The field is a path such as `policies.min_balance`. */
+export interface Violation {
+  readonly field: string
+  readonly message: string
+}
+
+export interface Violations {
+  readonly first: ReadonlyArray<Violation>
+  /** The number of further violations. */
+  readonly more: number
+}
+
+/** Violations that a 400 reports. A caller that fixes them sees the others. */
+export const maxViolations = 50
+
+/** Short messages for missing and unknown fields. All other messages say what was expected. */
+const leafHook: SchemaIssue.LeafHook = (issue) => {
+  if (issue._tag === "MissingKey") return "is required"
+  if (issue._tag === "InvalidType" && issue.ast._tag === "Objects") return "Expected an object"
+  return issue._tag === "UnexpectedKey" ? "is not a known field" : SchemaIssue.defaultLeafHook(issue)
+}
+
+/** `reportInput` is not set, so issues carry no input and no message can contain a value of the request. */
+const format = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook })
+
+const segment = (key: PropertyKey | { readonly key: PropertyKey }) => String(typeof key === "object" ? key.key : key)
+
+/** Names of unknown fields come from the caller: they are cut, and unprintable characters become `?`. */
+const fieldName = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined, root: string) => {
+  const name = (path ?? []).map(segment).join(".")
+  return name === "" ? root : name.slice(0, 128).replace(/\p{C}/gu, "?")
+}
+
+/** Keeps the first `maxViolations` issues, because formatting one takes microseconds and a body may cause 100,000. */
+const prune = (whole: SchemaIssue.Issue): { readonly issue: SchemaIssue.Issue | undefined; readonly more: number } => {
+  let count = 0
+
+  const keepLeaf = (leaf: SchemaIssue.Issue) => {
+    count += 1
+    return count > maxViolations ? undefined : leaf
+  }
+
+  const keep = (issue: SchemaIssue.Issue): SchemaIssue.Issue | undefined => {
+    switch (issue._tag) {
+      case "Composite": {
+        const [first, ...others] = issue.issues.map(keep).filter((kept) => kept !== undefined)
+        return first === undefined ? undefined : new SchemaIssue.Composite(issue.ast, [first, ...others])
+      }
+      case "AnyOf": {
+        if (issue.issues.length === 0) return keepLeaf(issue)
+        const kept = issue.issues.map(keep).filter((kept) => kept !== undefined)
+        return kept.length === 0 ? undefined : new SchemaIssue.AnyOf(issue.ast, kept)
+      }
+      case "Pointer": {
+        const kept = keep(issue.issue)
+        return kept === undefined ? undefined : new SchemaIssue.Pointer(issue.path, kept)
+      }
+      case "Encoding": {
+        const kept = keep(issue.issue)
+        return kept === undefined ? undefined : new SchemaIssue.Encoding(issue.ast, kept)
+      }
+      default:
+        return keepLeaf(issue)
+    }
+  }
+
+  const issue = keep(whole)
+  return { issue, more: Math.max(0, count - maxViolations) }
+}
+
+/** The first issue of each field. `root` is the name of the value as a whole. */
+export const ofIssue = (whole: SchemaIssue.Issue, root: string): Violations => {
+  const { issue, more } = prune(whole)
+  const seen = new Map<string, Violation>()
+  for (const { path, message } of issue === undefined ? [] : format(issue).issues) {
+    const violation = { field: fieldName(path, root), message }
+    if (!seen.has(violation.field)) seen.set(violation.field, violation)
+  }
+  return { first: [...seen.values()], more }
+}
