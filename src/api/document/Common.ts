@@ -77,6 +77,17 @@ const notModified = (method: string, responses: Node): Node => {
   return { "304": { description: "The caller has this version: `If-None-Match` names it.", headers: { etag } } }
 }
 
+const alternatives = (response: Node): number => {
+  const schema = child(child(child(response, "content"), "application/json"), "schema")
+  return items(schema, "oneOf").length + items(schema, "anyOf").length
+}
+
+/** Headers of the schemas. If a status has several bodies, only one of them may have the header. */
+const ownHeaders = (response: Node): Node => {
+  const headers = child(response, "headers")
+  return alternatives(response) < 2 ? headers : mapEntries(headers, (own) => ({ ...own, required: false }))
+}
+
 const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string, string>): Node => {
   const responses = child(node, "responses")
   const isResource = items(node, "security").length > 0
@@ -94,7 +105,7 @@ const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string,
     responses: mapEntries({ ...responses, ...notModified(method, responses) }, (response, status) => ({
       ...response,
       description: descriptions[status] ?? String(response.description).replaceAll(" | ", " "),
-      headers: { ...headersOf(status, isResource, isIdempotent), ...child(response, "headers") }
+      headers: { ...headersOf(status, isResource, isIdempotent), ...ownHeaders(response) }
     }))
   }
 }

@@ -42,6 +42,9 @@ const pascalCase = (name: string) =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join("")
 
+/** The same header may be required in one response and optional in another. */
+const headerName = (name: string, { required }: Node) => `${required === true ? "" : "Optional"}${pascalCase(name)}`
+
 const responseName = (response: Node): string | undefined => {
   const schema = child(child(child(response, "content"), "application/json"), "schema")
   const names = [schema, ...items(schema, "oneOf"), ...items(schema, "anyOf")].flatMap((node) => nameOf(node) ?? [])
@@ -64,7 +67,7 @@ const withSharedHeaders = (document: Node, headers: Shared): Node => {
     ...node,
     responses: mapEntries(child(node, "responses"), (response) => ({
       ...response,
-      headers: mapEntries(child(response, "headers"), (header, name) => headers.share(pascalCase(name), header))
+      headers: mapEntries(child(response, "headers"), (header, name) => headers.share(headerName(name, header), header))
     }))
   }))
 }

@@ -1,0 +1,307 @@
+// Every response is what openapi.json documents: status, headers, content type and each property of the body.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Scope } from "effect"
+import * as Documented from "../../testkit/Documented.ts"
+import * as EvmRpc from "../../testkit/EvmRpc.ts"
+import * as Prepared from "../../testkit/Prepared.ts"
+import * as Receiver from "../../testkit/Receiver.ts"
+import * as RpcServer from "../../testkit/RpcServer.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
+import { evmRelayer, notification, relayers } from "../../testkit/fixtures.ts"
+
+/** Parts of the path, and `query`, which follows it. */
+type Params = Readonly<Record<string, string>>
+
+type Request = (name: string) => Effect.Effect<unknown, never, Scope.Scope | TestApi.TestApi>
+
+/** Sends a request to an operation. The test fails if the response differs from the document. */
+const send = Effect.fnUntraced(function* (operation: string, params: Params = {}, call: TestApi.Call = {}) {
+  const api = yield* TestApi.TestApi
+  const [method = "", template = ""] = operation.split(" ")
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? "missing")
+  const answer = yield* api.call(`${path}${params.query ?? ""}`, { method: method.toUpperCase(), ...call })
+  assert.deepStrictEqual(Documented.faultsOf(operation, answer), [])
+  return answer
+})
+
+let created = 0
+
+/** Creates something that the test may change, and gives its id. */
+const made = Effect.fnUntraced(function* (resource: string, body: object) {
+  const { id } = yield* Prepared.create(resource, { id: `own-${++created}`, ...body })
+  return id
+})
+
+const ownRelayer = (more: object = {}) => made("relayers", { ...evmRelayer, id: `own-${++created}`, ...more })
+const ownNetwork = Effect.suspend(() =>
+  Effect.map(
+    Prepared.create("networks", { name: `own-${++created}`, network_type: "evm", from: "sepolia" }),
+    ({ id }) => id
+  )
+)
+
+/** A notification with one delivery. */
+const notified = Effect.gen(function* () {
+  const receiver = yield* Receiver.make
+  const notification_id = yield* made("notifications", { url: receiver.url })
+  yield* send("patch /api/v1/relayers/{relayer_id}", { relayer_id: yield* ownRelayer({ notification_id }) }, paused)
+  const { json } = yield* send("get /api/v1/notifications/{notification_id}/deliveries", { notification_id })
+  const [{ id: delivery_id }] = json.data as [{ readonly id: string }]
+  return { notification_id, delivery_id }
+})
+
+const paused = { body: { paused: true } }
+
+const onChain = Effect.gen(function* () {
+  const { url } = yield* EvmRpc.make()
+  return { relayer_id: yield* ownRelayer({ custom_rpc_urls: [{ url }] }) }
+})
+
+const notification_id = "notification-1"
+const signer_id = "signer-1"
+const network_id = "evm:sepolia"
+
+const inRelayer = "/api/v1/relayers/{relayer_id}"
+const inNotification = "/api/v1/notifications/{notification_id}"
+const inKey = "/api/v1/api-keys/{key_id}"
+
+const newKey = { name: "of a test", scopes: ["relayers:read"], expires_at: "2999-01-01T00:00:00Z" }
+
+/** A request to each operation that succeeds. */
+const successes: Readonly<Record<string, Request>> = {
+  "post /api/v1/relayers": (name) =>
+    Effect.forEach(relayers, (relayer) => send(name, {}, { body: { ...relayer, id: `post-${relayer.id}` } })),
+  "get /api/v1/relayers": (name) =>
+    Effect.andThen(send(name), send(name, { query: "?per_page=1" }, { headers: { "x-relayer-debug": "true" } })),
+  [`get ${inRelayer}`]: (name) => Effect.forEach(relayers, ({ id }) => send(name, { relayer_id: id })),
+  [`patch ${inRelayer}`]: (name) => Effect.flatMap(ownRelayer(), (relayer_id) => send(name, { relayer_id }, paused)),
+  [`delete ${inRelayer}`]: (name) => Effect.flatMap(ownRelayer(), (relayer_id) => send(name, { relayer_id })),
+  [`get ${inRelayer}/status`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
+  [`get ${inRelayer}/balance`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
+  [`post ${inRelayer}/check`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
+  [`get ${inRelayer}/explain`]: (name) => Effect.forEach(relayers, ({ id }) => send(name, { relayer_id: id })),
+  "post /api/v1/signers": (name) => send(name, {}, { body: { type: "plain", id: "post-signer" } }),
+  "get /api/v1/signers": (name) => send(name),
+  "get /api/v1/signers/{signer_id}": (name) => send(name, { signer_id }),
+  "delete /api/v1/signers/{signer_id}": (name) =>
+    Effect.flatMap(made("signers", { type: "plain" }), (signer_id) => send(name, { signer_id })),
+  "post /api/v1/signers/{signer_id}/verify": (name) => send(name, { signer_id }),
+  "post /api/v1/notifications": (name) => send(name, {}, { body: { ...notification, id: "post-notification" } }),
+  "get /api/v1/notifications": (name) => send(name),
+  [`get ${inNotification}`]: (name) => send(name, { notification_id }),
+  [`patch ${inNotification}`]: (name) =>
+    Effect.flatMap(made("notifications", { url: notification.url }), (notification_id) =>
+      send(name, { notification_id }, paused)
+    ),
+  [`delete ${inNotification}`]: (name) =>
+    Effect.flatMap(made("notifications", { url: notification.url }), (notification_id) =>
+      send(name, { notification_id })
+    ),
+  [`post ${inNotification}/test`]: (name) =>
+    Effect.flatMap(notified, ({ notification_id }) => send(name, { notification_id })),
+  [`get ${inNotification}/deliveries`]: (name) =>
+    Effect.flatMap(notified, ({ notification_id }) => send(name, { notification_id })),
+  [`post ${inNotification}/deliveries/{delivery_id}/retry`]: (name) =>
+    Effect.flatMap(notified, (params) => send(name, params)),
+  [`post ${inNotification}/replay`]: (name) =>
+    Effect.flatMap(notified, ({ notification_id }) => send(name, { notification_id }, { body: period })),
+  "post /api/v1/networks": (name) =>
+    send(name, {}, { body: { name: "post-network", network_type: "evm", from: "sepolia" } }),
+  "get /api/v1/networks": (name) => send(name, { query: "?per_page=1000" }),
+  "get /api/v1/networks/{network_id}": (name) =>
+    Effect.forEach([network_id, "solana:devnet", "stellar:testnet"], (network_id) => send(name, { network_id })),
+  "patch /api/v1/networks/{network_id}": (name) =>
+    Effect.flatMap(ownNetwork, (network_id) => send(name, { network_id }, { body: { tags: ["changed"] } })),
+  "delete /api/v1/networks/{network_id}": (name) =>
+    Effect.flatMap(ownNetwork, (network_id) => send(name, { network_id })),
+  "post /api/v1/api-keys": (name) => send(name, {}, { body: newKey }),
+  "get /api/v1/api-keys": (name) => Effect.andThen(Prepared.create("api-keys", newKey), send(name)),
+  [`get ${inKey}`]: (name) =>
+    Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id })),
+  [`delete ${inKey}`]: (name) =>
+    Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id })),
+  [`post ${inKey}/rotate`]: (name) =>
+    Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id }, { body: {} })),
+  "get /api/v1/audit": (name) => send(name),
+  "get /api/v1/audit/verify": (name) => send(name),
+  "get /api/v1/events": (name) => Effect.andThen(notified, send(name)),
+  "post /api/v1/master-key/rotate": (name) => send(name),
+  "get /v1/health": (name) => send(name),
+  "get /api/v1/health": (name) => send(name),
+  "get /api/v1/ready": (name) => send(name),
+  "get /metrics": (name) => Effect.andThen(send(name), send(name, {}, { headers: { accept: "text/plain" } })),
+  "get /metrics/{metric_name}": (name) => send(name, { metric_name: "requests_total" }),
+  "get /debug/metrics/scrape": (name) => send(name)
+}
+
+const maxBodyBytes = 65_536
+
+const prepared = Prepared.layer(
+  Effect.andThen(
+    Prepared.references,
+    Effect.forEach(relayers, (relayer) => Prepared.create("relayers", relayer))
+  ),
+  { server: { requestTimeoutMs: 30_000, maxBodyBytes } }
+)
+
+/** Names of the operations that document a status. */
+const documenting = (status: number) =>
+  [...Documented.operations].filter(([, { responses }]) => status in responses).map(([name]) => name)
+
+const hasBody = (name: string) => Documented.operations.get(name)?.requestBody !== undefined
+
+const period = { since: "2026-01-01T00:00:00Z", until: "2999-01-01T00:00:00Z" }
+
+/** A valid body of an operation on a resource. */
+const bodyFor = (name: string) =>
+  name.endsWith("/replay") ? period : name.includes("{network_id}") ? { tags: ["changed"] } : {}
+
+/** Sends a request to each operation that documents `status`, and expects that status. */
+const refused = (status: number, request: (name: string) => ReturnType<typeof send>) =>
+  Effect.gen(function* () {
+    const names = documenting(status)
+    assert.isNotEmpty(names)
+    const answers = yield* Effect.forEach(names, (name) =>
+      Effect.map(request(name), (answer) => [name, answer] as const)
+    )
+    const others = answers.filter(([, answer]) => answer.status !== status)
+    assert.deepStrictEqual(
+      others.map(([name, { status, text }]) => `${name} ${status} ${text}`),
+      []
+    )
+  })
+
+/** Resources that exist. */
+const existing: Params = { relayer_id: "relayer-1", notification_id, signer_id, network_id }
+
+layer(prepared, { excludeTestServices: true })("a response is as documented", (it) => {
+  it.effect("there is a request that succeeds for each operation", () =>
+    Effect.sync(() => assert.sameMembers(Object.keys(successes), [...Documented.operations.keys()]))
+  )
+
+  for (const [name, request] of Object.entries(successes)) {
+    it.effect(`${name} succeeds`, () => request(name))
+  }
+
+  it.effect("a missing property, another type, a further property or an undocumented status is a fault", () =>
+    Effect.gen(function* () {
+      const name = `get ${inRelayer}`
+      const answer = yield* send(name, existing)
+      const data = Object.entries(answer.json.data ?? {})
+      const without = data.filter(([key]) => key !== "paused")
+      const changed: ReadonlyArray<readonly [data: ReadonlyArray<readonly [string, unknown]>, fault: string]> = [
+        [without, "/data must have required property 'paused'"],
+        [[...without, ["paused", "no"]], "/data/paused must be boolean"],
+        [[...data, ["more", 1]], "/data must NOT have additional properties"]
+      ]
+      for (const [entries, fault] of changed) {
+        const text = JSON.stringify({ ...answer.json, data: Object.fromEntries(entries) })
+        assert.include(Documented.faultsOf(name, { ...answer, text }).join(), fault)
+      }
+      assert.include(Documented.faultsOf(name, { ...answer, headers: new Headers() }).join(), "header etag is missing")
+      assert.include(Documented.faultsOf(name, { ...answer, status: 202 }).join(), "no documented response 202")
+    })
+  )
+
+  it.effect("304: the caller has this version", () =>
+    refused(
+      304,
+      Effect.fnUntraced(function* (name) {
+        const { headers } = yield* send(name, existing)
+        return yield* send(name, existing, { headers: { "if-none-match": headers.get("etag") ?? "" } })
+      })
+    )
+  )
+
+  it.effect("400: the request is invalid", () =>
+    refused(400, (name) => {
+      if (hasBody(name)) return send(name, existing, { body: "{" })
+      if (name.startsWith("post")) return send(name, existing, { headers: { "idempotency-key": "\u00e9" } })
+      const ids = { relayer_id: "%20", notification_id: "%20", signer_id: "%20", network_id: "%20", key_id: "%20" }
+      return send(name, { ...ids, query: "?page=x" })
+    })
+  )
+
+  it.effect("401: no key, and an unknown key", () =>
+    Effect.forEach([null, "unknown"], (key) => refused(401, (name) => send(name, existing, { key })))
+  )
+
+  it.effect("403: a key without the scope", () =>
+    Effect.gen(function* () {
+      const signersKey = yield* Prepared.createKey({ scopes: ["signers:read"] })
+      const relayersKey = yield* Prepared.createKey({ scopes: ["relayers:read"] })
+      yield* refused(403, (name) => send(name, existing, { key: name.includes("/signers") ? relayersKey : signersKey }))
+    })
+  )
+
+  it.effect("404: a resource that does not exist", () =>
+    refused(404, (name) => {
+      return send(name, { network_id: "evm:missing" }, hasBody(name) ? { body: bodyFor(name) } : {})
+    })
+  )
+
+  it.effect("409: an id that is taken, and a resource that is in use", () =>
+    Effect.gen(function* () {
+      const network = { name: "taken", network_type: "evm", from: "sepolia" }
+      yield* Prepared.create("networks", network)
+      const answers = [
+        yield* send("post /api/v1/relayers", {}, { body: evmRelayer }),
+        yield* send("post /api/v1/signers", {}, { body: { id: signer_id, type: "plain" } }),
+        yield* send("post /api/v1/notifications", {}, { body: notification }),
+        yield* send("post /api/v1/networks", {}, { body: network }),
+        yield* send("delete /api/v1/signers/{signer_id}", existing),
+        yield* send(`delete ${inNotification}`, existing)
+      ]
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        answers.map(() => 409)
+      )
+    })
+  )
+
+  it.effect("412: another version", () =>
+    Effect.gen(function* () {
+      const unused = yield* made("notifications", { url: notification.url })
+      const headers = { "if-match": '"0.0"' }
+      yield* refused(412, (name) => {
+        const body = hasBody(name) ? { body: bodyFor(name) } : {}
+        return send(name, { ...existing, notification_id: unused }, { headers, ...body })
+      })
+    })
+  )
+
+  it.effect("413: a body over the limit", () =>
+    refused(413, (name) => send(name, existing, { body: " ".repeat(maxBodyBytes + 1) }))
+  )
+
+  it.effect("415: a body of another media type", () =>
+    refused(415, (name) => send(name, existing, { headers: { "content-type": "text/plain" }, body: {} }))
+  )
+
+  it.effect("422: an idempotency key of another request", () =>
+    Effect.gen(function* () {
+      const headers = { "idempotency-key": "used" }
+      yield* send("post /api/v1/signers", {}, { headers, body: { type: "plain", id: "by-key" } })
+      yield* refused(422, (name) => send(name, existing, { headers, ...(hasBody(name) ? { body: { other: 1 } } : {}) }))
+    })
+  )
+
+  it.effect("503: a chain that does not answer", () =>
+    Effect.gen(function* () {
+      const url = yield* RpcServer.dead
+      const params = { relayer_id: yield* ownRelayer({ custom_rpc_urls: [{ url }] }) }
+      const { status } = yield* send(`get ${inRelayer}/balance`, params)
+      assert.strictEqual(status, 503)
+    })
+  )
+})
+
+layer(TestApi.layer({ limits: { requestsPerSecond: 0.001, burst: 1 } }))("a used up rate limit", (it) => {
+  it.effect("429 is as documented for each operation", () =>
+    Effect.gen(function* () {
+      yield* send("get /api/v1/signers")
+      yield* refused(429, (name) => send(name, existing))
+    })
+  )
+})
