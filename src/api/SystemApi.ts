@@ -32,6 +32,23 @@ const jobs = {
 }
 export type JobName = keyof typeof jobs
 
+const Condition = Schema.Struct({
+  ...Component.fields,
+  reason: Schema.optionalKey(
+    field(
+      Schema.String,
+      "Why it is unhealthy. The log has the details.",
+      "events wait for a transaction that has been open on the database server for more than 30 seconds"
+    )
+  )
+})
+
+const conditions = {
+  audit: field(Condition, "`unhealthy`: the audit log does not contain a record that this instance has seen in it."),
+  events: field(Condition, "`unhealthy`: an old transaction on the database server keeps events from their readers.")
+}
+export type ConditionName = keyof typeof conditions
+
 export const Readiness = Schema.Struct({
   ready: field(
     Schema.Boolean,
@@ -40,7 +57,7 @@ export const Readiness = Schema.Struct({
   ),
   status: field(
     Schema.Literals(["healthy", "degraded", "unhealthy"]),
-    "`degraded`: the instance answers requests, but a background job does not do its work.",
+    "`degraded`: the instance answers requests, but a component other than `database` and `process` is unhealthy.",
     "healthy"
   ),
   components: field(
@@ -50,7 +67,8 @@ export const Readiness = Schema.Struct({
       jobs: field(
         Schema.Struct({ status: field(JobStatus, "The worst status of the jobs."), ...jobs }),
         "The background jobs."
-      )
+      ),
+      ...conditions
     }),
     "What the instance needs for its work."
   )
@@ -90,7 +108,7 @@ export class SystemApi extends HttpApiGroup.make("system")
       OpenApi.annotations({
         summary: "Readiness",
         description:
-          "200 while the database answers, its schema is current and the process is not draining; 503 otherwise. If a background job does not do its work, the status is `degraded` and the response stays 200: the instance still answers requests, and other instances share the work."
+          "200 while the database answers, its schema is current and the process is not draining; 503 otherwise. If another component is unhealthy, such as a background job that does not do its work, the status is `degraded` and the response stays 200: the instance still answers requests, and other instances share the work."
       })
     )
   )

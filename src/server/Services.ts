@@ -13,6 +13,7 @@ import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
+import * as EventDelay from "./events/EventDelay.ts"
 import * as EventRetention from "./events/EventRetention.ts"
 import * as IdempotencyRetention from "./idempotency/IdempotencyRetention.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
@@ -81,7 +82,7 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
     Layer.provideMerge(Chains.layer())
   )
 
-const gauges = Layer.merge(ConnectionGauge.layer, RelayerGauge.layer)
+const gauges = Layer.mergeAll(ConnectionGauge.layer, RelayerGauge.layer, EventDelay.layer)
 
 const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 days" }: Options) =>
   jobs

@@ -5,6 +5,8 @@ import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Health from "../../sql/Health.ts"
+import { Conditions } from "./Conditions.ts"
+import type { Problem } from "./Conditions.ts"
 import { Draining } from "./Draining.ts"
 import { Jobs, worstStatus } from "./Jobs.ts"
 
@@ -12,6 +14,11 @@ import { Jobs, worstStatus } from "./Jobs.ts"
 const timeout = "2 seconds"
 
 const status = (healthy: boolean) => ({ status: healthy ? ("healthy" as const) : ("unhealthy" as const) })
+
+const condition = (problem: Problem | undefined) => ({
+  ...status(problem === undefined),
+  ...(problem === undefined ? {} : { reason: problem.reason })
+})
 
 export class Readiness extends Context.Service<Readiness, { readonly check: Effect.Effect<Report, NotReady> }>()(
   "effect-relayer/server/lifecycle/Readiness"
@@ -22,6 +29,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
       const draining = yield* Draining
       const sql = yield* SqlClient.SqlClient
       const { statuses } = yield* Jobs
+      const { problems } = yield* Conditions
 
       /** The query is interrupted in the background: if the database is frozen, interrupting takes longer than the timeout. */
       const probe = Effect.gen(function* () {
@@ -47,12 +55,20 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
         const ready = isAnswering && accepting
         const each = yield* statuses
         const jobs = { status: worstStatus(Object.values(each)), ...each }
-        // Taking this instance out of the balancer would help no job. If all instances were taken out, the API would be gone.
-        const degraded = jobs.status === "unhealthy" ? { status: "degraded" as const } : status(true)
+        const { audit, events } = yield* problems
+        // Taking this instance out of the balancer would help neither. If all instances were taken out, the API would be gone.
+        const isDegraded = jobs.status === "unhealthy" || audit !== undefined || events !== undefined
+        const degraded = isDegraded ? { status: "degraded" as const } : status(true)
         const readiness: Report = {
           ready,
           ...(ready ? degraded : status(false)),
-          components: { database: status(isAnswering), process: status(accepting), jobs }
+          components: {
+            database: status(isAnswering),
+            process: status(accepting),
+            jobs,
+            audit: condition(audit),
+            events: condition(events)
+          }
         }
         return ready ? readiness : yield* new NotReady({ readiness })
       }).pipe(Effect.withSpan("Readiness.check"))

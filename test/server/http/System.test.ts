@@ -137,7 +137,9 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
             gauges: "healthy",
             health_checks: "off",
             retention: "off"
-          }
+          },
+          audit: healthy,
+          events: healthy
         }
       } as object)
       yield* sql`UPDATE effect_relayer_migrations SET migration_id = migration_id - 100`

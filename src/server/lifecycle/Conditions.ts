@@ -1,0 +1,40 @@
+// Conditions that somebody has to look after although every job does its work. A feature reports its own; readiness shows them.
+import { Context, Effect, Layer } from "effect"
+import type { ConditionName } from "../../api/SystemApi.ts"
+
+export interface Problem {
+  /** A constant lower-case sentence: for the log, and for readiness, which strangers can read. */
+  readonly reason: string
+  /** Values for the log only. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export type Problems = Readonly<Record<ConditionName, Problem | undefined>>
+
+export class Conditions extends Context.Service<
+  Conditions,
+  {
+    /** `undefined`: everything is as it should be. A change is logged. */
+    report(name: ConditionName, problem: Problem | undefined): Effect.Effect<void>
+    readonly problems: Effect.Effect<Problems>
+  }
+>()("effect-relayer/server/lifecycle/Conditions") {
+  static readonly layer = Layer.sync(Conditions, () => {
+    const known = new Map<ConditionName, Problem>()
+
+    const report = (condition: ConditionName, problem: Problem | undefined) =>
+      Effect.suspend(() => {
+        const before = known.get(condition)
+        if (problem === undefined) known.delete(condition)
+        else known.set(condition, problem)
+        if (before?.reason === problem?.reason) return Effect.void
+        return problem === undefined
+          ? Effect.annotateLogs(Effect.logInfo("condition resolved"), { condition })
+          : Effect.annotateLogs(Effect.logWarning(problem.reason), { condition, ...problem.details })
+      })
+
+    const problems = Effect.sync((): Problems => ({ audit: known.get("audit"), events: known.get("events") }))
+
+    return Conditions.of({ report, problems })
+  })
+}

@@ -1,0 +1,77 @@
+// A transaction on the database server that holds events back is reported.
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Layer, Logger, References } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { inject } from "vitest"
+import { signer } from "../../../testkit/fixtures.ts"
+import { clientConfig } from "../../../testkit/Postgres.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import * as TestDatabase from "../../../testkit/TestDatabase.ts"
+
+const get = (path: string) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, { key: null }))
+
+/** The queries are real; the seconds between them are those of the test clock. */
+const passUntil = (path: string, isSo: (text: string) => boolean) =>
+  Effect.andThen(TestClock.adjust("1 second"), get(path)).pipe(Effect.repeat({ until: ({ text }) => isSo(text) }))
+
+/** Runs `use` while a transaction that has written is open in another database of the same server. */
+const whileOpenElsewhere = <A, E, R>(use: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const name = yield* TestDatabase.make
+    const other = { ...clientConfig(inject("postgres"), name), applicationName: "another application" }
+    const open = yield* Deferred.make<void>()
+    const end = yield* Deferred.make<void>()
+    const holding = Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql.withTransaction(
+        sql`SELECT pg_current_xact_id()`.pipe(
+          Effect.andThen(Deferred.succeed(open, undefined)),
+          Effect.andThen(Deferred.await(end))
+        )
+      )
+    }).pipe(Effect.provide(PgClient.layer(other)))
+    const fiber = yield* Effect.forkChild(holding)
+    yield* Deferred.await(open)
+    const result = yield* use
+    yield* Deferred.succeed(end, undefined)
+    yield* Fiber.join(fiber)
+    return result
+  })
+
+describe("an open transaction in another database of the server", () => {
+  const warnings: Array<Readonly<Record<string, unknown>>> = []
+  const logger = Logger.make(({ fiber, logLevel, message }) => {
+    if (logLevel === "Warn")
+      warnings.push({ message: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
+  })
+
+  it.effect("holds events back, which readiness, the metrics and the log report until it ends", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      yield* whileOpenElsewhere(
+        Effect.gen(function* () {
+          yield* api.call("/api/v1/signers", { body: signer })
+          yield* passUntil("/metrics/events_held_back", (text) => text.includes("\nevents_held_back 1\n"))
+          assert.notInclude((yield* get("/api/v1/ready")).text, "degraded")
+
+          yield* sql`UPDATE events SET at = at - interval '31 seconds'`
+          const degraded = yield* passUntil("/api/v1/ready", (text) => text.includes("degraded"))
+          assert.strictEqual(degraded.status, 200)
+          const { events, audit } = JSON.parse(degraded.text).components
+          assert.strictEqual(events.status, "unhealthy")
+          assert.match(events.reason, /^events wait for a transaction/)
+          assert.deepStrictEqual(audit, { status: "healthy" })
+          const { text } = yield* get("/metrics/events_held_back_seconds")
+          assert.isAbove(Number(/\nevents_held_back_seconds (.*)\n/.exec(text)?.[1]), 30)
+          assert.lengthOf(warnings, 1)
+          assert.deepInclude(warnings[0], { condition: "events", application: "another application" })
+        })
+      )
+      yield* passUntil("/api/v1/ready", (text) => !text.includes("degraded"))
+      yield* passUntil("/metrics/events_held_back", (text) => text.includes("\nevents_held_back 0\n"))
+    }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(TestApi.layer(), Logger.layer([logger]))))
+  )
+})
