@@ -49,13 +49,15 @@ export class EventTail extends Context.Service<
       const readNew = Effect.fnUntraced(function* (buffer: EventBuffer.EventBuffer) {
         let head = buffer.head() ?? (yield* begin)
         if (buffer.head() === undefined) yield* buffer.begin(head)
+        // Read before the events: an event whose older transaction ends in between would not be found until the next poll.
+        const isHeldBack = yield* repo.isHeldBack
         let found: EventPage
         do {
           found = yield* repo.page({ after: head, limit: batch })
           yield* buffer.add(found.events)
           head = found.events.at(-1)?.position ?? head
         } while (found.isFull)
-        return (yield* repo.isHeldBack) ? pollEveryHeldBack : poll
+        return isHeldBack ? pollEveryHeldBack : poll
       })
 
       const follow = Effect.gen(function* () {
