@@ -14,7 +14,7 @@ const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.Te
 const open = (options?: EventReader.Options) =>
   Effect.flatMap(TestApi.TestApi, ({ baseUrl }) => EventReader.open(baseUrl, options))
 
-/** Input and output are real. */
+/** Lets the event loop run, because connections are real. */
 const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
 const streams = Effect.map(call("/metrics/event_streams", { key: null }), ({ text }) =>
@@ -87,7 +87,7 @@ layerEach(TestApi.layer())("an open stream", (it) => {
   it.effect("a reader that reads nothing for 30 seconds is disconnected, and can resume", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      // More than the buffers of the connection hold.
+      // More bytes than the buffers of the connection can hold.
       yield* sql`
         INSERT INTO events (type, resource_id, data)
         SELECT 'relayer.updated', n::text, to_json(repeat('x', 60000)) FROM generate_series(1, 300) n`

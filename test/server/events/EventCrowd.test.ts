@@ -9,12 +9,12 @@ import { emit } from "./LiveApi.ts"
 
 const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
 
-/** How often pages of events were read so far, in all tests of this file. */
+/** The number of reads of pages of events so far, in all tests of this file. */
 const pages = Effect.map(call("/metrics/database_query_seconds", { key: null }), ({ text }) =>
   Number(/_count\{query="EventsRepo.page"\} (\d+)/.exec(text)?.[1] ?? 0)
 )
 
-/** Reads up to an event whose data is `end`; `seen` gets all that has come so far. */
+/** Reads up to the event whose data is `end`. `seen` receives the whole text so far. */
 const readUntil = (after: number, end: string, seen: (text: string) => void) =>
   Effect.gen(function* () {
     const streams = yield* EventStreams
@@ -28,7 +28,7 @@ const readUntil = (after: number, end: string, seen: (text: string) => void) =>
     return text
   }).pipe(Effect.scoped)
 
-/** So many readers. `reached` waits until all of them have seen something. */
+/** Starts `count` readers. `reached` waits until all of them have received a text. */
 const crowd = Effect.fnUntraced(function* (count: number, end: string, after = 0) {
   const texts = new Map<number, string>()
   const readers = yield* Effect.forEach(Array.from({ length: count }), (_, index) =>
@@ -49,7 +49,7 @@ layerEach(LiveApi.layer())("a crowd of readers", (it) => {
       const { readers, reached } = yield* crowd(100, "done")
       yield* emit("first")
       yield* reached(`"first"`)
-      // From here on, everybody has come to the end of the table.
+      // From now on, all readers are at the end of the table.
       yield* emit("second")
       yield* reached(`"second"`)
       const before = yield* pages

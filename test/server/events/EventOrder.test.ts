@@ -7,7 +7,7 @@ import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
 import * as LiveApi from "./LiveApi.ts"
-import { emit } from "./LiveApi.ts"
+import { emit, soon } from "./LiveApi.ts"
 
 const call = (path: string) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path))
 
@@ -16,7 +16,7 @@ const idsAfter = (id: number) =>
     (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
   )
 
-/** The newest event. A test reads only what comes after it. */
+/** Publishes an event, and gives its id. A test reads the events after it. */
 const start = Effect.tap(emit("start"), LiveApi.shown)
 
 /** How often the tail has checked whether events wait for an older transaction. */
@@ -24,7 +24,7 @@ const checks = Effect.map(call("/metrics/database_query_seconds"), ({ text }) =>
   Number(/_count\{query="EventsRepo.isHeldBack"\} (\d+)/.exec(text)?.[1] ?? 0)
 )
 
-/** A transaction that has written an event and is still running. */
+/** Begins a transaction that has published an event and does not end yet. */
 const begin = Effect.fnUntraced(function* (id: string) {
   const sql = yield* SqlClient.SqlClient
   const written = yield* Deferred.make<number>()
@@ -64,15 +64,12 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
     })
   )
 
-  it.live("a stream gets waiting events as soon as the older transaction ends, even if it wrote no event", () =>
+  it.effect("a stream gets waiting events as soon as the older transaction ends, even if it wrote no event", () =>
     Effect.gen(function* () {
       const { baseUrl } = yield* TestApi.TestApi
       const reader = yield* EventReader.open(baseUrl, { query: `?after=${yield* start}` })
-      // The tail reads the table every 5 seconds, and more often only while events wait.
       const names = (count: number) =>
-        Effect.map(Effect.timeout(reader.take(count), "4500 millis"), (frames) =>
-          frames.map(({ data }) => JSON.parse(data ?? "").data)
-        )
+        Effect.map(soon(reader.take(count)), (frames) => frames.map(({ data }) => JSON.parse(data ?? "").data))
       const one = yield* begin("one")
       const two = yield* begin("two")
       yield* emit("three")
@@ -80,7 +77,7 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
       yield* emit("four")
       // From now on, no event sends a notification.
       const before = yield* checks
-      yield* Effect.timeout(Effect.repeat(checks, { until: (count) => count > before + 3 }), "4500 millis")
+      yield* soon(Effect.repeat(checks, { until: (count) => count > before + 3 }))
       assert.deepStrictEqual(yield* names(0), [])
       yield* one.rollBack
       assert.deepStrictEqual(yield* names(3), ["two", "three", "four"])

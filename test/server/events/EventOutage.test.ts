@@ -23,8 +23,8 @@ describe("while the table of events cannot be read", () => {
       const sql = yield* SqlClient.SqlClient
       const ready = Effect.map(api.call("/api/v1/ready", { key: null }), ({ text }) => text)
       // The queries are real; the seconds between them are those of the test clock.
-      const passUntil = (isSo: (text: string) => boolean) =>
-        Effect.repeat(Effect.andThen(TestClock.adjust("1 second"), ready), { until: (text) => isSo(text) })
+      const passUntil = (holds: (text: string) => boolean) =>
+        Effect.repeat(Effect.andThen(TestClock.adjust("1 second"), ready), { until: (text) => holds(text) })
 
       const readers = yield* Effect.forEach([1, 2, 3], () => EventReader.open(api.baseUrl))
       for (const reader of readers) yield* reader.until((frames) => frames.length > 0)

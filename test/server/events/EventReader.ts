@@ -1,11 +1,11 @@
-// A reader of an event stream over HTTP, which collects the frames.
+// Reads an event stream over HTTP and collects the frames.
 import { Effect } from "effect"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-/** What lies between two empty lines. */
+/** The text between two empty lines. */
 export interface Frame {
   readonly text: string
-  /** 0 where it has none. */
+  /** 0 if the frame has no id. */
   readonly id: number
   readonly event: string | undefined
   readonly data: string | undefined
@@ -64,16 +64,16 @@ const start = async (baseUrl: string, { key, lastEventId, query = "" }: Options)
     })
 
   const until = async (condition: () => boolean) => {
-    // oxlint-disable-next-line no-unmodified-loop-condition -- the stream's end modifies it, meanwhile.
+    // oxlint-disable-next-line no-unmodified-loop-condition -- the end of the stream changes it meanwhile.
     while (!condition() && !over) await new Promise<void>((resolve) => waiting.push(resolve))
   }
 
   return {
     response,
     frames: (): ReadonlyArray<Frame> => frames,
-    /** Those with an id. */
+    /** The frames with an id. */
     events: (): ReadonlyArray<Frame> => frames.filter(({ id }) => id > 0),
-    /** Waits until there are so many events, or the stream has ended. */
+    /** Waits until `count` events have arrived or the stream has ended. */
     take: (count: number) =>
       Effect.promise(async () => {
         await until(() => frames.filter(({ id }) => id > 0).length >= count)

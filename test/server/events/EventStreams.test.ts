@@ -1,4 +1,4 @@
-// Event streams over HTTP, in real time.
+// Event streams over HTTP.
 import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
@@ -10,7 +10,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import * as EventReader from "./EventReader.ts"
 import * as LiveApi from "./LiveApi.ts"
-import { emit } from "./LiveApi.ts"
+import { asTimePasses, emit, soon } from "./LiveApi.ts"
 
 const open = (options?: EventReader.Options) =>
   Effect.flatMap(TestApi.TestApi, ({ baseUrl }) => EventReader.open(baseUrl, options))
@@ -20,11 +20,8 @@ const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.Te
 const names = (frames: ReadonlyArray<EventReader.Frame>) =>
   frames.map(({ data }) => (JSON.parse(data ?? "") as { readonly resource_id: string }).resource_id)
 
-/** Before the next look that nobody has asked for, which is after 5 seconds. */
-const soon = "4500 millis"
-
 layerEach(LiveApi.layer())("a stream of events", (it) => {
-  it.live("has past and new events in the form of the list", () =>
+  it.effect("has past and new events in the form of the list", () =>
     Effect.gen(function* () {
       yield* call("/api/v1/signers", { body: signer })
       const reader = yield* open()
@@ -35,9 +32,9 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
       assert.strictEqual(header("connection"), "close")
       assert.match(header("x-request-id") ?? "", /^[0-9a-f-]{36}$/)
       assert.isNotNull(header("ratelimit"))
-      yield* reader.take(1)
+      yield* soon(reader.take(1))
       yield* emit("first\nsecond")
-      yield* Effect.timeout(reader.take(2), soon)
+      yield* soon(reader.take(2))
       assert.strictEqual(reader.frames()[0]?.text, "retry: 2000")
       const { data: listed } = (yield* call("/api/v1/events")).json
       assert.deepStrictEqual(
@@ -51,7 +48,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
     })
   )
 
-  it.live(
+  it.effect(
     "continues after `Last-Event-ID`, which takes precedence over `after`, with the events that the query selects",
     () =>
       Effect.gen(function* () {
@@ -59,17 +56,17 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
         for (const id of ["a", "b", "a", "c", "a"]) ids.push(yield* emit(id))
         yield* LiveApi.shown(ids.at(-1) ?? 0)
         const resumed = yield* open({ lastEventId: ids[1] ?? 0, query: `?after=${ids[3]}` })
-        assert.deepStrictEqual(names(yield* resumed.take(3)), ["a", "c", "a"])
+        assert.deepStrictEqual(names(yield* soon(resumed.take(3))), ["a", "c", "a"])
         const after = yield* open({ query: `?after=${ids[3]}` })
-        assert.deepStrictEqual(names(yield* after.take(1)), ["a"])
+        assert.deepStrictEqual(names(yield* soon(after.take(1))), ["a"])
         const filtered = yield* open({ lastEventId: ids[0] ?? 0, query: "?resource_id=a&type=relayer.updated" })
-        assert.deepStrictEqual(names(yield* filtered.take(2)), ["a", "a"])
+        assert.deepStrictEqual(names(yield* soon(filtered.take(2))), ["a", "a"])
         for (const id of ["d", "a"]) yield* emit(id)
-        assert.deepStrictEqual(names(yield* Effect.timeout(filtered.take(3), soon)), ["a", "a", "a"])
+        assert.deepStrictEqual(names(yield* soon(filtered.take(3))), ["a", "a", "a"])
       })
   )
 
-  it.live("a key sees the relayers that it is limited to", () =>
+  it.effect("a key sees the relayers that it is limited to", () =>
     Effect.gen(function* () {
       const body = { name: "x", scopes: ["events:read"], relayer_ids: ["mine"] }
       const { key } = (yield* call("/api/v1/api-keys", { body })).json.data as { readonly key: string }
@@ -77,37 +74,37 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
       for (const id of ["mine", "other", "mine"]) yield* emit(id)
       yield* call("/api/v1/signers", { body: { ...signer, id: "mine" } })
       yield* emit("mine", "last")
-      const frames = yield* Effect.timeout(reader.take(3), soon)
+      const frames = yield* soon(reader.take(3))
       assert.deepStrictEqual(names(frames), ["mine", "mine", "mine"])
       assert.include(frames[2]?.data, "last")
     })
   )
 
-  it.live("continues if the connection that listens for notifications breaks", () =>
+  it.effect("continues if the connection that listens for notifications breaks", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const reader = yield* open({ query: "?resource_id=survivor" })
       yield* emit("survivor", "1")
-      yield* reader.take(1)
+      yield* soon(reader.take(1))
       for (const data of ["2", "3"]) {
-        yield* LiveApi.listening
+        yield* asTimePasses(LiveApi.listening)
         const killed = yield* sql`
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE datname = current_database() AND query LIKE 'LISTEN%'`
         assert.strictEqual(killed.length, 1)
         yield* emit("survivor", data)
-        yield* Effect.timeout(reader.take(Number(data)), "20 seconds")
+        yield* asTimePasses(reader.take(Number(data)))
       }
       assert.strictEqual(reader.events().length, 3)
     })
   )
 
-  it.live("ends when the instance drains, which then opens no new stream", () =>
+  it.effect("ends when the instance drains, which then opens no new stream", () =>
     Effect.gen(function* () {
       const readers = [yield* open(), yield* open(), yield* open({ query: "?resource_id=nothing" })]
       for (const reader of readers) yield* reader.until((frames) => frames.length > 0)
       yield* (yield* Draining).begin
-      for (const reader of readers) yield* Effect.timeout(reader.ended, soon)
+      for (const reader of readers) yield* reader.ended
       const refused = yield* call("/api/v1/events", { headers: { accept: "text/event-stream" } })
       assert.strictEqual(refused.status, 503)
       assert.strictEqual(refused.headers.get("retry-after"), "1")
@@ -115,7 +112,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
   )
 })
 
-/** A host's client, which can do no more than statements. */
+/** The database client of a host program, which can run statements but cannot listen. */
 const deaf = Layer.effect(
   SqlClient.SqlClient,
   Effect.map(PgClient.PgClient, (sql): SqlClient.SqlClient => {
@@ -126,13 +123,13 @@ const deaf = Layer.effect(
 const host = TestApi.layerWith({}, deaf).pipe(Layer.provideMerge(Logger.layer([])))
 
 layerEach(host)("a host program whose database client cannot listen", (it) => {
-  it.live("gets events by polling every second", () =>
+  it.effect("gets events by polling every second", () =>
     Effect.gen(function* () {
       const reader = yield* open()
       yield* reader.until((frames) => frames.length > 0)
       for (const id of ["a", "b"]) {
         yield* call("/api/v1/signers", { body: { ...signer, id } })
-        const frames = yield* Effect.timeout(reader.take(id === "a" ? 1 : 2), soon)
+        const frames = yield* asTimePasses(reader.take(id === "a" ? 1 : 2))
         assert.strictEqual(names(frames).at(-1), id)
       }
       assert.deepStrictEqual(yield* LiveApi.listeners, [])
@@ -140,16 +137,17 @@ layerEach(host)("a host program whose database client cannot listen", (it) => {
   )
 })
 
-const requestTimeoutMs = 1500
+/** Real milliseconds: sockets time out by the clock of Node. */
+const requestTimeoutMs = 2500
 
 layerEach(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }))("a short time limit", (it) => {
-  it.live("applies to requests, and not to streams", () =>
+  it.live("applies to requests but not to streams", () =>
     Effect.gen(function* () {
       const reader = yield* open()
       const timedOut = yield* call("/api/v1/events?wait=25")
       assert.strictEqual(timedOut.status, 503)
       yield* emit("afterwards")
-      assert.deepStrictEqual(names(yield* Effect.timeout(reader.take(1), soon)), ["afterwards"])
+      assert.deepStrictEqual(names(yield* reader.take(1)), ["afterwards"])
     })
   )
 })

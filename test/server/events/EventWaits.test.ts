@@ -7,6 +7,7 @@ import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as LiveApi from "./LiveApi.ts"
+import { soon } from "./LiveApi.ts"
 
 const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
 
@@ -16,28 +17,28 @@ const resources = ({ json }: TestApi.Answer) =>
   (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
 
 layerEach(LiveApi.layer())("waiting for events", (it) => {
-  it.live("ends at once if there are events, or else with the first new one", () =>
+  it.effect("ends at once if there are events, or else with the first new one", () =>
     Effect.gen(function* () {
       yield* create("there")
-      const there = yield* call("/api/v1/events?wait=25")
+      const there = yield* soon(call("/api/v1/events?wait=25"))
       assert.deepStrictEqual(resources(there), ["there"])
       const next = /<([^>]+)>/.exec(there.headers.get("link") ?? "")?.[1] ?? assert.fail("no link")
       for (const id of ["one", "two", "three"]) {
         const waiting = yield* Effect.forkChild(call(`${next}&resource_id=${id}`))
         yield* create(`not-${id}`)
         yield* create(id)
-        const answer = yield* Effect.timeout(Fiber.join(waiting), "10 seconds")
+        const answer = yield* soon(Fiber.join(waiting))
         assert.deepStrictEqual(resources(answer), [id])
       }
     })
   )
 
-  it.live("ends when the instance drains", () =>
+  it.effect("ends when the instance drains", () =>
     Effect.gen(function* () {
       const waiting = yield* Effect.forkChild(call("/api/v1/events?wait=25&resource_id=never"))
       yield* create("begun")
       yield* (yield* Draining).begin
-      const answer = yield* Effect.timeout(Fiber.join(waiting), "10 seconds")
+      const answer = yield* soon(Fiber.join(waiting))
       assert.strictEqual(answer.status, 200)
       assert.deepStrictEqual(answer.json.data, [])
       assert.strictEqual(answer.headers.get("connection"), "close")
