@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto"
 import { ApiKeys } from "../src/server/access/ApiKeys.ts"
 import { makeKey } from "../src/server/access/Key.ts"
 import * as KeyAuthentication from "../src/server/access/KeyAuthentication.ts"
+import { Audit } from "../src/server/audit/Audit.ts"
 import { Authentication } from "../src/server/authentication/Authentication.ts"
 
 const samples = 200_000
@@ -22,7 +23,7 @@ const first = wrongAt(0)
 const last = wrongAt(administrator.length - 1)
 
 /** Replaces the database: a key of another form is never looked up, and a key of our form is looked up by its hash. */
-const noKeys = Layer.mock(ApiKeys, { find: () => Effect.succeedNone })
+const noKeys = Layer.merge(Layer.mock(ApiKeys, { find: () => Effect.succeedNone }), Layer.mock(Audit, {}))
 
 type Check = (token: string) => void
 

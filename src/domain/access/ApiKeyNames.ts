@@ -2,7 +2,7 @@
 
 export const auditResource = "key"
 
-export const actions = ["key.created", "key.rotated", "key.deleted"] as const
+export const actions = ["key.created", "key.rotated", "key.deleted", "key.refused"] as const
 
 export const eventTypes = ["key.created", "key.rotated", "key.deleted"] as const
 

@@ -2,7 +2,7 @@
 
 export const auditResource = "signer"
 
-export const actions = ["signer.created", "signer.deleted"] as const
+export const actions = ["signer.created", "signer.verified", "signer.deleted"] as const
 
 export const eventTypes = ["signer.created", "signer.deleted"] as const
 

@@ -9,6 +9,7 @@ import { Authentication } from "../authentication/Authentication.ts"
 import type { Use } from "../authentication/Authentication.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 import { hashKey } from "./Key.ts"
+import * as Refusals from "./Refusals.ts"
 
 const isAllowed = (caller: Caller, { scope, relayerId }: Use): boolean =>
   (caller.scopes === undefined || allows(caller.scopes, scope ?? "*")) &&
@@ -23,6 +24,7 @@ export const layer = (options: { readonly administrator: Redacted.Redacted }) =>
     Effect.gen(function* () {
       if (!isAdministratorKey(Redacted.value(options.administrator))) return yield* new AdministratorKeyTooShort()
       const keys = yield* ApiKeys
+      const refused = yield* Refusals.make
       const administrator: Caller = { id: "administrator" }
       const expected = hashKey(options.administrator)
 
@@ -30,8 +32,9 @@ export const layer = (options: { readonly administrator: Redacted.Redacted }) =>
         const found = yield* keys.find(token, use?.from)
         if (Option.isNone(found)) return yield* new Unauthorized({})
         const caller = found.value
-        if (use !== undefined && !isAllowed(caller, use)) return yield* new Forbidden({})
-        return caller
+        if (use === undefined || isAllowed(caller, use)) return caller
+        yield* refused(caller, use)
+        return yield* new Forbidden({})
       })
 
       return Authentication.of({

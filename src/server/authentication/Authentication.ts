@@ -10,6 +10,9 @@ export interface Use {
   /** The endpoint as the contract names it: group and endpoint, such as `relayers` and `create`. */
   readonly group: string
   readonly endpoint: string
+  readonly method: string
+  /** The pattern of the path, such as `/api/v1/relayers/:relayer_id`. */
+  readonly route: string
   /** The scope that the endpoint requires. `undefined`: only a caller without limits may use it. */
   readonly scope: Scope | undefined
   /** The relayer in the path, if the path has one. */

@@ -13,7 +13,13 @@ import { EventFeed } from "./EventFeed.ts"
 import { EventStreams } from "./EventStreams.ts"
 import * as StillAllowed from "./StillAllowed.ts"
 
-const use = { group: "events", endpoint: "list", scope: "events:read" } as const
+const use = {
+  group: "events",
+  endpoint: "list",
+  method: "GET",
+  route: "/api/v1/events",
+  scope: "events:read"
+} as const
 
 const wantsStream = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   preferred(headers.accept, ["application/json", "text/event-stream"]) === "text/event-stream"

@@ -49,6 +49,8 @@ export const AuthorizationHttp = Layer.effect(
           const use = {
             group: group.identifier,
             endpoint: endpoint.identifier,
+            method: endpoint.method,
+            route: endpoint.path,
             scope: scopeOf(endpoint),
             relayerId: params.relayer_id,
             from: current?.clientAddress

@@ -7,9 +7,10 @@ import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { ServiceUnavailable } from "../../domain/request/Request.ts"
-import { Signer, SignerId, SignerInUse, SignerNotFound } from "../../domain/signer/Signer.ts"
-import type { CreateSigner, SignerIdTaken, SignerType, Verification } from "../../domain/signer/Signer.ts"
+import { Signer, SignerId, SignerInUse, SignerNotFound, Verification } from "../../domain/signer/Signer.ts"
+import type { CreateSigner, SignerIdTaken, SignerType } from "../../domain/signer/Signer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
 import { Secrets } from "../secrets/Secrets.ts"
@@ -38,7 +39,7 @@ export class Signers extends Context.Service<
     list(query: PageQuery): Effect.Effect<Page<Signer>>
     get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
-    /** Checks that the key is available, is the one of the addresses, and signs. */
+    /** Checks that the key is available, is the one of the addresses, and signs. The audit log records the result. */
     verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | Caller.TooManyRequests>
     /** Returns the key to sign with. */
     use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
@@ -51,6 +52,7 @@ export class Signers extends Context.Service<
       const secrets = yield* Secrets
       const backends = yield* SignerBackends
       const changes = yield* Changes
+      const audit = yield* Audit
       const outboundWork = yield* OutboundWork
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.make
@@ -134,7 +136,9 @@ export class Signers extends Context.Service<
         const steps = yield* withKey(kindOf(stored.signer.type), probe)
         const verified = steps.every(({ status }) => status === "ok")
         yield* Effect.annotateLogs(Effect.logInfo("signer verified"), { signer_id: id, verified })
-        return { id, verified, steps }
+        const after = { id, verified, steps }
+        yield* audit.record({ action: "signer.verified", id, schema: Verification, after })
+        return after
       })
 
       return Signers.of({ create, list, get, delete: remove, verify, use })

@@ -2,10 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
+import { Audit } from "../../../src/server/audit/Audit.ts"
 import * as KeyAuthentication from "../../../src/server/access/KeyAuthentication.ts"
 import { Authentication } from "../../../src/server/authentication/Authentication.ts"
 
-const apiKeys = Layer.mock(ApiKeys, { find: () => Effect.succeedNone })
+const apiKeys = Layer.merge(Layer.mock(ApiKeys, { find: () => Effect.succeedNone }), Layer.mock(Audit, {}))
 
 const authenticate = (administrator: string, token: string) =>
   Effect.flatMap(Authentication, (service) => service.authenticate(Redacted.make(token), undefined)).pipe(

@@ -233,7 +233,7 @@ layerEach(Layer.provideMerge(Layer.effectDiscard(createSigners), services))("a s
     })
   )
 
-  it.effect("has audit records of its creation and deletion only, without secrets", () =>
+  it.effect("has audit records of its creation, verification and deletion, without secrets", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       yield* api.call(`${signers}/local-1/verify`, { method: "POST" })
@@ -249,6 +249,7 @@ layerEach(Layer.provideMerge(Layer.effectDiscard(createSigners), services))("a s
           ["signer.created", "local-1", false, true],
           ["signer.created", "vault-1", false, true],
           ["signer.created", "transit-1", false, true],
+          ["signer.verified", "local-1", false, true],
           ["signer.deleted", "plain-1", true, false]
         ]
       )
