@@ -229,21 +229,31 @@ export const PayloadTooLargeError = failure(
   "Payload Too Large",
   "The body is larger than the limit."
 )
+
 /** `Accept` and `Accept-Encoding` say what the endpoint accepts (RFC 9110, section 15.5.16). */
-export const UnsupportedMediaTypeError = headed(
-  Request.UnsupportedMediaType,
-  415,
-  "Unsupported Media Type",
-  "The content type or the encoding of the body is not supported.",
-  {
-    accept: field(Schema.String, "The supported content types.", "application/json"),
-    "accept-encoding": field(Schema.Literal("identity"), "The supported encoding: none.", "identity")
-  },
-  {
-    decode: ({ accept }) => new Request.UnsupportedMediaType({ accept: accept.match(/[^\s,]+/g) ?? [] }),
-    encode: ({ accept }) => ({ accept: accept.join(", "), "accept-encoding": "identity" as const })
-  }
-)
+export const UnsupportedMediaTypeError = Request.UnsupportedMediaType.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct({ ...Failure.fields("Unsupported Media Type"), error: Failure.explanation })
+        .annotate({ identifier: "UnsupportedMediaTypeError" })
+        .pipe(HttpApiSchema.status(415)),
+      headers: {
+        accept: field(Schema.String, "The supported content types.", "application/json"),
+        "accept-encoding": field(Schema.Literal("identity"), "The supported encoding: none.", "identity")
+      }
+    },
+    {
+      decode: ({ body, headers }) =>
+        new Request.UnsupportedMediaType({ accept: headers.accept.match(/[^\s,]+/g) ?? [], error: body.error }),
+      encode: ({ accept, error }) => ({
+        body: { ...values("Unsupported Media Type"), error },
+        headers: { accept: accept.join(", "), "accept-encoding": "identity" as const }
+      })
+    }
+  )
+).annotate({
+  description: "The content type or the encoding of the body is not supported; `error` names what is expected."
+})
 
 export const InternalServerErrorError = Schema.Struct({
   ...Failure.fields("Internal Server Error"),

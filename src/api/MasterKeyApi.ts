@@ -18,7 +18,7 @@ export class MasterKeyApi extends HttpApiGroup.make("masterKey")
         OpenApi.annotations({
           summary: "Rotate the master key",
           description:
-            "Encrypts every secret in the database again, without downtime: with `STORAGE_ENCRYPTION_KEY`, or, if the service keeps its master key in a file, with a new key. The response is sent when no secret needs the previous keys. The rotation continues if the caller disconnects."
+            "Encrypts every secret in the database again, without downtime: with the master key of the configuration, or, if the service keeps its master key in a file, with a new one. The response is sent when no secret needs the previous keys. The rotation continues if the caller disconnects."
         })
       )
   )

@@ -17,7 +17,7 @@ const Component = Schema.Struct({
 const JobStatus = Schema.Literals(["healthy", "unhealthy", "off"]).annotate({
   identifier: "JobStatus",
   description:
-    "`unhealthy`: a task of the job has not succeeded for half a minute. `off`: this instance leaves the job to others (`WATCH=off`).",
+    "`unhealthy`: a task of the job has not succeeded for half a minute. `off`: this instance is configured to leave the job to others.",
   examples: ["healthy"]
 })
 export type JobStatus = typeof JobStatus.Type

@@ -47,7 +47,10 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.RotationRunningError, new RotationRunning({})],
   [Errors.PreconditionFailedError, new PreconditionFailed({})],
   [Errors.PayloadTooLargeError, new Request.PayloadTooLarge({})],
-  [Errors.UnsupportedMediaTypeError, new Request.UnsupportedMediaType({ accept: ["application/json"] })],
+  [
+    Errors.UnsupportedMediaTypeError,
+    new Request.UnsupportedMediaType({ accept: ["application/json"], error: "content-type: Expected application/json" })
+  ],
   [Errors.RequestTimeoutError, new Request.RequestTimeout({})],
   [Errors.ExpectationFailedError, new Request.ExpectationFailed({})],
   [Errors.RequestHeaderFieldsTooLargeError, new Request.RequestHeaderFieldsTooLarge({})],

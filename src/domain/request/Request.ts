@@ -45,7 +45,9 @@ export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()("Payl
 /** The media type, or the content coding, of the body is not one that the endpoint takes. */
 export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()("UnsupportedMediaType", {
   /** The media types that it takes. */
-  accept: Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z]+\/[a-z.+-]+$/u)))
+  accept: Schema.Array(Schema.String.check(Schema.isPattern(/^[a-z]+\/[a-z.+-]+$/u))),
+  /** Names the header and what was expected. */
+  error: Schema.String
 }) {}
 
 /** The request did not arrive in time. */

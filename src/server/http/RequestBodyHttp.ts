@@ -13,6 +13,12 @@ const mediaTypeOf = ({ headers }: Request): string =>
 
 const isEncoded = ({ headers }: Request): boolean => !/^(\s*identity\s*)?$/i.test(headers["content-encoding"] ?? "")
 
+/** What is expected of the header that the endpoint does not support. */
+const unsupported = (request: Request, accept: ReadonlyArray<string>): string | undefined => {
+  if (isEncoded(request)) return "content-encoding: Expected no encoding"
+  return accept.includes(mediaTypeOf(request)) ? undefined : `content-type: Expected ${accept.join(" or ")}`
+}
+
 const refuse = (message: string) => BadRequest.of([{ field: "body", message }])
 
 const unreadable = ({ reason }: HttpServerError.HttpServerError): PayloadTooLarge | BadRequest =>
@@ -54,8 +60,8 @@ export const RequestBodyHttp = Layer.effect(
     const check = Effect.fnUntraced(function* (request: Request, accept: ReadonlyArray<string>) {
       // Before the body is read, and so before `100 Continue` asks a client for it.
       if (Number(request.headers["content-length"] ?? 0) > limit) return yield* new PayloadTooLarge({})
-      if (isEncoded(request) || !accept.includes(mediaTypeOf(request)))
-        return yield* new UnsupportedMediaType({ accept })
+      const error = unsupported(request, accept)
+      if (error !== undefined) return yield* new UnsupportedMediaType({ accept, error })
       const bytes = yield* Effect.mapError(request.arrayBuffer, unreadable)
       yield* checkUtf8(bytes)
       if (hasManyValues(new Uint8Array(bytes))) {

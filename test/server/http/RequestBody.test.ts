@@ -65,6 +65,7 @@ layer(TestApi.layer({ server: { requestTimeoutMs: 30_000, maxBodyBytes } }))("a 
       const response = yield* post(gzipped, { "content-encoding": "gzip" }, "/api/v1/signers")
       assert.strictEqual(response.status, 415)
       assert.strictEqual(response.headers.get("accept-encoding"), "identity")
+      assert.include(response.text, '"error":"content-encoding: Expected no encoding"')
       const identity = yield* post(json({ type: "plain" }), { "content-encoding": "identity" }, "/api/v1/signers")
       assert.strictEqual(identity.status, 201)
     })
@@ -75,8 +76,29 @@ layer(TestApi.layer({ server: { requestTimeoutMs: 30_000, maxBodyBytes } }))("a 
       const text = { "content-type": "text/plain" }
       const created = yield* post(json({ type: "plain" }), text, "/api/v1/signers")
       assert.deepStrictEqual([created.status, created.headers.get("accept")], [415, "application/json"])
+      assert.include(created.text, '"error":"content-type: Expected application/json"')
       const patched = yield* post(json({ name: "x" }), text, "/api/v1/relayers/a", "PATCH")
       assert.strictEqual(patched.headers.get("accept"), "application/json, application/merge-patch+json")
+      assert.include(patched.text, '"error":"content-type: Expected application/json or application/merge-patch+json"')
+    })
+  )
+
+  it.effect("of a form, which is what curl sends without a header, gets a hint that names the header", () =>
+    Effect.gen(function* () {
+      const received = yield* sendHead([
+        "content-type: application/x-www-form-urlencoded",
+        "content-length: 2",
+        "connection: close",
+        "",
+        "{}"
+      ])
+      const [head = "", body] = received.split("\r\n\r\n")
+      assert.match(head, /^HTTP\/1\.1 415 /)
+      assert.match(head, /^accept: application\/json$/im)
+      assert.strictEqual(
+        body,
+        '{"data":null,"message":"Unsupported Media Type","success":false,"error":"content-type: Expected application/json"}'
+      )
     })
   )
 
