@@ -1,6 +1,7 @@
 // Runs the service in this process until a signal stops it.
-import { Console, Effect, Layer } from "effect"
+import { Console, Effect, Layer, Option } from "effect"
 import * as Sql from "../sql/Sql.ts"
+import * as AuditHeadFile from "./AuditHeadFile.ts"
 import * as Database from "./settings/Database.ts"
 import * as Logging from "./Logging.ts"
 import * as Service from "./Service.ts"
@@ -14,6 +15,9 @@ const application = Effect.fn("application")(function* (settings: Settings, isTe
   const database = yield* Sql.open(Database.options(settings))
   return Service.layer(settings, {
     ...keys,
+    // The database of a URL may be restored by others than this machine.
+    auditHeadStore:
+      settings.DATABASE_URL === undefined ? Option.some(AuditHeadFile.store(settings.DATA_DIR)) : Option.none(),
     database: Sql.layerOpen(database, Database.pool(settings)),
     listening: (baseUrl) => Console.log(StartupBanner.text({ baseUrl, database, keptApiKey, isTerminal }))
   })

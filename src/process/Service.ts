@@ -7,6 +7,8 @@ import * as ProcessGauges from "./ProcessGauges.ts"
 import * as Settings from "./settings/Settings.ts"
 import * as Unreadable from "./http/Unreadable.ts"
 import { RateLimits } from "../server/limits/RateLimits.ts"
+import { AuditHeadStore } from "../server/audit/AuditHeadStore.ts"
+import type { Store as AuditHeads } from "../server/audit/AuditHeadStore.ts"
 import { MasterKeyStore } from "../server/masterKey/MasterKeyStore.ts"
 import type { Store } from "../server/masterKey/MasterKeyStore.ts"
 import * as Server from "../server/Server.ts"
@@ -20,6 +22,7 @@ export interface Parts {
   readonly masterKey: Redacted.Redacted
   readonly earlierMasterKeys: ReadonlyArray<Redacted.Redacted>
   readonly masterKeyStore: Option.Option<Store>
+  readonly auditHeadStore: Option.Option<AuditHeads>
   /** Called with the URL of the service when the port is open. */
   readonly listening: (baseUrl: string) => Effect.Effect<void>
 }
@@ -50,7 +53,11 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     jobs: settings.WATCH === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS,
     retention: settings.RETENTION_DAYS === 0 ? Duration.infinity : Duration.days(settings.RETENTION_DAYS)
-  }).pipe(Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)), Layer.provideMerge(parts.database))
+  }).pipe(
+    Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)),
+    Layer.provide(Layer.succeed(AuditHeadStore, parts.auditHeadStore)),
+    Layer.provideMerge(parts.database)
+  )
 
   const { listen, drain } = HttpServerNode.layer(settings)
   // `Readiness` depends on all services, so the port opens last, when they all work.

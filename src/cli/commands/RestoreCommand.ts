@@ -1,6 +1,7 @@
 // `restore`: replaces the whole database by the content of a backup.
 import { Console, Effect, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import * as AuditHeadFile from "../../process/AuditHeadFile.ts"
 import * as Database from "../../process/settings/Database.ts"
 import * as Keys from "../../process/settings/Keys.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
@@ -54,6 +55,7 @@ const restore = Effect.fnUntraced(function* ({ file, replace, database }: Given)
       return yield* Maintenance.refused("the database is not empty: add --replace to delete everything in it")
     }
     yield* Backup.restore({ header, lines, progress: Progress.rows })
+    if (settings.DATABASE_URL === undefined) yield* AuditHeadFile.remove(settings.DATA_DIR)
     yield* Progress.end
   }).pipe(
     Effect.provide(Sql.maintenance(Database.options(settings))),

@@ -14,6 +14,7 @@ import * as Origin from "../responses/Origin.ts"
 import { AuditRepo } from "./AuditRepo.ts"
 import { origin } from "./Chain.ts"
 import * as EncodedChange from "./EncodedChange.ts"
+import * as HeadWatch from "./HeadWatch.ts"
 import * as Linking from "./Linking.ts"
 import * as Verification from "./Verification.ts"
 
@@ -45,6 +46,8 @@ export class Audit extends Context.Service<
       const cursors = yield* Cursors
       const recorded = yield* CommitSignal.make("audit")
       const { link } = yield* Linking.start
+      const base = Effect.succeed(origin)
+      const watch = yield* HeadWatch.start(base)
 
       const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange.EncodedChange>) {
         yield* repo.append(
@@ -89,10 +92,14 @@ export class Audit extends Context.Service<
         if ((position === undefined) !== (hash === undefined)) {
           return yield* BadRequest.of([{ field: "hash", message: "must be given together with position" }])
         }
-        const heads = position === undefined || hash === undefined ? [] : [{ position, hash }]
-        const verified = yield* Effect.andThen(link, Verification.verify(repo, { base: origin, from, heads })).pipe(
-          verifying.withPermitsIfAvailable(1)
-        )
+        const stored = position === undefined || hash === undefined ? [] : [{ position, hash }]
+        const slice = Effect.gen(function* () {
+          yield* link
+          const known = yield* watch.known
+          const heads = known === undefined ? stored : [...stored, known]
+          return yield* Verification.verify(repo, { base: yield* base, from, heads })
+        })
+        const verified = yield* verifying.withPermitsIfAvailable(1)(slice)
         return Option.isSome(verified) ? verified.value : yield* new TooManyRequests({ retryAfter })
       })
 

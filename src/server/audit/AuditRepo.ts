@@ -2,7 +2,7 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { AuditRecord } from "../../domain/audit/Audit.ts"
-import type { AuditFilter } from "../../domain/audit/Audit.ts"
+import type { AuditFilter, AuditHead } from "../../domain/audit/Audit.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
 import * as FittingRows from "../../sql/FittingRows.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
@@ -63,6 +63,8 @@ export class AuditRepo extends Context.Service<
     rows(after: number, batch: Batch): Effect.Effect<ReadonlyArray<ChainedRow & Link>>
     /** The last position of the chain; 0 if there is none. */
     readonly last: Effect.Effect<number>
+    /** The last record of the chain. */
+    readonly head: Effect.Effect<Option.Option<AuditHead>>
     /** The hash at a position, in hex. */
     hashAt(position: number): Effect.Effect<Option.Option<string>>
     /** Of limited size: `isFull` if there may be further records. */
@@ -93,6 +95,11 @@ export class AuditRepo extends Context.Service<
           SELECT key_id, action, resource, resource_id, request_id, client_address, before::json, after::json
           FROM ${UnnestRows.make(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
 
+      const lastLink = Effect.flatMap(
+        sql`SELECT ${position}, ${hash} FROM audit WHERE position IS NOT NULL ORDER BY audit.position DESC LIMIT 1`,
+        readHead
+      )
+
       const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
         yield* sql`SELECT pg_advisory_xact_lock(${linkLock})`
         const rows = yield* Effect.flatMap(
@@ -100,10 +107,7 @@ export class AuditRepo extends Context.Service<
           readUnlinked
         )
         if (rows.length === 0) return 0
-        const head = yield* Effect.flatMap(
-          sql`SELECT ${position}, ${hash} FROM audit WHERE position IS NOT NULL ORDER BY audit.position DESC LIMIT 1`,
-          readHead
-        )
+        const head = yield* lastLink
         const links = makeLinks(rows, Option.getOrUndefined(head))
         const text = JSON.stringify(
           links.map(({ position, hash }, index) => ({
@@ -146,6 +150,11 @@ export class AuditRepo extends Context.Service<
         query("AuditRepo.last")
       )
 
+      const head = lastLink.pipe(
+        Effect.map(Option.map(({ position, hash }) => ({ position, hash: Hex.encode(hash) }))),
+        query("AuditRepo.head")
+      )
+
       const hashAt = (position: number) =>
         sql`SELECT coalesce(encode(hash, 'hex'), '') AS hash FROM audit WHERE position = ${position}`.pipe(
           Effect.flatMap(readHash),
@@ -174,7 +183,7 @@ export class AuditRepo extends Context.Service<
         }).pipe(query("AuditRepo.select"))
       }
 
-      return AuditRepo.of({ append, link, countUnlinked, rows, last, hashAt, select })
+      return AuditRepo.of({ append, link, countUnlinked, rows, last, head, hashAt, select })
     })
   )
 }

@@ -52,7 +52,7 @@ export const find = (dataDir: string): Effect.Effect<DataFiles, DatabaseError> =
     catch: DatabaseError.system(`cannot read ${dataDir}`)
   })
 
-/** Removes the database files, wherever they are, and the locks. Fails while a service uses them. Keys stay. */
+/** Removes the database files, wherever they are, the locks, and what is known about the database. Fails while a service uses them. Keys stay. */
 export const remove = Effect.fn("DataFiles.remove")(function* (files: DataFiles) {
   const { database, dataDir, isElsewhere } = files
   if (database === undefined) return
@@ -65,7 +65,8 @@ export const remove = Effect.fn("DataFiles.remove")(function* (files: DataFiles)
         await fs.rm(link(dataDir), { force: true })
         await fs.rm(path.dirname(database), { recursive: true, force: true })
       }
-      for (const name of ["postgres.password", "postgres.lock"]) await fs.rm(path.join(dataDir, name), { force: true })
+      for (const name of ["postgres.password", "postgres.lock", "audit-head"])
+        await fs.rm(path.join(dataDir, name), { force: true })
     },
     catch: DatabaseError.system(`cannot remove ${database}`)
   })
