@@ -2,7 +2,7 @@
 import { existsSync, statfsSync } from "node:fs"
 import { configDefaults, defineConfig } from "vitest/config"
 
-/** The file system of Linux that is in memory. Docker makes it 64 MB by default, which is too small. */
+/** The in-memory file system of Linux. In Docker it has 64 MB by default, which is too small. */
 const memory = "/dev/shm"
 const roomBytes = 2 ** 30
 
@@ -11,7 +11,7 @@ const hasRoom = (folder: string) => {
   return bavail * bsize > roomBytes
 }
 
-// A database has 300 files: on a disk, tests would spend most of their time making and removing them.
+// A database has 300 files. On a disk, the tests would spend most of their time creating and removing files.
 if (existsSync(memory) && hasRoom(memory)) process.env.TMPDIR ??= memory
 
 const unit = [
@@ -29,11 +29,11 @@ const unit = [
   "test/server/responses/{Accept,ClientAddress}.test.ts"
 ]
 
-/** They need Redis and a browser: `npm run test:redis`, `npm run test:browser`. */
+/** These tests need Redis or a browser: `npm run test:redis`, `npm run test:browser`. */
 const elsewhere = ["test/redis/**", "test/browser/**"]
 
-/** Real time, in milliseconds. No test waits this long, but a busy machine may take it for the work of one. */
-const patience = 120_000
+/** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
+const patience = 240_000
 
 export default defineConfig({
   test: {

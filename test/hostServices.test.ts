@@ -1,4 +1,4 @@
-// Our exports inside another program: what it serves ends well, and what it watches is there without HTTP.
+// The public exports in a host program: its server ends cleanly, and its services work without HTTP.
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope, Stream } from "effect"
@@ -37,8 +37,8 @@ const serving = Layer.provideMerge(
   TestDatabase.layer
 )
 
-describe("a host that closes what serves", () => {
-  it.live("ends streams of events first, and so does not wait for them", () =>
+describe("a host program that closes its server", () => {
+  it.live("ends event streams before its connections are closed", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(serving, scope)
@@ -54,8 +54,8 @@ describe("a host that closes what serves", () => {
         Effect.forkChild
       )
       yield* Deferred.await(opened)
-      // Without it, the server waits for 20 seconds.
-      yield* Effect.timeout(Scope.close(scope, Exit.void), "5 seconds")
+      yield* Scope.close(scope, Exit.void)
+      // A stream whose connection is closed before its end fails.
       yield* Fiber.join(reading)
     })
   )
@@ -65,8 +65,8 @@ const services = Layer.provideMerge(Services.layer({ ...keys, jobs: false }), Te
   Layer.provideMerge(Logger.layer([]))
 )
 
-layer(services, { excludeTestServices: true })("a host that takes the services alone", (it) => {
-  it.effect("reads health, deliveries and events, and follows along", () =>
+layer(services, { excludeTestServices: true })("a host program that uses only the services", (it) => {
+  it.effect("reads health, deliveries and events, and follows new events", () =>
     Effect.gen(function* () {
       const feed = yield* EventFeed
       const [notifications, relayers, signers] = [yield* Notifications, yield* Relayers, yield* Signers]

@@ -1,8 +1,11 @@
 // The jobs of an instance that is stopped: it finishes its work or releases it to other instances at once.
+import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { evmRelayer, signer } from "../../testkit/fixtures.ts"
 import * as EvmRpc from "../../testkit/EvmRpc.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
 import * as Receiver from "../../testkit/Receiver.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 import { folder, until } from "../../testkit/process/Folder.ts"
@@ -12,15 +15,15 @@ const asked = { code: 0, signal: null }
 
 const { custom_rpc_urls: _, policies: __, ...relayer } = evmRelayer
 
-/** Much longer than the next poll of the queue takes, and much shorter than a lease. */
-const soon = "10 seconds"
-
 /** An instance that checks a relayer and sends webhooks, with a fake chain and receiver, and a way to start another instance. */
 const watching = Effect.gen(function* () {
   const home = yield* folder
+  const database = yield* TestDatabase.make
+  const client = PgClient.layer({ ...clientConfig(inject("postgres"), database), maxConnections: 1 })
+  const sql = Context.get(yield* Layer.build(client), SqlClient.SqlClient)
   const [rpc, receiver] = [yield* EvmRpc.make(), yield* Receiver.make]
   const env = {
-    ...Service.onServer(inject("postgres"), yield* TestDatabase.make),
+    ...Service.onServer(inject("postgres"), database),
     WATCH: "on",
     OUTBOUND_ALLOW: "127.0.0.0/8"
   }
@@ -38,7 +41,7 @@ const watching = Effect.gen(function* () {
       assert.strictEqual(made.status, 201, made.text)
     }
   })
-  return { one, start, create, rpc, receiver }
+  return { one, start, create, rpc, receiver, sql }
 })
 
 const deliveries = (service: Service.Listening) =>
@@ -83,7 +86,7 @@ describe("an instance that is stopped", () => {
 
   it.live("claims no more webhooks, and releases those without a response within five seconds", () =>
     Effect.gen(function* () {
-      const { one, start, create, receiver } = yield* watching
+      const { one, start, create, receiver, sql } = yield* watching
       receiver.answer = () => "hang"
       yield* create
       yield* receiver.arrived(1)
@@ -91,9 +94,11 @@ describe("an instance that is stopped", () => {
       yield* one.call("/api/v1/relayers/relayer-1", { method: "PATCH", body: { name: "Later" } })
       assert.deepStrictEqual(yield* Service.stop(one), asked)
       assert.lengthOf(receiver.seen, 1)
+      const released = yield* sql`SELECT 1 FROM deliveries WHERE claim IS NULL AND next_attempt_at <= clock_timestamp()`
+      assert.lengthOf(released, 2)
       receiver.answer = () => undefined
       const two = yield* start
-      yield* Effect.timeout(receiver.arrived(3), soon)
+      yield* receiver.arrived(3)
       const ids = receiver.seen.map(({ headers }) => headers["webhook-id"])
       assert.strictEqual(ids[1], ids[0])
       assert.notStrictEqual(ids[2], ids[0])
@@ -105,16 +110,19 @@ describe("an instance that is stopped", () => {
     })
   )
 
-  it.live("releases a slow check, which another instance makes at once", () =>
+  it.live("releases a slow check, which another instance runs at once", () =>
     Effect.gen(function* () {
-      const { one, start, create, rpc } = yield* watching
+      const { one, start, create, rpc, sql } = yield* watching
       rpc.fail("hang")
       yield* create
       yield* until(
         "the check of the chain",
         Effect.sync(() => rpc.count("eth_chainId") > 0 || undefined)
       )
-      assert.deepStrictEqual(yield* Effect.timeout(Service.stop(one), soon), asked)
+      assert.deepStrictEqual(yield* Service.stop(one), asked)
+      const released = yield* sql`
+        SELECT 1 FROM relayer_checks WHERE claimed_by IS NULL AND next_check_at <= clock_timestamp()`
+      assert.lengthOf(released, 1)
       rpc.recover()
       const two = yield* start
       const health = Effect.map(
@@ -123,8 +131,7 @@ describe("an instance that is stopped", () => {
       )
       yield* until(
         "a successful check",
-        Effect.map(health, (state) => state === "healthy" || undefined),
-        soon
+        Effect.map(health, (state) => state === "healthy" || undefined)
       )
       assert.strictEqual(rpc.count("eth_getBalance"), 1)
     })

@@ -7,11 +7,14 @@ import * as path from "node:path"
 import * as Pid from "../../src/sql/embedded/Pid.ts"
 import * as Postmaster from "../../src/sql/embedded/Postmaster.ts"
 
+/** Shorter than the time limit of a test, and long enough for a machine with a load of 15 on two cores. */
+const defaultPatience = "3 minutes"
+
 /** Repeats `check` until it gives a value. `what` names the awaited thing in the error of the timeout. */
 export const until = <A, R>(
   what: string,
   check: Effect.Effect<A | undefined, never, R>,
-  patience: Duration.Input = "30 seconds"
+  patience: Duration.Input = defaultPatience
 ): Effect.Effect<A, never, R> =>
   check.pipe(
     Effect.repeat({ until: (found) => found !== undefined, schedule: Schedule.spaced("20 millis") }),
