@@ -13,7 +13,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["changes"],
   ["access", "ledger", "masterKey", "networks", "notifications", "signers"],
   ["relayers"],
-  ["health"],
+  ["health", "lanes"],
   ["http"]
 ]
 

@@ -28,6 +28,7 @@ const jobs = {
   events: field(JobStatus, "Notifies the readers of events, and reads for them."),
   gauges: field(JobStatus, "Measures the gauges that need the database."),
   health_checks: field(JobStatus, "Checks relayers on their chains."),
+  lanes: field(JobStatus, "Sends transactions, and follows them until they are final."),
   retention: field(JobStatus, "Deletes what is older than its retention.")
 }
 export type JobName = keyof typeof jobs

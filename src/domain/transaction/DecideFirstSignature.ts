@@ -15,6 +15,7 @@ import { firstOffer } from "./Offer.ts"
 import { firstOf, hold, holdUntil, lookNext } from "./Situation.ts"
 import type { Row, Situation } from "./Situation.ts"
 import { newestRequest } from "./Transaction.ts"
+import type { Request } from "./Transaction.ts"
 import type { Seen } from "./View.ts"
 
 const signer: Row<Seen> = (situation) => {
@@ -53,10 +54,10 @@ const priceAboveCap: Row<Seen> = (situation) => {
   return hold(situation, cause("gas_price_above_cap", { base_fee: floorOf(market), cap }), "relayer")
 }
 
-const needsEstimate = ({ transaction }: Situation): boolean => {
-  const { simulate, gas_limit } = newestRequest(transaction)
-  return simulate ?? gas_limit === undefined
-}
+/** Whether the call is estimated before it is signed. */
+export const isEstimated = ({ simulate, gas_limit }: Request): boolean => simulate ?? gas_limit === undefined
+
+const needsEstimate = ({ transaction }: Situation): boolean => isEstimated(newestRequest(transaction))
 
 /** What a signature needs to know. */
 interface Known {

@@ -58,6 +58,7 @@ export class Jobs extends Context.Service<
         events: watches.statusOf("events", now),
         gauges: watches.statusOf("gauges", now),
         health_checks: watches.statusOf("health_checks", now),
+        lanes: watches.statusOf("lanes", now),
         retention: watches.statusOf("retention", now)
       }))
 

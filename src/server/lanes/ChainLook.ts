@@ -1,0 +1,244 @@
+// One look at the chain for the transactions of a lane that share providers. All questions go to one provider, in as few
+// batches as possible; a second one is asked only about what would end a transaction or move a nonce.
+import { Effect } from "effect"
+import type { Receipt } from "../../domain/transaction/Attempt.ts"
+import type { LaneView } from "../../domain/transaction/Floor.ts"
+import type { Lane } from "../../domain/transaction/Lane.ts"
+import type { Market } from "../../domain/transaction/Market.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import { lookInterval } from "../../domain/transaction/NetworkNumbers.ts"
+import type { NetworkNumbers } from "../../domain/transaction/NetworkNumbers.ts"
+import { estimateMargin, transactionGas } from "../../domain/transaction/Numbers.ts"
+import { scaleUp } from "../../domain/transaction/Fees.ts"
+import { questionsOf } from "../../domain/transaction/Questions.ts"
+import { currentAttempts } from "../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../domain/transaction/Transaction.ts"
+import type { BlockHashes, SecondOpinion, Seen, Sight, Unreachable } from "../../domain/transaction/View.ts"
+import * as Calls from "../chains/evm/EvmCalls.ts"
+import type { EvmMarkets } from "../chains/evm/EvmMarkets.ts"
+import type { EvmNode } from "../chains/evm/EvmNode.ts"
+import { hashesAt, headOf, opinionsOf } from "../chains/evm/EvmOpinion.ts"
+import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
+import * as RpcFailure from "../chains/RpcFailure.ts"
+import type { LaneMemory } from "./LaneMemory.ts"
+
+export interface Asked {
+  readonly providers: EvmProviders
+  readonly markets: EvmMarkets
+  readonly numbers: NetworkNumbers
+  readonly lane: Lane
+  /** Those with a nonce. */
+  readonly transactions: ReadonlyArray<Transaction>
+  readonly memory: LaneMemory
+  readonly now: Moment
+}
+
+/** What a look has seen of the account, without what belongs to one transaction. */
+export interface ChainLook {
+  readonly lane: LaneView
+  /** By number of the transaction. */
+  readonly views: ReadonlyMap<number, Seen>
+  /** For transactions without a nonce, and for final ones. */
+  readonly base: Seen
+}
+
+const all = { concurrency: "unbounded" } as const
+
+/** Wei per gas and all that is the same for the whole account. */
+const account = Effect.fnUntraced(function* (node: EvmNode, { lane, numbers }: Asked) {
+  return yield* Effect.all(
+    {
+      at: headOf(node, numbers.finality),
+      count: node.call(Calls.countAt(lane.address, "latest")),
+      balance: node.call(Calls.balanceOf(lane.address))
+    },
+    all
+  )
+})
+type Account = Effect.Success<ReturnType<typeof account>>
+
+/** Bytes that were sent within this look interval are not looked for: pools answer for them soon enough. */
+const isJustSent = ({ numbers, now }: Asked, transaction: Transaction): boolean => {
+  const newest = currentAttempts(transaction).at(-1)
+  return newest?.outcome === "accepted" && now - (newest.lastSentAt ?? 0) < lookInterval(numbers)
+}
+
+const readReceipt = (node: EvmNode, hash: string) => Effect.map(node.call(Calls.receiptOf(hash)), Calls.receiptIn)
+
+const readReceipts = Effect.fnUntraced(function* (node: EvmNode, hashes: ReadonlyArray<string>) {
+  const receipts = yield* Effect.forEach(hashes, (hash) => readReceipt(node, hash), all)
+  return new Map<string, Receipt>(
+    hashes.flatMap((hash, index) => {
+      const receipt = receipts[index]
+      return receipt === undefined ? [] : [[hash, receipt] as const]
+    })
+  )
+})
+
+const readPool = Effect.fnUntraced(function* (node: EvmNode, hashes: ReadonlyArray<string>, memory: LaneMemory) {
+  const found = yield* Effect.forEach(hashes, (hash) => node.call(Calls.transactionOf(hash)), all)
+  const sights = new Map<string, Sight>()
+  for (const [index, hash] of hashes.entries()) {
+    const isThere = found[index] !== null
+    const looks = isThere ? 0 : (memory.absences.get(hash) ?? 0) + 1
+    if (isThere) memory.absences.delete(hash)
+    else memory.absences.set(hash, looks)
+    sights.set(hash, isThere ? { _tag: "InPool" } : { _tag: "Absent", looks })
+  }
+  return sights
+})
+
+/** Where gas includes what a rollup pays for data, and where the account has code of its own, 21,000 is not enough. */
+const noopGas = Effect.fnUntraced(function* (node: EvmNode, { lane, numbers }: Asked, code: string) {
+  if (numbers.hasMempool && code === "0x") return transactionGas
+  const call = { from: lane.address, to: lane.address, value: 0n }
+  const gas = yield* Effect.orElseSucceed(node.call(Calls.estimateGas(call)), () => transactionGas)
+  return gas === transactionGas ? gas : scaleUp(gas, estimateMargin)
+})
+
+const needsSecondCount = ({ lane }: Asked, { count }: Account): boolean =>
+  lane.chainBlock !== undefined && (count > lane.nextNonce || count < lane.chainNonce)
+
+/** The hash at the block of the last believed count is needed if the count fell. */
+const floorBlock = ({ lane }: Asked, { at, count }: Account): ReadonlyArray<number> => {
+  const { chainBlock, chainNonce } = lane
+  return chainBlock !== undefined && count < chainNonce && chainBlock.number <= at.head.number
+    ? [chainBlock.number]
+    : []
+}
+
+const details = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account) {
+  const { lane, memory, markets, numbers, transactions } = asked
+  const { finalHeight, head } = seen.at
+  const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
+  const pooled = transactions.flatMap((transaction, index) => {
+    const hash = questions[index]?.pooled
+    return hash === undefined || isJustSent(asked, transaction) ? [] : [hash]
+  })
+  const heights = new Set([...questions.flatMap(({ block }) => block ?? []), ...floorBlock(asked, seen)])
+  const code = memory.accountCode ?? (yield* node.call(Calls.codeOf(lane.address)))
+  memory.accountCode = code
+  return yield* Effect.all(
+    {
+      countAtFinal: finalHeight < 0 ? Effect.succeed(0) : node.call(Calls.countAt(lane.address, finalHeight)),
+      receipts: readReceipts(
+        node,
+        questions.flatMap(({ receipts }) => receipts)
+      ),
+      pool: readPool(node, pooled, memory),
+      hashes: hashesAt(
+        node,
+        [...heights].filter((height) => height <= head.number)
+      ),
+      market: markets.at(node, numbers, head.hash),
+      noopGas: noopGas(node, asked, code)
+    },
+    all
+  )
+})
+type Details = Effect.Success<ReturnType<typeof details>>
+
+/** Height of the block of a transaction: that of its recorded receipt, else that of one that was just seen. */
+const heightOf = (transaction: Transaction, { receipts }: Pick<Details, "receipts">): number | undefined =>
+  transaction.mined?.receipt.blockNumber ??
+  currentAttempts(transaction).flatMap(({ hash }) => receipts.get(hash)?.blockNumber ?? [])[0]
+
+/** A receipt that is final when it is first seen needs no further look. */
+const withNewHeights = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account, found: Details) {
+  const heights = asked.transactions.flatMap((transaction) => heightOf(transaction, found) ?? [])
+  const deep = new Set(heights.filter((height) => height <= seen.at.finalHeight && !found.hashes.has(height)))
+  if (deep.size === 0) return found
+  return { ...found, hashes: new Map([...found.hashes, ...(yield* hashesAt(node, [...deep]))]) }
+})
+
+/** Only about blocks that the first provider calls final. */
+const seconds = Effect.fnUntraced(function* (asked: Asked, seen: Account, found: Details) {
+  const { providers, numbers, lane } = asked
+  const deep = [...found.hashes.keys()].filter((height) => height <= seen.at.finalHeight)
+  const count = needsSecondCount(asked, seen)
+    ? yield* providers.second((node) => node.call(Calls.countAt(lane.address, "latest")))
+    : undefined
+  return { opinions: yield* opinionsOf(providers, numbers.finality, deep), count }
+})
+
+const blockHashes = (
+  transaction: Transaction,
+  found: Details,
+  opinions: ReadonlyMap<number, SecondOpinion>
+): BlockHashes | undefined => {
+  const height = heightOf(transaction, found)
+  if (height === undefined) return undefined
+  const first = found.hashes.get(height)
+  const second = opinions.get(height)
+  return { ...(first === undefined ? {} : { first }), ...(second === undefined ? {} : { second }) }
+}
+
+const sightsOf = (transaction: Transaction, found: Details): ReadonlyMap<number, Sight> => {
+  const sights = new Map<number, Sight>()
+  for (const { hash, ordinal } of currentAttempts(transaction)) {
+    const receipt = found.receipts.get(hash)
+    const sight = receipt === undefined ? found.pool.get(hash) : ({ _tag: "Receipt", receipt } as const)
+    if (sight !== undefined) sights.set(ordinal, sight)
+  }
+  return sights
+}
+
+const baseOf = ({ at, count, balance }: Account, found: Details): Seen => {
+  const { number, hash, gasLimit } = at.head
+  const market: Market = found.market
+  return {
+    _tag: "Seen",
+    head: { number, hash, ...(gasLimit === undefined ? {} : { gasLimit }) },
+    finalHeight: at.finalHeight,
+    count,
+    countAtFinal: found.countAtFinal,
+    market,
+    balance,
+    sights: new Map(),
+    noopGas: found.noopGas
+  }
+}
+
+const look = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
+  const seen = yield* account(node, asked)
+  const { lane, providers } = asked
+  if (seen.at.head.number < (lane.chainBlock?.number ?? 0)) yield* providers.doubt
+  const found = yield* withNewHeights(node, asked, seen, yield* details(node, asked, seen))
+  const second = yield* seconds(asked, seen, found)
+  const base = baseOf(seen, found)
+  const hashAtChainBlock = lane.chainBlock && found.hashes.get(lane.chainBlock.number)
+  const views = asked.transactions.map((transaction): readonly [number, Seen] => {
+    const minedAt = blockHashes(transaction, found, second.opinions)
+    const sights = sightsOf(transaction, found)
+    return [transaction.number, { ...base, sights, ...(minedAt === undefined ? {} : { minedAt }) }]
+  })
+  const result: ChainLook = {
+    lane: {
+      head: { number: base.head.number, hash: base.head.hash },
+      count: seen.count,
+      ...(hashAtChainBlock === undefined ? {} : { hashAtChainBlock }),
+      ...(typeof second.count === "number" ? { secondCount: second.count } : {})
+    },
+    views: new Map(views),
+    base
+  }
+  return result
+})
+
+/** Milliseconds of one look, over all its requests and providers. */
+const budget = 10_000
+
+/** Fails with the code of what all providers had. `mismatch`: they are on another chain. */
+export const take = Effect.fn("ChainLook.take")((asked: Asked) =>
+  Effect.timeoutOrElse(
+    asked.providers.first((node) => look(node, asked)),
+    { duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }
+  )
+)
+
+/** What a failed look means for the transactions. */
+export const unreachable = ({ code }: RpcFailure.RpcFailure, numbers: NetworkNumbers, now: Moment): Unreachable => ({
+  _tag: "Unreachable",
+  code: code === "rate_limited" ? "rate_limited" : "providers_unavailable",
+  retryAt: now + lookInterval(numbers)
+})

@@ -1,0 +1,124 @@
+// Gives nonces to pending transactions: checks, signatures, one commit, then the broadcast.
+import { Effect } from "effect"
+import { isReadonlyArrayNonEmpty } from "effect/Array"
+import { isEstimated } from "../../domain/transaction/DecideFirstSignature.ts"
+import { maxNoncesPerCommit } from "../../domain/transaction/Numbers.ts"
+import { byPlace, plan } from "../../domain/transaction/Queue.ts"
+import type { Candidate } from "../../domain/transaction/Queue.ts"
+import { newestRequest } from "../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../domain/transaction/Transaction.ts"
+import type { Estimate, View } from "../../domain/transaction/View.ts"
+import { estimate } from "../chains/evm/EvmEstimates.ts"
+import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
+import { reach } from "./CrashPoints.ts"
+import { baseOf, totals, update } from "./LaneContext.ts"
+import type { Work } from "./LaneContext.ts"
+import { applyChanges } from "./LaneDecisions.ts"
+import * as Metrics from "./LaneMetrics.ts"
+import * as Providers from "./LaneProviders.ts"
+import { termsOf } from "./LaneRelayers.ts"
+import type { LaneRelayer } from "./LaneRelayers.ts"
+import { send } from "./LaneSending.ts"
+import { sign } from "./LaneSigning.ts"
+
+interface Pending {
+  readonly stored: StoredTransaction
+  readonly relayer: LaneRelayer
+}
+
+/** Whether nothing of the ledger holds it back, so that the chain decides. */
+const isReady = ({ stored: { transaction }, relayer }: Pending, now: number): boolean =>
+  !relayer.isPaused &&
+  relayer.disabled === undefined &&
+  !transaction.restored &&
+  transaction.intent === "execute" &&
+  (transaction.notBefore ?? now) <= now
+
+const needsEstimate = ({ stored: { transaction } }: Pending): boolean => isEstimated(newestRequest(transaction))
+
+const estimateOf = Effect.fnUntraced(function* (work: Work, { stored, relayer }: Pending) {
+  const providers = yield* Providers.of(work, relayer)
+  const call = { ...newestRequest(stored.transaction), from: work.lane.address }
+  const unknown: Estimate = { _tag: "Unknown" }
+  return yield* Effect.orElseSucceed(
+    providers.first((node) => estimate(providers, node, call)),
+    () => unknown
+  )
+})
+
+/** Estimates for as many as can get a nonce now. Those behind them wait without one. */
+const estimates = Effect.fnUntraced(function* (work: Work, pending: ReadonlyArray<Pending>) {
+  const free = work.lane.windowSize - totals(work).inFlight
+  const due =
+    free <= 0 || work.stop !== undefined ? [] : pending.filter((one) => isReady(one, work.now) && needsEstimate(one))
+  const first = due
+    .toSorted((one, other) => byPlace(one.stored.transaction, other.stored.transaction))
+    .slice(0, Math.min(free, maxNoncesPerCommit))
+  const found = yield* Effect.forEach(first, (one) => estimateOf(work, one), { concurrency: "unbounded" })
+  const known = new Map(first.map(({ stored }, index) => [stored.id, found[index]]))
+  return { known, waiting: new Set(due.slice(first.length).map(({ stored }) => stored.id)) }
+})
+
+const withEstimate = (view: View, found: Estimate | undefined): View =>
+  found === undefined || view._tag !== "Seen" ? view : { ...view, estimate: found }
+
+const commit = Effect.fnUntraced(function* (
+  work: Work,
+  pending: ReadonlyMap<number, Pending>,
+  signings: ReturnType<typeof plan>["signings"]
+) {
+  const wanted = signings.flatMap(({ transaction, nonce, sign }) => {
+    const found = pending.get(transaction.number)
+    return found === undefined ? [] : [{ ...found, nonce, command: sign }]
+  })
+  const signed = yield* sign(work.context, work.lane, wanted)
+  if (!isReadonlyArrayNonEmpty(signed)) return 0
+  const committed = yield* work.context.ledger.commitSignatures(work.context.hold, signed)
+  yield* reach("committed")
+  update(work, committed)
+  work.context.memory.lastSignedAt = work.now
+  yield* Metrics.countSignatures(signed)
+  const raw = new Map(signed.map((signature) => [signature.stored.id, signature.raw]))
+  const sendings = committed.flatMap((stored) => {
+    const relayer = pending.get(stored.transaction.number)?.relayer
+    const newest = stored.transaction.attempts.at(-1)
+    return relayer === undefined || newest === undefined ? [] : [{ stored, relayer, ordinals: [newest.ordinal] }]
+  })
+  yield* send(work, sendings, ({ id }) => raw.get(id))
+  yield* Metrics.measureFirstSends(sendings.map(({ stored }) => stored))
+  return signed.length
+})
+
+/** Returns how many got a nonce: if these are as many as one commit takes, there may be more. */
+export const assign = Effect.fn("LaneAssignment.assign")(function* (
+  work: Work,
+  poll: LaneRelayer,
+  viewOf: (transaction: Transaction, relayer: LaneRelayer) => View
+) {
+  const all = [...work.rows.values()].flatMap((stored): ReadonlyArray<Pending> => {
+    const relayer = work.relayers.get(stored.relayerId)
+    return relayer === undefined || stored.transaction.state !== "pending" ? [] : [{ stored, relayer }]
+  })
+  if (all.length === 0) return 0
+  const { known, waiting } = yield* estimates(work, all)
+  const candidates = all
+    .filter(({ stored }) => !waiting.has(stored.id))
+    .map(({ stored, relayer }): Candidate => ({
+      transaction: stored.transaction,
+      terms: termsOf(relayer, stored.transaction, work.lane.address),
+      view: withEstimate(viewOf(stored.transaction, relayer), known.get(stored.id))
+    }))
+  const planned = plan(candidates, baseOf(work, poll), totals(work), work.now, maxNoncesPerCommit)
+  const pending = new Map(all.map((one) => [one.stored.transaction.number, one]))
+  const judged = planned.decided.flatMap(({ transaction, commands }) => {
+    const found = pending.get(transaction.number)
+    return found === undefined ? [] : [{ ...found, commands }]
+  })
+  yield* applyChanges(work, judged)
+  for (const { commands } of judged) {
+    for (const command of commands) {
+      if (command._tag === "LookAt") work.nextLookAt = Math.min(work.nextLookAt, command.at)
+    }
+  }
+  return yield* commit(work, pending, planned.signings)
+})

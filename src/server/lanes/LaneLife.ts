@@ -1,0 +1,68 @@
+// The life of a held lane: steps, one after the other, until nothing is open, the process drains, or another one has it.
+import { Clock, Effect, Latch } from "effect"
+import type { Draining } from "../lifecycle/Draining.ts"
+import type { ReleaseReason } from "../ledger/LaneLedger.ts"
+import type { LaneContext } from "./LaneContext.ts"
+import * as LaneStep from "./LaneStep.ts"
+
+/** Transactions that get a nonce before a lane is given back because others wait. */
+const fairShare = 256
+
+export interface LaneLife {
+  /** Ends when the lane is not held any more. */
+  readonly run: Effect.Effect<void>
+  /** Something was accepted or is to end: the next step begins at once. */
+  readonly wake: Effect.Effect<void>
+}
+
+export interface Surroundings {
+  readonly draining: Draining["Service"]
+  /** Runs steps until they succeed, and reports failures. */
+  readonly supervised: <A>(work: Effect.Effect<A>) => Effect.Effect<A>
+  /** Whether this process is full and other lanes wait. */
+  readonly isWaitedFor: Effect.Effect<boolean>
+}
+
+export const make = (context: LaneContext, { draining, supervised, isWaitedFor }: Surroundings): LaneLife => {
+  const { ledger, hold, memory } = context
+  const latch = Latch.makeUnsafe(false)
+
+  const release = (reason: ReleaseReason) => supervised(ledger.release(hold, reason))
+
+  const step = LaneStep.run(context).pipe(
+    Effect.catchTags({
+      LaneLost: () => Effect.succeed({ _tag: "Lost" } as const),
+      LaneChanged: () => Effect.succeed({ _tag: "Again" } as const)
+    })
+  )
+
+  const waitUntil = Effect.fnUntraced(function* (until: number) {
+    const now = yield* Clock.currentTimeMillis
+    yield* Effect.timeoutOption(latch.await, Math.max(until - now, 0))
+  })
+
+  /** True: the lane is not held any more. */
+  const turn = Effect.gen(function* () {
+    if (draining.isDraining()) return yield* release("draining")
+    yield* latch.close
+    const next = yield* supervised(step)
+    switch (next._tag) {
+      case "Lost":
+        return true
+      case "Idle":
+        return yield* release("idle")
+      case "Again":
+        return memory.signed >= fairShare && (yield* isWaitedFor) ? yield* release("next") : false
+      case "Wait":
+        yield* waitUntil(next.until)
+        return false
+    }
+  })
+
+  const run = Effect.repeat(turn, { until: (isOver) => isOver }).pipe(
+    Effect.asVoid,
+    Effect.onInterrupt(() => Effect.ignoreCause(ledger.release(hold, "draining")))
+  )
+
+  return { run, wake: Effect.asVoid(latch.open) }
+}

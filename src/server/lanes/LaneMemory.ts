@@ -1,0 +1,47 @@
+// What the holder of a lane remembers from look to look, and loses with the lane. Nothing of it is needed to be right: it
+// makes looks cheaper, and tells how long something has lasted.
+import type { Claim } from "../../domain/transaction/Floor.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
+import type { ChainLook } from "./ChainLook.ts"
+
+export interface LaneMemory {
+  /** A count that was not believed yet. */
+  claim: Claim | undefined
+  /** Looks in a row in which a node did not have the bytes, by hash. */
+  readonly absences: Map<string, number>
+  /** Code of the account itself. Undefined: not asked yet. */
+  accountCode: string | undefined
+  /** Transactions that may be in flight, if that has changed since the last look. */
+  window: number | undefined
+  lastSignedAt: Moment | undefined
+  /** Since when nothing is in flight. */
+  quietSince: Moment | undefined
+  /** When the signer is asked again, and how often it has failed in a row. */
+  signerRetryAt: Moment | undefined
+  signerFailures: number
+  /** By genesis hash and `LaneRelayer.urlsKey`. */
+  readonly providers: Map<string, EvmProviders>
+  /** The newest look, by `LaneRelayer.urlsKey`. */
+  looks: ReadonlyMap<string, ChainLook>
+  lookedAt: Moment | undefined
+  nextLookAt: Moment
+  /** Transactions that got a nonce since the lane was claimed. */
+  signed: number
+}
+
+export const make = (): LaneMemory => ({
+  claim: undefined,
+  absences: new Map(),
+  accountCode: undefined,
+  window: undefined,
+  lastSignedAt: undefined,
+  quietSince: undefined,
+  signerRetryAt: undefined,
+  signerFailures: 0,
+  providers: new Map(),
+  looks: new Map(),
+  lookedAt: undefined,
+  nextLookAt: 0,
+  signed: 0
+})

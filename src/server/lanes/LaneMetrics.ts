@@ -1,0 +1,86 @@
+// The metrics of lanes that this instance holds.
+import { Clock, Effect, Metric } from "effect"
+import { maxFeeOf } from "../../domain/transaction/Fees.ts"
+import type { Signature } from "../ledger/LaneLedger.ts"
+import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
+
+const seconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800]
+
+const lanesHeld = Metric.gauge("lanes_held", { description: "Lanes that this instance holds." })
+
+const laneLooksTotal = Metric.counter("lane_looks_total", {
+  description: "Looks at chains for open transactions, by outcome.",
+  incremental: true
+})
+
+const transactionSignaturesTotal = Metric.counter("transaction_signatures_total", {
+  description: "Committed signatures of transactions, by kind. `bump` and `noop` replace earlier ones.",
+  incremental: true
+})
+
+const transactionsFinalTotal = Metric.counter("transactions_final_total", {
+  description: "Transactions that became final, by state.",
+  incremental: true
+})
+
+const transactionFeesPaid = Metric.counter("transaction_fees_paid_gwei_total", {
+  description: "Fees that confirmed and reverted transactions have paid, in gwei.",
+  incremental: true
+})
+
+const transactionFirstSendSeconds = Metric.histogram("transaction_first_send_seconds", {
+  description: "Time from the acceptance of a transaction to the end of its first broadcast, in seconds.",
+  boundaries: seconds
+})
+
+const transactionConfirmationSeconds = Metric.histogram("transaction_confirmation_seconds", {
+  description: "Time from the acceptance of a transaction to its confirmation, in seconds.",
+  boundaries: seconds
+})
+
+export const all = [
+  lanesHeld,
+  laneLooksTotal,
+  transactionSignaturesTotal,
+  transactionsFinalTotal,
+  transactionFeesPaid,
+  transactionFirstSendSeconds,
+  transactionConfirmationSeconds
+]
+
+export const showHeld = (count: number) => Metric.update(lanesHeld, count)
+
+export const countLook = (outcome: "seen" | "unreachable" | "chain_changed") =>
+  Metric.update(Metric.withAttributes(laneLooksTotal, { outcome }), 1)
+
+export const countSignatures = (signatures: ReadonlyArray<Signature>) =>
+  Effect.forEach(
+    signatures,
+    ({ attempt: { kind } }) => Metric.update(Metric.withAttributes(transactionSignaturesTotal, { kind }), 1),
+    { discard: true }
+  )
+
+const age = (now: number, { transaction }: StoredTransaction): number => (now - transaction.createdAt) / 1000
+
+export const measureFirstSends = Effect.fnUntraced(function* (stored: ReadonlyArray<StoredTransaction>) {
+  const now = yield* Clock.currentTimeMillis
+  for (const one of stored) yield* Metric.update(transactionFirstSendSeconds, age(now, one))
+})
+
+const gwei = 10 ** 9
+
+const countOne = Effect.fnUntraced(function* (now: number, stored: StoredTransaction) {
+  const { state, mined, origin, attempts } = stored.transaction
+  if (state !== "confirmed" && state !== "failed" && state !== "canceled" && state !== "expired") return
+  if (origin === "request") yield* Metric.update(Metric.withAttributes(transactionsFinalTotal, { state }), 1)
+  if (state === "confirmed") yield* Metric.update(transactionConfirmationSeconds, age(now, stored))
+  if (mined === undefined) return
+  const attempt = attempts.find(({ ordinal }) => ordinal === mined.ordinal)
+  const price = mined.receipt.effectiveGasPrice || (attempt === undefined ? 0n : maxFeeOf(attempt.fees))
+  yield* Metric.update(transactionFeesPaid, Number(price * mined.receipt.gasUsed) / gwei)
+})
+
+export const countFinal = Effect.fnUntraced(function* (changed: ReadonlyArray<StoredTransaction>) {
+  const now = yield* Clock.currentTimeMillis
+  for (const stored of changed) yield* countOne(now, stored)
+})

@@ -1,0 +1,39 @@
+// Signs evm transactions with the keys of a lane. A key is opened once, and kept only as long as the lane is held.
+import { Effect, Schema } from "effect"
+import type { SignerId } from "../../domain/signer/Signer.ts"
+import * as EvmBytes from "../chains/evm/EvmBytes.ts"
+import type { SignerBackend } from "../signers/backends/SignerBackend.ts"
+import type { Signers } from "../signers/Signers.ts"
+
+/** The key cannot be used now, or is not the one of the lane. */
+export class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", { message: Schema.String }) {}
+
+export interface LaneSigner {
+  sign(signerId: SignerId, unsigned: EvmBytes.Unsigned): Effect.Effect<EvmBytes.Signed, SigningFailed>
+}
+
+const failed = ({ message }: { readonly message: string }) => new SigningFailed({ message })
+
+/** `address`: of the lane, in lower case. A signature of another key would be a transaction of another account. */
+export const make = (signers: Signers["Service"], address: string): LaneSigner => {
+  const opened = new Map<SignerId, SignerBackend>()
+
+  const open = Effect.fnUntraced(function* (id: SignerId) {
+    const found = opened.get(id)
+    if (found !== undefined) return found
+    const backend = yield* signers.use(id)
+    opened.set(id, backend)
+    return backend
+  })
+
+  const sign: LaneSigner["sign"] = Effect.fn("LaneSigner.sign")(function* (signerId, unsigned) {
+    const backend = yield* Effect.mapError(open(signerId), () => failed({ message: "the signer does not exist" }))
+    const digest = yield* EvmBytes.digestOf(unsigned)
+    const signature = yield* Effect.mapError(backend.sign("secp256k1", digest), failed)
+    const signed = yield* EvmBytes.seal(unsigned, signature)
+    if (signed.sender !== address) return yield* failed({ message: "the key is not the one of the relayer's address" })
+    return signed
+  })
+
+  return { sign }
+}

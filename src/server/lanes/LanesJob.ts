@@ -1,0 +1,134 @@
+// The job that holds lanes: it claims those with open transactions, runs a fiber for each, and renews their leases. Any
+// number of instances share the lanes; each lane has one holder at a time.
+import { Effect, FiberMap, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import { EvmNodes } from "../chains/evm/EvmNodes.ts"
+import type { HeldLane } from "../ledger/LaneLedger.ts"
+import { LaneLedger } from "../ledger/LaneLedger.ts"
+import type { Hold, LaneId } from "../ledger/StoredLane.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import { Draining } from "../lifecycle/Draining.ts"
+import { Jobs } from "../lifecycle/Jobs.ts"
+import { RelayerTargets } from "../relayers/RelayerTargets.ts"
+import { Signers } from "../signers/Signers.ts"
+import * as LaneLife from "./LaneLife.ts"
+import * as LaneMemory from "./LaneMemory.ts"
+import * as Metrics from "./LaneMetrics.ts"
+import * as LaneSigner from "./LaneSigner.ts"
+
+/** Lanes that one instance holds at once. */
+const maxLanes = 256
+
+/** Lanes of one claim: other instances that look at the same time get some as well. */
+const maxClaimed = 32
+
+/** Work that other instances accepted is found within this time. */
+const pollEvery = "1 second"
+
+/** Between two rounds, however often the job is woken: each round is two statements. */
+const pause = "10 millis"
+
+/** A third of the lease. */
+const renewEvery = "10 seconds"
+
+/** When the job stops, steps have this long to end. After that, another instance continues. */
+const grace = "5 seconds"
+
+interface Held {
+  readonly hold: Hold
+  readonly life: LaneLife.LaneLife
+  /** Number of the newest pending transaction that the lane was woken for. */
+  newest: number
+}
+
+const make = Effect.gen(function* () {
+  const ledger = yield* LaneLedger
+  const nodes = yield* EvmNodes
+  const targets = yield* RelayerTargets
+  const signers = yield* Signers
+  const random = yield* SecureRandom.SecureRandom
+  const draining = yield* Draining
+  const jobs = yield* Jobs
+  const due = yield* CommitSignal.make("lanes")
+  const supervised = yield* jobs.supervise({ job: "lanes", task: "step" })
+  const lanes = new Map<LaneId, Held>()
+  const fibers = yield* FiberMap.make<LaneId, void, never>()
+  let isStopping = false
+
+  const wakeAll = Effect.suspend(() => Effect.forEach(lanes.values(), ({ life }) => life.wake, { discard: true }))
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      isStopping = true
+      return wakeAll.pipe(Effect.andThen(FiberMap.awaitEmpty(fibers)), Effect.timeoutOption(grace), Effect.asVoid)
+    })
+  )
+
+  const stopping: Draining["Service"] = { ...draining, isDraining: () => isStopping || draining.isDraining() }
+
+  const isWaitedFor = Effect.suspend(() => (lanes.size < maxLanes ? Effect.succeed(false) : ledger.hasWork))
+
+  const forget = (hold: Hold) =>
+    Effect.suspend(() => {
+      if (lanes.get(hold.laneId)?.hold.epoch === hold.epoch) lanes.delete(hold.laneId)
+      return Effect.andThen(Metrics.showHeld(lanes.size), due.now)
+    })
+
+  const start = ({ hold, stored: { lane } }: HeldLane) => {
+    const context = {
+      ledger,
+      nodes,
+      targets,
+      signer: LaneSigner.make(signers, lane.address),
+      newId: Effect.map(random.uuidV4(), (id) => TransactionId.make(id)),
+      hold,
+      memory: LaneMemory.make()
+    }
+    const life = LaneLife.make(context, { draining: stopping, supervised, isWaitedFor })
+    lanes.set(hold.laneId, { hold, life, newest: 0 })
+    return Effect.andThen(
+      Metrics.showHeld(lanes.size),
+      FiberMap.run(fibers, hold.laneId, Effect.ensuring(life.run, forget(hold)))
+    )
+  }
+
+  /** Uninterruptible: every lane that was claimed has a fiber. */
+  const claim = Effect.gen(function* () {
+    const free = stopping.isDraining() ? 0 : Math.min(maxLanes - lanes.size, maxClaimed)
+    if (free <= 0) return
+    for (const claimed of yield* ledger.claim(free)) yield* start(claimed)
+  }).pipe(Effect.uninterruptible)
+
+  /** Held lanes look again at once if something was accepted for them. */
+  const wake = Effect.gen(function* () {
+    if (lanes.size === 0) return
+    for (const [laneId, newest] of yield* ledger.newestPending([...lanes.keys()])) {
+      const held = lanes.get(laneId)
+      if (held === undefined || held.newest >= newest) continue
+      held.newest = newest
+      yield* held.life.wake
+    }
+  })
+
+  /** A lane whose lease has ended belongs to another process. */
+  const renew = Effect.gen(function* () {
+    const holds = [...lanes.values()].map(({ hold }) => hold)
+    if (holds.length === 0) return
+    const kept = new Set((yield* ledger.renew(holds)).map(({ laneId }) => laneId))
+    for (const { laneId } of holds) if (!kept.has(laneId)) yield* FiberMap.remove(fibers, laneId)
+  })
+
+  yield* Effect.forkScoped(Effect.andThen(draining.begun, wakeAll))
+  yield* jobs.run({ job: "lanes", task: "renew", work: renew, wait: () => Effect.sleep(renewEvery) })
+  yield* jobs.run({
+    job: "lanes",
+    task: "claim",
+    work: Effect.andThen(claim, wake),
+    wait: () => Effect.andThen(Effect.sleep(pause), due.wait(pollEvery))
+  })
+})
+
+export const layerNoDeps = Layer.effectDiscard(make)
+
+/** Runs until its scope closes. While the instance drains, it claims nothing and gives its lanes back. */
+export const layer = layerNoDeps.pipe(Layer.provide([EvmNodes.layerNoDeps, SecureRandom.layerWebCrypto]))
