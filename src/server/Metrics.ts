@@ -5,6 +5,7 @@ import * as ChainMetrics from "./chains/ChainMetrics.ts"
 import * as EventMetrics from "./events/EventMetrics.ts"
 import * as HealthMetrics from "./health/HealthMetrics.ts"
 import * as RequestMetrics from "./http/RequestMetrics.ts"
+import * as LaneMetrics from "./lanes/LaneMetrics.ts"
 import * as LifecycleMetrics from "./lifecycle/LifecycleMetrics.ts"
 import * as RateLimitMetrics from "./limits/RateLimitMetrics.ts"
 import * as DeliveryMetrics from "./notifications/delivery/DeliveryMetrics.ts"
@@ -21,6 +22,7 @@ const all = [
   ...RelayerMetrics.all,
   ...HealthMetrics.all,
   ...ChainMetrics.all,
+  ...LaneMetrics.all,
   ...DeliveryMetrics.all,
   ...ProcessMetrics.all
 ]

@@ -9,6 +9,7 @@ import { Audit } from "./audit/Audit.ts"
 import * as KeyAuthentication from "./access/KeyAuthentication.ts"
 import { Changes } from "./changes/Changes.ts"
 import { Cursors } from "./cursors/Cursors.ts"
+import { Events } from "./events/Events.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
@@ -18,6 +19,7 @@ import * as EventRetention from "./events/EventRetention.ts"
 import * as IdempotencyRetention from "./idempotency/IdempotencyRetention.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { CallerRequests } from "./limits/CallerRequests.ts"
+import { Outbox } from "./outbox/Outbox.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
 import { Networks } from "./networks/Networks.ts"
 import { VersionedNetworks } from "./networks/VersionedNetworks.ts"
@@ -27,7 +29,12 @@ import * as RelayerGauge from "./relayers/RelayerGauge.ts"
 import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
 import { StoredRelayers } from "./relayers/StoredRelayers.ts"
+import { Breakers } from "./chains/Breakers.ts"
 import { Chains } from "./chains/Chains.ts"
+import { ProviderPools } from "./chains/ProviderPools.ts"
+import * as LanesJob from "./lanes/LanesJob.ts"
+import { LaneLedger } from "./ledger/LaneLedger.ts"
+import * as LedgerTables from "./ledger/LedgerTables.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
 import { Secrets } from "./secrets/Secrets.ts"
@@ -76,10 +83,18 @@ const resources = Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTa
 const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
   Layer.provideMerge(MasterKey.layerCheck, Secrets.layer({ current: masterKey, others: decryptionKeys }))
 
+/** Health checks and lanes share the breakers of providers. */
+const chains = Layer.provide(Chains.layerNoDeps, ProviderPools.layerNoDeps()).pipe(Layer.provideMerge(Breakers.layer()))
+
+const lanes = LanesJob.layer.pipe(
+  Layer.provide(LaneLedger.layerNoDeps),
+  Layer.provide([LedgerTables.layer(), Events.layer, Outbox.layer])
+)
+
 const health = ({ healthCheckInterval = "1 minute" }: Options) =>
   RelayerHealth.layer.pipe(
     Layer.provideMerge(HealthChecks.layer({ interval: healthCheckInterval })),
-    Layer.provideMerge(Chains.layer())
+    Layer.provideMerge(chains)
   )
 
 const gauges = Layer.mergeAll(ConnectionGauge.layer, RelayerGauge.layer, EventDelay.layer)
@@ -89,6 +104,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
     ? Layer.mergeAll(
         DeliveryJob.layer,
         HealthJob.layer({ interval: healthCheckInterval }),
+        lanes,
         IdempotencyRetention.layer,
         EventRetention.layer(Duration.fromInputUnsafe(retention))
       )

@@ -1,18 +1,21 @@
 // Decides about every transaction that has a nonce, from one look, and carries the decisions out.
 import { Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
+import { isNoop } from "../../domain/transaction/Attempt.ts"
 import type { Command, Commands } from "../../domain/transaction/Command.ts"
 import { decide } from "../../domain/transaction/Decision.ts"
 import { isEstimated } from "../../domain/transaction/DecideFirstSignature.ts"
 import type { Totals } from "../../domain/transaction/Totals.ts"
-import { currentAttempts, newestRequest } from "../../domain/transaction/Transaction.ts"
+import { currentAttempts, newestRequest, requestOf } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { Seen, View } from "../../domain/transaction/View.ts"
 import { verdictOf } from "../../domain/transaction/Taker.ts"
 import { grown } from "../../domain/transaction/Window.ts"
+import { callAt } from "../chains/evm/EvmCalls.ts"
 import { estimate } from "../chains/evm/EvmEstimates.ts"
 import * as EvmTaker from "../chains/evm/EvmTaker.ts"
-import type { Decided } from "../ledger/LaneLedger.ts"
+import * as RevertReason from "../chains/evm/RevertReason.ts"
+import type { Decided } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
 import { situationOf, totals, update } from "./LaneContext.ts"
@@ -74,6 +77,30 @@ const withEstimate = Effect.fnUntraced(function* (
   return found._tag === "Success" ? { ...view, estimate: found.success } : view
 })
 
+/** Why a call failed in its block, if the policy wants it: what it does at the state after the block. */
+const withRevertReason = Effect.fnUntraced(function* (
+  work: Work,
+  relayer: LaneRelayer,
+  transaction: Transaction,
+  command: Command
+) {
+  if (command._tag !== "Mine" || command.mined.receipt.isSuccess) return command
+  if (relayer.policy.include_revert_data !== true) return command
+  const { receipt, ordinal } = command.mined
+  const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
+  if (attempt === undefined || isNoop(attempt)) return command
+  const providers = yield* Providers.of(work, relayer)
+  const call = { ...requestOf(transaction, attempt), from: work.lane.address, gas: attempt.gasLimit }
+  const answer = yield* Effect.orElseSucceed(
+    providers.first((node) => node.ask(callAt(call, receipt.blockNumber))),
+    () => undefined
+  )
+  const revertReason = answer?._tag === "RpcError" ? RevertReason.ofError(answer) : undefined
+  return revertReason === undefined
+    ? command
+    : { ...command, mined: { ordinal, receipt: { ...receipt, revertReason } } }
+})
+
 const judge = Effect.fnUntraced(function* (
   work: Work,
   relayer: LaneRelayer,
@@ -84,7 +111,8 @@ const judge = Effect.fnUntraced(function* (
   const { transaction } = stored
   const situation = situationOf(work, relayer, stored, lane)
   const view = given._tag === "Seen" ? yield* withEstimate(work, relayer, transaction, given) : given
-  const commands = decide(transaction, situation, view, work.now)
+  const [first, ...others] = decide(transaction, situation, view, work.now)
+  const commands: Commands = [yield* withRevertReason(work, relayer, transaction, first), ...others]
   if (view._tag !== "Seen" || !commands.some(({ _tag }) => _tag === "FindTaker")) return commands
   const taker = yield* findTaker(work, relayer, transaction, view)
   // The transaction itself may have been marked.

@@ -9,7 +9,7 @@ import { priceOf } from "../../domain/transaction/Market.ts"
 import { isFinal } from "../../domain/transaction/Transaction.ts"
 import { limitOf } from "../../domain/transaction/Window.ts"
 import * as EvmTaker from "../chains/evm/EvmTaker.ts"
-import type { GapSignature } from "../ledger/LaneLedger.ts"
+import type { GapSignature } from "../ledger/HeldLane.ts"
 import type { StoredLane } from "../ledger/StoredLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import type { ChainLook } from "./ChainLook.ts"
@@ -129,7 +129,7 @@ export const advance = Effect.fn("LaneFloor.advance")(function* (
   memory.window = undefined
   const opened = yield* reportFinals(work, stored, finals)
   work.isDeepReorg = opened.length > 0
-  const genesis = yield* (yield* Providers.of(work, relayer)).genesis
+  const genesis = stored.genesis ?? (yield* (yield* Providers.of(work, relayer)).genesis)
   const code = step.code ?? (work.isDeepReorg ? "deep_reorg" : undefined)
   yield* ledger.saveLane(hold, {
     lane: work.lane,

@@ -1,7 +1,7 @@
 // The life of a held lane: steps, one after the other, until nothing is open, the process drains, or another one has it.
 import { Clock, Effect, Latch } from "effect"
 import type { Draining } from "../lifecycle/Draining.ts"
-import type { ReleaseReason } from "../ledger/LaneLedger.ts"
+import type { ReleaseReason } from "../ledger/HeldLane.ts"
 import type { LaneContext } from "./LaneContext.ts"
 import * as LaneStep from "./LaneStep.ts"
 

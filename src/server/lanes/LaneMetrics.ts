@@ -1,7 +1,7 @@
 // The metrics of lanes that this instance holds.
 import { Clock, Effect, Metric } from "effect"
 import { maxFeeOf } from "../../domain/transaction/Fees.ts"
-import type { Signature } from "../ledger/LaneLedger.ts"
+import type { Signature } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 
 const seconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800]

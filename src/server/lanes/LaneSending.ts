@@ -9,7 +9,7 @@ import { classify } from "../../domain/transaction/Refusal.ts"
 import { record } from "../../domain/transaction/Sending.ts"
 import { withSent } from "../../domain/transaction/Transition.ts"
 import { halved } from "../../domain/transaction/Window.ts"
-import type { SentAttempt } from "../ledger/LaneLedger.ts"
+import type { Decided, SentAttempt } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
 import { update } from "./LaneContext.ts"
@@ -86,7 +86,13 @@ export const send = Effect.fn("LaneSending.send")(function* (work: Work, given: 
   yield* reach("sent")
   if (!isReadonlyArrayNonEmpty(sent)) return
   if (sent.some(({ sent }) => sent.isWindowFull)) work.context.memory.window = halved(work.lane.windowSize)
-  update(work, yield* work.context.ledger.recordSends(work.context.hold, sent))
+  const { hold, ledger } = work.context
+  update(work, yield* ledger.recordSends(hold, sent))
+  const hopeless = sent.flatMap(({ id, sent: { intend } }): ReadonlyArray<Decided> => {
+    const stored = [...work.rows.values()].find((row) => row.id === id)
+    return stored === undefined || intend === undefined ? [] : [{ stored, command: intend }]
+  })
+  if (isReadonlyArrayNonEmpty(hopeless)) update(work, yield* ledger.apply(hold, hopeless))
 })
 
 /** The same with bytes that the ledger has. */

@@ -6,7 +6,7 @@ import type { SignerBackend } from "../signers/backends/SignerBackend.ts"
 import type { Signers } from "../signers/Signers.ts"
 
 /** The key cannot be used now, or is not the one of the lane. */
-export class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", { message: Schema.String }) {}
+class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", { message: Schema.String }) {}
 
 export interface LaneSigner {
   sign(signerId: SignerId, unsigned: EvmBytes.Unsigned): Effect.Effect<EvmBytes.Signed, SigningFailed>

@@ -7,7 +7,7 @@ import type { Moment } from "../../domain/transaction/Moment.ts"
 import { look, maxNoncesPerCommit } from "../../domain/transaction/Numbers.ts"
 import { lookInterval } from "../../domain/transaction/NetworkNumbers.ts"
 import type { Unreachable, View } from "../../domain/transaction/View.ts"
-import type { LaneContents } from "../ledger/LaneLedger.ts"
+import type { LaneContents } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import * as ChainLook from "./ChainLook.ts"
 import { assign } from "./LaneAssignment.ts"
@@ -19,7 +19,7 @@ import * as Providers from "./LaneProviders.ts"
 import * as LaneRelayers from "./LaneRelayers.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 
-export type Next =
+type Next =
   | { readonly _tag: "Idle" }
   | { readonly _tag: "Again" }
   /** Until then, or until the lane is woken. */
@@ -118,8 +118,9 @@ const fullLook = Effect.fnUntraced(function* (
   const opened = found === undefined ? [] : yield* LaneFloor.advance(work, contents.stored, owner, poll, found)
   if (work.stop === "chain_changed") {
     const { lane, nextLookAt } = work
-    const { trustsCount } = contents.stored
-    yield* context.ledger.saveLane(context.hold, { lane, trustsCount, code: "chain_changed", nextLookAt })
+    const { trustsCount, genesis } = contents.stored
+    const known = genesis === undefined ? {} : { genesis }
+    yield* context.ledger.saveLane(context.hold, { lane, ...known, trustsCount, code: "chain_changed", nextLookAt })
   }
   yield* decideAll(work, [...opened, ...withNonce(work)], viewsOf(work, failures))
   return failures

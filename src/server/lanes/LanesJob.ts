@@ -4,7 +4,7 @@ import { Effect, FiberMap, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import { EvmNodes } from "../chains/evm/EvmNodes.ts"
-import type { HeldLane } from "../ledger/LaneLedger.ts"
+import type { HeldLane } from "../ledger/HeldLane.ts"
 import { LaneLedger } from "../ledger/LaneLedger.ts"
 import type { Hold, LaneId } from "../ledger/StoredLane.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
@@ -128,7 +128,5 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const layerNoDeps = Layer.effectDiscard(make)
-
 /** Runs until its scope closes. While the instance drains, it claims nothing and gives its lanes back. */
-export const layer = layerNoDeps.pipe(Layer.provide([EvmNodes.layerNoDeps, SecureRandom.layerWebCrypto]))
+export const layer = Layer.effectDiscard(make).pipe(Layer.provide([EvmNodes.layerNoDeps, SecureRandom.layerWebCrypto]))

@@ -56,10 +56,13 @@ export const digestOf = Effect.fnUntraced(function* (unsigned: Unsigned) {
 export const seal = Effect.fnUntraced(function* (unsigned: Unsigned, signature: Uint8Array) {
   const { hexToBytes, keccak256, recoverAddress, serializeTransaction } = yield* load
   const transaction = serializable(unsigned)
+  const yParity = signature[64] ?? 0
   const parts = {
     r: hexOfBytes(signature.subarray(0, 32)),
     s: hexOfBytes(signature.subarray(32, 64)),
-    yParity: signature[64] ?? 0
+    yParity,
+    // A legacy transaction has it; viem adds the chain id (EIP-155).
+    v: 27n + BigInt(yParity)
   }
   const hash = keccak256(serializeTransaction(transaction))
   const sender = yield* Effect.promise(() => recoverAddress({ hash, signature: parts }))

@@ -1,0 +1,130 @@
+// Transactions on a real node, from acceptance to their end.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Anvil from "../../../testkit/Anvil.ts"
+import { accept, api, becomes, read, receiver, relayerAt } from "./fixtures.ts"
+import { until } from "../../../testkit/process/Folder.ts"
+
+layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
+  it.effect("sends a transaction and confirms it", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const account = yield* relayerAt(node)
+      const [id] = yield* accept(account)
+      const { nonce, mined } = yield* becomes(id, "confirmed")
+      assert.strictEqual(nonce, 0)
+      assert.isTrue(mined?.receipt.isSuccess)
+    })
+  )
+
+  it.effect("sends legacy transactions, creations and calls that are estimated", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const account = yield* relayerAt(node, { policies: { eip1559_pricing: false } })
+      const creation = { value: 0n, data: "0x600a600c600039600a6000f3602a60005260206000f3" }
+      const [created] = yield* accept(account, 1, { request: creation })
+      const [transfer] = yield* accept(account, 1, { request: { to: receiver, value: 7n } })
+      const { mined, attempts } = yield* becomes(created, "confirmed")
+      assert.match(mined?.receipt.contractAddress ?? "", /^0x[0-9a-f]{40}$/)
+      assert.strictEqual(attempts[0]?.fees.type, "legacy")
+      assert.strictEqual((yield* becomes(transfer, "confirmed")).attempts[0]?.gasLimit, 21_000n)
+    })
+  )
+
+  it.effect("sends a hundred transactions in the order of their acceptance", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const account = yield* relayerAt(node)
+      const ids = yield* accept(account, 100)
+      const done = yield* Effect.forEach(ids, (id) => becomes(id, "confirmed"))
+      assert.deepStrictEqual(
+        done.map(({ nonce }) => nonce),
+        ids.map((_, index) => index)
+      )
+      assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x64")
+    })
+  )
+
+  it.effect("fails a call that reverts before it gets a nonce", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const account = yield* relayerAt(node)
+      yield* node.call("anvil_setCode", [receiver, "0x60006000fd"])
+      const [id] = yield* accept(account, 1, { request: { to: receiver, value: 0n } })
+      const { nonce, attempts } = yield* becomes(id, "failed", "would_revert")
+      assert.isUndefined(nonce)
+      assert.lengthOf(attempts, 0)
+      const [blind] = yield* accept(account, 1, { request: { to: receiver, value: 0n, gas_limit: 50_000n } })
+      assert.isFalse((yield* becomes(blind, "failed", "reverted")).mined?.receipt.isSuccess)
+    })
+  )
+
+  it.effect("waits for funds, and goes on when they come", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const account = yield* relayerAt(node, { funds: 1000n })
+      const [id] = yield* accept(account)
+      yield* becomes(id, "pending", "insufficient_funds")
+      yield* node.call("anvil_setBalance", [account.address, "0xde0b6b3a7640000"])
+      yield* becomes(id, "confirmed")
+    })
+  )
+
+  it.effect("ends what has passed its deadline, before a nonce and after it", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ more: ["--no-mining"] })
+      const account = yield* relayerAt(node)
+      const [sent] = yield* accept(account, 1, { validUntil: Date.now() + 3000 })
+      yield* becomes(sent, "submitted")
+      const noop = yield* until(
+        "no-op",
+        Effect.map(read(sent), ({ attempts }) =>
+          attempts.find(({ kind, outcome }) => kind === "noop" && outcome === "accepted")
+        )
+      )
+      assert.strictEqual(noop.nonce, 0)
+      yield* node.call("anvil_mine", ["0x3"])
+      yield* becomes(sent, "expired", "deadline_passed")
+      const poor = yield* relayerAt(node, { funds: 1000n })
+      const [pending] = yield* accept(poor, 1, { validUntil: Date.now() + 3000 })
+      assert.isUndefined((yield* becomes(pending, "expired")).nonce)
+    })
+  )
+
+  it.effect("sends again what a reorganisation has dropped", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ more: ["--no-mining"] })
+      const account = yield* relayerAt(node, { network: { required_confirmations: 3 } })
+      yield* node.call("anvil_mine", ["0x5"])
+      const [id] = yield* accept(account)
+      yield* becomes(id, "submitted")
+      yield* node.call("anvil_mine", ["0x1"])
+      yield* becomes(id, "mined")
+      yield* node.call("anvil_reorg", [2, []])
+      yield* node.call("evm_setIntervalMining", [1])
+      const { mined } = yield* becomes(id, "confirmed")
+      assert.isTrue(mined?.receipt.isSuccess)
+      assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x1")
+    })
+  )
+
+  it.effect("does not believe that a transaction of another key has used a nonce", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ more: ["--no-mining"] })
+      const account = yield* relayerAt(node)
+      const [id] = yield* accept(account)
+      yield* becomes(id, "submitted")
+      yield* node.call("anvil_dropAllTransactions", [])
+      yield* node.call("anvil_impersonateAccount", [account.address])
+      yield* node.call("anvil_setNextBlockBaseFeePerGas", ["0x0"])
+      yield* node.call("eth_sendTransaction", [{ from: account.address, to: receiver, value: "0x63", nonce: "0x0" }])
+      yield* node.call("anvil_mine", ["0x4"])
+      const found = yield* until(
+        "another nonce or a question",
+        Effect.map(read(id), (one) => (one.nonce !== 0 || one.cause?.code === "nonce_taken_unproven" ? one : undefined))
+      )
+      // The signature of an impersonated account is not one of its key: such a transaction proves nothing.
+      assert.strictEqual(found.cause?.code, "nonce_taken_unproven")
+    })
+  )
+})

@@ -1,0 +1,108 @@
+// The service with its jobs, a node, a relayer with funds, and transactions of it in the ledger.
+import { Array, Clock, Effect, Layer, Logger, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import type { State } from "../../../src/domain/transaction/Transaction.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import { LanesRepo } from "../../../src/server/ledger/LanesRepo.ts"
+import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
+import type { Account, NewTransaction } from "../../../src/server/ledger/NewTransaction.ts"
+import { NewTransactionsRepo } from "../../../src/server/ledger/NewTransactionsRepo.ts"
+import { TransactionsRepo } from "../../../src/server/ledger/TransactionsRepo.ts"
+import { until } from "../../../testkit/process/Folder.ts"
+import * as Prepared from "../../../testkit/Prepared.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+
+export const api = Layer.provideMerge(
+  LedgerTables.layer(),
+  TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })
+).pipe(Layer.provideMerge(Logger.layer([])))
+
+const ether = 10n ** 18n
+
+/** An account without transactions; `anvil_setBalance` gives it funds. */
+const key = () => `${randomUUID()}${randomUUID()}`.replaceAll("-", "")
+
+export const receiver = `0x${"cd".repeat(20)}`
+
+interface Node {
+  readonly url: string
+  call(method: string, params: ReadonlyArray<unknown>): Effect.Effect<unknown>
+}
+
+export interface Given {
+  readonly urls?: ReadonlyArray<string>
+  readonly network?: object
+  readonly policies?: object
+  readonly funds?: bigint
+}
+
+/** A relayer on a network of its own, with 100 ether. */
+export const relayerAt = Effect.fnUntraced(function* (node: Node, { urls, network, policies, funds }: Given = {}) {
+  const sql = yield* SqlClient.SqlClient
+  const id = randomUUID()
+  yield* Prepared.create("networks", {
+    network_type: "evm",
+    name: id,
+    chain_id: 31337,
+    rpc_urls: urls ?? [node.url],
+    average_blocktime_ms: 1000,
+    required_confirmations: 1,
+    features: ["eip1559"],
+    symbol: "ETH",
+    ...network
+  })
+  yield* Prepared.create("signers", { id, type: "plain", config: { key: key() } })
+  const relayer = { id, name: "R", network: id, network_type: "evm", paused: false, signer_id: id, policies }
+  const created = yield* Prepared.create("relayers", relayer)
+  const { address } = created as { readonly address?: string }
+  const [row] = yield* sql<{ seq: number }>`SELECT seq::float8 AS seq FROM relayers WHERE id = ${id}`
+  const account: Account = {
+    relayerId: RelayerId.make(id),
+    relayerNumber: row?.seq ?? 0,
+    chain: "evm:31337",
+    address: address ?? "",
+    window: 64
+  }
+  yield* node.call("anvil_setBalance", [account.address, `0x${(funds ?? 100n * ether).toString(16)}`])
+  return account
+})
+
+/** Accepts transactions without the rules of acceptance. */
+export const accept = Effect.fnUntraced(function* (account: Account, count = 1, over: Partial<NewTransaction> = {}) {
+  const now = yield* Clock.currentTimeMillis
+  yield* (yield* LanesRepo).ensure([account])
+  const acceptances = Array.makeBy(count, () => ({
+    account,
+    transaction: {
+      id: TransactionId.make(randomUUID()),
+      request: { to: receiver, value: 1n, gas_limit: 21_000n },
+      validUntil: now + 8 * 3_600_000,
+      priority: 0,
+      body: "{}",
+      ...over
+    },
+    bodyHash: "hash",
+    origin: { keyId: "key", requestId: null, clientAddress: null },
+    trace: undefined,
+    now
+  }))
+  const inserted = yield* (yield* NewTransactionsRepo).insert(acceptances, true)
+  const ids = inserted.map(({ id }) => id)
+  return Array.isReadonlyArrayNonEmpty(ids) ? ids : yield* Effect.die(new Error("nothing was accepted"))
+})
+
+export const read = Effect.fnUntraced(function* (id: TransactionId) {
+  const [found] = yield* (yield* TransactionsRepo).find([id])
+  return Option.getOrThrow(Option.fromNullishOr(found)).transaction
+})
+
+/** Waits until the transaction is in a state, and returns it. */
+export const becomes = (id: TransactionId, state: State, code?: string) =>
+  until(
+    `${state} ${code ?? ""}`,
+    Effect.map(read(id), (transaction) =>
+      transaction.state === state && (code === undefined || transaction.cause?.code === code) ? transaction : undefined
+    )
+  )
