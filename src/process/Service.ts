@@ -67,6 +67,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     maxBodyBytes: settings.MAX_BODY_BYTES,
     corsOrigins: settings.CORS_ORIGINS ?? [],
     ...(settings.TRUSTED_PROXIES === undefined ? {} : { trustedProxies: settings.TRUSTED_PROXIES }),
+    accessLog: settings.ACCESS_LOG === "on",
     refusal: Unreadable.refusal
   })
 

@@ -37,7 +37,7 @@ const stored = Effect.gen(function* () {
   return yield* sql`
     SELECT (SELECT count(*) FROM relayers) AS relayers, (SELECT count(*) FROM signers) AS signers,
       (SELECT count(*) FROM notifications) AS notifications, (SELECT count(*) FROM networks) AS networks,
-      (SELECT count(*) FROM api_keys) AS keys, (SELECT count(*) FROM audit) AS changes`
+      (SELECT count(*) FROM api_keys) AS keys, (SELECT count(*) FROM audit WHERE action <> 'key.refused') AS changes`
 })
 
 const unauthorized = { status: 401, message: "Unauthorized", header: ["www-authenticate", "Bearer"] } as const

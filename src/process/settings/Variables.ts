@@ -163,6 +163,12 @@ export const variables = {
     example: "json",
     help: "Format of log records; if unset, pretty on a terminal and json elsewhere"
   },
+  ACCESS_LOG: {
+    schema: Schema.Literals(["on", "off"]),
+    default: "on",
+    example: "off",
+    help: "off: requests are logged at LOG_LEVEL debug only"
+  },
   OTEL_EXPORTER_OTLP_ENDPOINT: {
     schema: Schema.optionalKey(url(["http:", "https:"])),
     example: "http://localhost:4318",

@@ -4,6 +4,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Authorization } from "../../api/Middleware.ts"
 import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller } from "../../domain/access/Caller.ts"
+import type { Caller } from "../../domain/access/Caller.ts"
 import { CallerRequests } from "../limits/CallerRequests.ts"
 import * as RateLimitHeaders from "../limits/RateLimitHeaders.ts"
 import * as RateLimitMetrics from "../limits/RateLimitMetrics.ts"
@@ -13,6 +14,10 @@ import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import type { RequestState } from "../responses/CurrentRequest.ts"
 import { unauthorizedRequestsTotal } from "./RequestMetrics.ts"
 import * as Credentials from "./Credentials.ts"
+
+/** What the caller does is logged with its id. */
+const callAs = <A, E, R>(caller: Caller, handled: Effect.Effect<A, E, R>) =>
+  Effect.annotateLogs(Effect.provideService(handled, CurrentCaller, caller), "actor", caller.id)
 
 export const AuthorizationHttp = Layer.effect(
   Authorization,
@@ -55,16 +60,12 @@ export const AuthorizationHttp = Layer.effect(
             relayerId: params.relayer_id,
             from: current?.clientAddress
           }
-          return credentials
-            .authenticate(credential, use)
-            .pipe(
-              Effect.flatMap((caller) =>
-                Effect.andThen(
-                  consume(caller.id, current),
-                  Effect.provideService(requests.admit(caller, handled), CurrentCaller, caller)
-                )
-              )
-            )
+          return credentials.authenticate(credential, use).pipe(
+            Effect.flatMap((caller) => {
+              if (current !== undefined) current.actor = caller.id
+              return Effect.andThen(consume(caller.id, current), callAs(caller, requests.admit(caller, handled)))
+            })
+          )
         })
     })
   })

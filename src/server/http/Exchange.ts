@@ -57,16 +57,29 @@ export const noteRoute = (exchange: Exchange, { context }: Fiber.Fiber<unknown, 
   if (found !== undefined) exchange.endpoint = found.route.path
 }
 
-/** `status` is `aborted` if the client has disconnected. */
+/** Milliseconds with one decimal. */
+const rounded = (ms: number): number => Math.round(ms * 10) / 10
+
+/** `status` is `aborted` if the client has disconnected. The line in the log has no query, which may contain data. */
 export const end = (
   { state, request, started, endpoint }: Exchange,
   status: string,
-  fiber: Fiber.Fiber<unknown, unknown>
+  fiber: Fiber.Fiber<unknown, unknown>,
+  level: "Info" | "Debug"
 ): Effect.Effect<void> => {
-  const labels = { endpoint, method: request.method, status }
+  const ms = performance.now() - started
+  const { method } = request
   RequestMetrics.inFlightRequests.modifyUnsafe(-1, fiber.context)
-  RequestMetrics.recordRequest(labels, (performance.now() - started) / 1000, fiber.context)
-  return LogLevel.isGreaterThanOrEqualTo("Debug", fiber.getRef(References.MinimumLogLevel))
-    ? Effect.annotateLogs(Effect.logDebug("request"), { ...labels, request_id: state.id })
-    : Effect.void
+  RequestMetrics.recordRequest({ endpoint, method, status }, ms / 1000, fiber.context)
+  if (!LogLevel.isGreaterThanOrEqualTo(level, fiber.getRef(References.MinimumLogLevel))) return Effect.void
+  const line = level === "Info" ? Effect.logInfo("request") : Effect.logDebug("request")
+  return Effect.annotateLogs(line, {
+    method,
+    route: endpoint,
+    status: status === "aborted" ? status : Number(status),
+    ms: rounded(ms),
+    ...(state.actor === undefined ? {} : { actor: state.actor }),
+    ...(state.clientAddress === undefined ? {} : { client_address: state.clientAddress }),
+    request_id: state.id
+  })
 }

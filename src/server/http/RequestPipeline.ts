@@ -26,6 +26,8 @@ export interface Options {
   readonly corsOrigins?: ReadonlyArray<string>
   /** Proxies whose `X-Forwarded-For` names the client. Absent: none, so that the client is the sender of the request. */
   readonly trustedProxies?: ClientAddress.TrustedProxies
+  /** Whether each request is logged at the level info. Absent: at the level debug. */
+  readonly accessLog?: boolean
   /** The response to a request that the server below the routes knows to be malformed. Absent: there is none. */
   readonly refusal?: (request: Request) => Response | undefined
 }
@@ -41,6 +43,7 @@ const make = (options: Options) =>
     const draining = yield* Draining
     const unmatched = yield* UnmatchedRequests.make
     const compress = yield* Compression.make
+    const logLevel = options.accessLog === true ? "Info" : "Debug"
     const cors = Cors.make(options.corsOrigins ?? [])
     const clientAddressOf = ClientAddress.reader(options.trustedProxies ?? ClientAddress.trustedProxies([]))
 
@@ -77,7 +80,12 @@ const make = (options: Options) =>
           Effect.map((response) => finish(response, exchange)),
           Effect.onExit((exit) => {
             clearTimeout(timer)
-            return Exchange.end(exchange, exit._tag === "Success" ? String(exit.value.status) : "aborted", fiber)
+            return Exchange.end(
+              exchange,
+              exit._tag === "Success" ? String(exit.value.status) : "aborted",
+              fiber,
+              logLevel
+            )
           })
         )
       })

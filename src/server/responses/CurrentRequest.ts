@@ -6,6 +6,8 @@ export interface RequestState {
   readonly id: string
   /** `ClientAddress.reader` finds it. `undefined` if the server knows none, as with Unix sockets. */
   readonly clientAddress: string | undefined
+  /** Id of the caller. `undefined` until the caller is authenticated. */
+  actor: string | undefined
   /** Set by the endpoint. A response that is stored for its `Idempotency-Key` keeps them. */
   readonly headers: Map<string, string>
   /** True of this response only, such as the state of the rate limit. They are never stored. */
@@ -15,6 +17,7 @@ export interface RequestState {
 export const make = (id: string, clientAddress: string | undefined): RequestState => ({
   id,
   clientAddress,
+  actor: undefined,
   headers: new Map(),
   ownHeaders: new Map()
 })

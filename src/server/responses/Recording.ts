@@ -24,9 +24,9 @@ const levels: Partial<Record<LogLevel.LogLevel, Level>> = {
 
 const asText = (part: unknown): string => (typeof part === "string" ? part : JSON.stringify(part))
 
-/** The message and its annotations: `relayer created relayer_id=payouts`. The response has the request id in a header. */
+/** The message and its annotations: `relayer created relayer_id=payouts`. The caller knows the request id and its own. */
 const toText = ({ message, fiber }: Logger.Options<unknown>): string => {
-  const { request_id: _, ...annotations } = fiber.getRef(References.CurrentLogAnnotations)
+  const { request_id: _, actor: __, ...annotations } = fiber.getRef(References.CurrentLogAnnotations)
   const fields = Object.entries(annotations).map(([name, value]) => `${name}=${asText(value)}`)
   return [...(Array.isArray(message) ? message : [message]).map(asText), ...fields].join(" ")
 }
