@@ -4,10 +4,12 @@ import * as Services from "../src/server/Services.ts"
 import * as Sql from "../src/sql/Sql.ts"
 import * as Folder from "./harness/Folder.ts"
 
+export const masterKey = new Uint8Array(32).fill(1)
+
 /** A new embedded PostgreSQL, as durable as in production. `maxConnections` is the size of its pool. */
 export const layer = (maxConnections: number, outboundAllow: ReadonlyArray<string> = []) =>
   Services.layerNoAuthentication({
-    masterKey: Redacted.make(new Uint8Array(32).fill(1)),
+    masterKey: Redacted.make(masterKey),
     jobs: false,
     outboundAllow
   }).pipe(

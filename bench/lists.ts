@@ -27,6 +27,8 @@ const program = Effect.gen(function* () {
   let size = 0
   for (const next of sizes) {
     yield* Fill.relayers(size, next)
+    yield* Fill.authenticate(Bench.masterKey)
+    yield* Fill.compact
     size = next
     const cases: ReadonlyArray<readonly [string, RelayerQuery]> = [
       ["first page, total included", {}],

@@ -12,6 +12,7 @@ import { Changes } from "../src/server/changes/Changes.ts"
 import { RelayerTargets } from "../src/server/relayers/RelayerTargets.ts"
 import * as DeliveryJob from "../src/server/notifications/delivery/DeliveryJob.ts"
 import * as Transaction from "../src/sql/Transaction.ts"
+import { authenticateRows } from "../testkit/authenticateRows.ts"
 import * as Bench from "./database.ts"
 
 const relayers = 1000
@@ -49,6 +50,7 @@ const fill = Effect.fnUntraced(function* (url: string, receivers: number) {
     INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id, notification_id)
     SELECT 'r' || n, 'x', 'evm', 'sepolia', '0x' || n, false, 's' || n, 'n' || (n % ${receivers}::int)
     FROM generate_series(1, ${relayers}::int) n`
+  yield* authenticateRows(Bench.masterKey)
 })
 
 const measure = Effect.fnUntraced(function* (url: string, receivers: number) {

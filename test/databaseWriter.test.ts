@@ -1,14 +1,20 @@
 // What an attacker who writes the database cannot do: have a secret used in another way than it was sealed for.
 import { assert } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { RelayerId } from "../src/domain/relayer/Relayer.ts"
+import { SignerId } from "../src/domain/signer/Signer.ts"
+import { Relayers } from "../src/server/relayers/Relayers.ts"
+import { Signers } from "../src/server/signers/Signers.ts"
+import * as Services from "../src/server/Services.ts"
 import { verifyWebhook } from "../src/client/Webhook.ts"
-import { notification, signer } from "../testkit/fixtures.ts"
+import { evmRelayer, notification, signer } from "../testkit/fixtures.ts"
 import { layerEach } from "../testkit/layerEach.ts"
 import * as Prepared from "../testkit/Prepared.ts"
 import * as Receiver from "../testkit/Receiver.ts"
 import * as TestApi from "../testkit/TestApi.ts"
 import { Vault } from "../testkit/Vault.ts"
+import { markOlder } from "./server/masterKey/Start.ts"
 import { config, prepared } from "./server/signers/fixtures.ts"
 
 const call = (path: string, options?: TestApi.Call) =>
@@ -21,6 +27,15 @@ const isRefused = ({ status, json, text }: TestApi.Answer, ...named: ReadonlyArr
   assert.strictEqual(status, 500, text)
   for (const part of [...named, "was changed in the database"]) assert.include(json.error ?? "", part)
 }
+
+const inNewInstance = Effect.provide(
+  Services.layerNoAuthentication({
+    masterKey: Redacted.make(TestApi.masterKey),
+    jobs: false,
+    outboundAllow: ["127.0.0.0/8"]
+  }),
+  { local: true }
+)
 
 layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker who writes the database", (it) => {
   it.effect("gets no credentials of Vault by changing where they are sent, or what they are used for", () =>
@@ -84,6 +99,87 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker who wri
       isRefused(yield* verify("thief"), "signers.key", '"thief"')
       yield* sql`UPDATE signers SET evm_address = '0x0000000000000000000000000000000000000000' WHERE id = ${signer.id}`
       isRefused(yield* verify(signer.id), "signers.key")
+    })
+  )
+
+  it.effect("cannot show another address of a signer or a relayer, or give a relayer another signer", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Prepared.references
+      yield* Prepared.create("signers", { id: "thief", type: "plain" })
+      yield* Prepared.create("relayers", evmRelayer)
+      const relayer = `relayers/${evmRelayer.id}`
+      const reads = [relayer, "relayers", "relayers?sort=name", `${relayer}/explain`]
+      for (const path of reads) assert.strictEqual((yield* call(path)).status, 200, path)
+
+      const stranger = "0x000000000000000000000000000000000000dead"
+      const changes = [
+        sql`address = ${stranger}`,
+        sql`signer_id = 'thief', address = (SELECT evm_address FROM signers WHERE id = 'thief')`,
+        sql`network = 'mainnet'`,
+        sql`address = ${stranger}, mac = NULL`
+      ]
+      for (const change of changes) {
+        yield* sql`CREATE TABLE kept AS SELECT id, address, signer_id, network, mac FROM relayers`
+        yield* sql`UPDATE relayers SET ${change}`
+        for (const path of reads) isRefused(yield* call(path), `"${evmRelayer.id}" of relayers`)
+        for (const body of [{ name: "x" }, { paused: true }]) {
+          isRefused(yield* call(relayer, { method: "PATCH", body }), `"${evmRelayer.id}" of relayers`)
+        }
+        isRefused(yield* call(`${relayer}/check`, { method: "POST" }), `"${evmRelayer.id}" of relayers`)
+        yield* sql`
+          UPDATE relayers r SET address = k.address, signer_id = k.signer_id, network = k.network, mac = k.mac FROM kept k`
+        yield* sql`DROP TABLE kept`
+        for (const path of reads) assert.strictEqual((yield* call(path)).status, 200, path)
+      }
+
+      yield* sql`UPDATE signers SET evm_address = ${stranger} WHERE id = ${signer.id}`
+      for (const path of [`signers/${signer.id}`, "signers"]) isRefused(yield* call(path), `"${signer.id}" of signers`)
+      isRefused(yield* call("relayers", { body: { ...evmRelayer, id: "another" } }), `"${signer.id}" of signers`)
+
+      // A row that was changed can be deleted.
+      yield* sql`UPDATE relayers SET address = ${stranger}`
+      assert.strictEqual((yield* call(relayer, { method: "DELETE" })).status, 200)
+      assert.strictEqual((yield* call(`signers/${signer.id}`, { method: "DELETE" })).status, 200)
+    })
+  )
+
+  it.effect("cannot have changed rows authenticated by removing the key of the MACs", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Prepared.references
+      yield* Prepared.create("relayers", evmRelayer)
+      yield* sql`UPDATE relayers SET mac = NULL`
+      yield* sql`DELETE FROM service_secrets WHERE name = 'row_macs'`
+      const exit = yield* Effect.exit(
+        inNewInstance(Effect.flatMap(Relayers, (relayers) => relayers.get(RelayerId.make(evmRelayer.id))))
+      )
+      assert.isTrue(Exit.isFailure(exit) && Cause.pretty(exit.cause).includes("was changed in the database"))
+    })
+  )
+
+  it.effect("has rows of an older version authenticated only while no key has a mark of the current version", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const vault = yield* prepared
+      yield* Prepared.references
+      yield* Prepared.create("signers", { id: "vlt", type: "vault", config: config(vault) })
+      yield* Prepared.create("relayers", evmRelayer)
+      yield* sql`UPDATE relayers SET mac = NULL`
+      yield* sql`UPDATE signers SET mac = NULL`
+      yield* sql`DELETE FROM service_secrets WHERE name = 'row_macs'`
+      yield* markOlder(TestApi.masterKey[0])
+      yield* inNewInstance(
+        Effect.gen(function* () {
+          const { get } = yield* Relayers
+          assert.strictEqual((yield* get(RelayerId.make(evmRelayer.id))).name, evmRelayer.name)
+          assert.lengthOf((yield* (yield* Signers).list({})).items, 2)
+          assert.isTrue((yield* (yield* Signers).verify(SignerId.make("vlt"))).verified)
+        })
+      )
+      yield* sql`UPDATE relayers SET mac = NULL`
+      const exit = yield* Effect.exit(inNewInstance(Effect.flatMap(Relayers, (relayers) => relayers.list({}))))
+      assert.isTrue(Exit.isFailure(exit) && Cause.pretty(exit.cause).includes("was changed in the database"))
     })
   )
 })

@@ -1,6 +1,7 @@
 // Inserts many signers and relayers at once, as the service would write them. Triggers and constraints apply.
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { authenticateRows } from "../../testkit/authenticateRows.ts"
 
 /** The policies of every relayer of the benchmark. */
 export const policies = {
@@ -15,6 +16,21 @@ export const freshSigner = "c"
 
 /** Rows per statement. Each batch is inserted in the order of ids, so that it visits the pages of indexes in order. */
 const batch = 250_000
+
+/** Gives the rows that were inserted the MACs that the service would have written. Schemas before 18 have none. */
+export const authenticate = Effect.fnUntraced(function* (masterKey: Uint8Array) {
+  const sql = yield* SqlClient.SqlClient
+  const columns = yield* sql`
+    SELECT 1 FROM information_schema.columns WHERE table_name = 'relayers' AND column_name = 'mac'`
+  if (columns.length === 0) return
+  yield* authenticateRows(masterKey)
+})
+
+/** The update of every row has left a dead version of it. */
+export const compact = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  for (const table of ["relayers", "signers"]) yield* sql`VACUUM (FULL, ANALYZE) ${sql(table)}`
+})
 
 /** Inserts signers with the ids `prefix` + 9 digits, from `from` + 1 to `to`. They have no keys, because nothing is signed. */
 export const signers = Effect.fnUntraced(function* (prefix: string, from: number, to: number) {

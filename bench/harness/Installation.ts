@@ -88,6 +88,11 @@ const writeIds = Effect.fnUntraced(function* (file: string) {
   fs.writeFileSync(file, rows.map(({ id }) => id).join("\n"))
 })
 
+const encryptionKey = (dataDir: string) => fs.readFileSync(path.join(dataDir, "storage-encryption-key"), "utf8").trim()
+
+export const masterKeyOf = ({ folder }: { readonly folder: string }): Uint8Array =>
+  new Uint8Array(Buffer.from(encryptionKey(folder), "base64"))
+
 export interface Options extends Omit<ServiceOptions, "dataDir" | "node"> {
   readonly size: number
 }
@@ -102,7 +107,10 @@ export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) 
   const postgres: Postgres = { pid, socketFolder, port: 5432 }
   const sql = yield* connect(postgres)
   const ids = path.join(dataDir, "ids")
-  yield* Effect.andThen(Fill.relayers(0, size), writeIds(ids)).pipe(
+  yield* Fill.relayers(0, size).pipe(
+    Effect.andThen(Fill.authenticate(masterKeyOf({ folder: dataDir }))),
+    Effect.andThen(Fill.compact),
+    Effect.andThen(writeIds(ids)),
     Effect.andThen(sql`CHECKPOINT`),
     Effect.provideService(SqlClient.SqlClient, sql)
   )
@@ -113,5 +121,5 @@ export const make = Effect.fnUntraced(function* ({ size, ...options }: Options) 
 /** The settings with which another service uses the database of an installation. */
 export const databaseOf = ({ folder, postgres }: Installation): Record<string, string> => ({
   DATABASE_URL: `postgres://relayer@localhost:${postgres.port}/postgres?host=${encodeURIComponent(postgres.socketFolder)}`,
-  STORAGE_ENCRYPTION_KEY: fs.readFileSync(path.join(folder, "storage-encryption-key"), "utf8").trim()
+  STORAGE_ENCRYPTION_KEY: encryptionKey(folder)
 })

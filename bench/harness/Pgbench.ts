@@ -9,6 +9,7 @@ import { promisify } from "node:util"
 import { insert } from "../contenders/fastify/queries.ts"
 import * as Fill from "./Fill.ts"
 import type { Installation } from "./Installation.ts"
+import { masterKeyOf } from "./Installation.ts"
 import type { Reading, Target } from "./Measure.ts"
 import * as ProcessTree from "./ProcessTree.ts"
 import * as Writes from "./Writes.ts"
@@ -67,7 +68,7 @@ export const run = Effect.fnUntraced(function* (
 ) {
   const clients = Math.min(connections, pool)
   const onDatabase = Effect.provideService(SqlClient.SqlClient, sql)
-  const from = (yield* onDatabase(Writes.freshSigners(Writes.fastest * seconds))) + pool
+  const from = (yield* onDatabase(Writes.freshSigners(Writes.fastest * seconds, masterKeyOf({ folder })))) + pool
   const work = fs.mkdtempSync(path.join(folder, "pgbench-"))
   const scriptFile = path.join(work, "insert.sql")
   fs.writeFileSync(scriptFile, `${script}\n`)

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import * as Client from "./Client.ts"
 import * as Fill from "./Fill.ts"
 import type { Request } from "./Load.ts"
+import { masterKeyOf } from "./Installation.ts"
 import * as Measure from "./Measure.ts"
 import type { Target } from "./Measure.ts"
 
@@ -16,7 +17,7 @@ const fastestMixed = 50_000
 const numberOf = (id: string | null | undefined) => Number(id?.slice(Fill.freshSigner.length) ?? 0)
 
 /** Ensures that at least `count` signers without a relayer follow the returned number. */
-export const freshSigners = Effect.fnUntraced(function* (count: number) {
+export const freshSigners = Effect.fnUntraced(function* (count: number, masterKey: Uint8Array) {
   const sql = yield* SqlClient.SqlClient
   const like = `${Fill.freshSigner}%`
   const [last] = yield* sql<{ used: string | null; made: string | null }>`
@@ -24,7 +25,10 @@ export const freshSigners = Effect.fnUntraced(function* (count: number) {
       (SELECT max(id) FROM signers WHERE id LIKE ${like}) AS made`
   const used = numberOf(last?.used)
   const made = numberOf(last?.made)
-  if (made < used + count) yield* Fill.signers(Fill.freshSigner, made, used + count)
+  if (made < used + count) {
+    yield* Fill.signers(Fill.freshSigner, made, used + count)
+    yield* Fill.authenticate(masterKey)
+  }
   return used
 })
 
@@ -61,7 +65,10 @@ export const writes = Effect.fnUntraced(function* (
   const onDatabase = Effect.provideService(SqlClient.SqlClient, sql)
   const share = requests.filter(({ method }) => method === "POST").length / requests.length
   const from = yield* onDatabase(
-    freshSigners(Math.ceil(Math.min(fastest, fastestMixed * share) * seconds) + 2 * connections)
+    freshSigners(
+      Math.ceil(Math.min(fastest, fastestMixed * share) * seconds) + 2 * connections,
+      masterKeyOf(target.installation)
+    )
   )
   const before = yield* onDatabase(countRelayers)
   // Requests that were cut off at the end of the previous round may have used up to one number per connection.

@@ -37,6 +37,7 @@ import { LaneLedger } from "./ledger/LaneLedger.ts"
 import * as LedgerTables from "./ledger/LedgerTables.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
+import { RowMacs } from "./secrets/RowMacs.ts"
 import { Secrets } from "./secrets/Secrets.ts"
 import { Signers } from "./signers/Signers.ts"
 import * as ConnectionGauge from "./lifecycle/ConnectionGauge.ts"
@@ -81,7 +82,10 @@ const resources = Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTa
 
 /** Services that use secrets start after the check. */
 const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
-  Layer.provideMerge(MasterKey.layerCheck, Secrets.layer({ current: masterKey, others: decryptionKeys }))
+  Layer.provideMerge(
+    Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer),
+    Secrets.layer({ current: masterKey, others: decryptionKeys })
+  )
 
 /** Health checks and lanes share the breakers of providers. */
 const chains = Layer.provide(Chains.layerNoDeps, ProviderPools.layerNoDeps()).pipe(Layer.provideMerge(Breakers.layer()))

@@ -7,6 +7,7 @@ import * as EvmRpc from "../../testkit/EvmRpc.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as Receiver from "../../testkit/Receiver.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
+import { authenticateRows } from "../../testkit/authenticateRows.ts"
 import { folder, until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -28,6 +29,7 @@ const addRelayers = Effect.gen(function* () {
     INSERT INTO relayers (id, name, network_type, network, own_network_id, address, paused, signer_id, notification_id)
     SELECT 'r' || n, 'Relayer ' || n, 'evm', 'stand-in', 'evm:stand-in', '0x' || lpad(n::text, 40, '0'), false, 's' || n, 'hook'
     FROM generate_series(1, ${count}::int) n`
+  yield* authenticateRows(Service.masterKey)
 })
 
 describe("two instances that run the jobs", () => {

@@ -14,7 +14,8 @@ export const main = path.resolve(import.meta.dirname, "../../src/main.ts")
 const compileCache = path.resolve(import.meta.dirname, "../../node_modules/.cache/effect-relayer")
 
 export const apiKey = "process-test-key-0123456789-0123456789"
-const encryptionKey = Buffer.alloc(32, 7).toString("base64")
+export const masterKey = new Uint8Array(32).fill(7)
+const encryptionKey = Buffer.from(masterKey).toString("base64")
 
 /** The environment of a service that uses the PostgreSQL of the tests. */
 export const onServer = (server: Server, database: string): Record<string, string> => {

@@ -1,13 +1,11 @@
 // Cursors: opaque positions in a list that callers send back. They are authenticated, and belong to one list with its
 // filters and its order.
-import { Context, Effect, Layer, Option, Redacted } from "effect"
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+import { Context, Effect, Layer } from "effect"
+import { createHmac, timingSafeEqual } from "node:crypto"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { Secrets } from "../secrets/Secrets.ts"
-import { CursorsRepo } from "./CursorsRepo.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 
 const name = "cursors"
-const place = { table: "service_secrets", id: name, column: "sealed" }
 
 /** Bytes of the HMAC-SHA-256 that a cursor starts with. */
 const macLength = 16
@@ -31,24 +29,7 @@ export class Cursors extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     Cursors,
     Effect.gen(function* () {
-      const repo = yield* CursorsRepo
-      const secrets = yield* Secrets
-
-      let known: string | undefined
-
-      /** All instances share it. The first one that needs it creates it. */
-      const secret = Effect.suspend(() => (known === undefined ? load : Effect.succeed(known)))
-
-      const keep = Effect.gen(function* () {
-        const sealed = yield* secrets.seal(Redacted.make(randomBytes(32).toString("base64")), place)
-        return yield* repo.keep(name, sealed)
-      })
-
-      const load = Effect.gen(function* () {
-        const found = yield* repo.find(name)
-        const kept = Option.isSome(found) ? found.value : yield* keep
-        return (known = Redacted.value(yield* Effect.orDie(secrets.open(kept, place))))
-      })
+      const secret = (yield* ServiceSecrets).get(name)
 
       const make = Effect.fnUntraced(function* (list: string, at: unknown) {
         const payload = JSON.stringify(at)
@@ -68,7 +49,7 @@ export class Cursors extends Context.Service<
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(CursorsRepo.layer))
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide(ServiceSecrets.layer))
 
   /** Creates the secret at the start. */
   static readonly layerPrepare = Layer.effectDiscard(

@@ -6,6 +6,7 @@ import * as Request from "../../domain/request/Request.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import * as Failures from "../responses/Failures.ts"
 import { SecretUnreadable } from "../secrets/Keyring.ts"
+import { RowChanged } from "../secrets/RowMacs.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -47,9 +48,11 @@ const ofCause = (cause: Cause.Cause<unknown>): Response | undefined => {
 }
 
 /** A row that somebody else changed. The caller needs to know which one, so that it can be repaired. */
-const changedRow = ({ reasons }: Cause.Cause<unknown>): SecretUnreadable | undefined => {
+const changedRow = ({ reasons }: Cause.Cause<unknown>): SecretUnreadable | RowChanged | undefined => {
   for (const reason of reasons) {
-    if (reason._tag === "Die" && reason.defect instanceof SecretUnreadable) return reason.defect
+    if (reason._tag !== "Die") continue
+    const { defect } = reason
+    if (defect instanceof SecretUnreadable || defect instanceof RowChanged) return defect
   }
   return undefined
 }

@@ -7,6 +7,7 @@ import { MasterKeyRepo } from "./MasterKeyRepo.ts"
 import type { Mark } from "./MasterKeyRepo.ts"
 import { SealedRepo } from "./SealedRepo.ts"
 import * as SealUpgrade from "./SealUpgrade.ts"
+import { UnauthenticatedRepo } from "./UnauthenticatedRepo.ts"
 
 /** The database contains secrets under master keys that the service was not given. */
 export class WrongMasterKey extends Schema.TaggedError<WrongMasterKey>()("WrongMasterKey", {
@@ -74,4 +75,4 @@ export const layerCheck = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* start(yield* (yield* ActiveKeyring).get)
   })
-).pipe(Layer.provide([MasterKeyRepo.layer, SealedRepo.layer]))
+).pipe(Layer.provide([MasterKeyRepo.layer, SealedRepo.layer, UnauthenticatedRepo.layer]))

@@ -1,27 +1,36 @@
-// Seals the values of a database again that were sealed before version 3, so that each is bound to its context.
+// Upgrades a database from before version 3 of sealed values: binds each value to its context, and gives rows their MACs.
 import { Effect, Option } from "effect"
 import { currentVersion } from "../secrets/Envelope.ts"
 import type { Keyring } from "../secrets/Keyring.ts"
+import * as Authentication from "./Authentication.ts"
+import type { RowMacs } from "../secrets/RowMacs.ts"
 import * as Rewrapping from "./Rewrapping.ts"
+import type { UnauthenticatedRepo } from "./UnauthenticatedRepo.ts"
+
+const isLocked = new Error(
+  "the upgrade of sealed values needs rows that another session has locked: stop every other instance"
+)
 
 export const make = Effect.gen(function* () {
   const walk = yield* Rewrapping.make
+  const context = yield* Effect.context<UnauthenticatedRepo | RowMacs>()
 
-  /** `keyring` opens older versions. Part of the transaction of the start; a value that cannot be opened stays as it is. */
-  return Effect.fn("SealUpgrade.upgrade")(function* (keyring: Keyring) {
-    const stale = { versionBelow: currentVersion }
+  /** Everything stays readable: a value that cannot be opened stays as it is. */
+  const seal = Effect.fnUntraced(function* (keyring: Keyring) {
     let unreadable = 0
     const skip = () =>
       Effect.as(
         Effect.sync(() => void unreadable++),
         Option.none<never>()
       )
-    const { found, rewrapped } = yield* walk(keyring, stale, skip)
-    if (rewrapped + unreadable < found) {
-      return yield* Effect.die(
-        new Error("the upgrade of sealed values needs rows that another session has locked: stop every other instance")
-      )
-    }
+    const { found, rewrapped } = yield* walk(keyring, { versionBelow: currentVersion }, skip)
+    if (rewrapped + unreadable < found) return yield* Effect.die(isLocked)
     yield* Effect.annotateLogs(Effect.logInfo("sealed values upgraded"), { rewrapped, unreadable })
+  })
+
+  /** `keyring` opens older versions. Part of the transaction of the start. */
+  return Effect.fn("SealUpgrade.upgrade")(function* (keyring: Keyring) {
+    yield* seal(keyring)
+    yield* Effect.provideContext(Authentication.run, context)
   })
 })

@@ -13,7 +13,8 @@ export interface SealedColumn {
   readonly context?: string
 }
 
-const signer = `jsonb_build_object('type', type, 'config', config, 'addresses', jsonb_strip_nulls(
+/** What directs the secret of a signer. */
+export const signer = `jsonb_build_object('type', type, 'config', config, 'addresses', jsonb_strip_nulls(
   jsonb_build_object('evm', evm_address, 'solana', solana_address, 'stellar', stellar_address)))`
 
 const receiver = "jsonb_build_object('url', url)"

@@ -8,13 +8,17 @@ import { isUnavailable } from "../../sql/Unavailable.ts"
 import { Changes } from "../changes/Changes.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import type { Origin } from "../responses/Origin.ts"
-import { NewRelayersRepo } from "./NewRelayersRepo.ts"
-import type { NewRelayer, ReferenceMissing } from "./NewRelayersRepo.ts"
+import { Signers } from "../signers/Signers.ts"
+import { NewRelayersRepo, ReferenceMissing } from "./NewRelayersRepo.ts"
+import type { NewRelayer } from "./NewRelayersRepo.ts"
+import { RelayerMacs } from "./RelayerMacs.ts"
 import type { StoredRelayer } from "./StoredRelayer.ts"
 
-export interface Creation extends NewRelayer {
+export interface Creation extends Omit<NewRelayer, "account"> {
   readonly origin: Origin
 }
+
+type Placed = Creation & NewRelayer
 
 interface Created {
   readonly relayer: StoredRelayer
@@ -28,6 +32,8 @@ const patience = "100 millis"
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* NewRelayersRepo
+  const signers = yield* Signers
+  const macs = yield* RelayerMacs
   const changes = yield* Changes
   const checkDue = yield* CommitSignal.make("health_checks")
   const transaction = yield* Transaction.make
@@ -40,8 +46,27 @@ export const make = Effect.gen(function* () {
     yield* checkDue.afterCommit
   })
 
+  /** With the verified address of its signer. `undefined` if the signer does not exist or has no such address. */
+  const withAccounts = Effect.fnUntraced(function* (
+    creations: ReadonlyArray<Creation>,
+    options: { readonly wait: boolean }
+  ) {
+    const ids = Array.dedupe(creations.map(({ request }) => request.signer_id))
+    const held = yield* signers.hold(ids, options)
+    return yield* Effect.forEach(creations, (creation) => {
+      const { signer_id, network_type, network } = creation.request
+      const address = held.get(signer_id)?.[network_type]
+      if (address === undefined) return Effect.undefined
+      const identity = { id: creation.id, network_type, network, signer_id, address }
+      return Effect.map(macs.make(identity), (mac): Placed => ({ ...creation, account: { address, mac } }))
+    })
+  })
+
   const createAll = Effect.fnUntraced(function* (creations: ReadonlyArray<Creation>) {
-    const inserted = yield* repo.insertAll(creations)
+    const placed = yield* withAccounts(creations, { wait: false })
+    const known = placed.filter((creation) => creation !== undefined)
+    const made = new Map(Array.zip(known, yield* repo.insertAll(known)))
+    const inserted = placed.map((creation) => (creation && made.get(creation)) ?? Option.none<StoredRelayer>())
     const created = Array.zipWith(inserted, creations, (relayer, { origin }) =>
       Option.map(relayer, (relayer): Created => ({ relayer, origin }))
     )
@@ -72,7 +97,8 @@ export const make = Effect.gen(function* () {
   })
 
   const createAlone = Effect.fnUntraced(function* (creation: Creation) {
-    const relayer = yield* repo.insert(creation)
+    const [placed] = yield* withAccounts([creation], { wait: true })
+    const relayer = yield* placed === undefined ? Effect.fail(new ReferenceMissing({})) : repo.insert(placed)
     yield* record([{ relayer, origin: creation.origin }])
     return relayer
   }, transaction)

@@ -13,7 +13,7 @@ import { changeable, shownUrls } from "./RelayerRow.ts"
 import { StoredRelayer } from "./StoredRelayer.ts"
 import type { StoredRow } from "./StoredRelayer.ts"
 
-/** The signer, its address on that network type, the notification or the network does not exist. */
+/** The signer, its address on the network type, the notification or the network does not exist. */
 export class ReferenceMissing extends Schema.TaggedError<ReferenceMissing>()("ReferenceMissing", {}) {}
 
 /** RPC URLs as they are stored: what is shown, and what is called. */
@@ -28,15 +28,24 @@ export interface NewRelayer {
   readonly urls: StoredUrls
   /** Absent if the network is built in. */
   readonly ownNetworkId: NetworkId | undefined
+  readonly account: Account
 }
 
-const givenOf = Effect.fnUntraced(function* ({ id, request, urls, ownNetworkId }: NewRelayer) {
+/** The address that the signer has on the network type, and the MAC of the relayer with that address. */
+interface Account {
+  readonly address: string
+  readonly mac: string
+}
+
+const givenOf = Effect.fnUntraced(function* ({ id, request, urls, ownNetworkId, account }: NewRelayer) {
   const { name, paused, notification_id, policies } = yield* changeable(request)
   const row: UnnestRows.Row = {
     id,
     name,
     network_type: request.network_type,
     network: request.network,
+    address: account.address,
+    mac: account.mac,
     paused: String(paused),
     signer_id: request.signer_id,
     notification_id,
@@ -51,7 +60,7 @@ const givenOf = Effect.fnUntraced(function* ({ id, request, urls, ownNetworkId }
 export class NewRelayersRepo extends Context.Service<
   NewRelayersRepo,
   {
-    /** Waits for transactions that lock the relayer's id, signer or notification. */
+    /** The signer is locked. Waits for transactions that lock the relayer's id or notification. */
     insert(relayer: NewRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | ReferenceMissing>
     /**
      * Inserts many with one statement, in their order. Returns none for a relayer that would have to wait or that violates a
@@ -84,22 +93,17 @@ export class NewRelayersRepo extends Context.Service<
         const given = yield* Effect.forEach(relayers, givenOf)
         const rows = yield* stored`
           WITH given AS (SELECT * FROM ${UnnestRows.make(sql, given)}),
-          signing AS (SELECT * FROM signers WHERE id IN (SELECT signer_id FROM given) ${lock}),
           notified AS (SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) ${lock})
           INSERT INTO relayers AS t (
-            id, name, network_type, network, address, paused, signer_id, notification_id,
+            id, name, network_type, network, address, mac, paused, signer_id, notification_id,
             policies, custom_rpc_urls, custom_rpc_urls_sealed, own_network_id
           )
-          SELECT given.id, given.name, network_type, network, address, paused::boolean, signer_id, notification_id,
+          SELECT id, name, network_type, network, address, mac, paused::boolean, signer_id, notification_id,
             policies::json, custom_rpc_urls::json, custom_rpc_urls_sealed::bytea, own_network_id
-          FROM given JOIN signing ON signing.id = signer_id
-          CROSS JOIN LATERAL (SELECT CASE network_type
-            WHEN 'evm' THEN evm_address WHEN 'solana' THEN solana_address ELSE stellar_address END
-          ) of_signer (address)
-          WHERE address IS NOT NULL AND (${isNotified})
+          FROM given WHERE ${isNotified}
           ORDER BY n
           ${onTaken}
-          RETURNING t.id, t.json, ${RowVersion.column(sql)}`
+          RETURNING t.id, t.json, t.mac, ${RowVersion.column(sql)}`
         return new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
       })
 

@@ -12,6 +12,7 @@ import * as RelayerReferences from "./RelayerReferences.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
 import * as RelayerUrls from "./RelayerUrls.ts"
 import { orNotFound } from "./StoredRelayer.ts"
+import type { StoredRelayer } from "./StoredRelayer.ts"
 
 export const make = Effect.gen(function* () {
   const repo = yield* RelayersRepo
@@ -20,11 +21,8 @@ export const make = Effect.gen(function* () {
   const urls = yield* RelayerUrls.make
   const transaction = yield* Transaction.make
 
-  /** Locks the row until the transaction ends, so that concurrent patches apply one after the other. */
-  const hold = Effect.fnUntraced(function* (id: RelayerId, ifMatch: string | undefined) {
-    const found = yield* Effect.flatMap(repo.findForUpdate(id), orNotFound)
-    return isCurrent(ifMatch, found.version) ? found : yield* new PreconditionFailed({})
-  })
+  const matching = <A extends StoredRelayer>(ifMatch: string | undefined, found: A) =>
+    isCurrent(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
 
   /** For a caller that is limited to some relayers, only the notifications of these relayers exist. */
   const checkNotification = Effect.fnUntraced(function* (before: Relayer, after: Pick<Relayer, "notification_id">) {
@@ -37,7 +35,8 @@ export const make = Effect.gen(function* () {
 
   const update = Effect.fn("StoredRelayers.update")(
     function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
-      const held = yield* hold(id, ifMatch)
+      // The row stays locked until the transaction ends, so that concurrent patches apply one after the other.
+      const held = yield* matching(ifMatch, yield* Effect.flatMap(repo.findForUpdate(id), orNotFound))
       const before = held.value
       const { request, isChanged } = yield* RelayerPatch.apply(before, yield* urls.open(held), patch)
       if (!isChanged) return held
@@ -54,7 +53,7 @@ export const make = Effect.gen(function* () {
   )
 
   const remove = Effect.fn("StoredRelayers.delete")(function* (id: RelayerId, ifMatch?: string) {
-    const { value: before } = yield* hold(id, ifMatch)
+    const { value: before } = yield* matching(ifMatch, yield* Effect.flatMap(repo.findForDelete(id), orNotFound))
     yield* repo.delete(id)
     yield* changes.recordRelayer({ action: "relayer.deleted", before })
     yield* Effect.annotateLogs(Effect.logInfo("relayer deleted"), { relayer_id: id })

@@ -6,6 +6,7 @@ import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts
 import { client, query } from "../../sql/Query.ts"
 import * as FittingRows from "../../sql/FittingRows.ts"
 import { selectRows } from "../../sql/SelectPage.ts"
+import { RelayerMacs } from "./RelayerMacs.ts"
 import * as RelayerOrder from "./RelayerOrder.ts"
 import type { Position } from "./RelayerOrder.ts"
 import { StoredPage } from "./StoredRelayer.ts"
@@ -35,6 +36,12 @@ export interface FoundPage {
   readonly last: Position | undefined
 }
 
+const authenticated = ({ id, json, mac }: Readonly<Record<string, unknown>>) => ({
+  id: String(id),
+  json: String(json),
+  mac: String(mac)
+})
+
 export class RelayerPagesRepo extends Context.Service<
   RelayerPagesRepo,
   {
@@ -45,7 +52,7 @@ export class RelayerPagesRepo extends Context.Service<
     RelayerPagesRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const small = selectRows(sql, { table: "relayers", columns: sql`t.json, t.name` })
+      const small = selectRows(sql, { table: "relayers", columns: sql`t.id, t.json, t.mac, t.name` })
       const json = sql`octet_length(t.json)`
 
       /** The JSON of relayers that do not fit is null. */
@@ -54,9 +61,10 @@ export class RelayerPagesRepo extends Context.Service<
         const bytes = from === undefined ? maxNumberedBytes : FittingRows.maxPageBytes
         return selectRows(sql, {
           table: "relayers",
-          columns: sql`CASE WHEN ${before} < ${bytes} THEN t.json END AS json, t.name`
+          columns: sql`t.id, CASE WHEN ${before} < ${bytes} THEN t.json END AS json, t.mac, t.name`
         })
       }
+      const macs = yield* RelayerMacs
       const counted = sql`(SELECT sum(count)::bigint FROM relayer_counts)`
 
       const conditions = ({ q, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
@@ -85,6 +93,7 @@ export class RelayerPagesRepo extends Context.Service<
           const select = perPage <= maxSmall ? small : large(selection)
           return select({ ...walk(selection), perPage: perPage === 0 ? 0 : perPage + 1 })
         }).pipe(
+          Effect.tap(({ rows }) => macs.verify(rows.filter(({ json }) => json !== null).map(authenticated))),
           Effect.map(({ rows, total }): FoundPage => {
             const { request } = selection
             const asked = rows.slice(0, request.perPage)
@@ -105,5 +114,5 @@ export class RelayerPagesRepo extends Context.Service<
 
       return RelayerPagesRepo.of({ find })
     })
-  )
+  ).pipe(Layer.provide(RelayerMacs.layer))
 }

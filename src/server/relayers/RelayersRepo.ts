@@ -7,6 +7,7 @@ import * as Rows from "../../sql/Rows.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
+import { RelayerMacs } from "./RelayerMacs.ts"
 import { changeable, shownUrls } from "./RelayerRow.ts"
 import { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 import type { HeldRow, StoredRow } from "./StoredRelayer.ts"
@@ -33,8 +34,10 @@ export class RelayersRepo extends Context.Service<
     /** In the order of the ids. */
     findAll(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
     findSealed(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
-    /** Holds the row until the transaction ends. */
+    /** Locks the row until the transaction ends. */
     findForUpdate(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
+    /** Locks the row until the transaction ends, and finds it even if it was changed in the database. */
+    findForDelete(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
     /** Whether one of these relayers has this notification. */
     useNotification(ids: ReadonlyArray<string>, notification: string): Effect.Effect<boolean>
     /** What of `request` can change; `urls` absent: as they are. */
@@ -56,16 +59,22 @@ export class RelayersRepo extends Context.Service<
       const sql = yield* client
       const stored = Rows.unchecked<StoredRow>(sql)
       const held = Rows.unchecked<HeldRow>(sql)
-      const columns = sql`t.id, t.json, ${RowVersion.column(sql)}`
+      const columns = sql`t.id, t.json, t.mac, ${RowVersion.column(sql)}`
+      const macs = yield* RelayerMacs
+
+      const verified = <A extends StoredRelayer>(found: Option.Option<A>) =>
+        Effect.as(macs.verify(Option.toArray(found)), found)
 
       const find = (id: RelayerId) =>
         stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
           Effect.map(first(StoredRelayer)),
+          Effect.flatMap(verified),
           query("RelayersRepo.find")
         )
 
       const findAll = (ids: ReadonlyArray<RelayerId>) =>
         stored`SELECT ${columns} FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
+          Effect.tap((rows) => macs.verify(rows)),
           Effect.map((rows) => {
             const found = new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
             return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
@@ -78,6 +87,7 @@ export class RelayersRepo extends Context.Service<
       const findSealed = (id: RelayerId) =>
         held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id}`.pipe(
           Effect.map(first(HeldRelayer)),
+          Effect.flatMap(verified),
           query("RelayersRepo.findSealed")
         )
 
@@ -90,7 +100,14 @@ export class RelayersRepo extends Context.Service<
       const findForUpdate = (id: RelayerId) =>
         held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
           Effect.map(first(HeldRelayer)),
+          Effect.flatMap(verified),
           query("RelayersRepo.findForUpdate")
+        )
+
+      const findForDelete = (id: RelayerId) =>
+        stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
+          Effect.map(first(StoredRelayer)),
+          query("RelayersRepo.findForDelete")
         )
 
       const existing = ([row]: ReadonlyArray<StoredRow>) =>
@@ -133,6 +150,7 @@ export class RelayersRepo extends Context.Service<
         findAll,
         findSealed,
         findForUpdate,
+        findForDelete,
         useNotification,
         update,
         setDisabled,
@@ -140,5 +158,5 @@ export class RelayersRepo extends Context.Service<
         count
       })
     })
-  )
+  ).pipe(Layer.provide(RelayerMacs.layer))
 }

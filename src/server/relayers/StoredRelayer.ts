@@ -13,6 +13,7 @@ const decodeMany = Schema.decodeSync(Json.fromText(Schema.Array(Relayer)))
 export interface StoredRow {
   readonly id: RelayerId
   readonly json: string
+  readonly mac: string | null
   readonly version: string
 }
 
@@ -23,12 +24,14 @@ export interface HeldRow extends StoredRow {
 export class StoredRelayer implements Versioned<Relayer> {
   readonly id: RelayerId
   readonly json: string
+  readonly mac: string | null
   readonly version: string
   #value: Relayer | undefined
 
-  constructor({ id, json, version }: StoredRow) {
+  constructor({ id, json, mac, version }: StoredRow) {
     this.id = id
     this.json = json
+    this.mac = mac
     this.version = version
   }
 

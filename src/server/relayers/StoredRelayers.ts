@@ -16,6 +16,7 @@ import { Cursors } from "../cursors/Cursors.ts"
 import { NewRelayersRepo } from "./NewRelayersRepo.ts"
 import * as RelayerCreation from "./RelayerCreation.ts"
 import * as RelayerEditing from "./RelayerEditing.ts"
+import { RelayerMacs } from "./RelayerMacs.ts"
 import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
 import * as RelayerReading from "./RelayerReading.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
@@ -51,6 +52,7 @@ export class StoredRelayers extends Context.Service<
       RelayersRepo.layer,
       NewRelayersRepo.layer,
       RelayerPagesRepo.layer,
+      RelayerMacs.layer,
       Cursors.layer,
       SecureRandom.layerWebCrypto
     ])

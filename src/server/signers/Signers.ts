@@ -8,18 +8,19 @@ import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { ServiceUnavailable } from "../../domain/request/Request.ts"
 import { Signer, SignerId, SignerInUse, SignerNotFound, Verification } from "../../domain/signer/Signer.ts"
-import type { CreateSigner, SignerIdTaken, SignerType } from "../../domain/signer/Signer.ts"
+import type { CreateSigner, SignerAddresses, SignerIdTaken, SignerType } from "../../domain/signer/Signer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
+import { RowMacs } from "../secrets/RowMacs.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as Addresses from "./Addresses.ts"
 import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
 import { SignerBackends } from "./backends/SignerBackends.ts"
 import * as Probe from "./Probe.ts"
 import { SignersRepo } from "./SignersRepo.ts"
-import type { SealedSigner } from "./SignersRepo.ts"
+import type { SealedSigner, StoredSigner } from "./SignersRepo.ts"
 
 const toSigner = Schema.decodeUnknownEffect(Signer)
 
@@ -38,6 +39,14 @@ export class Signers extends Context.Service<
     ): Effect.Effect<Signer, SignerIdTaken | BadRequest | ServiceUnavailable | Caller.TooManyRequests>
     list(query: PageQuery): Effect.Effect<Page<Signer>>
     get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
+    /**
+     * The addresses of signers, which cannot be deleted until the running transaction ends. If `wait` is false, signers that
+     * are being deleted are left out.
+     */
+    hold(
+      ids: ReadonlyArray<SignerId>,
+      options: { readonly wait: boolean }
+    ): Effect.Effect<ReadonlyMap<SignerId, Partial<SignerAddresses>>>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
     /** Checks that the key is available, is the one of the addresses, and signs. The audit log records the result. */
     verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | Caller.TooManyRequests>
@@ -50,6 +59,7 @@ export class Signers extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* SignersRepo
       const secrets = yield* Secrets
+      const macs = yield* RowMacs
       const backends = yield* SignerBackends
       const changes = yield* Changes
       const audit = yield* Audit
@@ -59,13 +69,19 @@ export class Signers extends Context.Service<
 
       const kindOf = (type: SignerType): SignerKind<SignerType> => backends[type]
 
-      /** The secret opens only with the configuration and the addresses that it was sealed with. */
-      const place = ({ id, type, config, addresses }: Signer) => ({
+      /** What the secret is sealed together with, and what the MAC authenticates for reads that do not open the secret. */
+      const content = ({ type, config, addresses }: Signer) => ({ type, config, addresses })
+
+      const place = (signer: Signer) => ({
         table: "signers",
-        id,
-        column: kindOf(type).column,
-        context: { type, config, addresses }
+        id: signer.id,
+        column: kindOf(signer.type).column,
+        context: content(signer)
       })
+
+      const rowOf = (signer: Signer) => ({ table: "signers", id: signer.id, content: content(signer) })
+
+      const verified = ({ signer, mac }: StoredSigner) => Effect.as(macs.verify(rowOf(signer), mac), signer)
 
       /** A request holds no connection while it waits for a key. */
       const withKey = <A, E, R>({ worksOutside }: SignerKind<SignerType>, work: Effect.Effect<A, E, R>) =>
@@ -90,7 +106,7 @@ export class Signers extends Context.Service<
         const signer = yield* Effect.orDie(toSigner({ id, type, config, addresses }))
         const sealed = yield* secrets.seal(secret, place(signer))
         yield* repo
-          .insert(signer, sealed, kind.column)
+          .insert({ signer, mac: yield* macs.make(rowOf(signer)), sealed, column: kind.column })
           .pipe(
             Effect.andThen(changes.record({ action: "signer.created", id, schema: Signer, after: signer })),
             transaction
@@ -99,9 +115,20 @@ export class Signers extends Context.Service<
         return signer
       })
 
-      const list = Effect.fn("Signers.list")((query: PageQuery) => repo.page(pageRequest(query)))
+      const list = Effect.fn("Signers.list")(function* (query: PageQuery) {
+        const page = yield* repo.page(pageRequest(query))
+        return { ...page, items: yield* Effect.forEach(page.items, verified) }
+      })
 
-      const get = Effect.fn("Signers.get")((id: SignerId) => required(repo.find(id)))
+      const get = Effect.fn("Signers.get")((id: SignerId) => Effect.flatMap(required(repo.find(id)), verified))
+
+      const hold = Effect.fn("Signers.hold")(function* (
+        ids: ReadonlyArray<SignerId>,
+        { wait }: { readonly wait: boolean }
+      ) {
+        const signers = yield* Effect.forEach(yield* repo.hold(ids, wait), verified)
+        return new Map(signers.map(({ id, addresses }) => [id, addresses]))
+      })
 
       const deleteRow = (id: SignerId) =>
         Effect.gen(function* () {
@@ -141,7 +168,7 @@ export class Signers extends Context.Service<
         return after
       })
 
-      return Signers.of({ create, list, get, delete: remove, verify, use })
+      return Signers.of({ create, list, get, hold, delete: remove, verify, use })
     })
   )
 

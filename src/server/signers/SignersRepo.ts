@@ -8,13 +8,24 @@ import * as Rows from "../../sql/Rows.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import { selectRow } from "../../sql/SelectRow.ts"
 
-const readSigner = Rows.first(Signer)
-const readSealed = Rows.first(Schema.Struct({ sealed: Schema.Uint8Array }))
+const Row = Schema.Struct({ signer: Signer, mac: Schema.NullOr(Schema.String) })
 
-/** A signer with its sealed secret. */
-export interface SealedSigner {
-  readonly signer: Signer
+/** A signer as it is stored, before its MAC is verified. */
+export type StoredSigner = typeof Row.Type
+
+const SealedRow = Schema.Struct({ signer: Signer, sealed: Schema.Uint8Array })
+
+/** A signer with its sealed secret. The secret is bound to the rest of the signer, which needs no other verification. */
+export type SealedSigner = typeof SealedRow.Type
+
+const readSigner = Rows.first(Row)
+const readSigners = Rows.all(Row)
+const readSealed = Rows.first(SealedRow)
+
+/** What a signer is created with besides its shown fields. `column` gets the sealed secret. */
+export interface NewSigner extends StoredSigner {
   readonly sealed: Uint8Array
+  readonly column: "key" | "config"
 }
 
 /** A relayer uses the signer. */
@@ -23,31 +34,34 @@ export class ReferencedByRelayer extends Schema.TaggedError<ReferencedByRelayer>
 export class SignersRepo extends Context.Service<
   SignersRepo,
   {
-    /** `column` gets the sealed secret. Absent: `key`. */
-    insert(signer: Signer, sealed: Uint8Array, column?: "key" | "config"): Effect.Effect<void, SignerIdTaken>
-    find(id: SignerId): Effect.Effect<Option.Option<Signer>>
+    insert(signer: NewSigner): Effect.Effect<void, SignerIdTaken>
+    find(id: SignerId): Effect.Effect<Option.Option<StoredSigner>>
+    /** Locks the signers against deletion. If `wait` is false, signers that are being deleted are left out. */
+    hold(ids: ReadonlyArray<SignerId>, wait: boolean): Effect.Effect<ReadonlyArray<StoredSigner>>
     findSealed(id: SignerId): Effect.Effect<Option.Option<SealedSigner>>
     /** Returns the deleted signer. */
     delete(id: SignerId): Effect.Effect<Option.Option<Signer>, ReferencedByRelayer>
     /** Ids of the relayers that use the signer, at most `limit`. */
     users(id: SignerId, limit: number): Effect.Effect<ReadonlyArray<string>>
-    page(request: PageRequest): Effect.Effect<Page<Signer>>
+    page(request: PageRequest): Effect.Effect<Page<StoredSigner>>
   }
 >()("effect-relayer/server/signers/SignersRepo") {
   static readonly layer = Layer.effect(
     SignersRepo,
     Effect.gen(function* () {
       const sql = yield* client
-      const columns = sql`t.id, t.type, t.config, jsonb_strip_nulls(jsonb_build_object(
-        'evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address)) AS addresses`
-      const selection = { table: "signers", columns, Row: Signer }
+      const shown = sql`jsonb_build_object('id', t.id, 'type', t.type, 'config', t.config, 'addresses', jsonb_strip_nulls(
+        jsonb_build_object('evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address))) AS signer`
+      const columns = sql`${shown}, t.mac`
+      const selection = { table: "signers", columns, Row }
 
-      const insert = (signer: Signer, sealed: Uint8Array, column: "key" | "config" = "key") =>
+      const insert = ({ signer, mac, sealed, column }: NewSigner) =>
         sql`INSERT INTO signers ${sql.insert({
           id: signer.id,
           type: signer.type,
           config: sql`${JSON.stringify(signer.config)}::text::jsonb`,
           [`${column}_sealed`]: sealed,
+          mac,
           ...Object.fromEntries(
             Object.entries(signer.addresses).map(([networkType, address]) => [`${networkType}_address`, address])
           )
@@ -62,15 +76,20 @@ export class SignersRepo extends Context.Service<
 
       const findSealed = (id: SignerId) =>
         sql`
-          SELECT ${columns}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ${id}`.pipe(
-          Effect.flatMap((rows) => Effect.all([readSigner(rows), readSealed(rows)])),
-          Effect.map(([signer, row]) => Option.zipWith(signer, row, (signer, { sealed }) => ({ signer, sealed }))),
+          SELECT ${shown}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ${id}`.pipe(
+          Effect.flatMap(readSealed),
           query("SignersRepo.findSealed")
         )
+
+      const hold = (ids: ReadonlyArray<SignerId>, wait: boolean) =>
+        sql`
+          SELECT ${columns} FROM signers t WHERE t.id = ANY(${ids}::text[])
+          FOR KEY SHARE ${wait ? sql`` : sql`SKIP LOCKED`}`.pipe(Effect.flatMap(readSigners), query("SignersRepo.hold"))
 
       const remove = (id: SignerId) =>
         sql`DELETE FROM signers t WHERE t.id = ${id} RETURNING ${columns}`.pipe(
           Effect.flatMap(readSigner),
+          Effect.map(Option.map(({ signer }) => signer)),
           onForeignKey("relayers_signer_id_fkey", () => new ReferencedByRelayer({})),
           query("SignersRepo.delete")
         )
@@ -84,7 +103,7 @@ export class SignersRepo extends Context.Service<
       const selectRows = selectPage(sql, selection)
       const page = (request: PageRequest) => selectRows(request).pipe(query("SignersRepo.page"))
 
-      return SignersRepo.of({ insert, find, findSealed, delete: remove, users, page })
+      return SignersRepo.of({ insert, find, findSealed, hold, delete: remove, users, page })
     })
   )
 }

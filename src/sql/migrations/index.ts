@@ -14,6 +14,7 @@ import versions from "./0012_versions.ts"
 import clientAddresses from "./0013_client_addresses.ts"
 import records from "./0014_records.ts"
 import transactions from "./0016_transactions.ts"
+import rowMacs from "./0018_row_macs.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -30,7 +31,8 @@ export const migrations = {
   "0012_versions": versions,
   "0013_client_addresses": clientAddresses,
   "0014_records": records,
-  "0016_transactions": transactions
+  "0016_transactions": transactions,
+  "0018_row_macs": rowMacs
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

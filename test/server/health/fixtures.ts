@@ -11,6 +11,7 @@ import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
 import * as HealthJob from "../../../src/server/health/HealthJob.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
 import * as Services from "../../../src/server/Services.ts"
+import { authenticateRows } from "../../../testkit/authenticateRows.ts"
 import { clientConfig } from "../../../testkit/Postgres.ts"
 import { masterKey } from "../../../testkit/TestApi.ts"
 
@@ -26,6 +27,7 @@ export const insertRelayers = Effect.fnUntraced(function* (count: number) {
     INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
     SELECT 'r' || i, 'Relayer ' || i, 'evm', 'sepolia', '0x' || lpad(i::text, 40, '0'), false, 's' || i
     FROM generate_series(1, ${count}) i`
+  yield* authenticateRows()
 })
 
 export const well: ChainSnapshot = { network_type: "evm", balance: 5n, nonce: 1n, failures: [], providers: [] }

@@ -130,7 +130,8 @@ describe("a start", () => {
       assert.deepStrictEqual(yield* markedKeys, [1])
       assert.deepStrictEqual(yield* refusal(2), { unknown: [idOf1], isPartial: false })
       assert.deepStrictEqual(yield* withStart(keys(1))(openSigners), { a: "secret of a" })
-      assert.deepStrictEqual(yield* withStart(keys(2, 1))(rotate), { key_id: idOf2, rewrapped: 1 })
+      // The secret of the signer, and the key of the MACs.
+      assert.deepStrictEqual(yield* withStart(keys(2, 1))(rotate), { key_id: idOf2, rewrapped: 2 })
       assert.deepStrictEqual(yield* withStart(keys(2))(openSigners), { a: "secret of a" })
     }).pipe(tested)
   )

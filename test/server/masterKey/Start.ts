@@ -12,6 +12,7 @@ import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
 import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
 import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
 import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
+import { RowMacs } from "../../../src/server/secrets/RowMacs.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
@@ -41,6 +42,7 @@ export const withStart =
           Layer.provideMerge(Changes.layer),
           Layer.provideMerge(Audit.layer),
           Layer.provideMerge(Lifecycle.layer),
+          Layer.provideMerge(RowMacs.layer),
           Layer.provideMerge(Secrets.layer(keys)),
           Layer.provide(Layer.succeed(MasterKeyStore, Option.fromUndefinedOr(store)))
         )

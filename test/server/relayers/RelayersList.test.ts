@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
+import { authenticateRows } from "../../../testkit/authenticateRows.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const count = 45
@@ -20,6 +21,7 @@ const fill = Effect.gen(function* () {
       CASE WHEN n % 5 = 0 THEN 'devnet' WHEN n % 2 = 0 THEN 'base' ELSE 'sepolia' END, 'x', n % 3 = 0, n % 11 = 0, 's' || n,
       CASE WHEN n % 4 = 0 THEN 'told' END
     FROM generate_series(1, ${count}::int) n ORDER BY n`
+  yield* authenticateRows()
 })
 
 interface Item {
@@ -182,6 +184,7 @@ layerEach(filled)("the list of relayers, while it changes", (it) => {
       yield* sql`
         INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
         SELECT 'r' || n, 'Name', 'evm', 'sepolia', 'x', false, 's' || n FROM generate_series(2, 3) n`
+      yield* authenticateRows()
       assert.strictEqual((yield* list("?per_page=0")).pagination.total_items, count)
     })
   )

@@ -4,15 +4,17 @@ import { Arbitrary, Effect, Equal, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import { NewRelayersRepo } from "../../../src/server/relayers/NewRelayersRepo.ts"
+import { RelayerMacs } from "../../../src/server/relayers/RelayerMacs.ts"
 import { RelayerPagesRepo } from "../../../src/server/relayers/RelayerPagesRepo.ts"
 import { RelayersRepo } from "../../../src/server/relayers/RelayersRepo.ts"
+import { authenticateRows, layer as authenticated } from "../../../testkit/authenticateRows.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { Small, clear, insert, page as readPage, toRequest } from "./requests.ts"
 
 const encode = Schema.encodeSync(Relayer)
 const repos = Layer.provideMerge(
-  Layer.mergeAll(RelayersRepo.layer, NewRelayersRepo.layer, RelayerPagesRepo.layer),
-  TestDatabase.layer
+  Layer.mergeAll(RelayersRepo.layer, NewRelayersRepo.layer, RelayerPagesRepo.layer, RelayerMacs.layer),
+  Layer.provideMerge(authenticated(), TestDatabase.layer)
 )
 
 layer(repos)("RelayersRepo", (it) => {
@@ -52,6 +54,7 @@ layer(repos)("RelayersRepo", (it) => {
         yield* sql`
           INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
           SELECT 'r' || n, 'x', 'evm', 'n' || n, 'a', false, 's1' FROM generate_series(1, ${count}::int) n`
+        yield* authenticateRows()
         const seen: Array<string> = []
         for (let page = 1; ; page++) {
           const { items, total } = yield* readPage({ page, per_page })
@@ -71,9 +74,14 @@ layer(repos)("RelayersRepo", (it) => {
     Effect.gen(function* () {
       yield* clear
       const sql = yield* SqlClient.SqlClient
-      const add = (n: number) => sql`
-        INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
-        VALUES (${`r${n}`}, 'x', 'evm', ${`n${n}`}, 'a', false, 's1')`
+      const macs = yield* RelayerMacs
+      const add = Effect.fnUntraced(function* (n: number) {
+        const [id, network] = [`r${n}`, `n${n}`]
+        const mac = yield* macs.make({ id, network_type: "evm", network, signer_id: "s1", address: "a" })
+        yield* sql`
+          INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id, mac)
+          VALUES (${id}, 'x', 'evm', ${network}, 'a', false, 's1', ${mac})`
+      })
       yield* Effect.forEach(
         Array.from({ length: 60 }, (_, n) => n),
         add
@@ -106,6 +114,7 @@ layer(repos)("RelayersRepo", (it) => {
       yield* sql`
         INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
         SELECT 'r' || n, repeat('x', 200), 'evm', 'n' || n, 'a', false, 's1' FROM generate_series(1, 20000) n`
+      yield* authenticateRows()
       yield* sql`VACUUM ANALYZE relayers`
       const plan = yield* sql<{ "QUERY PLAN": string }>`
         EXPLAIN SELECT seq FROM relayers ORDER BY seq LIMIT 10 OFFSET 19000`

@@ -8,6 +8,7 @@ import { CreateRelayer, RelayerId } from "../../../src/domain/relayer/Relayer.ts
 import type { RelayerSort } from "../../../src/domain/relayer/Relayer.ts"
 import { maskRpc } from "../../../src/domain/chain/Rpc.ts"
 import { SignerId } from "../../../src/domain/signer/Signer.ts"
+import { RelayerMacs } from "../../../src/server/relayers/RelayerMacs.ts"
 import { RelayerPagesRepo } from "../../../src/server/relayers/RelayerPagesRepo.ts"
 import { NewRelayersRepo } from "../../../src/server/relayers/NewRelayersRepo.ts"
 
@@ -43,7 +44,11 @@ export const insert = (request: CreateRelayer) =>
     const urls = request.custom_rpc_urls
     const masked = urls === undefined || urls.length === 0 ? undefined : urls.map(maskRpc)
     const id = request.id ?? RelayerId.make("never")
-    return yield* repo.insert({ id, request, urls: { masked, sealed: undefined }, ownNetworkId: undefined })
+    const { network_type, network, signer_id } = request
+    const address = `${network_type}-${signer_id}`
+    const mac = yield* (yield* RelayerMacs).make({ id, network_type, network, signer_id, address })
+    const account = { address, mac }
+    return yield* repo.insert({ id, request, urls: { masked, sealed: undefined }, ownNetworkId: undefined, account })
   })
 
 export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>

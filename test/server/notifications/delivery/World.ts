@@ -15,6 +15,7 @@ import { Audit } from "../../../../src/server/audit/Audit.ts"
 import { Changes } from "../../../../src/server/changes/Changes.ts"
 import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
 import * as MasterKey from "../../../../src/server/masterKey/MasterKey.ts"
+import { RowMacs } from "../../../../src/server/secrets/RowMacs.ts"
 import { Secrets } from "../../../../src/server/secrets/Secrets.ts"
 import { OutboundWork } from "../../../../src/server/limits/OutboundWork.ts"
 import * as CommitSignal from "../../../../src/server/lifecycle/CommitSignal.ts"
@@ -40,6 +41,7 @@ export const instance = ({
     Layer.provideMerge(Layer.merge(Audit.layer, OutboundWork.layer)),
     Layer.provideMerge(Lifecycle.layer),
     Layer.provideMerge(MasterKey.layerCheck),
+    Layer.provideMerge(RowMacs.layer),
     Layer.provideMerge(Secrets.layer({ current: Redacted.make(masterKey), others: [] })),
     Layer.provideMerge(
       Outbound.layer({ allow: AllowList.make(["127.0.0.0/8"]), ...(resolve === undefined ? {} : { resolve }) })

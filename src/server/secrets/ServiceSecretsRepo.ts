@@ -1,4 +1,4 @@
-// The secret of cursors, in the table `service_secrets`.
+// The table `service_secrets`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -7,23 +7,23 @@ const Row = Schema.Struct({ sealed: Schema.Uint8Array })
 const readFound = Rows.first(Row)
 const readKept = Rows.one(Row)
 
-export class CursorsRepo extends Context.Service<
-  CursorsRepo,
+export class ServiceSecretsRepo extends Context.Service<
+  ServiceSecretsRepo,
   {
     find(name: string): Effect.Effect<Option.Option<Uint8Array>>
     /** Stores `sealed` unless a secret is stored already; returns the stored one. */
     keep(name: string, sealed: Uint8Array): Effect.Effect<Uint8Array>
   }
->()("effect-relayer/server/cursors/CursorsRepo") {
+>()("effect-relayer/server/secrets/ServiceSecretsRepo") {
   static readonly layer = Layer.effect(
-    CursorsRepo,
+    ServiceSecretsRepo,
     Effect.gen(function* () {
       const sql = yield* client
       const find = (name: string) =>
         sql`SELECT sealed FROM service_secrets WHERE name = ${name}`.pipe(
           Effect.flatMap(readFound),
           Effect.map(Option.map(({ sealed }) => sealed)),
-          query("CursorsRepo.find")
+          query("ServiceSecretsRepo.find")
         )
 
       const keep = (name: string, sealed: Uint8Array) =>
@@ -32,10 +32,10 @@ export class CursorsRepo extends Context.Service<
           ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING sealed`.pipe(
           Effect.flatMap(readKept),
           Effect.map((row) => row.sealed),
-          query("CursorsRepo.keep")
+          query("ServiceSecretsRepo.keep")
         )
 
-      return CursorsRepo.of({ find, keep })
+      return ServiceSecretsRepo.of({ find, keep })
     })
   )
 }

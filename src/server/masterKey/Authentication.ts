@@ -1,0 +1,29 @@
+// Gives rows their MACs that were written before their tables had one.
+import { Effect } from "effect"
+import { RowMacs } from "../secrets/RowMacs.ts"
+import { UnauthenticatedRepo, authenticatedTables } from "./UnauthenticatedRepo.ts"
+import type { AuthenticatedTable, Unauthenticated } from "./UnauthenticatedRepo.ts"
+
+/** Rows that get their MACs with one statement. */
+const batch = 500
+
+/** Authenticates all rows of all tables that have no MAC. */
+export const run = Effect.gen(function* () {
+  const repo = yield* UnauthenticatedRepo
+  const macs = yield* RowMacs
+
+  const authenticate = Effect.fnUntraced(function* (authenticated: AuthenticatedTable) {
+    const { table } = authenticated
+    let last: Unauthenticated | undefined
+    do {
+      const rows = yield* repo.find(authenticated, last?.id ?? "", batch)
+      const withMacs = yield* Effect.forEach(rows, ({ id, content }) =>
+        Effect.map(macs.make({ table, id, content }), (mac) => ({ id, mac }))
+      )
+      yield* repo.authenticate(authenticated, withMacs)
+      last = rows[batch - 1]
+    } while (last !== undefined)
+  })
+
+  yield* Effect.forEach(authenticatedTables, authenticate, { discard: true })
+})

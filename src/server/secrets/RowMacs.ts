@@ -1,0 +1,60 @@
+// Authenticates columns that are not secret but direct how secrets and money are used: a MAC of them is stored in their row.
+import { Context, Effect, Layer, Schema } from "effect"
+import { createHmac, timingSafeEqual } from "node:crypto"
+import * as CanonicalJson from "./CanonicalJson.ts"
+import { ServiceSecrets } from "./ServiceSecrets.ts"
+
+export interface Row {
+  readonly table: string
+  readonly id: string
+  /** The authenticated columns, as JSON. */
+  readonly content: unknown
+}
+
+/** Authenticated columns of a row were changed outside of the service. */
+export class RowChanged extends Schema.TaggedError<RowChanged>()("RowChanged", {
+  table: Schema.String,
+  id: Schema.String
+}) {
+  override readonly message = `${JSON.stringify(this.id)} of ${this.table} was changed in the database; restore the row from a backup, or delete it and create it again`
+}
+
+const name = "row_macs"
+
+export class RowMacs extends Context.Service<
+  RowMacs,
+  {
+    /** HMAC-SHA-256 as base64url. */
+    make(row: Row): Effect.Effect<string>
+    /** Dies with `RowChanged` if `mac` is not the MAC of the row. */
+    verify(row: Row, mac: string | null): Effect.Effect<void>
+  }
+>()("effect-relayer/server/secrets/RowMacs") {
+  static readonly layerNoDeps = Layer.effect(
+    RowMacs,
+    Effect.gen(function* () {
+      const secrets = yield* ServiceSecrets
+
+      const make = ({ table, id, content }: Row) =>
+        Effect.map(secrets.get(name), (secret) =>
+          createHmac("sha256", secret)
+            .update(CanonicalJson.stringify([table, id, content]))
+            .digest("base64url")
+        )
+
+      const isEqual = (one: string, other: string) =>
+        one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+
+      const verify = (row: Row, mac: string | null) =>
+        Effect.flatMap(make(row), (expected) =>
+          mac !== null && isEqual(mac, expected)
+            ? Effect.void
+            : Effect.die(new RowChanged({ table: row.table, id: row.id }))
+        )
+
+      return RowMacs.of({ make, verify })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide(ServiceSecrets.layer))
+}
