@@ -40,19 +40,22 @@ export class RelayerMacs extends Context.Service<
     Effect.gen(function* () {
       const macs = yield* RowMacs
 
-      /** The id and the MAC of verified JSON: verifying costs as much as reading the relayer. */
-      const verified = new Map<string, string>()
+      /** What was verified, by id: verifying costs as much as reading the relayer. */
+      const verified = new Map<string, Authenticated>()
       let size = 0
 
-      const keyOf = ({ id, mac }: Authenticated) => `${id} ${mac}`
-
-      const remember = (relayer: Authenticated) => {
-        if (size + relayer.json.length > maxRemembered) {
+      const remember = ({ id, json, mac }: Authenticated) => {
+        size += json.length - (verified.get(id)?.json.length ?? 0)
+        if (size > maxRemembered) {
           verified.clear()
-          size = 0
+          size = json.length
         }
-        size += relayer.json.length
-        verified.set(relayer.json, keyOf(relayer))
+        verified.set(id, { id, json, mac })
+      }
+
+      const isUnknown = ({ id, json, mac }: Authenticated) => {
+        const known = verified.get(id)
+        return known === undefined || known.json !== json || known.mac !== mac
       }
 
       const verifyOne = (relayer: Authenticated) =>
@@ -62,7 +65,7 @@ export class RelayerMacs extends Context.Service<
 
       const verify = (relayers: ReadonlyArray<Authenticated>) =>
         Effect.suspend(() => {
-          const unknown = relayers.filter((relayer) => verified.get(relayer.json) !== keyOf(relayer))
+          const unknown = relayers.filter(isUnknown)
           return unknown.length === 0 ? Effect.void : Effect.forEach(unknown, verifyOne, { discard: true })
         })
 
