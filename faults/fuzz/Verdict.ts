@@ -14,7 +14,7 @@ export interface Asked {
 const root = path.resolve(import.meta.dirname, "../..")
 
 /** Statuses that any endpoint may have, because the request pipeline refuses the request or the path changed. */
-const anywhere = new Set([400, 401, 404, 405, 408, 413, 415, 417, 431])
+const anywhere = new Set([400, 401, 404, 405, 408, 413, 415, 417, 429, 431])
 
 const insides = [/^\s*at .*:\d+:\d+\)?$/m, /\\n\s+at /, /node_modules/, /node:internal/, /\b(SELECT|INSERT INTO) \w+/]
 

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { field } from "../domain/request/Field.ts"
 import { NotFoundError } from "./Errors.ts"
+import { MetricsAccess } from "./Middleware.ts"
 
 /** Prometheus text exposition format 0.0.4. */
 export const prometheusContentType = "text/plain; version=0.0.4; charset=utf-8"
@@ -39,6 +40,11 @@ export class MetricsApi extends HttpApiGroup.make("metrics")
       OpenApi.annotations({ summary: "Values of all metrics", description: "In the Prometheus text format." })
     )
   )
+  .middleware(MetricsAccess)
   .annotateMerge(
-    OpenApi.annotations({ title: "Metrics", description: "What the service measures, for Prometheus." })
+    OpenApi.annotations({
+      title: "Metrics",
+      description:
+        "What the service measures, for Prometheus. Needs no API key. If the instance has a `METRICS_TOKEN`, it is the bearer token."
+    })
   ) {}

@@ -20,6 +20,12 @@ export class Authorization extends HttpApiMiddleware.Service<Authorization, { pr
   }
 ) {}
 
+/** Limits the requests of an address, and checks the token of the metrics if the instance has one. */
+export class MetricsAccess extends HttpApiMiddleware.Service<MetricsAccess>()(
+  "effect-relayer/api/Middleware/MetricsAccess",
+  { error: [Errors.UnauthorizedError, Errors.TooManyRequestsError] }
+) {}
+
 /** Turns everything that does not decode into `BadRequest`. */
 export class DecodeErrors extends HttpApiMiddleware.Service<DecodeErrors>()(
   "effect-relayer/api/Middleware/DecodeErrors",

@@ -65,6 +65,8 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
   const routes = Server.layer({
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     maxBodyBytes: settings.MAX_BODY_BYTES,
+    docs: settings.DOCS === "on",
+    ...(settings.METRICS_TOKEN === undefined ? {} : { metricsToken: settings.METRICS_TOKEN }),
     corsOrigins: settings.CORS_ORIGINS ?? [],
     ...(settings.TRUSTED_PROXIES === undefined ? {} : { trustedProxies: settings.TRUSTED_PROXIES }),
     accessLog: settings.ACCESS_LOG === "on",

@@ -1,5 +1,6 @@
 // Every route, still asking for its services.
 import { ByteSize, Effect, Layer } from "effect"
+import type { Redacted } from "effect"
 import { HttpIncomingMessage, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
@@ -17,13 +18,17 @@ import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./http/DocsHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
+import * as MetricsAccessHttp from "./http/MetricsAccessHttp.ts"
 import { RequestBodyHttp } from "./http/RequestBodyHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
 import * as Metrics from "./Metrics.ts"
 import * as MetricsHttp from "./observability/MetricsHttp.ts"
 import { SystemHttp } from "./lifecycle/SystemHttp.ts"
 
-export type Options = RequestPipeline.Options
+export interface Options extends RequestPipeline.Options {
+  /** The bearer token that readers of `/metrics` need. Absent: everybody may read it. */
+  readonly metricsToken?: Redacted.Redacted
+}
 
 export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048_576 }
 
@@ -47,10 +52,15 @@ const middleware = Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, RequestBo
 export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 } as const
 
 /** The routes of the API with its documents. */
-export const routes = ({ maxBodyBytes }: Pick<Options, "maxBodyBytes"> = defaults) =>
-  Layer.mergeAll(HttpApiBuilder.layer(Api), DocsHttp).pipe(
+export const routes = ({
+  maxBodyBytes,
+  metricsToken,
+  docs = true
+}: Pick<Options, "maxBodyBytes" | "metricsToken" | "docs"> = defaults) =>
+  Layer.mergeAll(HttpApiBuilder.layer(Api), docs ? DocsHttp : Layer.empty).pipe(
     Layer.provide(handlers),
     Layer.provide(middleware),
+    Layer.provide(MetricsAccessHttp.layer(metricsToken)),
     Layer.provide(Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(maxBodyBytes)))
   )
 

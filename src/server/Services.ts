@@ -20,6 +20,7 @@ import * as IdempotencyRetention from "./idempotency/IdempotencyRetention.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { CallerRequests } from "./limits/CallerRequests.ts"
 import { Outbox } from "./outbox/Outbox.ts"
+import { Strangers } from "./limits/Strangers.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
 import { Networks } from "./networks/Networks.ts"
 import { VersionedNetworks } from "./networks/VersionedNetworks.ts"
@@ -132,6 +133,7 @@ export const layerNoAuthentication = (options: Options) =>
         KeyDerivation.layer,
         CallerRequests.layer,
         OutboundWork.layer,
+        Strangers.layer,
         Lifecycle.layer
       )
     )

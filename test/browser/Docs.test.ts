@@ -5,9 +5,11 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { chromium } from "playwright-core"
+import { Strangers } from "../../src/server/limits/Strangers.ts"
 import { DocsHttp } from "../../src/server/http/DocsHttp.ts"
 
 const served = HttpRouter.serve(DocsHttp, { disableLogger: true, disableListenLog: true }).pipe(
+  Layer.provide(Strangers.layer),
   Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
 )
 

@@ -134,6 +134,17 @@ export const variables = {
     example: "10.1.0.0/16,fd00:1::/64",
     help: "Addresses and ranges of proxies that name the client in X-Forwarded-For; if unset, the client is the sender"
   },
+  METRICS_TOKEN: {
+    schema: Schema.optionalKey(Schema.RedactedFromValue(Schema.NonEmptyString)),
+    example: "the output of: openssl rand -hex 32",
+    help: "Bearer token that readers of /metrics need; if unset, everybody may read it"
+  },
+  DOCS: {
+    schema: Schema.Literals(["on", "off"]),
+    default: "on",
+    example: "off",
+    help: "off: /docs and /openapi.* are not served"
+  },
   WATCH: {
     schema: Schema.Literals(["on", "off"]),
     default: "on",

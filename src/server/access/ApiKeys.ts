@@ -19,6 +19,7 @@ import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { Strangers } from "../limits/Strangers.ts"
 import { Changes } from "../changes/Changes.ts"
 import { ApiKeysRepo } from "./ApiKeysRepo.ts"
 import type { Holder } from "./ApiKeysRepo.ts"
@@ -28,6 +29,9 @@ import * as KeyUse from "./KeyUse.ts"
 
 /** Unknown keys that are remembered, so that a caller who repeats one causes no further query. */
 const maxUnknown = 10_000
+
+/** Valid keys that are remembered. */
+const maxValid = 10_000
 
 /** How long an unknown key is remembered. A database that is restored meanwhile may know it again. */
 const unknownFor = Duration.minutes(1)
@@ -55,14 +59,21 @@ export class ApiKeys extends Context.Service<
      * key itself or the administrator may do this: the caller gets the new key and could act under its name.
      */
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
-    /** The caller of a key; none if the key is unknown, deleted or expired. Stores when the key was used. */
-    find(key: Redacted.Redacted, from: string | undefined): Effect.Effect<Option.Option<Caller.Caller>>
+    /**
+     * The caller of a key; none if the key is unknown, deleted or expired. Stores when the key was used. Fails with
+     * `TooManyRequests` if the address `from` had too many refusals and the key was not valid recently.
+     */
+    find(
+      key: Redacted.Redacted,
+      from: string | undefined
+    ): Effect.Effect<Option.Option<Caller.Caller>, Caller.TooManyRequests>
   }
 >()("effect-relayer/server/access/ApiKeys") {
   static readonly layerNoDeps = Layer.effect(
     ApiKeys,
     Effect.gen(function* () {
       const repo = yield* ApiKeysRepo
+      const strangers = yield* Strangers
       const changes = yield* Changes
       const sql = yield* SqlClient.SqlClient
       const transaction = yield* Transaction.make
@@ -127,10 +138,21 @@ export class ApiKeys extends Context.Service<
         timeToLive: (exit) => (Exit.isSuccess(exit) && Option.isNone(exit.value) ? unknownFor : Duration.zero)
       })
 
+      /** Hashes of keys that were valid lately, the latest last. Such a key is looked up, whatever else its address sends. */
+      const valid = new Set<string>()
+      const remember = (hash: string) => {
+        const oldest = valid.keys().next()
+        if (!valid.delete(hash) && valid.size >= maxValid && oldest.done !== true) valid.delete(oldest.value)
+        valid.add(hash)
+      }
+
       const find = Effect.fnUntraced(function* (key: Redacted.Redacted, from: string | undefined) {
         if (!isWellFormed(key)) return Option.none()
-        const found = yield* Cache.get(unknown, Hex.encode(hashKey(key)))
+        const hash = Hex.encode(hashKey(key))
+        if (!valid.has(hash) && strangers.isBlocked(from)) return yield* new Caller.TooManyRequests({ retryAfter: 1 })
+        const found = yield* Cache.get(unknown, hash)
         if (Option.isNone(found)) return Option.none()
+        remember(hash)
         const { id, scopes, relayer_ids } = found.value
         yield* touch(id, from)
         return Option.some<Caller.Caller>({ id, scopes, ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }) })

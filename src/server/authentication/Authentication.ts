@@ -2,7 +2,7 @@
 // implements it with API keys. A host program may provide its own.
 import { Context } from "effect"
 import type { Effect, Redacted } from "effect"
-import type { Caller, Forbidden, Unauthorized } from "../../domain/access/Caller.ts"
+import type { Caller, Forbidden, TooManyRequests, Unauthorized } from "../../domain/access/Caller.ts"
 import type { Scope } from "../../domain/access/Scope.ts"
 
 /** What a token is used for. */
@@ -25,6 +25,9 @@ export class Authentication extends Context.Service<
   Authentication,
   {
     /** `use` is absent if no endpoint matches the request: only an authenticated caller learns that a route is unknown. */
-    authenticate(token: Redacted.Redacted, use: Use | undefined): Effect.Effect<Caller, Unauthorized | Forbidden>
+    authenticate(
+      token: Redacted.Redacted,
+      use: Use | undefined
+    ): Effect.Effect<Caller, Unauthorized | Forbidden | TooManyRequests>
   }
 >()("effect-relayer/server/authentication/Authentication") {}

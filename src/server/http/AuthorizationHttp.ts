@@ -27,8 +27,13 @@ export const AuthorizationHttp = Layer.effect(
     const requests = yield* CallerRequests
     const headersOf = RateLimitHeaders.make(limits.options)
     // A counter is shown as 0 before its first event.
-    const { rateLimitedRequestsTotal, rateLimitStoreFailuresTotal } = RateLimitMetrics
-    for (const counter of [rateLimitedRequestsTotal, rateLimitStoreFailuresTotal, unauthorizedRequestsTotal]) {
+    const { rateLimitedRequestsTotal, rateLimitStoreFailuresTotal, strangersRefusedTotal } = RateLimitMetrics
+    for (const counter of [
+      rateLimitedRequestsTotal,
+      rateLimitStoreFailuresTotal,
+      strangersRefusedTotal,
+      unauthorizedRequestsTotal
+    ]) {
       yield* Metric.update(counter, 0)
     }
 

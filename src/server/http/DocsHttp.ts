@@ -5,6 +5,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { DocsPage } from "./DocsPage.ts"
+import { OpenDocument } from "./OpenDocument.ts"
 import * as Revalidation from "./Revalidation.ts"
 import * as Yaml from "./Yaml.ts"
 
@@ -23,4 +24,4 @@ export const DocsHttp = Layer.mergeAll(
     path: "/docs",
     scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "bearer" } }
   }).pipe(Layer.provide(DocsPage))
-)
+).pipe(Layer.provide(OpenDocument))

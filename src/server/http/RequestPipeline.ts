@@ -24,6 +24,8 @@ export interface Options {
   readonly maxBodyBytes: number
   /** Origins from which browsers may call, such as `https://console.example.com`. Absent: none. */
   readonly corsOrigins?: ReadonlyArray<string>
+  /** False: `/docs` and `/openapi.*` are 404. Absent: they are served to everybody. */
+  readonly docs?: boolean
   /** Proxies whose `X-Forwarded-For` names the client. Absent: none, so that the client is the sender of the request. */
   readonly trustedProxies?: ClientAddress.TrustedProxies
   /** Whether each request is logged at the level info. Absent: at the level debug. */
@@ -41,7 +43,7 @@ const lastOfConnection = [["connection", "close"]] as const
 const make = (options: Options) =>
   Effect.gen(function* () {
     const draining = yield* Draining
-    const unmatched = yield* UnmatchedRequests.make
+    const unmatched = yield* UnmatchedRequests.make({ docs: options.docs ?? true })
     const compress = yield* Compression.make
     const logLevel = options.accessLog === true ? "Info" : "Debug"
     const cors = Cors.make(options.corsOrigins ?? [])

@@ -14,11 +14,13 @@ HttpApi.reflect(Api, {
   }
 })
 
-for (const path of ["/docs", "/openapi.json", "/openapi.yaml"] as const) router.on("GET", path, true)
+const documents = FindMyWay.make<true>({ ignoreTrailingSlash: true })
+for (const path of ["/docs", "/openapi.json", "/openapi.yaml"] as const) documents.on("GET", path, true)
 
-/** Empty if no endpoint has this path. */
-export const allowedMethods = (url: string): ReadonlyArray<string> => {
-  const allowed = [...methods].filter((method) => router.find(method, url) !== undefined)
+/** Empty if no endpoint has this path. `docs`: whether the instance serves the documents. */
+export const allowedMethods = (url: string, docs: boolean): ReadonlyArray<string> => {
+  const routers = docs ? [router, documents] : [router]
+  const allowed = [...methods].filter((method) => routers.some((routes) => routes.find(method, url) !== undefined))
   if (allowed.length === 0) return []
   return [...allowed, ...(allowed.includes("GET") ? ["HEAD"] : []), "OPTIONS"].sort()
 }

@@ -10,7 +10,7 @@ import { allowedMethods } from "./Routes.ts"
 const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
 
 /** 404, or 405 and 204 with `Allow`. Below `/api`, a caller without a valid key gets 401 and does not learn which routes exist. */
-export const make = Effect.gen(function* () {
+export const make = Effect.fnUntraced(function* ({ docs }: { readonly docs: boolean }) {
   const credentials = yield* Credentials.make
 
   const respond = Effect.gen(function* () {
@@ -19,7 +19,7 @@ export const make = Effect.gen(function* () {
       const token = yield* HttpApiBuilder.securityDecode(HttpApiSecurity.bearer)
       yield* credentials.authenticate(token, undefined)
     }
-    const allow = allowedMethods(url)
+    const allow = allowedMethods(url, docs)
     if (allow.length === 0) return Failures.notFound(new Request.NotFound({}))
     return method === "OPTIONS"
       ? HttpServerResponse.empty({ headers: { allow: allow.join(", ") } })
@@ -28,6 +28,7 @@ export const make = Effect.gen(function* () {
     Effect.provideService(HttpServerRequest.ParsedSearchParams, {}),
     Effect.catchTags({
       Unauthorized: (error) => Effect.succeed(Failures.unauthorized(error)),
+      TooManyRequests: (error) => Effect.succeed(Failures.tooManyRequests(error)),
       Forbidden: (error) => Effect.succeed(Failures.forbidden(error))
     })
   )

@@ -16,4 +16,14 @@ export const callerLimitRefusalsTotal = Metric.counter("caller_limit_refusals_to
   incremental: true
 })
 
-export const all = [rateLimitedRequestsTotal, rateLimitStoreFailuresTotal, callerLimitRefusalsTotal]
+export const strangersRefusedTotal = Metric.counter("strangers_refused_total", {
+  description: "Requests without a valid API key that were refused with 429, because their address sends too many.",
+  incremental: true
+})
+
+export const all = [
+  rateLimitedRequestsTotal,
+  rateLimitStoreFailuresTotal,
+  callerLimitRefusalsTotal,
+  strangersRefusedTotal
+]

@@ -27,6 +27,7 @@ const responder = <S extends Schema.ConstraintCodec<unknown, unknown>>(schema: S
 export const unauthorized = responder(Errors.UnauthorizedError)
 export const forbidden = responder(Errors.ForbiddenError)
 export const badRequest = responder(Errors.BadRequestError)
+export const tooManyRequests = responder(Errors.TooManyRequestsError)
 export const notFound = responder(Errors.NotFoundError)
 export const methodNotAllowed = responder(Errors.MethodNotAllowedError)
 export const payloadTooLarge = responder(Errors.PayloadTooLargeError)
