@@ -9,7 +9,7 @@ import { Context, Effect } from "effect"
  */
 export type CrashPoint = "signed" | "committed" | "sent" | "seen"
 
-const CrashPoints = Context.Reference<(point: CrashPoint) => Effect.Effect<void>>(
+export const CrashPoints = Context.Reference<(point: CrashPoint) => Effect.Effect<void>>(
   "effect-relayer/server/lanes/CrashPoints",
   { defaultValue: () => () => Effect.void }
 )

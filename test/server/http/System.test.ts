@@ -136,6 +136,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
             events: "healthy",
             gauges: "healthy",
             health_checks: "off",
+            lanes: "off",
             retention: "off"
           },
           audit: healthy,

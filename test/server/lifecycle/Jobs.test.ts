@@ -159,6 +159,7 @@ const healthy = {
   events: "healthy",
   gauges: "healthy",
   health_checks: "healthy",
+  lanes: "healthy",
   retention: "healthy"
 }
 
