@@ -1,4 +1,4 @@
-// The programs in examples/ do what they say.
+// The programs in examples/ work as they describe.
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
@@ -27,7 +27,7 @@ describe("examples/own-keys.ts", () => {
   })
 
   layer(host)((it) => {
-    it.effect("lets the team that may write create", () =>
+    it.effect("allows the team with write access to create", () =>
       Effect.gen(function* () {
         const client = yield* clientOf("payments-0123456789")
         const { data } = yield* client.signers.create({ payload: { type: "plain" } })
@@ -35,7 +35,7 @@ describe("examples/own-keys.ts", () => {
       })
     )
 
-    it.effect("lets the team that may read list, and forbids it to create", () =>
+    it.effect("allows the team with read access to list but not to create", () =>
       Effect.gen(function* () {
         const client = yield* clientOf("reporting-0123456789")
         assert.deepStrictEqual((yield* client.relayers.list({ query: {} })).data, [])
@@ -44,7 +44,7 @@ describe("examples/own-keys.ts", () => {
       })
     )
 
-    it.effect("answers 403 with the envelope before it looks at the body, and 401 to strangers", () =>
+    it.effect("answers 403 with an envelope before it decodes the body, and 401 to unknown keys", () =>
       Effect.gen(function* () {
         const { address } = yield* HttpServer.HttpServer
         const post = (key: string) =>
@@ -87,7 +87,7 @@ describe("examples/without-http.ts", () => {
     )
   })
 
-  it.live("runs by itself, and ends", () =>
+  it.live("runs as a process and ends", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
         Effect.promise(async () => {
@@ -107,7 +107,7 @@ describe("examples/without-http.ts", () => {
 })
 
 layer(TestApi.layer())("examples/client.ts", (it) => {
-  it.effect("creates once, is told of duplicates, and lists what is there; also when run again", () =>
+  it.effect("creates a relayer once, reports duplicates, and lists all relayers, also when it runs again", () =>
     Effect.gen(function* () {
       const [created, duplicate, ...listed] = yield* Client.program
       assert.match(created ?? "", /^created client-example at 0x[0-9a-f]{40}$/)

@@ -1,4 +1,4 @@
-// Our exports inside another program, on its database: under a prefix, beside routes of its own.
+// The public exports in a host program, on its database: the API under a prefix, beside the host's own routes.
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
@@ -19,7 +19,7 @@ const support = Layer.merge(TestDatabase.layer, FetchHttpClient.layer)
 
 const baseUrl = Effect.map(HttpServer.HttpServer, ({ address }) => HttpServer.formatAddress(address))
 
-/** With no key, as a stranger would. */
+/** Calls without an API key. */
 const anonymous = Effect.fnUntraced(function* (method: HttpMethod.HttpMethod, path: string) {
   return yield* HttpClient.execute(HttpClientRequest.make(method)(`${yield* baseUrl}${path}`))
 })
@@ -29,7 +29,7 @@ const call = Effect.fnUntraced(function* (method: HttpMethod.HttpMethod, path: s
   return yield* HttpClient.execute(HttpClientRequest.bearerToken(request, apiKey))
 })
 
-/** A relayer, made with the typed client under `/relay`. */
+/** Creates a relayer with the typed client under `/relay`. */
 const createRelayer = Effect.fnUntraced(function* (id: string) {
   const context = yield* Layer.build(
     ApiClient.layer({ baseUrl: `${yield* baseUrl}/relay`, apiKey: Redacted.make(apiKey) })
@@ -51,78 +51,81 @@ const createRelayer = Effect.fnUntraced(function* (id: string) {
 
 const failure = (message: string) => ({ data: null, message, success: false })
 
-layer(Layer.provideMerge(Mount.layer(keys, 0), support))("a host that mounts the whole API under a prefix", (it) => {
-  it.effect("answers on its own routes", () =>
-    Effect.gen(function* () {
-      const response = yield* anonymous("GET", "/")
-      assert.strictEqual(response.status, 200)
-      assert.match(yield* response.text, /^This host has \d+ relayers\.\n$/)
-      assert.isUndefined(response.headers["x-request-id"])
-    })
-  )
+layer(Layer.provideMerge(Mount.layer(keys, 0), support))(
+  "a host program that mounts the whole API under a prefix",
+  (it) => {
+    it.effect("answers on its own routes", () =>
+      Effect.gen(function* () {
+        const response = yield* anonymous("GET", "/")
+        assert.strictEqual(response.status, 200)
+        assert.match(yield* response.text, /^This host has \d+ relayers\.\n$/)
+        assert.isUndefined(response.headers["x-request-id"])
+      })
+    )
 
-  it.effect("keeps its own answer to what is outside of the prefix", () =>
-    Effect.gen(function* () {
-      for (const path of ["/nowhere", "/relayed", "/api/v1/relayers", "/v1/health"]) {
-        const response = yield* call("GET", path)
-        assert.strictEqual(response.status, 404, path)
-        assert.strictEqual(yield* response.text, "", path)
-      }
-    })
-  )
+    it.effect("answers requests outside of the prefix itself", () =>
+      Effect.gen(function* () {
+        for (const path of ["/nowhere", "/relayed", "/api/v1/relayers", "/v1/health"]) {
+          const response = yield* call("GET", path)
+          assert.strictEqual(response.status, 404, path)
+          assert.strictEqual(yield* response.text, "", path)
+        }
+      })
+    )
 
-  it.effect("lets nobody in without a key, whether the route is there or not", () =>
-    Effect.gen(function* () {
-      for (const path of ["/relay/api/v1/relayers", "/relay/api/v1/relayers?page=x", "/relay/api/v1/nowhere"]) {
-        const response = yield* anonymous("GET", path)
-        assert.strictEqual(response.status, 401, path)
-        assert.strictEqual(response.headers["www-authenticate"], "Bearer", path)
-        assert.isDefined(response.headers["x-request-id"], path)
-        assert.deepStrictEqual(yield* response.json, failure("Unauthorized"), path)
-      }
-    })
-  )
+    it.effect("refuses requests without a key, also to unknown routes", () =>
+      Effect.gen(function* () {
+        for (const path of ["/relay/api/v1/relayers", "/relay/api/v1/relayers?page=x", "/relay/api/v1/nowhere"]) {
+          const response = yield* anonymous("GET", path)
+          assert.strictEqual(response.status, 401, path)
+          assert.strictEqual(response.headers["www-authenticate"], "Bearer", path)
+          assert.isDefined(response.headers["x-request-id"], path)
+          assert.deepStrictEqual(yield* response.json, failure("Unauthorized"), path)
+        }
+      })
+    )
 
-  it.effect("answers with the envelope for what is not there", () =>
-    Effect.gen(function* () {
-      const relayer = yield* call("GET", "/relay/api/v1/relayers/none")
-      assert.strictEqual(relayer.status, 404)
-      assert.deepStrictEqual(yield* relayer.json, failure("Relayer not found"))
-      const route = yield* call("GET", "/relay/api/v1/nowhere")
-      assert.strictEqual(route.status, 404)
-      assert.deepStrictEqual(yield* route.json, failure("Not Found"))
-      const method = yield* call("DELETE", "/relay/api/v1/relayers")
-      assert.strictEqual(method.status, 405)
-      assert.strictEqual(method.headers.allow, "GET, HEAD, OPTIONS, POST")
-      assert.deepStrictEqual(yield* method.json, failure("Method Not Allowed"))
-    })
-  )
+    it.effect("answers unknown routes under the prefix with an envelope", () =>
+      Effect.gen(function* () {
+        const relayer = yield* call("GET", "/relay/api/v1/relayers/none")
+        assert.strictEqual(relayer.status, 404)
+        assert.deepStrictEqual(yield* relayer.json, failure("Relayer not found"))
+        const route = yield* call("GET", "/relay/api/v1/nowhere")
+        assert.strictEqual(route.status, 404)
+        assert.deepStrictEqual(yield* route.json, failure("Not Found"))
+        const method = yield* call("DELETE", "/relay/api/v1/relayers")
+        assert.strictEqual(method.status, 405)
+        assert.strictEqual(method.headers.allow, "GET, HEAD, OPTIONS, POST")
+        assert.deepStrictEqual(yield* method.json, failure("Method Not Allowed"))
+      })
+    )
 
-  it.effect("refuses an id that is too long as a bad one", () =>
-    Effect.gen(function* () {
-      const response = yield* call("GET", `/relay/api/v1/relayers/${"a".repeat(3000)}`)
-      assert.strictEqual(response.status, 400)
-    })
-  )
+    it.effect("refuses an id that is too long with 400", () =>
+      Effect.gen(function* () {
+        const response = yield* call("GET", `/relay/api/v1/relayers/${"a".repeat(3000)}`)
+        assert.strictEqual(response.status, 400)
+      })
+    )
 
-  it.effect("creates relayers in the host's own database", () =>
-    Effect.gen(function* () {
-      const relayer = yield* createRelayer("payouts")
-      const sql = yield* SqlClient.SqlClient
-      const rows = yield* sql`SELECT id, address FROM relayers`
-      assert.deepStrictEqual(rows, [{ id: "payouts", address: relayer.address }])
-      assert.strictEqual(yield* (yield* anonymous("GET", "/")).text, "This host has 1 relayers.\n")
-    })
-  )
+    it.effect("creates relayers in the host's own database", () =>
+      Effect.gen(function* () {
+        const relayer = yield* createRelayer("payouts")
+        const sql = yield* SqlClient.SqlClient
+        const rows = yield* sql`SELECT id, address FROM relayers`
+        assert.deepStrictEqual(rows, [{ id: "payouts", address: relayer.address }])
+        assert.strictEqual(yield* (yield* anonymous("GET", "/")).text, "This host has 1 relayers.\n")
+      })
+    )
 
-  it.effect("serves health and the documents to everyone", () =>
-    Effect.gen(function* () {
-      for (const path of ["/relay/v1/health", "/relay/openapi.json", "/relay/docs", "/relay/metrics"]) {
-        assert.strictEqual((yield* anonymous("GET", path)).status, 200, path)
-      }
-    })
-  )
-})
+    it.effect("serves health and the documents without a key", () =>
+      Effect.gen(function* () {
+        for (const path of ["/relay/v1/health", "/relay/openapi.json", "/relay/docs", "/relay/metrics"]) {
+          assert.strictEqual((yield* anonymous("GET", path)).status, 200, path)
+        }
+      })
+    )
+  }
+)
 
 const prefixed = Layer.effect(
   HttpRouter.HttpRouter,
@@ -140,14 +143,14 @@ const bare = HttpRouter.serve(
   Layer.provide([Services.layer(keys), RateLimits.layerMemory({ requestsPerSecond: 1, burst: 5 })])
 )
 
-layer(Layer.provideMerge(bare, support))("a host that takes the routes alone, by a prefixed router", (it) => {
+layer(Layer.provideMerge(bare, support))("a host program that adds only the routes to its prefixed router", (it) => {
   it.effect("answers on its own routes", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* (yield* anonymous("GET", "/hello")).text, "hello")
     })
   )
 
-  it.effect("has the endpoints, with keys and envelopes", () =>
+  it.effect("serves the endpoints with keys and envelopes", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* createRelayer("payouts")).id, "payouts")
       const stranger = yield* anonymous("GET", "/relay/api/v1/relayers")
@@ -159,7 +162,7 @@ layer(Layer.provideMerge(bare, support))("a host that takes the routes alone, by
     })
   )
 
-  it.effect("answers for unknown routes and ids of requests itself", () =>
+  it.effect("answers unknown routes and sets request ids itself", () =>
     Effect.gen(function* () {
       const response = yield* anonymous("GET", "/relay/api/v1/nowhere")
       assert.strictEqual(response.status, 404)

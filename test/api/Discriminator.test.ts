@@ -1,4 +1,4 @@
-// A body that does not say which member of a union it is is answered with every field that it lacks.
+// The error of a body without the discriminator of a union names every missing field.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as Json from "../../src/api/Json.ts"
@@ -30,13 +30,13 @@ describe("a body without its discriminator", () => {
     )
   })
 
-  it("that is no object is refused as a whole", () => {
+  it("that is not an object is refused as a whole", () => {
     for (const body of [5, null, [], "text"]) {
       assert.strictEqual(errorOf(CreateRelayer, body), "body: network_type must be evm, solana or stellar")
     }
   })
 
-  it("names what the member lacks if the discriminator is valid", () => {
+  it("with a valid discriminator reports the missing fields of its member", () => {
     assert.strictEqual(
       errorOf(CreateRelayer, { network_type: "evm" }),
       "name: is required; network: is required; paused: is required; signer_id: is required"

@@ -72,7 +72,7 @@ const properties = propertiesOf(document.paths, "paths")
   .filter(({ name }) => !/Response\.properties\.data$|Response\.data$/.test(name))
 
 describe("openapi.json", () => {
-  it("is what the contract says", () => {
+  it("matches the contract", () => {
     const file = fs.readFileSync(new URL("../../openapi.json", import.meta.url), "utf8")
     assert.deepStrictEqual(JSON.parse(file), JSON.parse(text))
   })
@@ -165,7 +165,7 @@ describe("openapi.json", () => {
     assert.include(text, String.raw`"pattern":"^[\\x21-\\x7e]{1,255}$"`)
   })
 
-  it("names every union, and says which property tells its members apart", () => {
+  it("names every union, with a discriminator", () => {
     const unions = ["Relayer", "CreateRelayerRequest", "Signer", "Network", "RelayerStatus"]
     for (const union of unions) assert.property(document.components.schemas[union], "discriminator", union)
   })

@@ -1,4 +1,4 @@
-// The error table works both ways.
+// The error table maps errors to responses and back.
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Errors from "../../src/api/Errors.ts"
@@ -68,7 +68,7 @@ describe("the error table", () => {
     )
   })
 
-  it("no two errors of one status have the same message: a client could not tell them apart", () => {
+  it("no two errors of one status have the same message, because clients distinguish errors by their messages", () => {
     const seen = table.map(([schema, error]) => JSON.stringify(Schema.encodeSync(schema)(error)))
     assert.strictEqual(new Set(seen).size, seen.length)
   })
@@ -81,7 +81,7 @@ describe("the error table", () => {
     })
   }
 
-  it("answers outside of the endpoints have the statuses of the table", () => {
+  it("responses outside of the endpoints have the statuses of the table", () => {
     assert.deepStrictEqual(
       [
         Failures.badRequest(new Request.BadRequest({})),

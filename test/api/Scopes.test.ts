@@ -1,4 +1,4 @@
-// Every endpoint that asks for a key says which scope it needs, and every scope is of use.
+// Every endpoint that requires a key declares its scope, and every scope is used.
 import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../src/api/Api.ts"
@@ -28,18 +28,18 @@ HttpApi.reflect(Api, {
   }
 })
 
-/** What is open to everybody. */
+/** Endpoints that need no key. */
 const open = ["system.health", "system.healthAlias", "system.ready", "metrics.names", "metrics.one", "metrics.scrape"]
 
 describe("scopes", () => {
-  it("nothing but health and metrics is open", () => {
+  it("only health and metrics need no key", () => {
     assert.deepStrictEqual(
       declared.filter(({ isProtected }) => !isProtected).map(({ name }) => name),
       open
     )
   })
 
-  it("every endpoint that is not open declares the scope of its resource, and of reading or changing", () => {
+  it("every other endpoint declares a scope of its resource, to read or to write", () => {
     for (const { name, method, path, scope, isProtected } of declared) {
       if (!isProtected) continue
       const resource = path.split("/")[3]
@@ -47,7 +47,7 @@ describe("scopes", () => {
     }
   })
 
-  it("every scope is needed by an endpoint, and can be granted by itself and with all of its resource", () => {
+  it("every scope is used by an endpoint, and can be granted alone or with all scopes of its resource", () => {
     const needed = new Set(declared.map(({ scope }) => scope))
     for (const scope of Scope.literals) {
       assert.isTrue(needed.has(scope), scope)
@@ -56,7 +56,7 @@ describe("scopes", () => {
     }
   })
 
-  it("a grant allows itself, its resource, or everything, and nothing else", () => {
+  it("a grant allows one scope, all scopes of a resource, or all scopes", () => {
     for (const needed of Scope.literals) {
       const granting = Grant.literals.filter((grant) => allows([grant], needed))
       const [resource] = needed.split(":")

@@ -36,7 +36,7 @@ const verdicts = (given: Results) =>
   Object.fromEntries(Goals.judged(given).map(({ about, measured, met }) => [about, `${measured} ${met}`]))
 
 describe("Goals", () => {
-  it("a contender at the same size and as many connections is what a rate is compared to", () => {
+  it("a rate is compared to the contender with the same size and number of connections", () => {
     const found = verdicts(
       results([
         row({}),
@@ -48,14 +48,14 @@ describe("Goals", () => {
     assert.strictEqual(found["list, to Fastify"], "2.00 × false")
   })
 
-  it("time grows as requests per second fall from the smallest size to the largest", () => {
+  it("growth is the ratio of the requests per second of the smallest and the largest size", () => {
     const found = verdicts(
       results([row({}), row({ size: 100_000, perSecond: 900 }), row({ size: 1_000_000, perSecond: 500 })])
     )
     assert.strictEqual(found["time of the first page, 1,000,000 relayers, to 1,000"], "2.00 × false")
   })
 
-  it("what was not measured is neither met nor short", () => {
+  it("a goal without a measurement is omitted", () => {
     assert.deepStrictEqual(Object.keys(verdicts(results([row({})]))), ["p99 of list at 64 connections, to its p50"])
   })
 

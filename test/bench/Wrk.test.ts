@@ -5,7 +5,7 @@ import * as path from "node:path"
 import * as Wrk from "../../bench/harness/Wrk.ts"
 
 describe("Wrk", () => {
-  it("a plan says how long a body is when its number is filled in", () => {
+  it("the content length of a plan counts the digits that are filled in", () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "wrk-"))
     const body = '{"signer_id":"c@N@"}'
     Wrk.args({

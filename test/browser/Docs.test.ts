@@ -1,4 +1,4 @@
-// The documentation page in a real browser that can reach nothing but this machine. Run with TEST_CHROMIUM.
+// The documentation page in a real browser that can only reach this machine. Requires TEST_CHROMIUM.
 import { NodeHttpServer } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -24,7 +24,7 @@ const browser = Effect.acquireRelease(
 )
 
 layer(served)("the documentation page", (it) => {
-  it.effect("shows every operation without asking anybody else for anything", () =>
+  it.effect("shows every operation without a request to another host", () =>
     Effect.gen(function* () {
       const { address } = yield* HttpServer.HttpServer
       const base = HttpServer.formatAddress(address)
@@ -51,7 +51,7 @@ layer(served)("the documentation page", (it) => {
     })
   )
 
-  it.effect("runs no script and loads nothing but its own", () =>
+  it.effect("runs and loads only its own scripts", () =>
     Effect.gen(function* () {
       const { address } = yield* HttpServer.HttpServer
       const opened = yield* browser

@@ -74,7 +74,7 @@ const createNotification = answer(({ notifications }) =>
   })
 )
 
-/** With the signer and the notification that it refers to. */
+/** Creates a relayer with the signer and the notification that it refers to. */
 const createRelayer = Effect.andThen(
   Effect.all([createSigner, createNotification]),
   answer(({ relayers }) => relayers.createRelayer(relayer))

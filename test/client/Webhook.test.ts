@@ -1,4 +1,4 @@
-// Receivers tell our webhooks from others. The signatures here are made without our code, or published.
+// Receivers can verify webhooks. The signatures of these tests are published, or computed without the code of the service.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -30,7 +30,7 @@ const reason = (changes: Partial<Options>) =>
   })
 
 describe("verifyWebhook", () => {
-  it.effect("gives what was sent, with every digit", () =>
+  it.effect("returns the webhook with every digit", () =>
     Effect.gen(function* () {
       yield* atThatTime
       const webhook = yield* verifyWebhook({ secret, headers, body })
@@ -43,7 +43,7 @@ describe("verifyWebhook", () => {
     })
   )
 
-  it.effect("takes headers and bodies as servers have them", () =>
+  it.effect("accepts headers and bodies in the forms that servers provide", () =>
     Effect.gen(function* () {
       yield* atThatTime
       const forms: ReadonlyArray<Partial<Options>> = [
@@ -58,7 +58,7 @@ describe("verifyWebhook", () => {
     })
   )
 
-  it.effect("refuses what has been changed, and what is signed by another key, or in another way", () =>
+  it.effect("refuses a changed webhook, another key, and other forms of signatures", () =>
     Effect.gen(function* () {
       yield* atThatTime
       const forged: ReadonlyArray<Partial<Options>> = [
@@ -80,7 +80,7 @@ describe("verifyWebhook", () => {
     })
   )
 
-  it.effect("refuses what is missing, or not told plainly", () =>
+  it.effect("refuses missing and repeated headers", () =>
     Effect.gen(function* () {
       yield* atThatTime
       for (const name of Object.keys(headers)) {
@@ -91,7 +91,7 @@ describe("verifyWebhook", () => {
     })
   )
 
-  it.effect("refuses what was sent too long ago, or is to come", () =>
+  it.effect("refuses a timestamp that is too old or invalid", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime((timestamp + 300) * 1000)
       assert.strictEqual(yield* reason({}), "valid")
@@ -104,7 +104,7 @@ describe("verifyWebhook", () => {
     })
   )
 
-  it.effect("refuses what is signed and no webhook", () =>
+  it.effect("refuses a signed body that is not a webhook", () =>
     Effect.gen(function* () {
       yield* atThatTime
       for (const body of ["", "null", "{", `{"id":1}`]) {
@@ -114,7 +114,7 @@ describe("verifyWebhook", () => {
     })
   )
 
-  it.effect("agrees with what the service signs, with text keys and with those of Standard Webhooks", () =>
+  it.effect("accepts the signatures of the service, with text keys and with keys of Standard Webhooks", () =>
     Effect.gen(function* () {
       yield* atThatTime
       for (const key of [
@@ -130,7 +130,7 @@ describe("verifyWebhook", () => {
   )
 })
 
-/** The example of standardwebhooks.com and of the libraries that go with it. */
+/** The example of standardwebhooks.com and of its libraries. */
 describe("the example of Standard Webhooks", () => {
   const example = {
     id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -139,14 +139,14 @@ describe("the example of Standard Webhooks", () => {
     keys: [Redacted.make("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
   }
 
-  it("is signed as published", () => {
+  it("has the published signature", () => {
     assert.strictEqual(
       Signatures.headers(example)["webhook-signature"],
       "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
     )
   })
 
-  it.effect("is verified: only its body is none of ours", () =>
+  it.effect("has a valid signature, but its body is not a webhook of this service", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(example.timestamp * 1000)
       const headers = {

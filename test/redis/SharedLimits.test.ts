@@ -1,4 +1,4 @@
-// Instances that count requests together in a real Redis. Run with TEST_REDIS_URL.
+// Rate limits that instances share in a real Redis. Requires TEST_REDIS_URL.
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Redacted, Result, Schedule } from "effect"
 import { RateLimiter } from "effect/persistence"
@@ -14,7 +14,7 @@ const instance = (url: string) =>
     Layer.provideMerge(Layer.fresh(RedisRateLimiterStore.layer(Redacted.make(url))))
   )
 
-/** The store connects in the background; until then it fails. */
+/** Waits for the store, which connects in the background and fails until then. */
 const connected = RateLimiter.RateLimiterStore.pipe(
   Effect.flatMap((store) =>
     store.tokenBucket({ key: randomUUID(), tokens: 1, limit: 1, refillRate: Duration.seconds(1), allowOverflow: false })
@@ -41,7 +41,7 @@ describe("limits in Redis", () => {
     })
   )
 
-  it.live("where Redis is away, an instance counts by itself", () =>
+  it.live("if Redis is unavailable, an instance limits on its own", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* send(randomUUID(), 15), 10)
     }).pipe(Effect.provide(instance("redis://127.0.0.1:1")))

@@ -1,4 +1,4 @@
-// Two instances of the services, each with connections of its own, on one database.
+// Two instances of the services on one database, each with its own connections.
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"

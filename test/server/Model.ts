@@ -1,4 +1,4 @@
-// What the services ought to do: their resources in memory, and what becomes of a command.
+// A model of the services: the resources in memory, and the expected outcome of each command.
 import { Result } from "effect"
 import { NetworkName } from "../../src/domain/network/Network.ts"
 import { NotificationId } from "../../src/domain/notification/Notification.ts"
@@ -24,7 +24,7 @@ export interface Note {
 export class Model {
   readonly signers = new Set<string>()
   readonly notifications = new Map<string, Note>()
-  /** In creation order. */
+  /** In the order of creation. */
   readonly relayers = new Map<string, Versioned<Relayer>>()
 
   users(field: "signer_id" | "notification_id", id: string) {
@@ -71,8 +71,8 @@ export const patchOf = ({ name, paused, notification_id, cap }: typeof Patch.Typ
 
 export const patched = (relayer: Relayer, { name, paused, notification_id, cap }: typeof Patch.Type): Relayer => {
   if (relayer.network_type !== "evm") throw new Error("all relayers here are evm")
-  const { notification_id: told, policies, ...rest } = relayer
-  const notification = notification_id === undefined ? told : notification_id
+  const { notification_id: current, policies, ...rest } = relayer
+  const notification = notification_id === undefined ? current : notification_id
   const { gas_price_cap: _, ...uncapped } = policies ?? {}
   const capped = cap === undefined ? policies : cap === null ? uncapped : { ...uncapped, gas_price_cap: cap }
   return {
@@ -86,11 +86,11 @@ export const patched = (relayer: Relayer, { name, paused, notification_id, cap }
   }
 }
 
-/** `0.0` is the version of no relayer. */
+/** An `If-Match` header. No relayer has the version `0.0`. */
 export const ifMatch = (condition: typeof Condition.Type, version: string | undefined): string | undefined =>
   condition === "none" ? undefined : entityTag(condition === "stale" ? "0.0" : (version ?? "0.0"))
 
-/** The version that follows on `version`: `12.4` on `12.3`. */
+/** The version after `version`: `12.4` follows `12.3`. */
 export const following = (version: string): string => version.replace(/\d+$/, (count) => String(Number(count) + 1))
 
 export const tagOf = <A, E extends { readonly _tag: string }>(result: Result.Result<A, E>): string =>
@@ -98,7 +98,7 @@ export const tagOf = <A, E extends { readonly _tag: string }>(result: Result.Res
 
 const byName = (a: Relayer, b: Relayer) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
 
-/** The relayers of the list, in its order. */
+/** The expected relayers of a list, in its order. */
 export const listed = (model: Model, { q, paused }: RelayerFilter, sort: RelayerSort): ReadonlyArray<Relayer> => {
   const found = [...model.relayers.values()]
     .map(({ value }) => value)

@@ -1,4 +1,4 @@
-// Commands of which two are given at once, one to each instance: in whatever order they are done, the model allows it.
+// Concurrent commands, one to each instance. The outcome must be one that the model allows for one of the two orders.
 import { assert } from "@effect/vitest"
 import { Context, Effect, Result } from "effect"
 import { NotificationId } from "../../src/domain/notification/Notification.ts"
@@ -12,7 +12,7 @@ import { createOutcome, ifMatch, requestOf, tagOf } from "./Model.ts"
 import type { Model } from "./Model.ts"
 import type { Command } from "./ModelCommands.ts"
 
-/** A balance that no earlier patch of the relayer has set. */
+/** A minimum balance that no earlier patch of this relayer has set. */
 const balanceAfter = (before: Versioned<Relayer> | undefined): bigint =>
   7n + BigInt(/\d+$/.exec(before?.version ?? "0")?.[0] ?? 0)
 
@@ -46,7 +46,7 @@ export const atOnce = Effect.fnUntraced(function* (
         assert.strictEqual(after.value.name, "first")
         assert.deepInclude(after.value.policies, { min_balance: balanceAfter(before) })
       } else if (before.value.name === "first") {
-        // The first patch changes nothing, so that it may come before the second.
+        // The first patch changes nothing, so the second one succeeds even after it.
         assert.include(tags, "ok")
       } else {
         assert.deepStrictEqual(tags.toSorted(), ["PreconditionFailed", "ok"])

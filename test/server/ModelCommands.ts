@@ -1,4 +1,4 @@
-// Commands on all resources, with few ids and values, so that they meet.
+// Random commands on all resources. There are only a few ids and values, so that commands affect the same resources.
 import { Schema } from "effect"
 import { RelayerSort } from "../../src/domain/relayer/Relayer.ts"
 
@@ -63,7 +63,7 @@ const Command = Schema.Union([
 export type Command = typeof Command.Type
 export const Commands = Schema.Array(Command).check(Schema.isBetweenLength(20, 60))
 
-/** What all sequences begin with, so that there is something to change: two relayers, with all that they refer to, and a signer. */
+/** All sequences begin with these commands, which create two relayers, the resources that they refer to, and another signer. */
 export const beginning: ReadonlyArray<Command> = [
   { _tag: "CreateSigner", at: 0, id: "s1" },
   { _tag: "CreateSigner", at: 1, id: "s2" },

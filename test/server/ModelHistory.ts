@@ -1,4 +1,4 @@
-// What the audit log and the events tell of the resources, which is what the model says.
+// Checks that the audit log and the events agree with the model.
 import { assert } from "@effect/vitest"
 import { Context, Effect, Predicate, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,21 +15,21 @@ const encode = Schema.encodeSync(Relayer)
 const wire = (value: unknown = null): unknown =>
   JSON.parse(JSON.stringify(value, (_, child: unknown) => (typeof child === "bigint" ? String(child) : child)))
 
-/** The resources that there are, as the records leave them; each begins with what the one before has left. */
+/** The resources that result from the records. The `before` of each record must be the state after the previous one. */
 const replay = (records: ReadonlyArray<AuditRecord>) => {
-  const told = new Map<string, unknown>()
+  const replayed = new Map<string, unknown>()
   for (const { resource, resource_id, before, after } of records) {
     const id = `${resource} ${resource_id}`
-    assert.deepStrictEqual(wire(before), wire(told.get(id)), "what a change says was there is what was there")
-    if (after === undefined) told.delete(id)
-    else told.set(id, after)
+    assert.deepStrictEqual(wire(before), wire(replayed.get(id)), "`before` is the state after the previous record")
+    if (after === undefined) replayed.delete(id)
+    else replayed.set(id, after)
   }
-  return told
+  return replayed
 }
 
 const isPaused = (value: unknown) => Predicate.hasProperty(value, "paused") && value.paused === true
 
-/** What is told of a change: itself, and of a relayer also that it was paused or resumed. */
+/** The events of a record: the change itself, and whether it paused or resumed a relayer. */
 const eventsOf = ({ action, before, after }: AuditRecord) => {
   const data = wire(after ?? before)
   const changed = { type: action as string, data }
@@ -37,7 +37,7 @@ const eventsOf = ({ action, before, after }: AuditRecord) => {
   return [changed, { type: isPaused(after) ? "relayer.paused" : "relayer.resumed", data }]
 }
 
-/** Of each resource, in order: no order is promised between two that were changed at once. */
+/** The events of each resource in order. The order between concurrent changes of two resources is not defined. */
 const byResource = (events: ReadonlyArray<{ readonly type: string; readonly id: string; readonly data: unknown }>) =>
   Object.fromEntries(
     Map.groupBy(
@@ -46,7 +46,7 @@ const byResource = (events: ReadonlyArray<{ readonly type: string; readonly id: 
     )
   )
 
-/** All events, as soon as no transaction of another test hides some. */
+/** All events. Waits until no transaction of another test holds some of them back. */
 const everyEvent = Effect.fnUntraced(function* (instance: Instance) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ count: bigint }>`SELECT count(*) AS count FROM events`
@@ -56,22 +56,22 @@ const everyEvent = Effect.fnUntraced(function* (instance: Instance) {
   return items
 })
 
-/** Returns the types of what has been told. */
+/** Checks all records and events, and returns the types of the events. */
 export const check = Effect.fnUntraced(function* (instance: Instance, model: Model) {
   const audit = Context.get(instance, Audit)
   const { items: records } = yield* audit.list({ order: "oldest", limit: 1000 })
-  const told = replay(records)
+  const replayed = replay(records)
   const expected = [
     ...[...model.signers].map((id) => `signer ${id}`),
     ...[...model.notifications.keys()].map((id) => `notification ${id}`),
     ...[...model.relayers.keys()].map((id) => `relayer ${id}`)
   ]
-  assert.deepStrictEqual([...told.keys()].sort(), expected.sort())
+  assert.deepStrictEqual([...replayed.keys()].sort(), expected.sort())
   for (const [id, { value }] of model.relayers) {
-    assert.deepStrictEqual(wire(told.get(`relayer ${id}`)), wire(parse(JSON.stringify(encode(value)))))
+    assert.deepStrictEqual(wire(replayed.get(`relayer ${id}`)), wire(parse(JSON.stringify(encode(value)))))
   }
   for (const [id, { paused, ...note }] of model.notifications) {
-    assert.deepInclude(told.get(`notification ${id}`), { ...note, ...(paused ? { paused } : {}) })
+    assert.deepInclude(replayed.get(`notification ${id}`), { ...note, ...(paused ? { paused } : {}) })
   }
   assert.deepInclude(yield* audit.verify(), { valid: true, checked: records.length })
 

@@ -1,4 +1,4 @@
-// Gives commands to the services and to the model, and compares what becomes of them.
+// Runs commands on the services and on the model, and compares the outcomes.
 import { assert } from "@effect/vitest"
 import { Context, Effect, Equal, Redacted, Result } from "effect"
 import { NotificationId, SigningKey } from "../../src/domain/notification/Notification.ts"
@@ -139,7 +139,7 @@ export const run = Effect.fnUntraced(function* (
       let next: string | undefined
       do {
         const query = { per_page, sort, ...filter, ...(next === undefined ? {} : { cursor: next }) }
-        // Every page from the other instance.
+        // The pages come from the two instances in turn.
         const { page }: Effect.Success<ReturnType<typeof relayers.list>> = yield* (
           seen.length % 2 === 0 ? relayers : others
         ).list(query)

@@ -1,4 +1,4 @@
-// A database that has turned read-only, as a primary does that was demoted.
+// A database that has become read-only, like a primary that was demoted.
 import { PgClient } from "@effect/sql-pg"
 import { assert, inject, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -10,7 +10,7 @@ import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
 const relayers = 11
 
-it.live("a database that is read-only is read by lists and probes, and answers writes with 503", () =>
+it.live("with a read-only database, lists and probes succeed, and writes get 503", () =>
   Effect.gen(function* () {
     const database = yield* TestDatabase.make
     const config = clientConfig(inject("postgres"), database)
@@ -37,12 +37,12 @@ it.live("a database that is read-only is read by lists and probes, and answers w
 
       const write = call("/api/v1/signers", { body: { id: "late", type: "plain" } })
       const list = yield* until(
-        "a session of after",
+        "a list in a new session",
         Effect.map(call("/api/v1/relayers"), (answer) => (answer.status === 200 ? answer : undefined))
       )
       assert.match(list.headers.get("link") ?? "", /rel="next"/)
       const refused = yield* until(
-        "a write on such a session",
+        "a refused write in a new session",
         Effect.map(write, (answer) => (answer.status === 201 ? undefined : answer))
       )
       assert.strictEqual(refused.status, 503)

@@ -8,13 +8,13 @@ const decode = (schema: typeof Uint128, text: string) =>
   Result.getOrUndefined(Schema.decodeResult(Json.fromText(schema))(text))
 
 describe("amounts", () => {
-  it.prop("come back from JSON digit for digit, as numbers", [Uint128], ([amount]) => {
+  it.prop("are JSON numbers that keep every digit", [Uint128], ([amount]) => {
     const text = Schema.encodeSync(Json.fromText(Uint128))(amount)
     assert.strictEqual(text, String(amount))
     assert.strictEqual(Schema.decodeSync(Json.fromText(Uint128))(text), amount)
   })
 
-  it.prop("are accepted as decimal strings too", [Uint128], ([amount]) => {
+  it.prop("are accepted as decimal strings as well", [Uint128], ([amount]) => {
     assert.strictEqual(decode(Uint128, `"${amount}"`), amount)
   })
 
@@ -49,7 +49,7 @@ describe("amounts", () => {
     assert.strictEqual(decode(Uint128, text), expected)
   })
 
-  it("lamports end at 2^64−1, and a cap of them starts at 1", () => {
+  it("in lamports are at most 2^64−1, and a cap is at least 1", () => {
     assert.strictEqual(decode(Uint64, "18446744073709551615"), 2n ** 64n - 1n)
     assert.isUndefined(decode(Uint64, "18446744073709551616"))
     assert.isUndefined(decode(PositiveUint64, "0"))

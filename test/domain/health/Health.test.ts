@@ -1,4 +1,4 @@
-// The state machine of a relayer's health: every transition, and what no sequence of checks can do.
+// The state machine of a relayer's health: every transition, and properties of all sequences of checks.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
 import * as Health from "../../../src/domain/health/Health.ts"
@@ -20,7 +20,7 @@ const disabledBy = (failures: 2 | 3, { type, details }: DisabledReason): Disable
   details: `${failures} checks in a row failed${failures === 3 ? ", and the chain has never answered" : ""}: ${details}`
 })
 
-/** One of each status, of a chain that has answered, without open alerts. */
+/** A state per status, of a relayer whose chain has answered, without open alerts. */
 const states = {
   unknown: Health.unknown,
   healthy: { status: "healthy", ...quiet },
@@ -31,7 +31,7 @@ const states = {
 
 const statuses = Health.HealthStatus.literals
 
-/** All that happens: status, outcome, status after, events. */
+/** All transitions: the status, the outcome of a check, the new status, the events. */
 const table: ReadonlyArray<readonly [HealthStatus, Outcome, HealthStatus, ReadonlyArray<string>]> = [
   ["unknown", "ok", "healthy", []],
   ["unknown", "partial", "degraded", ["relayer.degraded"]],
@@ -56,32 +56,35 @@ const table: ReadonlyArray<readonly [HealthStatus, Outcome, HealthStatus, Readon
 ]
 
 describe("a step", () => {
-  it.each(table)("%s and a check that is %s: %s %j", (from, outcome, to, events) => {
-    const { health, events: happened } = Health.step(states[from], findingOf(outcome))
-    assert.strictEqual(health.status, to)
-    assert.deepStrictEqual(happened, events)
-  })
+  it.each(table)(
+    "from %s after a check with the outcome %s leads to %s and publishes %j",
+    (from, outcome, to, events) => {
+      const { health, events: happened } = Health.step(states[from], findingOf(outcome))
+      assert.strictEqual(health.status, to)
+      assert.deepStrictEqual(happened, events)
+    }
+  )
 
-  it("there is one for every status and outcome", () => {
+  it("exists for every status and outcome", () => {
     assert.strictEqual(table.length, statuses.length * outcomes.length)
     assert.strictEqual(new Set(table.map(([from, outcome]) => `${from} ${outcome}`)).size, table.length)
   })
 
-  it("one failure between good checks is told to nobody, and does not hide that URLs have failed", () => {
+  it("after a single failure publishes no event, and the alert about failed URLs stays open", () => {
     const failing = Health.step(states.degraded, findingOf("failed")).health
     assert.isTrue(failing.alerted_degraded)
     assert.deepStrictEqual(Health.step(failing, findingOf("partial")).events, [])
     assert.deepStrictEqual(Health.step(failing, findingOf("ok")).events, ["relayer.recovered"])
   })
 
-  it("another reason of a disabled relayer is told; the same one again is not", () => {
+  it("of a disabled relayer publishes an event if the reason has changed, and none if it is the same", () => {
     const other = Health.step(states.disabled, findingOf("failed", poor))
     assert.deepStrictEqual(other.events, ["relayer.disabled"])
     assert.deepStrictEqual(Health.disabledReasonOf(other.health), disabledBy(2, poor))
     assert.deepStrictEqual(Health.step(other.health, findingOf("failed", { ...poor })).events, [])
   })
 
-  it("failures in a row are counted, and a good check forgets them", () => {
+  it("counts failures in a row, and a successful check resets the count", () => {
     const counts: Array<number> = []
     let health: Health.Health = Health.unknown
     for (const outcome of ["failed", "failed", "failed", "fatal", "ok", "fatal", "failed"] as const) {
@@ -91,7 +94,7 @@ describe("a step", () => {
     assert.deepStrictEqual(counts, [1, 2, 3, 4, 0, 1, 2])
   })
 
-  it("a low balance is told when it becomes low, and again only after it was enough", () => {
+  it("publishes a low balance when it becomes low, and again only after it was sufficient", () => {
     const lows = [false, true, true, undefined, true, false, true]
     let health: Health.Health = states.healthy
     const events = lows.map((isLow) => {
@@ -132,7 +135,7 @@ const live = (findings: ReadonlyArray<Finding>): ReadonlyArray<Lived> => {
   })
 }
 
-/** The status after each of the findings, and the reason at the end. */
+/** The status after each finding, and the final reason. */
 const sequence = (...findings: ReadonlyArray<Finding>) => {
   let health: Health.Health = Health.unknown
   const statuses = findings.map((finding) => (health = Health.step(health, finding).health).status)
@@ -142,14 +145,14 @@ const sequence = (...findings: ReadonlyArray<Finding>) => {
 describe("a relayer whose chain has never answered", () => {
   const fails = findingOf("failed")
 
-  it("is disabled by three failed checks in a row, and the reason says so", () => {
+  it("is disabled after three failed checks in a row, and the reason says so", () => {
     assert.deepStrictEqual(sequence(fails, fails, fails), {
       statuses: ["failing", "failing", "disabled"],
       reason: disabledBy(3, away)
     })
   })
 
-  it("is disabled by two as soon as the chain has answered, also if the answer is a failure", () => {
+  it("is disabled after two failed checks once the chain has answered, even if the answer is a failure", () => {
     const answers = findingOf("failed", poor, true)
     const twice = { statuses: ["failing" as const, "disabled" as const], reason: disabledBy(2, poor) }
     assert.deepStrictEqual(sequence(answers, answers), twice)
@@ -158,11 +161,11 @@ describe("a relayer whose chain has never answered", () => {
     assert.deepStrictEqual(sequence(findingOf("ok"), fails, fails).statuses, ["healthy", "failing", "disabled"])
   })
 
-  it("is disabled at once if the chain is another one, with that reason alone", () => {
+  it("is disabled at once if the chain is the wrong one, and the reason has no count", () => {
     assert.deepStrictEqual(sequence(findingOf("fatal", away, true)), { statuses: ["disabled"], reason: away })
   })
 
-  it("is a relayer whose chain has answered if an earlier version stored it as failing", () => {
+  it("counts as answered if an earlier version stored the relayer as failing", () => {
     const stored = { status: "failing", reason: away, told_degraded: false, told_low: false }
     assert.deepStrictEqual(Schema.decodeUnknownSync(Health.Health)(stored), states.failing)
   })
@@ -172,7 +175,7 @@ describe("any sequence of checks", () => {
   const prop = (name: string, check: (lived: ReadonlyArray<Lived>) => void) =>
     it.prop(name, [Arbitrary.schema(Findings)], ([findings]) => check(live(findings)))
 
-  prop("makes states that can be stored", (lived) => {
+  prop("leads to states that can be stored", (lived) => {
     const isHealth = Schema.is(Health.Health)
     for (const { health } of lived) {
       assert.isTrue(isHealth(health))
@@ -180,28 +183,25 @@ describe("any sequence of checks", () => {
     }
   })
 
-  prop(
-    "disables after a fatal check, or after two failed ones, three until the chain answers, and only then",
-    (lived) => {
-      let failures = 0
-      let answered = false
-      let isDisabled = false
-      for (const { finding, health } of lived) {
-        const failed = "reason" in finding
-        failures = failed ? failures + 1 : 0
-        answered ||= !failed || finding.answered
-        isDisabled = failed && (isDisabled || finding.outcome === "fatal" || failures >= (answered ? 2 : 3))
-        assert.strictEqual(health.status === "disabled", isDisabled)
-      }
+  prop("disables only after a fatal check or two failed ones, or three if the chain has never answered", (lived) => {
+    let failures = 0
+    let answered = false
+    let isDisabled = false
+    for (const { finding, health } of lived) {
+      const failed = "reason" in finding
+      failures = failed ? failures + 1 : 0
+      answered ||= !failed || finding.answered
+      isDisabled = failed && (isDisabled || finding.outcome === "fatal" || failures >= (answered ? 2 : 3))
+      assert.strictEqual(health.status === "disabled", isDisabled)
     }
-  )
+  })
 
   const pairs = [
     ["relayer.disabled", "relayer.enabled"],
     ["relayer.degraded", "relayer.recovered"]
   ] as const
 
-  prop("tells the end of nothing that it has not told, and each event at most once per check", (lived) => {
+  prop("publishes the end of an alert only after its beginning, and each event at most once per check", (lived) => {
     for (const [begin, end] of pairs) {
       let isOpen = false
       for (const { events } of lived) {
@@ -209,14 +209,14 @@ describe("any sequence of checks", () => {
         for (const event of events) {
           if (event === end) assert.isTrue(isOpen, end)
           if (event === begin || event === end) isOpen = event === begin
-          // Being disabled ends being degraded.
+          // `relayer.disabled` also ends `relayer.degraded`.
           if (event === "relayer.disabled" && begin === "relayer.degraded") isOpen = false
         }
       }
     }
   })
 
-  prop("lets whoever follows the events know whether it is disabled, and why, and degraded", (lived) => {
+  prop("publishes events from which a reader knows whether the relayer is disabled or degraded, and why", (lived) => {
     const followed = { reason: undefined as DisabledReason | undefined, isDegraded: false }
     for (const { health, events } of lived) {
       for (const event of events) {
@@ -232,11 +232,11 @@ describe("any sequence of checks", () => {
     }
   })
 
-  prop("tells of a low balance once per crossing", (lived) => {
-    let isTold = false
+  prop("publishes a low balance once per crossing", (lived) => {
+    let isAlerted = false
     for (const { finding, events } of lived) {
-      assert.strictEqual(events.includes("relayer.low_balance"), finding.isLow === true && !isTold)
-      isTold = finding.isLow ?? isTold
+      assert.strictEqual(events.includes("relayer.low_balance"), finding.isLow === true && !isAlerted)
+      isAlerted = finding.isLow ?? isAlerted
     }
   })
 })

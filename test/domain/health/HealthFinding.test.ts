@@ -1,4 +1,4 @@
-// What a reading means, in which words, when the next look is due, and what is said of it.
+// The meaning of a chain snapshot for the health of a relayer: finding, reason, next check and explanation.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, DateTime, Schema } from "effect"
 import * as Health from "../../../src/domain/health/Health.ts"
@@ -21,14 +21,14 @@ const reading = (over: Partial<Extract<ChainSnapshot, { network_type: "evm" }>> 
 })
 
 describe("a finding", () => {
-  it("is ok where everything answers, partial where a URL has failed or is not called", () => {
+  it("is ok if everything answers, and partial if a URL has failed or is not called", () => {
     assert.strictEqual(findingOf(reading(), undefined).outcome, "ok")
     for (const bad of [{ failed: true }, { breaker: "open" }, { breaker: "half_open" }] as const) {
       assert.strictEqual(findingOf(reading({ providers: [good, { ...good, ...bad }] }), undefined).outcome, "partial")
     }
   })
 
-  it("is failed where a check has failed, and fatal where the chain is another one", () => {
+  it("is failed if a call has failed, and fatal if the chain is the wrong one", () => {
     const failures: ReadonlyArray<CheckFailure> = [{ type: "NonceSyncFailed", code: "unreachable" }]
     assert.strictEqual(findingOf(reading({ failures }), undefined).outcome, "failed")
     const wrong: CheckFailure = { type: "ChainIdMismatch", code: "mismatch" }
@@ -51,7 +51,7 @@ describe("a finding", () => {
 })
 
 describe("a reason", () => {
-  it("is of the type that failed, Multiple of several, and says each thing once", () => {
+  it("has the type of the failure, or Multiple for several types, and each text once", () => {
     assert.isUndefined(reasonOf([]))
     const low: CheckFailure = { type: "BalanceCheckFailed", code: "too_low" }
     assert.deepStrictEqual(reasonOf([low, low]), {
@@ -65,7 +65,7 @@ describe("a reason", () => {
   })
 
   it.prop(
-    "does not depend on the order, and is no longer than a line",
+    "does not depend on the order of failures, and has at most 400 characters",
     [Arbitrary.schema(Schema.Array(CheckFailure))],
     ([failures]) => {
       const reason = reasonOf(failures)
@@ -92,7 +92,7 @@ describe("the next check", () => {
     assert.strictEqual(delay(failed(1, "failing"), 60_000, 0.5), 10_000)
   })
 
-  it("of one that is well is spread around the interval, and a failure never makes it rarer", () => {
+  it("of a healthy relayer is spread around the interval, and a failure never delays it", () => {
     assert.deepStrictEqual(
       [0, 0.5, 1].map((random) => delay(healthy, 60_000, random)),
       [48_000, 60_000, 72_000]
@@ -101,14 +101,14 @@ describe("the next check", () => {
   })
 })
 
-describe("readings", () => {
-  it("keep the amounts of the one before where they have none", () => {
+describe("chain snapshots", () => {
+  it("keep the previous amounts if they have none", () => {
     const before = reading({ balance: 5n, nonce: 3n, failures: [{ type: "NonceSyncFailed", code: "refused" }] })
     assert.deepStrictEqual(carry(before, reading({ nonce: 4n })), reading({ balance: 5n, nonce: 4n }))
     assert.deepStrictEqual(carry(undefined, reading()), reading())
   })
 
-  it("tell whether the chain itself has spoken, and what there is to spend", () => {
+  it("show whether the chain has answered, and the balance", () => {
     assert.isFalse(hasAnswered(reading({ failures: [{ type: "RpcValidationFailed", code: "unreachable" }] })))
     assert.isTrue(hasAnswered(reading({ balance: 0n })))
     const none = reading({ failures: [{ type: "SequenceSyncFailed", code: "no_account" }] })
@@ -118,7 +118,7 @@ describe("readings", () => {
     assert.strictEqual(balanceOf(reading({ balance: 7n })), 7n)
   })
 
-  it("that did not end show every URL masked, as failed", () => {
+  it("of an inspection that did not end show every URL as failed, and masked", () => {
     const relayer = Schema.decodeSync(EvmRelayer)({
       id: "one",
       name: "One",
@@ -139,7 +139,7 @@ describe("readings", () => {
 
 describe("an explanation", () => {
   it.prop(
-    "there is one of every state, and it says that the operator has paused the relayer",
+    "exists for every state, and says if the operator has paused the relayer",
     [Arbitrary.schema(Health.Health), Arbitrary.schema(EvmRelayer)],
     ([health, relayer]) => {
       const at = DateTime.makeUnsafe(0)

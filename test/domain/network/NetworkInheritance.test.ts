@@ -1,4 +1,4 @@
-// What a network has: its own values, then those of the networks that it is from.
+// A network has its own values, and inherits the others.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { NetworkName } from "../../../src/domain/network/Network.ts"
@@ -9,7 +9,7 @@ const name = (text: string) => NetworkName.make(text)
 const evm = (own: object, called = "net"): NetworkDefinition =>
   Schema.decodeSync(NetworkDefinition)({ network_type: "evm", name: called, ...own })
 
-/** Eight names, each from one of them, from one that is not there, or from none. */
+/** Eight networks. Each inherits from one of them, from an unknown one, or from none. */
 const Parent = Schema.UndefinedOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 8 })))
 const Graph = Schema.Array(Parent).check(Schema.isBetweenLength(8, 8))
 
@@ -20,7 +20,7 @@ const [Evm] = NetworkDefinition.members
 const nobody = () => undefined
 
 describe("inheritance", () => {
-  it.prop("any graph resolves, or names its cycle or its unknown parent", [Graph], ([parents]) => {
+  it.prop("any graph resolves, or the error names its cycle or its unknown parent", [Graph], ([parents]) => {
     const networks = parents.map((parent, index) =>
       evm(parent === undefined ? {} : { from: `n${parent}` }, `n${index}`)
     )
@@ -48,35 +48,31 @@ describe("inheritance", () => {
     }
   })
 
-  it.prop("a network that is from none is what it says", [NetworkDefinition], ([network]) => {
+  it.prop("a network without a parent has only its own values", [NetworkDefinition], ([network]) => {
     const { from: _, ...root } = network
     assert.deepStrictEqual(Result.getOrThrow(resolve(root, nobody)), root)
   })
 
-  it.prop("resolving what is resolved changes nothing", [Evm, Evm], ([one, other]) => {
+  it.prop("resolving a resolved network changes nothing", [Evm, Evm], ([one, other]) => {
     const { from: _, ...parent } = one
     const find = () => parent
     const resolved = Result.getOrThrow(resolve({ ...other, name: name("child"), from: name("parent") }, find))
     assert.deepStrictEqual(Result.getOrThrow(resolve(resolved, find)), resolved)
   })
 
-  it.prop(
-    "labels are those of both, the parent's first and in its order, each once",
-    [Labels, Labels],
-    ([one, other]) => {
-      const find = () => evm({ tags: one, features: other }, "parent")
-      const child = evm({ tags: other, features: one, from: "parent" })
-      const resolved = Result.getOrThrow(resolve(child, find))
-      const both = (first: ReadonlyArray<string>, then: ReadonlyArray<string>) => [
-        ...first,
-        ...then.filter((label) => !first.includes(label))
-      ]
-      assert.deepStrictEqual(resolved.tags, both(one, other))
-      assert.deepStrictEqual("features" in resolved ? resolved.features : undefined, both(other, one))
-    }
-  )
+  it.prop("labels are those of parent and child, the parent's first, each once", [Labels, Labels], ([one, other]) => {
+    const find = () => evm({ tags: one, features: other }, "parent")
+    const child = evm({ tags: other, features: one, from: "parent" })
+    const resolved = Result.getOrThrow(resolve(child, find))
+    const both = (first: ReadonlyArray<string>, then: ReadonlyArray<string>) => [
+      ...first,
+      ...then.filter((label) => !first.includes(label))
+    ]
+    assert.deepStrictEqual(resolved.tags, both(one, other))
+    assert.deepStrictEqual("features" in resolved ? resolved.features : undefined, both(other, one))
+  })
 
-  it("the child's value wins, whatever it is, and lists of URLs are replaced whole", () => {
+  it("a value of the child replaces the parent's, and lists of URLs are replaced as a whole", () => {
     const parent = evm({
       rpc_urls: [{ url: "https://a", weight: 1 }],
       explorer_urls: ["https://e"],
@@ -94,7 +90,7 @@ describe("inheritance", () => {
     assert.deepStrictEqual(resolved, evm({ ...own, from: "parent", symbol: "ETH" }, "child"))
   })
 
-  it("labels that a child does not bring are its parent's", () => {
+  it("a child without labels has the labels of its parent", () => {
     const find = () => evm({ tags: ["x"] }, "parent")
     assert.deepStrictEqual(Result.getOrThrow(resolve(evm({ from: "parent" }), find)).tags, ["x"])
   })
@@ -109,7 +105,7 @@ describe("inheritance", () => {
   })
 })
 
-describe("a whole network", () => {
+describe("a complete network", () => {
   const whole = {
     evm: { chain_id: 1, required_confirmations: 1, symbol: "ETH" },
     solana: {},
@@ -117,17 +113,20 @@ describe("a whole network", () => {
   }
   const common = { rpc_urls: [{ url: "https://a", weight: 1 }], average_blocktime_ms: 1 }
 
-  it.each(["evm", "solana", "stellar"] as const)("of type %s has what it has to, and names what it lacks", (type) => {
-    const all: Record<string, unknown> = { ...common, ...whole[type] }
-    const make = (own: object) =>
-      complete(Schema.decodeSync(NetworkDefinition)({ network_type: type, name: "net", ...own }), "own")
-    const shown = { ...all, network_type: type, name: "net", id: `${type}:net`, source: "own", is_testnet: false }
-    assert.deepEqual<object>(Result.getOrThrow(make(all)), shown)
-    const names = (own: object) => Result.getOrThrow(Result.flip(make(own))).map(({ field }) => field)
-    assert.sameMembers(names({}), Object.keys(all))
-    for (const field of Object.keys(all)) {
-      const { [field]: _, ...rest } = all
-      assert.deepStrictEqual(names(rest), [field])
+  it.each(["evm", "solana", "stellar"] as const)(
+    "of type %s has all required fields, and the error names the missing ones",
+    (type) => {
+      const all: Record<string, unknown> = { ...common, ...whole[type] }
+      const make = (own: object) =>
+        complete(Schema.decodeSync(NetworkDefinition)({ network_type: type, name: "net", ...own }), "own")
+      const shown = { ...all, network_type: type, name: "net", id: `${type}:net`, source: "own", is_testnet: false }
+      assert.deepEqual<object>(Result.getOrThrow(make(all)), shown)
+      const names = (own: object) => Result.getOrThrow(Result.flip(make(own))).map(({ field }) => field)
+      assert.sameMembers(names({}), Object.keys(all))
+      for (const field of Object.keys(all)) {
+        const { [field]: _, ...rest } = all
+        assert.deepStrictEqual(names(rest), [field])
+      }
     }
-  })
+  )
 })

@@ -1,4 +1,4 @@
-// What a merge patch makes of what a network says itself.
+// Merge patches of a network.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/Network.ts"
@@ -6,7 +6,7 @@ import { NetworkDefinition } from "../../../src/domain/network/NetworkInheritanc
 import * as NetworkPatch from "../../../src/domain/network/NetworkPatch.ts"
 
 describe("a request to create a network", () => {
-  it("null stands for an absent field of a create", () => {
+  it("accepts null for an absent field", () => {
     const decode = Schema.decodeUnknownSync(CreateNetwork)
     const nulls = { from: null, rpc_urls: null, chain_id: null, tags: null, is_testnet: null, symbol: null }
     const minimal = { name: "net", network_type: "evm" }
@@ -19,7 +19,7 @@ const OfEveryType = Schema.Struct({ from, rpc_urls, explorer_urls, average_block
 
 describe("a patch of a network", () => {
   it.effect.prop(
-    "sets what it names, takes away what is null, and leaves the rest",
+    "sets the given fields, removes those that are null, and keeps the others",
     [NetworkDefinition, OfEveryType],
     ([network, patch]) =>
       Effect.gen(function* () {
@@ -34,17 +34,20 @@ describe("a patch of a network", () => {
       })
   )
 
-  it.effect.prop("with fields of another type is refused, with each named", [NetworkDefinition], ([network]) =>
-    Effect.gen(function* () {
-      const all = { symbol: "X", required_confirmations: 1, features: ["x"], horizon_url: "https://h.example" }
-      const foreign = {
-        evm: ["horizon_url"],
-        solana: Object.keys(all),
-        stellar: ["symbol", "required_confirmations", "features"]
-      }
-      const { error } = yield* Effect.flip(NetworkPatch.apply(network, all))
-      const expected = foreign[network.network_type].map((field) => `${field}: is not a known field`)
-      assert.sameMembers(error?.split("; ") ?? [], expected)
-    })
+  it.effect.prop(
+    "with fields of another network type is refused, and the error names each of them",
+    [NetworkDefinition],
+    ([network]) =>
+      Effect.gen(function* () {
+        const all = { symbol: "X", required_confirmations: 1, features: ["x"], horizon_url: "https://h.example" }
+        const foreign = {
+          evm: ["horizon_url"],
+          solana: Object.keys(all),
+          stellar: ["symbol", "required_confirmations", "features"]
+        }
+        const { error } = yield* Effect.flip(NetworkPatch.apply(network, all))
+        const expected = foreign[network.network_type].map((field) => `${field}: is not a known field`)
+        assert.sameMembers(error?.split("; ") ?? [], expected)
+      })
   )
 })

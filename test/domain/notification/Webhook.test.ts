@@ -1,4 +1,4 @@
-// The body of a webhook, in the convention of the field.
+// The body of a webhook in the format of the specification.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
 import { EventType } from "../../../src/domain/event/Event.ts"
@@ -46,7 +46,7 @@ describe("the body of a webhook", () => {
     ["relayer.low_balance", "relayer_state_update", "relayer_low_balance"]
   ]
 
-  it("is there for every event of a relayer", () => {
+  it("exists for every event type of a relayer", () => {
     assert.sameMembers(
       events.map(([type]) => type),
       EventType.literals.filter((type) => type.startsWith("relayer."))

@@ -1,4 +1,4 @@
-// What a request to create a relayer may contain.
+// The fields of a request to create a relayer.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"

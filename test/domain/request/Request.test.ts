@@ -1,4 +1,4 @@
-// What a refused request is told: each field by its name, as far as that can be shown.
+// The error of a refused request names each wrong field, unless a name is unsafe or too long.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { BadRequest, maxErrorLength } from "../../../src/domain/request/Request.ts"
@@ -9,7 +9,7 @@ const decode = Schema.decodeUnknownResult(Schema.Struct({ id: Schema.optionalKey
   onExcessProperty: "error"
 })
 
-/** Of an object with these fields, none of which is known. */
+/** The error of an object with these unknown fields. */
 const errorOf = (...fields: ReadonlyArray<string>) => {
   const decoded = decode(Object.fromEntries(fields.map((field) => [field, 1])))
   return Result.isFailure(decoded) ? BadRequest.fromIssue(decoded.failure.issue, "body").error : undefined

@@ -1,4 +1,4 @@
-// Signers as they are asked for and shown: by type, bounded, and without secrets.
+// Requests to create signers, and signers in responses, which contain no secrets.
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Redacted, Result, Schema } from "effect"
 import * as Json from "../../../src/api/Json.ts"
@@ -16,7 +16,7 @@ const errorOf = (input: unknown) =>
 const credentials = { address: "https://vault.example.com", role_id: "role", secret_id: "secret" }
 const pubkey = Buffer.alloc(32, 7).toString("base64")
 
-/** A good request of each type; to be broken by `config`. */
+/** A valid request of each type. Tests replace its `config` by an invalid one. */
 const vault = (config: object) => ({ type: "vault", config: { ...credentials, key_name: "a", ...config } })
 const transit = (config: object) => ({
   type: "vault_transit",
@@ -60,7 +60,7 @@ const refused: Record<string, readonly [request: unknown, error: string]> = {
 }
 
 describe("signers", () => {
-  it("the requests that are broken below are good ones", () => {
+  it("the requests from which the invalid ones are derived are valid", () => {
     for (const request of [local({}), vault({}), transit({})]) assert.isUndefined(errorOf(request))
     assert.isTrue(pubkey.endsWith("c="))
   })
@@ -71,7 +71,7 @@ describe("signers", () => {
     })
   }
 
-  it("a mount point is the usual one of its engine unless told", () => {
+  it("the mount point of an engine has a default", () => {
     const mounts = [vault({}), transit({}), vault({ mount_point: "kv/team-1" })].map((request) => {
       const signer = Schema.decodeUnknownSync(CreateSigner)(request)
       return signer.type === "vault" || signer.type === "vault_transit" ? signer.config.mount_point : undefined
@@ -79,13 +79,13 @@ describe("signers", () => {
     assert.deepStrictEqual(mounts, ["secret", "transit", "kv/team-1"])
   })
 
-  it("a keystore is the same as an object and as its text", () => {
+  it("a keystore can be an object or its JSON text", () => {
     const keystore = { version: 3, crypto: { kdf: "scrypt", mac: "ab" } }
     assert.isTrue(Equal.equals(decode(local({ keystore })), decode(local({ keystore: JSON.stringify(keystore) }))))
     assert.isFalse(Equal.equals(decode(local({ keystore })), decode(local({ keystore: {} }))))
   })
 
-  it("what is secret in a request does not print", () => {
+  it("secrets of a request are not printed", () => {
     const secret = "s3cr3t"
     for (const request of [
       local({ keystore: { secret }, passphrase: secret }),
@@ -98,25 +98,21 @@ describe("signers", () => {
     }
   })
 
-  it.prop(
-    "every kind of request is its type, its config and perhaps an id, on the wire as well",
-    [CreateSigner],
-    ([request]) => {
-      const wire = JSON.parse(Schema.encodeSync(Json.fromText(CreateSigner))(request))
-      assert.strictEqual(wire.type, request.type)
-      assert.deepStrictEqual(decode(wire), Result.succeed(request))
-      if (request.type === "local") assert.strictEqual(wire.config.keystore, Redacted.value(request.config.keystore))
-    }
-  )
+  it.prop("every request is encoded as its type, its config and an optional id", [CreateSigner], ([request]) => {
+    const wire = JSON.parse(Schema.encodeSync(Json.fromText(CreateSigner))(request))
+    assert.strictEqual(wire.type, request.type)
+    assert.deepStrictEqual(decode(wire), Result.succeed(request))
+    if (request.type === "local") assert.strictEqual(wire.config.keystore, Redacted.value(request.config.keystore))
+  })
 
-  it.prop("a signer has an address on just the network types that it can serve", [Signer], ([signer]) => {
+  it.prop("a signer has an address on exactly the network types that it supports", [Signer], ([signer]) => {
     assert.sameMembers(Object.keys(signer.addresses), [...networkTypesOf[signer.type]])
     const missing: Record<string, unknown> = { ...signer.addresses }
     delete missing["stellar"]
     assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(Signer)({ ...signer, addresses: missing })))
   })
 
-  it("the types that can serve a network type are known", () => {
+  it("the signer types that support each network type are known", () => {
     assert.deepStrictEqual(signerTypesFor("evm"), ["plain", "local", "vault"])
     assert.deepStrictEqual(signerTypesFor("solana"), ["plain", "local", "vault", "vault_transit"])
     assert.deepStrictEqual(signerTypesFor("stellar"), ["plain", "local", "vault", "vault_transit"])

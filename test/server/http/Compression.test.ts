@@ -4,7 +4,7 @@ import { get } from "node:http"
 import { brotliDecompressSync, gunzipSync } from "node:zlib"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-/** `fetch` decompresses by itself, and asks for compression without being told to. */
+/** Does not use `fetch`, which requests compression and decompresses on its own. */
 const read = Effect.fnUntraced(function* (path: string, headers: Record<string, string> = {}) {
   const { baseUrl } = yield* TestApi.TestApi
   return yield* Effect.callback<{ readonly headers: NodeJS.Dict<string | Array<string>>; readonly body: Buffer }>(

@@ -9,7 +9,7 @@ const preflight = { origin, "access-control-request-method": "PATCH", "access-co
 const server = { requestTimeoutMs: 30_000, maxBodyBytes: 1024 }
 
 layer(TestApi.layer({ server: { ...server, corsOrigins: [origin] } }))("a browser on an allowed origin", (it) => {
-  it.effect("gets a preflight answered without a key", () =>
+  it.effect("gets a response to a preflight without a key", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi
       const { status, headers, text } = yield* call(path, { method: "OPTIONS", key: null, headers: preflight })
@@ -22,7 +22,7 @@ layer(TestApi.layer({ server: { ...server, corsOrigins: [origin] } }))("a browse
     })
   )
 
-  it.effect("may read responses and their headers, also of refusals", () =>
+  it.effect("may read responses and their headers, also if the request is refused", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi
       for (const key of [TestApi.apiKey, null]) {
@@ -34,7 +34,7 @@ layer(TestApi.layer({ server: { ...server, corsOrigins: [origin] } }))("a browse
     })
   )
 
-  it.effect("is told apart from a browser on another origin", () =>
+  it.effect("is allowed, and a browser on another origin is not", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi
       const other = { ...preflight, origin: "https://evil.example.com" }

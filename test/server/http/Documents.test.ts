@@ -1,4 +1,4 @@
-// The documents of the API: who may read them, how they are stored, and how they are compressed.
+// The documents of the API: access without a key, caching and compression.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { parse } from "yaml"

@@ -14,7 +14,7 @@ const metric = (name: string, series = name) =>
     return count((yield* api.call(`/metrics/${name}`, { key: null })).text, series)
   })
 
-/** Answers `times` requests and returns their statuses, with what the metric grew by. */
+/** Sends `times` requests, and returns their statuses and the increase of the metric. */
 const growth = Effect.fnUntraced(function* (
   measured: ReturnType<typeof metric>,
   times: number,

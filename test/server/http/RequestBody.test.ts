@@ -1,4 +1,4 @@
-// What the service requires of a request body before it decodes it.
+// The checks of a request body before it is decoded.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -33,7 +33,7 @@ const stored = Effect.gen(function* () {
   return row?.count
 })
 
-/** Sends a head without its body, and returns everything that comes until the service closes the connection. */
+/** Sends a head without a body, and returns all bytes that arrive until the service closes the connection. */
 const sendHead = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
   const { baseUrl } = yield* TestApi.TestApi
   const port = Number(new URL(baseUrl).port)

@@ -5,7 +5,7 @@ import * as net from "node:net"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-/** Sends a target as it is. `fetch` would cut a fragment. */
+/** Sends a request target unchanged. `fetch` would remove a fragment. */
 const status = Effect.fnUntraced(function* (method: string, target: string) {
   const port = Number(new URL((yield* TestApi.TestApi).baseUrl).port)
   const head = `${method} ${target} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${TestApi.apiKey}\r\nconnection: close\r\n\r\n`

@@ -23,7 +23,7 @@ interface Trace {
 const debug = { "x-relayer-debug": "true" }
 
 layer(TestApi.layer())("the system's own endpoints", (it) => {
-  it.effect("metadata holds the log lines and spans of the request that asks for them, and of no other", () =>
+  it.effect("debug metadata contains the log records and spans of its own request only", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const created = yield* api.call("/api/v1/signers", { body: signer, headers: debug })
@@ -37,7 +37,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       assert.strictEqual(new Set(spans.map(({ trace_id }) => trace_id)).size, 1)
       assert.isUndefined(spans[0]?.parent_span_id)
       assert.notInclude(created.text, "INSERT INTO")
-      // Neither the address nor the name of the database.
+      // The metadata contains neither the address nor the name of the database.
       assert.deepStrictEqual(
         [...new Set(spans.flatMap(({ attributes }) => Object.keys(attributes)))],
         ["db.system.name"]
@@ -65,7 +65,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
     })
   )
 
-  it.effect("metrics are names as JSON, and the exposition for a scraper", () =>
+  it.effect("metrics are served as a JSON list of names and in the format of Prometheus", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       yield* Prepared.create("signers", { ...signer, id: "counted" })
@@ -106,7 +106,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
     })
   )
 
-  it.effect("unknown paths are one series", () =>
+  it.effect("all unknown paths share one series of the metrics", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       for (const path of ["/a", "/b", "/api/v1/c"]) yield* api.call(path)
@@ -116,7 +116,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
     })
   )
 
-  it.effect("ready while the database answers with the schema of this code", () =>
+  it.effect("an instance is ready while the database answers and has the schema of this version", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const sql = yield* SqlClient.SqlClient
@@ -151,7 +151,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
     })
   )
 
-  it.effect("pages are served as the numbers say", () =>
+  it.effect("the numbers of pages and of items per page are bounded, and wrong numbers are refused", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const page = (query: string) =>

@@ -1,4 +1,4 @@
-// Sizes of what callers store and of what they read.
+// Limits of the size of resources and of pages.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { maxResourceBytes } from "../../../src/domain/request/ResourceSize.ts"

@@ -1,4 +1,4 @@
-// What one caller takes of an instance: requests, database connections and event streams.
+// Limits of what one caller can use of an instance: requests, database connections and event streams.
 import { assert } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"

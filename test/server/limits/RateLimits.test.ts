@@ -7,7 +7,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 
 const options = { requestsPerSecond: 10, burst: 5 }
 
-/** How many of `count` requests get through, and when the next may be sent. */
+/** The number of `count` requests that pass, and the seconds until the next one may be sent. */
 const send = (count: number, caller = "a") =>
   Effect.gen(function* () {
     const limits = yield* RateLimits
@@ -30,7 +30,7 @@ const storeOf = (tokenBucket: RateLimiter.RateLimiterStore["Service"]["tokenBuck
   })
 
 describe("RateLimits", () => {
-  it.effect("a burst gets through, then as many as time has refilled", () =>
+  it.effect("a burst passes, and then as many requests as the bucket has refilled", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* send(7), { passed: 5, retryAfter: 1 })
       yield* TestClock.adjust("200 millis")
@@ -40,7 +40,7 @@ describe("RateLimits", () => {
     }).pipe(Effect.provide(RateLimits.layerMemory(options)))
   )
 
-  it.effect("a clock that is set back keeps no bucket empty", () =>
+  it.effect("a bucket refills if the clock is set back", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("1 hour")
       assert.strictEqual((yield* send(7)).passed, 5)
@@ -50,7 +50,7 @@ describe("RateLimits", () => {
     }).pipe(Effect.provide(RateLimits.layerMemory(options)))
   )
 
-  it.effect("callers have a bucket each", () =>
+  it.effect("each caller has its own bucket", () =>
     Effect.gen(function* () {
       yield* send(7, "a")
       assert.strictEqual((yield* send(7, "b")).passed, 5)
@@ -67,13 +67,13 @@ describe("RateLimits", () => {
     })
   )
 
-  it.effect("where the store fails, the process counts by itself", () =>
+  it.effect("if the store fails, each process limits on its own", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* send(8), { passed: 5, retryAfter: 1 })
     }).pipe(Effect.provide(RateLimits.layer(options).pipe(Layer.provide(storeOf(() => Effect.fail(broken))))))
   )
 
-  it.effect("where the store hangs, requests wait a moment, a few times only", () =>
+  it.effect("if the store hangs, only a few requests wait for it, and not for long", () =>
     Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(send(5))
       yield* TestClock.adjust("750 millis")

@@ -6,7 +6,7 @@ import { QueueUpkeepRepo } from "../../../src/server/notifications/delivery/Queu
 import { notification } from "../../../testkit/fixtures.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-/** Those of 30 days with 4.6 deliveries a minute. */
+/** As many as 4.6 deliveries per minute make in 30 days. */
 const many = 200_000
 
 const path = `/api/v1/notifications/${notification.id}`
@@ -21,7 +21,7 @@ const countRows = Effect.gen(function* () {
   return Number(row?.count)
 })
 
-// Without the job: nothing of this may depend on it.
+// Without the delivery job, so that the test does not depend on it.
 layer(Layer.provideMerge(QueueUpkeepRepo.layer, TestApi.layer()))("a notification with 200,000 deliveries", (it) => {
   it.effect(
     "is deleted at once, can be created again without them, and they are deleted in batches",

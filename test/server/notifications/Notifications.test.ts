@@ -13,7 +13,7 @@ const path = "/api/v1/notifications/notification-1"
 const call = (at: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(at, options))
 const patch = (body: unknown) => call(path, { method: "PATCH", body })
 
-/** The signing key that deliveries would be signed with. */
+/** The stored signing key, which signs the next deliveries. */
 const storedKey = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const secrets = yield* Secrets
@@ -68,7 +68,7 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
     })
   )
 
-  it.effect("a URL that points inside or has credentials is refused on create and on change", () =>
+  it.effect("a URL with an internal address or with credentials is refused on create and on change", () =>
     Effect.gen(function* () {
       const before = yield* call(path)
       const cases: ReadonlyArray<readonly [string, string]> = [
@@ -89,7 +89,7 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
       assert.strictEqual((yield* patch({ signing_key: "short" })).status, 400)
       assert.strictEqual((yield* patch({ id: "other" })).json.error, "id: is not a known field")
       assert.strictEqual((yield* call(path)).text, before.text)
-      // Loopback is on the allow-list here.
+      // The allow list of this test contains loopback.
       assert.strictEqual((yield* patch({ url: "http://127.0.0.1:9/x" })).status, 200)
     })
   )

@@ -1,9 +1,9 @@
-// When a delivery is tried again.
+// The time until a failed delivery is attempted again.
 import { assert, describe, it } from "@effect/vitest"
 import * as BackOff from "../../../../src/server/notifications/delivery/BackOff.ts"
 
 describe("BackOff.delay", () => {
-  it("doubles from five seconds to an hour, and is up to a quarter less", () => {
+  it("doubles from five seconds to an hour, minus up to a quarter", () => {
     const longest = Array.from({ length: 12 }, (_, index) => BackOff.delay(index + 1, 1) / 1000)
     assert.deepStrictEqual(longest, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600])
     assert.strictEqual(BackOff.delay(1, 0), 3750)

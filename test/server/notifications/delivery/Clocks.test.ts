@@ -1,4 +1,4 @@
-// Clocks that jump: what is to be sent is sent, and it shows when.
+// Jumps of the database's clock lose no delivery.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
@@ -11,11 +11,11 @@ const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
 describe("the database's clock", () => {
   const queue = Layer.provideMerge(Layer.merge(QueueRepo.layer, QueueUpkeepRepo.layer), World.layer({ job: false }))
 
-  it.effect("that is set back puts off what waits, by as much; a retry sends it now", () =>
+  it.effect("that is set back delays pending deliveries by as much, and a retry sends them at once", () =>
     Effect.gen(function* () {
       const repo = yield* QueueRepo
       const { id } = yield* World.create("http://127.0.0.1:9/hook")
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.pass("-1 hour")
       assert.isEmpty(yield* repo.claim(all))
       const [delivery] = yield* World.log(id)
@@ -27,12 +27,12 @@ describe("the database's clock", () => {
     }).pipe(Effect.provide(queue))
   )
 
-  it.effect("that leaps over the 24 hours leaves nothing unsent that was never tried", () =>
+  it.effect("that jumps past the end of a delivery does not prevent its first attempt", () =>
     Effect.gen(function* () {
       const { id } = yield* World.create("http://127.0.0.1:9/hook")
       const repo = yield* QueueRepo
       const upkeep = yield* QueueUpkeepRepo
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.pass("30 hours")
       yield* upkeep.expire
       const [claimed, ...others] = yield* repo.claim(all)

@@ -1,4 +1,4 @@
-// What is done with deliveries is on record: who did it, and nothing without.
+// Tests, retries and replays of deliveries are in the audit log.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,7 +8,7 @@ import { allDone, call, log, post, setUp, until } from "./Notified.ts"
 import type { Shown } from "./Notified.ts"
 
 layer(Layer.provideMerge(DeliveryJob.layer, TestApi.layer()))("the audit log", (it) => {
-  it.effect("who has tested, retried and replayed is on record, with what; what is refused is not", () =>
+  it.effect("records each test, retry and replay with its caller, and no refused request", () =>
     Effect.gen(function* () {
       const { id } = yield* setUp("recorded-1")
       const [first] = yield* until(id, allDone)
@@ -43,7 +43,7 @@ layer(Layer.provideMerge(DeliveryJob.layer, TestApi.layer()))("the audit log", (
     })
   )
 
-  it.effect("neither a retry nor a replay happens where it cannot be put on record", () =>
+  it.effect("prevents a retry or a replay if its record cannot be written", () =>
     Effect.gen(function* () {
       const { receiver, id } = yield* setUp("unrecorded-1")
       const [first] = yield* until(id, allDone)

@@ -1,4 +1,4 @@
-// Deliveries over HTTP: the log, and who may see and repeat what.
+// Deliveries over HTTP: the list, and the scopes to see and repeat them.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as TestApi from "../../../../testkit/TestApi.ts"
@@ -6,7 +6,7 @@ import { allDone, call, key, live, log, post, setUp, until } from "./Notified.ts
 import type { Shown } from "./Notified.ts"
 
 layer(live)("deliveries", (it) => {
-  it.effect("a relayer's changes arrive, and are listed with request and answer, in pages", () =>
+  it.effect("changes of relayers are sent, and are listed in pages with requests and responses", () =>
     Effect.gen(function* () {
       const { receiver, id } = yield* setUp("list-1")
       for (const paused of [true, false, true]) {
@@ -47,7 +47,7 @@ layer(live)("deliveries", (it) => {
     })
   )
 
-  it.effect("what does not fit is refused in the envelope", () =>
+  it.effect("invalid requests are refused with an envelope", () =>
     Effect.gen(function* () {
       const { id } = yield* setUp()
       const other = yield* setUp("other-1", "other-2")
@@ -75,14 +75,14 @@ layer(live)("deliveries", (it) => {
         const answer = yield* call(path, options)
         assert.deepStrictEqual([answer.status, answer.json.message, answer.json.data], [status, message, null], path)
       }
-      // A delivery belongs to its own notification.
+      // A delivery of another notification is not found.
       const [delivery] = yield* until(other.id, allDone)
       const stolen = yield* post(`/notifications/${id}/deliveries/${delivery?.id}/retry`)
       assert.strictEqual(stolen.json.message, "Delivery not found")
     })
   )
 
-  it.effect("a key sees the deliveries of its relayers, and repeats none without the scope for it", () =>
+  it.effect("a key sees the deliveries of its relayers, and cannot repeat them without the scope to write", () =>
     Effect.gen(function* () {
       const { id } = yield* setUp("scope-1", "scope-2")
       const all = yield* until(id, allDone)
@@ -103,7 +103,7 @@ layer(live)("deliveries", (it) => {
     })
   )
 
-  it.effect("a notification is deleted, or told to be in use, while the relayer that uses it changes or goes", () =>
+  it.effect("deleting a notification succeeds or gets 409 while its relayer is changed and deleted concurrently", () =>
     Effect.gen(function* () {
       for (let n = 0; n < 15; n++) {
         const { id } = yield* setUp(`busy-${n}`)
@@ -122,7 +122,7 @@ layer(live)("deliveries", (it) => {
     })
   )
 
-  it.effect("metrics tell of attempts by outcome", () =>
+  it.effect("metrics count attempts by outcome", () =>
     Effect.gen(function* () {
       const { id } = yield* setUp("metrics-1")
       yield* until(id, allDone)

@@ -1,4 +1,4 @@
-// Webhooks on their way: what is sent, what counts as delivered, and what becomes of everything else.
+// How webhooks are sent, which responses count as delivered, and what happens after the others.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,12 +13,12 @@ const base64 = (key: string, text: string) => createHmac("sha256", key).update(t
 const webhookId = (seen: Receiver.Seen) => String(seen.headers["webhook-id"])
 
 describe("a webhook", () => {
-  it.effect("is sent at once, in the convention of the field, and signed in two forms", () =>
+  it.effect("is sent at once in the format of the specification, with two kinds of signatures", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const { id } = yield* World.create(receiver.url)
       const reason = { type: "RpcValidationFailed", details: "no RPC URL answers" }
-      yield* World.tell(
+      yield* World.publish(
         "relayer.disabled",
         World.relayer(id, "relayer-1", { system_disabled: true, disabled_reason: reason })
       )
@@ -53,18 +53,18 @@ describe("a webhook", () => {
       assert.deepInclude(webhook, { id: delivery.id, event: "relayer_state_update" })
     }).pipe(
       Effect.provide(World.layer()),
-      // Before there is a job, which would wake up for every second that passes.
+      // Time passes before the job starts, because the job would wake up every second.
       (test) => Effect.andThen(TestClock.setTime(Date.parse("2026-11-21T12:00:00Z")), test)
     )
   )
 
-  it.effect("without a key has no signature; of a relayer without a notification there is none", () =>
+  it.effect("has no signature without a key, and is not sent for a relayer without a notification", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const { id } = yield* World.create(receiver.url, "")
       const { notification_id: _, ...silent } = World.relayer(id, "relayer-2")
-      yield* World.tell("relayer.created", silent)
-      yield* World.tell("relayer.created", World.relayer(id))
+      yield* World.publish("relayer.created", silent)
+      yield* World.publish("relayer.created", World.relayer(id))
       yield* World.attempted(id, 1)
       assert.deepStrictEqual(
         receiver.seen.map(({ json }) => json.payload.relayer?.id),
@@ -77,15 +77,15 @@ describe("a webhook", () => {
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("is not sent where the transaction is rolled back", () =>
+  it.effect("is not sent if the transaction is rolled back", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const sql = yield* SqlClient.SqlClient
       const { id } = yield* World.create(receiver.url)
       yield* Effect.flip(
-        sql.withTransaction(Effect.andThen(World.tell("relayer.paused", World.relayer(id)), Effect.fail("no")))
+        sql.withTransaction(Effect.andThen(World.publish("relayer.paused", World.relayer(id)), Effect.fail("no")))
       )
-      yield* World.tell("relayer.resumed", World.relayer(id))
+      yield* World.publish("relayer.resumed", World.relayer(id))
       yield* World.attempted(id, 1)
       assert.deepStrictEqual(
         receiver.seen.map(({ json }) => json.payload.payload_type),
@@ -110,7 +110,7 @@ describe("an attempt", () => {
         const receiver = yield* Receiver.make
         receiver.answer = () => fault
         const { id } = yield* World.create(receiver.url)
-        yield* World.tell("relayer.updated", World.relayer(id))
+        yield* World.publish("relayer.updated", World.relayer(id))
         const [failed] = yield* World.attempted(id, 1)
         assert(failed !== undefined)
         assert.deepStrictEqual(World.outcomes([failed]), [["pending", outcome]])
@@ -130,12 +130,12 @@ describe("an attempt", () => {
     )
   }
 
-  it.effect("that is not answered ends after ten seconds", () =>
+  it.effect("without a response ends after ten seconds", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       receiver.answer = () => "hang"
       const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       yield* receiver.arrived(1)
       yield* TestClock.adjust("10 seconds")
       const [failed] = yield* World.attempted(id, 1)
@@ -145,14 +145,14 @@ describe("an attempt", () => {
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("counts by its status, also where the answer breaks off or does not end", () =>
+  it.effect("is judged by the status of the response, even if its body is incomplete or too long", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const faults = ["cut off", "huge"] as const
       receiver.answer = () => faults[receiver.seen.length - 1]
       const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
-      yield* World.tell("relayer.deleted", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.deleted", World.relayer(id))
       const deliveries = yield* World.attempted(id, 1, 1)
       assert.deepStrictEqual(World.outcomes(deliveries), [
         ["delivered", "delivered"],
@@ -162,12 +162,12 @@ describe("an attempt", () => {
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("does not reach what resolves to where none may lead, or to nothing", () =>
+  it.effect("does not reach a name that resolves to an internal address or to no address", () =>
     Effect.gen(function* () {
       const inside = yield* World.create("https://inside.example/hook")
-      yield* World.tell("relayer.updated", World.relayer(inside.id))
+      yield* World.publish("relayer.updated", World.relayer(inside.id))
       const nowhere = yield* World.create("https://nowhere.example/hook")
-      yield* World.tell("relayer.updated", World.relayer(nowhere.id))
+      yield* World.publish("relayer.updated", World.relayer(nowhere.id))
       const [refused] = yield* World.attempted(inside.id, 1)
       assert.deepInclude(refused?.attempts[0] ?? {}, {
         outcome: "refused",
@@ -180,13 +180,13 @@ describe("an attempt", () => {
     )
   )
 
-  it.effect("is put off by what Retry-After asks for, but never past the end of the 24 hours", () =>
+  it.effect("is delayed by Retry-After, but never past the end of the 24 hours", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const asked = ["600", "999999", "soon"]
       receiver.answer = () => ({ status: 503, headers: { "retry-after": asked[receiver.seen.length - 1] ?? "" } })
       const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       const wait = Effect.fnUntraced(function* (attempts: number) {
         const [delivery] = yield* World.attempted(id, attempts)
         return delivery === undefined ? Number.NaN : World.waits(delivery)
@@ -201,13 +201,13 @@ describe("an attempt", () => {
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("is given up after 24 hours, with longer and longer waits in between", () =>
+  it.effect("is repeated with growing delays and given up after 24 hours", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       receiver.answer = () => ({ status: 500 })
       const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
-      yield* World.tell("relayer.deleted", World.relayer(id, "relayer-2"))
+      yield* World.publish("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.deleted", World.relayer(id, "relayer-2"))
       const all: Array<number> = []
       while (true) {
         const [, first] = yield* World.attempted(id, all.length + 1, all.length + 1)

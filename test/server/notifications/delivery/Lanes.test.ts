@@ -7,7 +7,7 @@ import * as World from "./World.ts"
 const webhookId = (seen: Receiver.Seen) => String(seen.headers["webhook-id"])
 
 describe("deliveries of a relayer", () => {
-  it.effect("come in their order: while one fails, those after it wait, and those of others do not", () =>
+  it.effect("arrive in order: while one fails, later ones wait, and those of other relayers do not", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       let isBroken = true
@@ -16,7 +16,7 @@ describe("deliveries of a relayer", () => {
       const { id } = yield* World.create(receiver.url)
       for (let n = 1; n <= 5; n++) {
         for (const name of ["relayer-1", "relayer-2"]) {
-          yield* World.tell("relayer.updated", World.relayer(id, name, { name: `${n}` }))
+          yield* World.publish("relayer.updated", World.relayer(id, name, { name: `${n}` }))
         }
       }
       const names = (id: string) =>
@@ -36,16 +36,16 @@ describe("deliveries of a relayer", () => {
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("a receiver that is slow gets sixteen at once, and holds up nobody else", () =>
+  it.effect("a slow receiver gets sixteen concurrent deliveries and does not delay other receivers", () =>
     Effect.gen(function* () {
       const slow = yield* Receiver.make
       slow.answer = () => "hang"
       const fast = yield* Receiver.make
       const slowId = (yield* World.create(slow.url)).id
       const fastId = (yield* World.create(fast.url)).id
-      for (let n = 1; n <= 100; n++) yield* World.tell("relayer.updated", World.relayer(slowId, `slow-${n}`))
+      for (let n = 1; n <= 100; n++) yield* World.publish("relayer.updated", World.relayer(slowId, `slow-${n}`))
       yield* slow.arrived(16)
-      for (let n = 1; n <= 100; n++) yield* World.tell("relayer.updated", World.relayer(fastId, `fast-${n}`))
+      for (let n = 1; n <= 100; n++) yield* World.publish("relayer.updated", World.relayer(fastId, `fast-${n}`))
       yield* fast.arrived(100)
       assert.strictEqual(new Set(fast.seen.map(webhookId)).size, 100)
       assert.strictEqual(slow.seen.length, 16)

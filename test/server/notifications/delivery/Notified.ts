@@ -1,4 +1,4 @@
-// Notifications, and relayers that use them, over HTTP; and what their deliveries show.
+// Notifications with relayers that use them over HTTP, and their deliveries.
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as DeliveryJob from "../../../../src/server/notifications/delivery/DeliveryJob.ts"
@@ -36,7 +36,7 @@ export const until = (id: string, isSo: (shown: ReadonlyArray<Shown>) => boolean
 
 let count = 0
 
-/** A receiver, a notification that leads there, and relayers that use it. */
+/** A receiver, its notification, and relayers that use the notification. */
 export const setUp = Effect.fnUntraced(function* (...relayers: ReadonlyArray<string>) {
   const receiver = yield* Receiver.make
   const id = `hook-${++count}`

@@ -1,4 +1,4 @@
-// The queue of deliveries: several instances share it, one that dies loses nothing, and what is old goes.
+// The queue of deliveries: instances share it, a dead instance loses no delivery, and old deliveries are deleted.
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,7 +16,7 @@ const webhookId = (seen: Receiver.Seen) => String(seen.headers["webhook-id"])
 const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
 
 describe("two instances", () => {
-  it.effect("never send the same delivery at the same time, nor one of the same relayer", () =>
+  it.effect("never send two deliveries of one relayer concurrently, nor one delivery twice", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const database = yield* TestDatabase.make
@@ -36,7 +36,7 @@ describe("two instances", () => {
       yield* Effect.gen(function* () {
         const { id } = yield* World.create(receiver.url)
         for (let n = 0; n < 10; n++) {
-          for (const lane of lanes) yield* World.tell("relayer.updated", World.relayer(id, lane, { name: `n${n}` }))
+          for (const lane of lanes) yield* World.publish("relayer.updated", World.relayer(id, lane, { name: `n${n}` }))
         }
         const senders = yield* Effect.all([instance(true), instance(true)], { concurrency: 2 })
         yield* World.until(
@@ -62,11 +62,11 @@ describe("two instances", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("claim every delivery once; a claim whose holder is gone is free when its lease has ended", () =>
+  it.effect("claim every delivery once, and claims of a dead instance end with their lease", () =>
     Effect.gen(function* () {
       const repo = yield* QueueRepo
       const { id } = yield* World.create("http://127.0.0.1:9/hook")
-      for (let n = 0; n < 50; n++) yield* World.tell("relayer.updated", World.relayer(id, `relayer-${n}`))
+      for (let n = 0; n < 50; n++) yield* World.publish("relayer.updated", World.relayer(id, `relayer-${n}`))
       const claims = yield* Effect.all(
         Array.from({ length: 8 }, () => repo.claim({ ...all, free: 10 })),
         { concurrency: 8 }
@@ -83,7 +83,7 @@ describe("two instances", () => {
       assert.strictEqual(others.length, 49)
       assert(first !== undefined)
 
-      // Who has lost its claim has nothing to say any more.
+      // The result of an attempt whose claim was replaced is ignored.
       const before = claimed.find(({ id }) => id === first.id)
       assert(before !== undefined)
       const attempt = { outcome: "delivered", ms: 1, status: 200 } as const
@@ -94,13 +94,13 @@ describe("two instances", () => {
     }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ job: false }))))
   )
 
-  it.effect("claim no more than there is room for, in all and for each receiver", () =>
+  it.effect("claim no more deliveries than they can send, in total and per receiver", () =>
     Effect.gen(function* () {
       const repo = yield* QueueRepo
       const ids: Array<NotificationId> = []
       for (let n = 0; n < 3; n++) ids.push((yield* World.create("http://127.0.0.1:9/hook")).id)
       for (const id of ids) {
-        for (let n = 0; n < 10; n++) yield* World.tell("relayer.updated", World.relayer(id, `relayer-${n}`))
+        for (let n = 0; n < 10; n++) yield* World.publish("relayer.updated", World.relayer(id, `relayer-${n}`))
       }
       const [full = "", half = ""] = ids
       const busy = new Map([
@@ -115,18 +115,18 @@ describe("two instances", () => {
   )
 })
 
-describe("what is old", () => {
-  it.effect("goes after 30 days, with its attempts; and so do keys that sign no more", () =>
+describe("the upkeep of the queue", () => {
+  it.effect("deletes deliveries after 30 days with their attempts, and signing keys that have expired", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const notifications = yield* Notifications
       const sql = yield* SqlClient.SqlClient
       const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.attempted(id, 1)
       yield* notifications.update(id, { signing_key: Redacted.make("x".repeat(32)) })
       yield* World.pass("31 days")
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.attempted(id, 1, 1)
       const left = Effect.map(
         sql`

@@ -1,4 +1,4 @@
-// What waits for one notification: it is paused, by its owner or after faults, fails alone, and goes with it.
+// The deliveries of one notification while it is paused, failing, unreadable or deleted.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -17,17 +17,17 @@ const eventsOf = (id: NotificationId) =>
   )
 
 describe("a notification", () => {
-  it.effect("that is paused keeps what happens for 24 hours, and sends it in order when it is resumed", () =>
+  it.effect("that is paused keeps deliveries for 24 hours, and sends them in order when it is resumed", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const notifications = yield* Notifications
       const { id } = yield* World.create(receiver.url)
       const paused = yield* notifications.update(id, { paused: true })
       assert.isTrue(paused.paused)
-      yield* World.tell("relayer.updated", World.relayer(id, "relayer-1", { name: "too old" }))
+      yield* World.publish("relayer.updated", World.relayer(id, "relayer-1", { name: "too old" }))
       yield* World.pass("25 hours")
-      yield* World.tell("relayer.updated", World.relayer(id, "relayer-1", { name: "first" }))
-      yield* World.tell("relayer.updated", World.relayer(id, "relayer-1", { name: "second" }))
+      yield* World.publish("relayer.updated", World.relayer(id, "relayer-1", { name: "first" }))
+      yield* World.publish("relayer.updated", World.relayer(id, "relayer-1", { name: "second" }))
       yield* TestClock.adjust("5 seconds")
       yield* World.until(Effect.map(World.log(id), (log) => log.at(-1)?.state === "failed"))
       yield* notifications.update(id, { paused: false })
@@ -45,13 +45,13 @@ describe("a notification", () => {
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("whose receiver is gone is paused, with an event", () =>
+  it.effect("whose receiver answers 410 is paused, and an event is published", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       receiver.answer = () => ({ status: 410 })
       const notifications = yield* Notifications
       const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       const [delivery] = yield* World.attempted(id, 1)
       assert.deepStrictEqual(World.outcomes(delivery === undefined ? [] : [delivery]), [["failed", "gone"]])
       assert.isTrue((yield* notifications.get(id)).paused)
@@ -59,7 +59,7 @@ describe("a notification", () => {
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("that has failed for three days is paused, with an event; one success in between starts anew", () =>
+  it.effect("that fails for three days without a success is paused, and an event is published", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const notifications = yield* Notifications
@@ -69,7 +69,7 @@ describe("a notification", () => {
       let count = 0
       const send = Effect.fnUntraced(function* (status: number) {
         receiver.answer = () => ({ status })
-        yield* World.tell("relayer.updated", World.relayer(id, `relayer-${count++}`))
+        yield* World.publish("relayer.updated", World.relayer(id, `relayer-${count++}`))
         yield* World.until(Effect.map(World.log(id), ([latest]) => latest?.attempts.length === 1))
         yield* sql`UPDATE deliveries SET state = 'failed' WHERE state = 'pending'`
       })
@@ -95,25 +95,25 @@ describe("a notification", () => {
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("whose key cannot be read fails alone, and holds up nobody", () =>
+  it.effect("whose key cannot be opened fails without delaying others", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const sql = yield* SqlClient.SqlClient
       const broken = yield* World.create(receiver.url)
       const sound = yield* World.create(receiver.url)
       yield* sql`UPDATE notifications SET signing_key_sealed = signing_key_sealed || '\\x00' WHERE id = ${broken.id}`
-      yield* World.tell("relayer.updated", World.relayer(broken.id))
-      yield* World.tell("relayer.updated", World.relayer(sound.id))
+      yield* World.publish("relayer.updated", World.relayer(broken.id))
+      yield* World.publish("relayer.updated", World.relayer(sound.id))
       yield* World.attempted(sound.id, 1)
       const log = yield* World.attempted(broken.id, 1)
       assert.deepStrictEqual(World.outcomes(log), [["pending", "error"]])
-      yield* World.tell("relayer.updated", World.relayer(sound.id))
+      yield* World.publish("relayer.updated", World.relayer(sound.id))
       yield* World.attempted(sound.id, 1, 1)
       assert.strictEqual(receiver.seen.length, 2)
     }).pipe(Effect.provide(World.layer()))
   )
 
-  it.effect("is deleted with its deliveries and its keys, also while one is on its way", () =>
+  it.effect("is deleted with its deliveries and keys, even while a delivery is being sent", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       receiver.answer = () => "hang"
@@ -121,13 +121,13 @@ describe("a notification", () => {
       const sql = yield* SqlClient.SqlClient
       const { id } = yield* World.create(receiver.url)
       yield* notifications.update(id, { signing_key: Redacted.make("x".repeat(32)) })
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       yield* receiver.arrived(1)
       yield* notifications.delete(id)
       receiver.letGo()
       const other = yield* World.create(receiver.url)
       receiver.answer = () => undefined
-      yield* World.tell("relayer.updated", World.relayer(other.id))
+      yield* World.publish("relayer.updated", World.relayer(other.id))
       yield* World.attempted(other.id, 1)
       yield* TestClock.adjust("5 seconds")
       yield* World.until(Effect.map(sql`SELECT 1 FROM deliveries`, (rows) => rows.length === 1))

@@ -10,7 +10,7 @@ import { signingKey } from "./World.ts"
 const always = { since: "2020-01-01T00:00:00Z", until: "2100-01-01T00:00:00Z" }
 
 layer(live)("a delivery", (it) => {
-  it.effect("one is tried again under its id: a delivered one once, a failed one too", () =>
+  it.effect("that was delivered or has failed is sent once more under its id by a retry", () =>
     Effect.gen(function* () {
       const { receiver, id } = yield* setUp("retry-1")
       const [first] = yield* until(id, allDone)
@@ -36,7 +36,7 @@ layer(live)("a delivery", (it) => {
     })
   )
 
-  it.effect("a pending one is tried now, and goes on being tried", () =>
+  it.effect("that is pending is attempted at once by a retry, and its attempts continue", () =>
     Effect.gen(function* () {
       const { receiver, id } = yield* setUp()
       receiver.answer = () => ({ status: 500 })
@@ -49,7 +49,7 @@ layer(live)("a delivery", (it) => {
     })
   )
 
-  it.effect("a time is replayed in its order, tests left out, and only what has the state", () =>
+  it.effect("of a time range is replayed in order, if it has the given state and is not a test", () =>
     Effect.gen(function* () {
       const { receiver, id } = yield* setUp("replay-1", "replay-2")
       for (const paused of [true, false]) yield* call("/relayers/replay-1", { method: "PATCH", body: { paused } })
@@ -79,7 +79,7 @@ layer(live)("a delivery", (it) => {
     })
   )
 
-  it.effect("more than can be replayed at once is refused, and nothing of it sent", () =>
+  it.effect("is not sent if a replay has too many", () =>
     Effect.gen(function* () {
       const { id } = yield* setUp()
       const sql = yield* SqlClient.SqlClient
@@ -93,30 +93,32 @@ layer(live)("a delivery", (it) => {
     })
   )
 
-  it.effect("a test is sent at once, signed, and told of; also where the notification is paused", () =>
-    Effect.gen(function* () {
-      const { receiver, id } = yield* setUp()
-      const paused = yield* call(`/notifications/${id}`, { method: "PATCH", body: { paused: true } })
-      assert.deepInclude(paused.json.data, { paused: true })
-      const good = yield* post(`/notifications/${id}/test`)
-      assert.strictEqual(good.status, 200, good.text)
-      assert.deepInclude(good.json.data, { outcome: "delivered", status: 200, answer: "thanks" })
-      const [seen] = receiver.seen
-      assert(seen !== undefined)
-      assert.deepInclude(seen.json, { event: "test" })
-      yield* verifyWebhook({ secret: signingKey, headers: seen.headers, body: seen.body })
+  it.effect(
+    "of a test is sent at once and signed, even if the notification is paused, and its outcome is returned",
+    () =>
+      Effect.gen(function* () {
+        const { receiver, id } = yield* setUp()
+        const paused = yield* call(`/notifications/${id}`, { method: "PATCH", body: { paused: true } })
+        assert.deepInclude(paused.json.data, { paused: true })
+        const good = yield* post(`/notifications/${id}/test`)
+        assert.strictEqual(good.status, 200, good.text)
+        assert.deepInclude(good.json.data, { outcome: "delivered", status: 200, answer: "thanks" })
+        const [seen] = receiver.seen
+        assert(seen !== undefined)
+        assert.deepInclude(seen.json, { event: "test" })
+        yield* verifyWebhook({ secret: signingKey, headers: seen.headers, body: seen.body })
 
-      receiver.answer = () => ({ status: 410, body: "gone" })
-      const bad = yield* post(`/notifications/${id}/test`)
-      assert.deepInclude(bad.json.data, { outcome: "gone", status: 410, answer: "gone" })
-      const shown = yield* log(id)
-      assert.deepStrictEqual(
-        shown.map(({ type, state, attempts }) => [type, state, attempts.length]),
-        [
-          ["test", "failed", 1],
-          ["test", "delivered", 1]
-        ]
-      )
-    })
+        receiver.answer = () => ({ status: 410, body: "gone" })
+        const bad = yield* post(`/notifications/${id}/test`)
+        assert.deepInclude(bad.json.data, { outcome: "gone", status: 410, answer: "gone" })
+        const shown = yield* log(id)
+        assert.deepStrictEqual(
+          shown.map(({ type, state, attempts }) => [type, state, attempts.length]),
+          [
+            ["test", "failed", 1],
+            ["test", "delivered", 1]
+          ]
+        )
+      })
   )
 })

@@ -1,4 +1,4 @@
-// Signing keys, while they change.
+// Signing keys during a rotation.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { createHmac } from "node:crypto"
@@ -10,14 +10,14 @@ import * as World from "./World.ts"
 const base64 = (key: string, text: string) => createHmac("sha256", key).update(text).digest("base64")
 
 describe("a signing key", () => {
-  it.effect("that is replaced signs beside the new one for a day; a removed one not", () =>
+  it.effect("that is replaced signs together with the new key for a day, and a removed key does not", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const notifications = yield* Notifications
       const { id } = yield* World.create(receiver.url)
       const rotate = (key: string) => notifications.update(id, { signing_key: key === "" ? "" : Redacted.make(key) })
       const sent = Effect.fnUntraced(function* (count: number) {
-        yield* World.tell("relayer.updated", World.relayer(id))
+        yield* World.publish("relayer.updated", World.relayer(id))
         // An attempt that is not recorded yet is repeated when the time of the database passes.
         yield* World.attempted(id, ...Array.from({ length: count }, () => 1))
         const seen = receiver.seen[count - 1]
@@ -35,7 +35,7 @@ describe("a signing key", () => {
 
       const next = "next-key-0123456789-0123456789-0123456789"
       yield* rotate(next)
-      // Sent twice, the change is made once.
+      // A repeated patch does not remove the previous key.
       yield* rotate(next)
       const both = yield* sent(1)
       assert.strictEqual(both.signatures, 2)

@@ -1,4 +1,4 @@
-// What an instance does with its deliveries when it is about to stop, and when it does.
+// The deliveries of an instance that drains or stops.
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,7 +12,7 @@ import * as World from "./World.ts"
 
 const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
 
-/** Input and output are real. */
+/** Lets the event loop run, because connections are real. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe("an instance that stops", () => {
@@ -26,7 +26,7 @@ describe("an instance that stops", () => {
     return yield* Effect.gen(function* () {
       const sender = yield* Layer.buildWithScope(Layer.fresh(Layer.provide(World.instance(), connected)), scope)
       const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       yield* Context.get(sender, CommitSignal.CommitSignals).get("deliveries").now
       yield* receiver.arrived(1)
       const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
@@ -38,7 +38,7 @@ describe("an instance that stops", () => {
     }).pipe(Effect.provideContext(services), Effect.provideService(SqlClient.SqlClient, database))
   })
 
-  it.effect("waits for an answer that comes soon", () =>
+  it.effect("waits for a response that arrives soon", () =>
     Effect.gen(function* () {
       const { log, claimable } = yield* stopped((receiver) => Effect.sync(() => receiver.letGo()))
       assert.deepStrictEqual(World.outcomes(log), [["delivered", "delivered"]])
@@ -46,7 +46,7 @@ describe("an instance that stops", () => {
     }).pipe(Effect.provide(TestDatabase.layer), Effect.scoped)
   )
 
-  it.effect("leaves the others what is not answered, at once", () =>
+  it.effect("releases deliveries without a response to other instances at once", () =>
     Effect.gen(function* () {
       const { log, claimable } = yield* stopped(() => Effect.void)
       assert.deepStrictEqual(World.outcomes(log), [["pending"]])
@@ -59,18 +59,18 @@ describe("an instance that stops", () => {
 })
 
 describe("an instance that drains", () => {
-  it.effect("claims nothing more", () =>
+  it.effect("claims no delivery", () =>
     Effect.gen(function* () {
       const receiver = yield* Receiver.make
       const { id } = yield* World.create(receiver.url)
-      yield* World.tell("relayer.updated", World.relayer(id))
+      yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.attempted(id, 1)
       const due = yield* CommitSignal.make("deliveries")
-      // A round that claims nothing does no input or output: each of these turns of the event loop has room for several.
+      // A round without a claim uses no connection, so several rounds fit into each turn of the event loop.
       const rounds = Effect.repeat(Effect.andThen(due.now, Effect.promise(turn)), { times: 20 })
       yield* (yield* Draining).begin
       yield* rounds
-      yield* World.tell("relayer.paused", World.relayer(id))
+      yield* World.publish("relayer.paused", World.relayer(id))
       yield* rounds
       const { log, claimable } = yield* Effect.gen(function* () {
         const repo = yield* QueueRepo

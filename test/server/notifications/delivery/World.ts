@@ -1,4 +1,4 @@
-// What the tests of deliveries have in common: the services that send webhooks, without any others, and ways to wait.
+// For tests of deliveries: only the services that send webhooks, and ways to wait.
 import { PgClient } from "@effect/sql-pg"
 import { DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -29,7 +29,7 @@ import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
 
 export const signingKey = "0123456789abcdef0123456789abcdef"
 
-/** One instance. `job` false: it sends nothing. */
+/** One instance. Without `job` it sends nothing. */
 export const instance = ({
   job = true,
   resolve
@@ -48,11 +48,11 @@ export const instance = ({
     )
   )
 
-/** One instance on a database of its own. */
+/** One instance on its own database. */
 export const layer = (options: Parameters<typeof instance>[0] = {}) =>
   Layer.provideMerge(instance(options), TestDatabase.layer)
 
-/** Connections of its own to a database. */
+/** Separate connections to a database. */
 export const connection = (database: string) => Layer.fresh(PgClient.layer(clientConfig(inject("postgres"), database)))
 
 export const create = (url: string, signing_key: string | undefined = signingKey) =>
@@ -71,21 +71,21 @@ export const relayer = (notification_id: NotificationId, id = "relayer-1", chang
     ...changes
   })
 
-/** In a transaction of its own. */
-export const tell = Effect.fnUntraced(function* (type: EventType, relayer: Relayer) {
+/** Publishes an event of a relayer in a transaction. */
+export const publish = Effect.fnUntraced(function* (type: EventType, relayer: Relayer) {
   const changes = yield* Changes
   const sql = yield* SqlClient.SqlClient
   yield* sql.withTransaction(changes.publish(type, relayer))
 })
 
-/** The latest first. */
+/** The deliveries of a notification, the latest first. */
 export const log = (id: NotificationId) =>
   Effect.flatMap(Deliveries, (deliveries) => Effect.map(deliveries.list(id, { limit: 100 }), ({ items }) => items))
 
-/** Looks until it is so: the clock of the test stands still meanwhile. */
-export const until = <E, R>(check: Effect.Effect<boolean, E, R>) => Effect.repeat(check, { until: (isSo) => isSo })
+/** Repeats `check` until it is true. The test clock does not move. */
+export const until = <E, R>(check: Effect.Effect<boolean, E, R>) => Effect.repeat(check, { until: (holds) => holds })
 
-/** Waits until the attempts of the deliveries, the oldest first, have come to so many each. */
+/** Waits until the deliveries, the oldest first, have these numbers of attempts. */
 export const attempted = (id: NotificationId, ...counts: ReadonlyArray<number>) =>
   Effect.repeat(log(id), {
     until: (deliveries) => counts.every((count, index) => deliveries.at(-1 - index)?.attempts.length === count)
@@ -94,7 +94,7 @@ export const attempted = (id: NotificationId, ...counts: ReadonlyArray<number>) 
 export const outcomes = (deliveries: ReadonlyArray<Delivery>) =>
   deliveries.map(({ state, attempts }) => [state, ...attempts.map(({ outcome }) => outcome)])
 
-/** Lets time pass in the database, and wakes the delivery job. */
+/** Moves all times in the database as if `time` had passed, and wakes the delivery job. */
 export const pass = Effect.fnUntraced(function* (time: Duration.Input) {
   const sql = yield* SqlClient.SqlClient
   const by = sql`${Duration.toMillis(time)}::float8 * interval '1 millisecond'`
@@ -105,7 +105,7 @@ export const pass = Effect.fnUntraced(function* (time: Duration.Input) {
   yield* (yield* CommitSignal.make("deliveries")).now
 })
 
-/** Milliseconds until the next attempt, from the one before. */
+/** Milliseconds between the last attempt and the next one. */
 export const waits = ({ attempts, next_attempt_at }: Delivery) =>
   next_attempt_at === undefined || attempts[0] === undefined
     ? Number.NaN
