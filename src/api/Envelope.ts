@@ -52,9 +52,9 @@ export const Metadata = Schema.Struct({
 export type Metadata = typeof Metadata.Type
 
 export const Pagination = Schema.Struct({
-  current_page: field(Schema.Int, "The page that was served, from 1.", 1),
-  per_page: field(Schema.Int, "The page size that was served, at most 1000.", 10),
-  total_items: field(Schema.Int, "Items on all pages. With `cursor`, the count of the first page.", 42)
+  current_page: field(Schema.Natural, "The page that was served, from 1.", 1),
+  per_page: field(Schema.Natural, "The page size that was served, at most 1000.", 10),
+  total_items: field(Schema.Natural, "Items on all pages. With `cursor`, the count of the first page.", 42)
 }).annotate({ identifier: "Pagination", description: "The page that was served and the number of all items." })
 
 const succeeded = field(Schema.Literal(true), "Whether the request succeeded.", true)

@@ -1,9 +1,12 @@
 // Every exported schema of the domain and of the contract decodes its own encoding to the same value.
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Schema } from "effect"
+import { OpenApi } from "effect/http-api"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { Api } from "../../src/api/Api.ts"
 import * as Json from "../../src/api/Json.ts"
+import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { immutable } from "../../src/domain/request/MergePatch.ts"
 
 type Codec = Schema.Codec<unknown>
@@ -24,9 +27,39 @@ const roundTrips = (schema: Codec) => (value: unknown) => {
   assert.isTrue(Equal.equals(Schema.decodeSync(schema)(encoded), value), String(JSON.stringify(encoded)))
 }
 
+/** Positions in the audit log are shown as they are stored, also if someone has tampered with them. */
+const unbounded = new Set(["AuditRecord.position", "AuditVerification.broken_at"])
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
+
+/** The integers of a JSON schema that may be any integer. */
+const unboundedIn = (node: unknown, name: string): ReadonlyArray<string> => {
+  if (!isObject(node)) return []
+  const isAny = node.type === "integer" && node.minimum === -Number.MAX_SAFE_INTEGER
+  return [
+    ...(isAny ? [name] : []),
+    ...Object.entries(node).flatMap(([key, child]) =>
+      unboundedIn(child, ["properties", "anyOf", "allOf", "items"].includes(key) ? name : `${name}.${key}`)
+    )
+  ]
+}
+
 describe("exported schemas", () => {
   it("are found", () => {
     assert.isAbove(schemas.size, 100)
+  })
+
+  it("have integers with realistic bounds", () => {
+    const found = unboundedIn(OpenApi.fromApi(Api).components.schemas, "")
+    assert.deepStrictEqual(
+      found.map((name) => name.slice(1)).filter((name) => !unbounded.has(name)),
+      []
+    )
+  })
+
+  it.prop("generate addresses of their network types", [Relayer], ([{ network_type, address }]) => {
+    const pattern = { evm: /^0x[0-9a-f]{40}$/, solana: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/, stellar: /^G[A-Z2-7]{55}$/ }
+    assert.match(address, pattern[network_type])
   })
 
   for (const [name, schema] of schemas) {

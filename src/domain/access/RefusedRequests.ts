@@ -8,6 +8,6 @@ export const RefusedRequests = Schema.Struct({
   method: Schema.String,
   /** The pattern of its path, such as `/api/v1/relayers/:relayer_id`. */
   route: Schema.String,
-  count: Schema.Int
+  count: Schema.Natural
 })
 export type RefusedRequests = typeof RefusedRequests.Type

@@ -49,13 +49,13 @@ export type AuditRecord = typeof AuditRecord.Type
 
 /** The newest record of the chain. A stored head shows later whether the records up to it were changed or cut off. */
 export const AuditHead = Schema.Struct({
-  position: field(Schema.Int, "Position of the newest record.", 42),
+  position: field(Schema.Natural, "Position of the newest record.", 42),
   hash: field(Hash, "Hash of the newest record.", hash)
 }).annotate({ identifier: "AuditHead", description: "The newest record of the chain." })
 export type AuditHead = typeof AuditHead.Type
 
 const headText = Schema.String.check(
-  Schema.isPattern(/^\d{1,15}:[0-9a-f]{64}$/u, { expected: "a position and a hash, as position:hash" })
+  Schema.isPattern(/^\d{1,16}:[0-9a-f]{64}$/u, { expected: "a position and a hash, as position:hash" })
 )
 
 /** A head as text, such as `42:9f86…`. */
@@ -74,7 +74,7 @@ export const AuditHeadText = headText.pipe(
 
 export const AuditVerification = Schema.Struct({
   valid: field(Schema.Boolean, "Whether every record that was read is as it was written.", true),
-  checked: field(Schema.Int, "Records that this request read.", 42),
+  checked: field(Schema.Natural, "Records that this request read.", 42),
   head: Schema.optionalKey(AuditHead),
   next: Schema.optionalKey(
     field(

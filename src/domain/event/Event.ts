@@ -29,7 +29,7 @@ export const EventType = Schema.Literals([
 export type EventType = typeof EventType.Type
 
 export const Event = Schema.Struct({
-  id: field(Schema.Int, "Position in the order of all events, for `after` and `Last-Event-ID`.", 7),
+  id: field(Schema.Natural, "Position in the order of all events, for `after` and `Last-Event-ID`.", 7),
   type: EventType,
   resource_id: field(Schema.String, "Identifier of the resource that the event is about.", "payouts"),
   at: field(Instant, "When it happened.", "2026-01-02T03:04:05.678Z"),

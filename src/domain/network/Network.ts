@@ -234,7 +234,7 @@ const shown = {
   ),
   rpc_urls: field(Schema.Array(MaskedRpcConfig), "Providers of the chain, with masked URLs."),
   explorer_urls: Schema.optionalKey(shownAs(urls, documented.explorer_urls)),
-  average_blocktime_ms: shownAs(Schema.Int, documented.average_blocktime_ms),
+  average_blocktime_ms: shownAs(values.average_blocktime_ms, documented.average_blocktime_ms),
   is_testnet: shownAs(Schema.Boolean, documented.is_testnet),
   tags: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.tags))
 }
@@ -242,11 +242,11 @@ const shown = {
 export const EvmNetwork = Schema.Struct({
   ...shown,
   network_type: networkTag("evm"),
-  chain_id: shownAs(Schema.Int, documented.chain_id),
-  required_confirmations: shownAs(Schema.Int, documented.required_confirmations),
+  chain_id: shownAs(between(1, Number.MAX_SAFE_INTEGER), documented.chain_id),
+  required_confirmations: shownAs(evmValues.required_confirmations, documented.required_confirmations),
   finality_tag: Schema.optionalKey(shownAs(evmValues.finality_tag, documented.finality_tag)),
-  transaction_window: Schema.optionalKey(shownAs(Schema.Int, documented.transaction_window)),
-  minimum_priority_fee: Schema.optionalKey(shownAs(Schema.Int, documented.minimum_priority_fee)),
+  transaction_window: Schema.optionalKey(shownAs(evmValues.transaction_window, documented.transaction_window)),
+  minimum_priority_fee: Schema.optionalKey(shownAs(evmValues.minimum_priority_fee, documented.minimum_priority_fee)),
   rpc_methods: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.rpc_methods)),
   features: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.features)),
   symbol: shownAs(Schema.String, documented.symbol)

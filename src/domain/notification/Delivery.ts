@@ -34,11 +34,14 @@ export const DeliveryOutcome = Schema.Literals([
 })
 export type DeliveryOutcome = typeof DeliveryOutcome.Type
 
+/** The three digits of a status line; a receiver may send any. */
+const HttpStatus = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999 }))
+
 const attempt = {
   at: field(Instant, "When the attempt was made.", "2026-01-02T03:04:05.678Z"),
-  ms: field(Schema.Int, "Milliseconds until the answer, or until the attempt failed.", 120),
+  ms: field(Schema.Natural, "Milliseconds until the answer, or until the attempt failed.", 120),
   outcome: DeliveryOutcome,
-  status: Schema.optionalKey(field(Schema.Int, "HTTP status of the answer. Absent if there was none.", 204)),
+  status: Schema.optionalKey(field(HttpStatus, "HTTP status of the answer. Absent if there was none.", 204)),
   answer: Schema.optionalKey(
     field(Schema.String, "The first kilobyte of the answer's body, or why there was no answer.", "ok")
   )
@@ -53,7 +56,7 @@ export type DeliveryAttempt = typeof DeliveryAttempt.Type
 export const Delivery = Schema.Struct({
   id: field(DeliveryId, "Identifier of the delivery: the header `webhook-id`, and `id` in the body."),
   type: field(Schema.Union([EventType, Schema.Literal("test")]), "Type of the event, or `test`.", "relayer.paused"),
-  event_id: Schema.optionalKey(field(Schema.Int, "`id` of the event. Absent for a test.", 7)),
+  event_id: Schema.optionalKey(field(Schema.Natural, "`id` of the event. Absent for a test.", 7)),
   relayer_id: Schema.optionalKey(
     field(Schema.String, "Relayer that the event is about. Absent for a test.", "payouts")
   ),
@@ -114,7 +117,7 @@ export const ReplayDeliveries = Schema.Struct({
 export type ReplayDeliveries = typeof ReplayDeliveries.Type
 
 export const ReplayedDeliveries = Schema.Struct({
-  replayed: field(Schema.Int, "Deliveries that are sent again.", 3)
+  replayed: field(Schema.Natural, "Deliveries that are sent again.", 3)
 }).annotate({ identifier: "ReplayedDeliveries", description: "The result of a replay." })
 export type ReplayedDeliveries = typeof ReplayedDeliveries.Type
 

@@ -8,6 +8,7 @@ import { CursorQuery } from "../request/Page.ts"
 import { EvmPolicy, SolanaPolicy, StellarPolicy } from "./Policy.ts"
 import { MaskedRpcConfig, RpcConfig } from "../chain/Rpc.ts"
 import { SignerId } from "../signer/Signer.ts"
+import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
 import { field } from "../request/Field.ts"
 import { flag, list, maybe, resourceId, text } from "../request/Text.ts"
 
@@ -157,15 +158,11 @@ export const DisabledReason = Schema.Struct({
 }).annotate({ identifier: "DisabledReason", description: "Why the service has disabled the relayer." })
 export type DisabledReason = typeof DisabledReason.Type
 
-const stored = {
+const stored = <Address extends Schema.Top>(address: Address) => ({
   id: RelayerId,
   name: RelayerName,
   network: NetworkName,
-  address: field(
-    Schema.String,
-    "Address of the signer on this network type: hex in lower case (evm), base58 (solana) or StrKey (stellar).",
-    "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"
-  ),
+  address,
   paused: Paused,
   system_disabled: field(Schema.Boolean, "Whether the service has disabled the relayer.", false),
   disabled_reason: Schema.optionalKey(DisabledReason),
@@ -174,22 +171,28 @@ const stored = {
   custom_rpc_urls: Schema.optionalKey(
     field(Schema.Array(MaskedRpcConfig), "Providers of the relayer. If absent, it uses those of the network.")
   )
-}
+})
 
 export const EvmRelayer = Schema.Struct({
-  ...stored,
+  ...stored(field(EvmAddress, "Address of the signer, in lower case.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23")),
   network_type: networkTag("evm"),
   policies: Schema.optionalKey(EvmPolicy)
 }).annotate({ identifier: "EvmRelayer" })
 
 export const SolanaRelayer = Schema.Struct({
-  ...stored,
+  ...stored(field(SolanaAddress, "Address of the signer, as base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")),
   network_type: networkTag("solana"),
   policies: Schema.optionalKey(SolanaPolicy)
 }).annotate({ identifier: "SolanaRelayer" })
 
 export const StellarRelayer = Schema.Struct({
-  ...stored,
+  ...stored(
+    field(
+      StellarAddress,
+      "Address of the signer, as StrKey.",
+      "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"
+    )
+  ),
   network_type: networkTag("stellar"),
   policies: Schema.optionalKey(StellarPolicy)
 }).annotate({ identifier: "StellarRelayer" })

@@ -1,6 +1,7 @@
 // Signers: private keys, or references to them. No response contains a private key.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import type { NetworkType } from "../network/Network.ts"
+import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
 import { field } from "../request/Field.ts"
 import { maybe, resourceId, text } from "../request/Text.ts"
 import * as Vault from "./Vault.ts"
@@ -144,12 +145,12 @@ export const CreateSigner = Schema.Union([
 })
 export type CreateSigner = typeof CreateSigner.Type
 
-const solanaAddress = field(Schema.String, "Base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")
-const stellarAddress = field(Schema.String, "StrKey.", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ")
+const solanaAddress = field(SolanaAddress, "Base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")
+const stellarAddress = field(StellarAddress, "StrKey.", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ")
 
 /** The address of the key per network type. */
 export const SignerAddresses = Schema.Struct({
-  evm: field(Schema.String, "Hex in lower case.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"),
+  evm: field(EvmAddress, "Hex in lower case.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"),
   solana: solanaAddress,
   stellar: stellarAddress
 }).annotate({ identifier: "SignerAddresses", description: "The address of the key on each network type." })

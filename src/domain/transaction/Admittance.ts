@@ -1,12 +1,13 @@
 // Why the ledger does not accept a transaction, beside conflicts and invalid requests.
 import { Schema } from "effect"
+import { Wei } from "./Wei.ts"
 
 /** The operator has paused the relayer: nothing new is sent or signed. */
 export class RelayerPaused extends Schema.TaggedError<RelayerPaused>()("RelayerPaused", {}) {}
 
 /** The fees of an API key would exceed its `max_fee_per_day`. Amounts in wei. */
 export class FeeLimitExceeded extends Schema.TaggedError<FeeLimitExceeded>()("FeeLimitExceeded", {
-  limit: Schema.BigInt,
+  limit: Wei,
   /** What the last 24 hours have cost, and what open transactions can cost. */
-  used: Schema.BigInt
+  used: Wei
 }) {}

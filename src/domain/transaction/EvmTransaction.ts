@@ -41,7 +41,7 @@ const fees = {
 const EvmSignature = Schema.Struct({
   r: field(Schema.String, "64 hex digits.", "1a".repeat(32)),
   s: field(Schema.String, "64 hex digits.", "2b".repeat(32)),
-  v: field(Schema.Int, "Parity; 27 or 28 of a legacy transaction.", 0),
+  v: field(Schema.Natural, "Parity; 27 or 28 of a legacy transaction.", 0),
   sig: field(Schema.String, "130 hex digits.", `${"1a".repeat(32)}${"2b".repeat(32)}00`)
 }).annotate({ identifier: "EvmTransactionSignature", description: "Signature of the attempt that `hash` names." })
 
@@ -67,8 +67,8 @@ export const EvmTransaction = Schema.Struct({
   sent_at: shown(Instant, "When it was first sent.", at),
   confirmed_at: shown(Instant, "When it was confirmed.", at),
   ...fees,
-  gas_limit: shown(Schema.Int, "Gas at most.", 21_000),
-  nonce: shown(Schema.Int, "Nonce of the account.", 7),
+  gas_limit: shown(Schema.Natural, "Gas at most.", 21_000),
+  nonce: shown(Schema.Natural, "Nonce of the account.", 7),
   value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
   from: field(Schema.String, "Address of the relayer.", address.toLowerCase()),
   to: shown(Schema.String, "Receiver. Absent for a creation.", address),
@@ -84,7 +84,7 @@ export const EvmTransaction = Schema.Struct({
   external_id: shown(ExternalId, "The caller's identifier.", "order-1234"),
   valid_until: shown(Instant, "Deadline.", "2026-11-22T20:00:00.000Z"),
   attempts: shown(Schema.Array(TransactionAttempt), "All signed versions, oldest first.", []),
-  block_number: shown(Schema.Int, "Height of the block with it.", 19_000_000),
+  block_number: shown(Schema.Natural, "Height of the block with it.", 19_000_000),
   block_hash: shown(Schema.String, "Hash of the block with it.", hash),
   contract_address: shown(Schema.String, "Contract that it created.", address),
   gas_used: shown(Decimal, "Gas that it used.", "21000"),

@@ -34,7 +34,7 @@ export const CanceledTransactions = Schema.Struct({
     "Transactions that changed meanwhile and can no longer be canceled.",
     []
   ),
-  total_processed: field(Schema.Int, "How many transactions were open.", 1)
+  total_processed: field(Schema.Natural, "How many transactions were open.", 1)
 }).annotate({ identifier: "CanceledTransactions", description: "What a cancel of all open transactions did." })
 export type CanceledTransactions = typeof CanceledTransactions.Type
 

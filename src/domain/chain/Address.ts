@@ -1,0 +1,16 @@
+// Addresses of accounts in responses. The service shows what is stored, so that the patterns only guide generated values.
+import { Schema } from "effect"
+
+const shaped = (pattern: RegExp) =>
+  Schema.String.check(
+    Schema.makeFilter(() => true, { arbitraryConstraint: { patterns: [{ source: pattern.source, flags: "" }] } })
+  )
+
+/** Hex in lower case. */
+export const EvmAddress = shaped(/^0x[0-9a-f]{40}$/)
+
+/** Base58. */
+export const SolanaAddress = shaped(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/)
+
+/** StrKey of an account. */
+export const StellarAddress = shaped(/^G[A-Z2-7]{55}$/)
