@@ -18,7 +18,7 @@ const unit = [
   "test/{api,bench,cli,deploy,domain,faults,outbound,threads}/**/*.test.ts",
   "test/claims.test.ts",
   "test/client/Webhook.test.ts",
-  "test/process/{Logging,StartupBanner,http/IdleConnections,settings/Keys}.test.ts",
+  "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",
   "test/server/chains/**/*.test.ts",
   "test/server/networks/builtin.test.ts",

@@ -6,6 +6,7 @@ import { CliConfig, Command, GlobalFlag } from "effect/cli"
 import { stopOnSighup } from "../process/signals/Sighup.ts"
 import { version } from "../api/Version.ts"
 import * as Npm from "../process/signals/Npm.ts"
+import * as Misspelled from "../process/settings/Misspelled.ts"
 import * as Settings from "../process/settings/Settings.ts"
 import { Environment } from "./kit/Environment.ts"
 import type { Variables } from "./kit/Environment.ts"
@@ -34,7 +35,7 @@ const start =
       if (variables.npm_lifecycle_event !== undefined) yield* Effect.forkChild(Npm.stopWithParent)
       const settings = yield* Settings.decode(ServeFlags.source(given), variables, dotEnv)
       const { serve } = yield* Effect.promise(() => import("../process/Serve.ts"))
-      return yield* serve(settings, isTerminal)
+      return yield* serve(settings, { isTerminal, misspelled: Misspelled.find(variables, dotEnv) })
     })
 
 /** Loads no other command, so that the service starts faster. */

@@ -5,12 +5,25 @@ import * as AuditHeadFile from "./AuditHeadFile.ts"
 import * as Database from "./settings/Database.ts"
 import * as Logging from "./Logging.ts"
 import * as Service from "./Service.ts"
+import type { Misspelled } from "./settings/Misspelled.ts"
 import type { Settings } from "./settings/Settings.ts"
 import * as StartFailed from "./StartFailed.ts"
 import { startKeys } from "./settings/StartKeys.ts"
 import * as StartupBanner from "./StartupBanner.ts"
 
-const application = Effect.fn("application")(function* (settings: Settings, isTerminal: boolean) {
+export interface Started {
+  readonly isTerminal: boolean
+  /** Variables that have no effect, and probably should have one. */
+  readonly misspelled: ReadonlyArray<Misspelled>
+}
+
+const application = Effect.fn("application")(function* (settings: Settings, { isTerminal, misspelled }: Started) {
+  for (const { variable, setting } of misspelled) {
+    yield* Effect.annotateLogs(Effect.logWarning("a variable is not a setting, but resembles one"), {
+      variable,
+      setting
+    })
+  }
   const { keptApiKey, ...keys } = yield* startKeys(settings)
   const database = yield* Sql.open(Database.options(settings))
   return Service.layer(settings, {
@@ -23,12 +36,12 @@ const application = Effect.fn("application")(function* (settings: Settings, isTe
   })
 })
 
-export const serve = (settings: Settings, isTerminal: boolean) =>
-  Layer.launch(Layer.unwrap(application(settings, isTerminal))).pipe(
+export const serve = (settings: Settings, started: Started) =>
+  Layer.launch(Layer.unwrap(application(settings, started))).pipe(
     Effect.catchTags({
       ServeError: (error) => Effect.fail(StartFailed.fromServer(settings)(error)),
       DatabaseError: (error) => Effect.fail(StartFailed.fromDatabase(error)),
       WrongMasterKey: (error) => Effect.fail(StartFailed.fromMasterKey(error))
     }),
-    Effect.provide(Logging.layer(settings, isTerminal))
+    Effect.provide(Logging.layer(settings, started.isTerminal))
   )

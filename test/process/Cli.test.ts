@@ -196,6 +196,8 @@ describe("without a service", () => {
       assert.match(fits.stdout, /^MAX_BODY_BYTES +1048576 +default$/m)
       assert.match(fits.stdout, /\nthe configuration is valid\n$/)
       assert.notMatch(fits.stdout, /config-secret|otel-secret/)
+      const misspelled = yield* ran({ folder: home, flags: ["config", "check"], env: { DATABSE_URL: "x" } })
+      assert.include(misspelled.stdout, "warning: DATABSE_URL is not a setting: did you mean DATABASE_URL?")
       const wrong = yield* ran({
         folder: home,
         flags: ["config", "check", "--port", "abc"],

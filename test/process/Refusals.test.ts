@@ -35,6 +35,24 @@ describe.concurrent("a start is refused", () => {
     })
   )
 
+  it.live("at once if the data directory cannot be created, with the reason", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      yield* Effect.promise(() => fs.writeFile(path.join(home, "file"), ""))
+      const reasons = [
+        [path.join(home, "file"), "is not a folder"],
+        [path.join(home, "file", "data"), "ENOTDIR"],
+        // Node's own way to create a folder with its parents does not end here.
+        ["/proc/no-such-folder/data", "mkdir '/proc"]
+      ] as const
+      for (const [DATA_DIR, reason] of reasons) {
+        const line = yield* refusal({ folder: home, env: { DATA_DIR } })
+        assert.include(line, `cannot create the data directory ${DATA_DIR}, choose another DATA_DIR: `)
+        assert.include(line, reason)
+      }
+    })
+  )
+
   it.live("if DATABASE_URL cannot be reached, or the database does not exist", () =>
     Effect.gen(function* () {
       const home = yield* folder

@@ -1,6 +1,7 @@
 // `config check`: checks and prints the configuration of `serve`. It creates nothing and connects to nothing.
 import { Console, Effect } from "effect"
 import { Command } from "effect/cli"
+import * as Misspelled from "../../process/settings/Misspelled.ts"
 import * as Settings from "../../process/settings/Settings.ts"
 import { CommandFailed } from "../kit/CommandFailed.ts"
 import { Environment } from "../kit/Environment.ts"
@@ -37,6 +38,9 @@ const check = Command.make(
     )
     const rows = Settings.described.map((setting) => row(setting, sources))
     yield* Console.log(Table.lines([["SETTING", "VALUE", "FROM"], ...rows]).join("\n"))
+    for (const { variable, setting } of Misspelled.find(variables, dotEnv)) {
+      yield* Console.log(`\nwarning: ${variable} is not a setting: did you mean ${setting}?`)
+    }
     yield* Console.log("\nthe configuration is valid")
   })
 ).pipe(

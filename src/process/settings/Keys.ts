@@ -5,6 +5,7 @@ import * as fs from "node:fs/promises"
 import * as path from "node:path"
 import type { Store } from "../../server/masterKey/MasterKeyStore.ts"
 import * as Durable from "../../sql/embedded/Durable.ts"
+import * as Folder from "../../sql/embedded/Folder.ts"
 import { isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
 import * as Variables from "./Variables.ts"
 
@@ -24,10 +25,13 @@ export interface Kept {
 
 const linesOf = (text: string) => text.trim().split(/\s*\n\s*/)
 
+/** Also if something else is in the place of the folder, which the attempt to create it reports. */
+const isAbsent = ({ code }: NodeJS.ErrnoException) => code === "ENOENT" || code === "ENOTDIR"
+
 const read = (file: string) =>
   fs
     .readFile(file, "utf8")
-    .then(linesOf, (cause: NodeJS.ErrnoException) => (cause.code === "ENOENT" ? undefined : Promise.reject(cause)))
+    .then(linesOf, (cause: NodeJS.ErrnoException) => (isAbsent(cause) ? undefined : Promise.reject(cause)))
 
 /** The id that sealed secrets and backups name a master key by: the first 4 bytes of its SHA-256, in hex. */
 export const masterKeyId = (line: string): string =>
@@ -60,15 +64,19 @@ const replace = async (file: string, lines: ReadonlyArray<string>): Promise<void
   await Durable.syncFolder(path.dirname(file))
 }
 
-const attempt = <A>(file: string, run: () => Promise<A>): Effect.Effect<A, KeyFileError> =>
+const attemptTo = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, KeyFileError> =>
   Effect.tryPromise({
     try: run,
     catch: (cause) =>
-      new KeyFileError({
-        message: `cannot use the key file ${file}: ${cause instanceof Error ? cause.message : String(cause)}`,
-        cause
-      })
+      new KeyFileError({ message: `${what}: ${cause instanceof Error ? cause.message : String(cause)}`, cause })
   })
+
+const attempt = <A>(file: string, run: () => Promise<A>) => attemptTo(`cannot use the key file ${file}`, run)
+
+const createFolder = (folder: string) =>
+  attemptTo(`cannot create the data directory ${folder}, choose another DATA_DIR`, () =>
+    Folder.create(folder, process.getuid?.() === 0 ? 0o711 : 0o700)
+  )
 
 /** Reads the key in a file, or makes one if there is no file. A file that is empty or cut short is an error, never replaced. */
 const keep = (
@@ -83,12 +91,14 @@ const keep = (
     if (!fits(lines)) throw new Error("it does not contain a valid key; restore it from a backup")
     return { key: Redacted.make(key), earlier: earlier.map((key) => Redacted.make(key)), file, made }
   }
-  return attempt(file, async () => {
-    const existing = await read(file)
-    if (existing !== undefined) return kept(existing, false)
-    await fs.mkdir(path.dirname(file), { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
-    const made = await Durable.add(file, make())
-    return kept((await read(file)) ?? [], made)
+  return Effect.gen(function* () {
+    const existing = yield* attempt(file, () => read(file))
+    if (existing !== undefined) return yield* attempt(file, async () => kept(existing, false))
+    yield* createFolder(path.dirname(file))
+    return yield* attempt(file, async () => {
+      const made = await Durable.add(file, make())
+      return kept((await read(file)) ?? [], made)
+    })
   })
 }
 

@@ -6,6 +6,7 @@ import * as path from "node:path"
 import { DatabaseError } from "../DatabaseError.ts"
 import * as Binaries from "./Binaries.ts"
 import * as DataDirectory from "./DataDirectory.ts"
+import * as Folder from "./Folder.ts"
 import * as Owner from "./Owner.ts"
 import * as Pid from "./Pid.ts"
 import * as Postmaster from "./Postmaster.ts"
@@ -59,7 +60,7 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
   const dataDir = path.resolve(options.dataDir)
   const overTcp = (options.transport ?? (process.platform === "win32" ? "tcp" : "unix")) === "tcp"
 
-  yield* Effect.tryPromise(() => fs.mkdir(dataDir, { recursive: true, mode: user === undefined ? 0o700 : 0o711 })).pipe(
+  yield* Effect.tryPromise(() => Folder.create(dataDir, user === undefined ? 0o700 : 0o711)).pipe(
     Effect.mapError(DatabaseError.system(`cannot create the data directory ${dataDir}`))
   )
   const secret = overTcp ? yield* Transport.password(dataDir, user) : undefined
