@@ -74,7 +74,7 @@ describe.concurrent("settings", () => {
       }
       assert.lengthOf(lines, Object.keys(forms).length)
       for (const [name, form] of Object.entries(forms)) {
-        const line = lines.find((line) => line.startsWith(`  ${name}: `)) ?? assert.fail(`${name} is not told`)
+        const line = lines.find((line) => line.startsWith(`  ${name}: `)) ?? assert.fail(`${name} is not documented`)
         assert.include(line, form)
         assert.match(line, /\(for example .+\)$/)
       }

@@ -1,4 +1,4 @@
-// The URL of a database: what our code, the driver and libpq read from it.
+// The address in the URL of a database, as the service, the driver and libpq read it.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -26,7 +26,7 @@ describe("the address of a database URL", () => {
 })
 
 describe("the URL of the embedded server's socket", () => {
-  it.live("reaches the server through our driver and through libpq, also with an awkward path", () =>
+  it.live("reaches the server through the driver and through libpq, even if the path has special characters", () =>
     Effect.gen(function* () {
       const dataDir = path.join(yield* folder, "a b+c%d&e'f=ü")
       const { socketUrl = "" } = yield* EmbeddedPostgres.start({ dataDir, transport: "unix" })

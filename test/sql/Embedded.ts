@@ -1,4 +1,4 @@
-// An embedded server of a test's own, and a row that shows whose files it is on.
+// Embedded servers for tests, and a row that identifies the files of a server.
 import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -27,7 +27,7 @@ export const kept = [{ value: 1 }]
 
 export const dataDirectory = Effect.map(folder, (home) => path.join(home, "data"))
 
-/** Starts, has a look, and stops again. */
+/** Starts a server, reads the row, and stops the server. */
 export const serves = (where: string | EmbeddedPostgres.Options) =>
   Effect.scoped(
     Effect.flatMap(EmbeddedPostgres.start(typeof where === "string" ? { dataDir: where } : where), ({ connection }) =>
@@ -44,6 +44,6 @@ export const refusal = (options: EmbeddedPostgres.Options) =>
 /** The id of a process that has ended. */
 export const deadPid = Effect.sync(() => spawnSync(process.execPath, ["-e", "0"]).pid)
 
-/** Of the lock file of a server that has been ready. */
+/** Lines of the lock file of a server that was ready. */
 export const lockText = (pid: number, files: string): string =>
   [pid, files, 1, 5432, files, "", "", "ready   "].join("\n")

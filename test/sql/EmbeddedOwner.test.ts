@@ -1,4 +1,4 @@
-// Who has a data directory, where two services come to it at once, and where its files are.
+// The ownership of a data directory, concurrent starts on it, and the place of its files.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"
@@ -15,7 +15,7 @@ import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
 import { folder, isGone, until } from "../../testkit/process/Folder.ts"
 import { dataDirectory, deadPid, kept, lockText, refusal, serves, value } from "./Embedded.ts"
 
-/** A server whose service is gone. */
+/** A running server whose service has ended. */
 const orphan = Effect.fnUntraced(function* (dataDir: string) {
   const binaries = yield* Binaries.locate(undefined, serverUser())
   yield* Effect.promise(() => fs.mkdir(dataDir, { mode: 0o711 }))
@@ -28,7 +28,7 @@ const names = (folder: string) => Effect.promise(() => fs.readdir(folder))
 
 const here = `effect-relayer process ${process.pid} on ${os.hostname()}`
 
-/** Takes connections and says nothing. */
+/** Accepts connections and sends nothing. */
 const listening = (socket: string) =>
   Effect.acquireRelease(
     Effect.callback<net.Server>((resume) => {
@@ -38,7 +38,7 @@ const listening = (socket: string) =>
     (server) => Effect.callback<void>((resume) => void server.close(() => resume(Effect.void)))
   )
 
-/** Binaries whose server finds, when it starts for the first time, that another one has just come first. */
+/** Binaries whose server finds at its first start that another server has just started. */
 const overtaken = Effect.fnUntraced(function* (home: string) {
   const { initdb, postgres } = yield* Binaries.locate(undefined, serverUser())
   const bin = path.join(home, "bin")
@@ -61,7 +61,7 @@ const overtaken = Effect.fnUntraced(function* (home: string) {
 })
 
 describe.concurrent("a data directory", () => {
-  it.live("is one service's from before there is a database, and nobody's once that service is gone", () =>
+  it.live("belongs to one service before its database exists, and to none after that service has ended", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const files = path.join(dataDir, "postgres")
@@ -73,14 +73,14 @@ describe.concurrent("a data directory", () => {
         yield* Effect.promise(() => fs.rm(`${files}.owner`))
         assert.include(yield* refusal({ dataDir }), `${files} is in use by another effect-relayer`)
       }).pipe(Effect.scoped)
-      // As a kill leaves it.
+      // The file that a killed service leaves.
       yield* Effect.promise(() => fs.writeFile(`${files}.owner`, "effect-relayer process 1"))
       assert.deepStrictEqual(yield* serves(dataDir), kept)
       assert.deepStrictEqual(yield* names(dataDir), ["postgres", "postgres.lock"])
     })
   )
 
-  it.live("is not shared with a copy of it that leads to the same files, also while they are still made", () =>
+  it.live("is not shared with a second directory that links to the same files, even while they are created", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const dataDir = path.join(home, "data")
@@ -106,7 +106,7 @@ describe.concurrent("a data directory", () => {
   it.live("is locked by files that only the owner can open", () =>
     Effect.gen(function* () {
       const dataDir = yield* folder
-      // An earlier version made it readable by everybody.
+      // An earlier version created it readable for all users.
       yield* Effect.promise(() => fs.writeFile(path.join(dataDir, "postgres.lock"), "", { mode: 0o644 }))
       yield* Owner.claim(path.join(dataDir, "postgres"))
       for (const name of ["postgres.lock", "postgres.owner"]) {
@@ -116,7 +116,7 @@ describe.concurrent("a data directory", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("cannot be had where its lock cannot be, and says so", () =>
+  it.live("is refused with a clear error if it cannot be locked", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       yield* Effect.promise(() => fs.mkdir(path.join(dataDir, "postgres.lock"), { recursive: true }))
@@ -137,7 +137,7 @@ describe.concurrent("a data directory", () => {
     )
   }
 
-  it.live("is rid of a server that a service has begun in the moment it was killed, and that comes first", () =>
+  it.live("is taken over from a server that a killed service was starting", () =>
     Effect.gen(function* () {
       const home = yield* folder
       const options = { dataDir: path.join(home, "data"), bin: yield* overtaken(home) }
@@ -146,7 +146,7 @@ describe.concurrent("a data directory", () => {
     })
   )
 
-  it.live("is rid of a lock file that a power cut left empty, and not of one that a server is about to fill", () =>
+  it.live("is freed of a lock file that a power cut left empty, but not of one that a server is about to fill", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       assert.deepStrictEqual(yield* serves(dataDir), kept)
@@ -160,7 +160,7 @@ describe.concurrent("a data directory", () => {
     })
   )
 
-  it.live("keeps off a server that another container has started, whose process id says nothing here", () =>
+  it.live("is refused while a server of another container uses it, although its process id is unknown here", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       assert.deepStrictEqual(yield* serves(dataDir), kept)
@@ -177,27 +177,25 @@ describe.concurrent("a data directory", () => {
     })
   )
 
-  it.live(
-    "goes where a link points to, also when the files are still to be made, and never to an empty place instead",
-    () =>
-      Effect.gen(function* () {
-        const home = yield* folder
-        const dataDir = path.join(home, "data")
-        const elsewhere = path.join(home, "elsewhere")
-        yield* Effect.promise(async () => {
-          await fs.mkdir(dataDir, { mode: 0o711 })
-          await fs.symlink(path.join(elsewhere, "postgres"), path.join(dataDir, "postgres"))
-        })
-        const gone = yield* refusal({ dataDir })
-        assert.include(
-          gone,
-          `${dataDir}/postgres is a link to ${elsewhere}/postgres, which does not exist: restore that folder`
-        )
-        assert.deepStrictEqual(yield* names(dataDir), ["postgres"])
-        yield* Effect.promise(() => fs.mkdir(elsewhere, { mode: 0o711 }))
-        assert.deepStrictEqual(yield* serves(dataDir), kept)
-        assert.deepStrictEqual(yield* names(elsewhere), ["postgres", "postgres.lock"])
-        assert.deepStrictEqual(yield* serves(dataDir), kept)
+  it.live("follows a link, even if its target has no files yet, and is never created in place of a broken link", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const dataDir = path.join(home, "data")
+      const elsewhere = path.join(home, "elsewhere")
+      yield* Effect.promise(async () => {
+        await fs.mkdir(dataDir, { mode: 0o711 })
+        await fs.symlink(path.join(elsewhere, "postgres"), path.join(dataDir, "postgres"))
       })
+      const gone = yield* refusal({ dataDir })
+      assert.include(
+        gone,
+        `${dataDir}/postgres is a link to ${elsewhere}/postgres, which does not exist: restore that folder`
+      )
+      assert.deepStrictEqual(yield* names(dataDir), ["postgres"])
+      yield* Effect.promise(() => fs.mkdir(elsewhere, { mode: 0o711 }))
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+      assert.deepStrictEqual(yield* names(elsewhere), ["postgres", "postgres.lock"])
+      assert.deepStrictEqual(yield* serves(dataDir), kept)
+    })
   )
 })

@@ -1,4 +1,4 @@
-// The embedded server on its own: what it starts on, what it survives, and what it refuses.
+// The embedded server alone: its starts, its recovery, and its refusals.
 import type { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
@@ -11,10 +11,10 @@ import { serverUser } from "../../src/sql/embedded/SystemUser.ts"
 import { postgresPid, until } from "../../testkit/process/Folder.ts"
 import { dataDirectory, kept, lockText, refusal, serves, use, value } from "./Embedded.ts"
 
-/** Files in folders that come back when they are removed, for 2,000 rounds or until the folder around them is gone. */
+/** Recreates removed files and folders, 2,000 times or until their parent folder is gone. */
 const writes = "echo begun; n=0; while [ $n -lt 2000 ]; do n=$((n+1)); mkdir -p base/4; : >base/4/$n; done"
 
-/** A process of the server's user, as lives on under the id that a killed server once had. */
+/** A process of the server's user, which has the process id of a killed server. */
 const namesake = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => spawn("sleep", ["60"], { ...serverUser(), stdio: "ignore" })),
@@ -33,7 +33,7 @@ const setting = (connection: PgClient.PgClientConfig, name: string) =>
   ).pipe(Effect.map(([row]) => row?.value))
 
 describe.concurrent("the embedded PostgreSQL", () => {
-  it.live("is durable and on no network, starts again when it was killed, and serves one holder", () =>
+  it.live("is durable, listens on no network, restarts after a kill, and serves one owner", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "unix" })
@@ -60,7 +60,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("recovers by itself when one of its sessions is killed, which ends all others", () =>
+  it.live("recovers when the kill of one session ends all sessions", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const { connection } = yield* EmbeddedPostgres.start({ dataDir })
@@ -82,7 +82,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("clears away an initdb that was killed, stops with its scope, and its files serve the next one", () =>
+  it.live("removes the files of a killed initdb, stops with its scope, and leaves its files for the next start", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const unfinished = path.join(dataDir, "postgres.init-killed")
@@ -96,7 +96,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("removes what an initdb is still writing, whose service was killed", () =>
+  it.live("removes the files of an initdb that still writes after its service was killed", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const unfinished = path.join(dataDir, "postgres.init-killed")
@@ -113,14 +113,14 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("serves a DATA_DIR that is longer than the path of a socket may be", () =>
+  it.live("starts in a DATA_DIR that is too long for the path of a socket", () =>
     Effect.gen(function* () {
       const dataDir = path.join(yield* dataDirectory, "long-".repeat(40))
       assert.isAbove(dataDir.length, 200)
       const socket = yield* Effect.gen(function* () {
         const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "unix" })
         assert.deepStrictEqual(yield* value(connection), kept)
-        // Where another container finds it.
+        // The place where another container finds it.
         assert.include(yield* Effect.promise(() => fs.readdir(path.join(dataDir, "postgres"))), ".s.PGSQL.5432")
         return connection.path ?? ""
       }).pipe(Effect.scoped)
@@ -130,7 +130,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("asks for its password over TCP, and keeps it for the owner alone", () =>
+  it.live("requires its password over TCP, and only the owner can read the password", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "tcp" })
@@ -146,7 +146,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("minds no files of a server that was killed, also where its process id is somebody else's by now", () =>
+  it.live("ignores the files of a killed server, even if another process has its process id now", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       assert.deepStrictEqual(yield* serves(dataDir), kept)
@@ -164,7 +164,7 @@ describe.concurrent("the embedded PostgreSQL", () => {
     })
   )
 
-  it.live("says what to do about data of another major version, and about binaries that are not there", () =>
+  it.live("reports data of another major version and missing binaries with the next step", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const files = path.join(dataDir, "postgres")

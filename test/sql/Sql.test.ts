@@ -1,4 +1,4 @@
-// The layer that everything above the database asks for.
+// The layer that provides the database.
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
@@ -23,7 +23,7 @@ const failure = (url: string) =>
   })
 
 describe.concurrent("Sql.layer", () => {
-  it.live("brings a schema, once, and tells a refused password without showing it", () =>
+  it.live("migrates once, and reports a wrong password without showing it", () =>
     Effect.gen(function* () {
       const dataDir = path.join(yield* folder, "data")
       const { connection } = yield* EmbeddedPostgres.start({ dataDir, transport: "tcp" })
@@ -56,7 +56,7 @@ describe.concurrent("Sql.layer", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("tells a host that cannot be found", () =>
+  it.live("reports a host that cannot be found", () =>
     Effect.gen(function* () {
       const message = yield* failure("postgres://relayer:url-secret@nowhere.invalid:6543/relayer")
       assert.match(message, /^cannot use the database at nowhere\.invalid:6543\/relayer: /)
@@ -64,7 +64,7 @@ describe.concurrent("Sql.layer", () => {
     })
   )
 
-  it.live("migrates an empty database that several come to at once, each seeing it whole", () =>
+  it.live("migrates an empty database once for concurrent starts, which all see the complete schema", () =>
     Effect.gen(function* () {
       const database = yield* TestDatabase.make
       const config = clientConfig(inject("postgres"), database)

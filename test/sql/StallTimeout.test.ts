@@ -11,7 +11,7 @@ import { onServer } from "../../testkit/process/Service.ts"
 import * as Freezer from "../../testkit/Freezer.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
-/** A pool of one connection, whose way to the database can be frozen. */
+/** A pool with one connection to the database, which can be frozen. */
 const world = Effect.gen(function* () {
   const url = new URL(onServer(inject("postgres"), yield* TestDatabase.make).DATABASE_URL ?? "")
   const freezer = yield* Freezer.make(Address.of({ url: Redacted.make(url.href) }))
@@ -22,7 +22,7 @@ const world = Effect.gen(function* () {
   return { freezer, context }
 })
 
-/** A server that answers the first that a connection says, and then falls silent. */
+/** A server that answers the first bytes of a connection and then sends nothing. */
 const echoOnce = Effect.map(
   Effect.acquireRelease(
     Effect.callback<net.Server>((resume) => {
@@ -42,7 +42,7 @@ const assertUnavailable = <A, E>(exit: Exit.Exit<A, E>) => {
 }
 
 describe("a database that is frozen", () => {
-  it.live("fails a statement and a commit as one that is away, and answers again when it is back", () =>
+  it.live("fails statements and commits as unavailable, and is used again when it is back", () =>
     Effect.gen(function* () {
       const { freezer, context } = yield* world
       yield* Effect.gen(function* () {
@@ -64,7 +64,7 @@ describe("a database that is frozen", () => {
     })
   )
 
-  it.live("is not what a connection is taken for that was answered, or that nobody has asked anything", () =>
+  it.live("is not assumed for a connection that was answered or that has no statement in progress", () =>
     Effect.gen(function* () {
       const port = yield* echoOnce
       const connect = yield* StallTimeout.connector({ host: "127.0.0.1", port }, 50)

@@ -14,7 +14,7 @@ const of = (url: string) => Tls.of(Redacted.make(url))
 /** The message that asks a server for TLS: length 8, code 80877103. */
 const sslRequest = "0000000804d2162f"
 
-/** A server that answers `reply` to a request for TLS; `received` is what came in plain text, in hex. */
+/** A server that answers a request for TLS with `reply`. `received` contains the plain text that it received, in hex. */
 const server = (reply: "N" | "S", secure?: tls.SecureContextOptions) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly port: number; readonly received: Array<string>; readonly secured: Array<string> }>(
@@ -49,7 +49,7 @@ const connect = (url: string) =>
 
 const openssl = spawnSync("openssl", ["version"]).status === 0
 
-/** A certificate of its own authority, for the host name `db.test`. */
+/** A self-signed certificate for the host name `db.test`. */
 const certificate = (home: string) => {
   const files = { key: path.join(home, "key.pem"), cert: path.join(home, "cert.pem") }
   const subject = ["-subj", "/CN=db.test", "-addext", "subjectAltName=DNS:db.test"]
@@ -103,7 +103,7 @@ describe("TLS to the database", () => {
     })
   )
 
-  // The system connects 0.0.0.0 to this machine, but it is no loopback address.
+  // The system connects 0.0.0.0 to this machine, but it is not a loopback address.
   it.live("sends nothing in plain text to a server that refuses TLS", () =>
     Effect.gen(function* () {
       const { port, received } = yield* server("N")

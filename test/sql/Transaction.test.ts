@@ -1,4 +1,4 @@
-// Transactions that pause while they wait for something outside of the database.
+// Transactions that release their connection while they wait for work outside of the database.
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer } from "effect"
@@ -8,7 +8,7 @@ import * as Transaction from "../../src/sql/Transaction.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
-/** A pool of one connection: what holds it keeps everybody else waiting. */
+/** A pool of one connection, so that a transaction that holds it blocks all others. */
 const one = Layer.unwrap(
   Effect.map(TestDatabase.make, (name) =>
     PgClient.layer({ ...clientConfig(inject("postgres"), name), maxConnections: 1 })
@@ -54,7 +54,7 @@ layer(Layer.provideMerge(table, one))("a pausable transaction", (it) => {
     })
   )
 
-  it.effect("commits what follows the work as a whole, or not at all", () =>
+  it.effect("commits all statements after the work, or none", () =>
     Effect.gen(function* () {
       const { pausable, transaction, outside, add, all } = yield* setUp
       const failed = Effect.gen(function* () {
@@ -68,7 +68,7 @@ layer(Layer.provideMerge(table, one))("a pausable transaction", (it) => {
     })
   )
 
-  it.effect("rolls back a savepoint alone", () =>
+  it.effect("can roll back only a savepoint", () =>
     Effect.gen(function* () {
       const { pausable, transaction, outside, add, all } = yield* setUp
       const self = Effect.gen(function* () {
@@ -82,7 +82,7 @@ layer(Layer.provideMerge(table, one))("a pausable transaction", (it) => {
     })
   )
 
-  it.effect("goes on after work that failed", () =>
+  it.effect("continues after work that failed", () =>
     Effect.gen(function* () {
       const { pausable, outside, add, all } = yield* setUp
       const self = Effect.gen(function* () {
@@ -107,7 +107,7 @@ layer(Layer.provideMerge(table, one))("a pausable transaction", (it) => {
     })
   )
 
-  it.effect("runs what waits for the commit after the last commit", () =>
+  it.effect("runs the actions that wait for the commit after the last commit", () =>
     Effect.gen(function* () {
       const { sql, pausable, outside, add } = yield* setUp
       const order: Array<string> = []
@@ -134,7 +134,7 @@ layer(Layer.provideMerge(table, one))("a pausable transaction", (it) => {
     })
   )
 
-  it.effect("fails when a statement of it failed and nothing rolled that back", () =>
+  it.effect("fails if a statement failed and was not rolled back", () =>
     Effect.gen(function* () {
       const { pausable, add, all } = yield* setUp
       const self = Effect.andThen(
@@ -156,7 +156,7 @@ layer(Layer.provideMerge(table, one))("work outside of the database", (it) => {
     })
   )
 
-  it.effect("simply runs without a transaction", () =>
+  it.effect("runs without a transaction", () =>
     Effect.gen(function* () {
       const { outside } = yield* setUp
       assert.strictEqual(yield* outside(Effect.succeed("done")), "done")

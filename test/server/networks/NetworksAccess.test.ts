@@ -1,4 +1,4 @@
-// Who may change networks, that a repeated request takes effect once, and what is recorded.
+// Changes of networks: required scopes, idempotency keys, and records in the audit log.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -51,8 +51,8 @@ layer(TestApi.layer())("access to networks", (it) => {
         }
         return found
       })
-      const nobody = { create: 401, list: 401, get: 401, update: 401, delete: 401 }
-      assert.deepStrictEqual(yield* statuses(null), nobody)
+      const withoutKey = { create: 401, list: 401, get: 401, update: 401, delete: 401 }
+      assert.deepStrictEqual(yield* statuses(null), withoutKey)
       const none = { create: 403, list: 403, get: 403, update: 403, delete: 403 }
       assert.deepStrictEqual(yield* statuses(yield* makeKey("relayers:*", "signers:*")), none)
       const reader = yield* makeKey("networks:read")

@@ -14,7 +14,7 @@ const evmChild = { name: "child", network_type: "evm", from: "our-chain", chain_
 const create = (body: object) => Prepared.create("networks", body)
 
 layerEach(TestApi.layer())("networks over HTTP", (it) => {
-  it.effect("a network of each type comes back as it was sent, with masked RPC URLs", () =>
+  it.effect("a network of each type is returned as it was sent, with masked RPC URLs", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const expected = [

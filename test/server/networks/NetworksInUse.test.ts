@@ -65,7 +65,7 @@ layerEach(withSigner)("a network in use", (it) => {
     })
   )
 
-  it.effect("can be deleted when nothing uses it any more", () =>
+  it.effect("can be deleted after its last use ends", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       yield* create("used")
@@ -150,7 +150,7 @@ layerEach(withSigner)("a network in use", (it) => {
     })
   )
 
-  it.effect("is either deleted or gets a relayer if both happen at once", () =>
+  it.effect("is either deleted or gets a relayer if both are requested concurrently", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       for (let turn = 0; turn < 25; turn++) {
@@ -169,7 +169,7 @@ layerEach(withSigner)("a network in use", (it) => {
     })
   )
 
-  it.effect("is either deleted or gets a child if both happen at once", () =>
+  it.effect("is either deleted or gets a child if both are requested concurrently", () =>
     Effect.gen(function* () {
       for (let turn = 0; turn < 10; turn++) {
         yield* create(`parent-${turn}`)

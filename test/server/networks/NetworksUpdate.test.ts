@@ -7,7 +7,7 @@ import { evmNetwork } from "./fixtures.ts"
 import { data, networks } from "./requests.ts"
 
 layer(TestApi.layer())("changes of networks over HTTP", (it) => {
-  it.effect("a patch changes what it names, and null brings back what is inherited", () =>
+  it.effect("a patch changes the given fields, and null restores the inherited value", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const path = `${networks}/evm:patched`
@@ -74,7 +74,7 @@ layer(TestApi.layer())("changes of networks over HTTP", (it) => {
     })
   )
 
-  it.effect("nulls take an override back until the network is what is built in", () =>
+  it.effect("nulls remove an override until the network equals the built-in one", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const path = `${networks}/evm:gnosis`

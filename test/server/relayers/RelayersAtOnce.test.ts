@@ -36,7 +36,7 @@ const setUp = (count: number) =>
 
 const made = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return yield* sql<{ id: string; transaction: string; records: number; events: number; told: string }>`
+  return yield* sql<{ id: string; transaction: string; records: number; events: number; webhook: string }>`
     SELECT r.id, r.xmin::text AS transaction,
       (SELECT count(*)::int FROM audit a WHERE a.resource_id = r.id AND a.action = 'relayer.created'
         AND a.key_id = 'administrator' AND a.request_id = 'at-once' AND a.after::text = r.json) AS records,
@@ -44,7 +44,7 @@ const made = Effect.gen(function* () {
         AND e.request_id = 'at-once' AND e.data::text = r.json) AS events,
       (SELECT string_agg(d.body, ' ') FROM deliveries d JOIN events e ON e.id = d.event_id
         WHERE d.lane = r.id AND e.resource_id = r.id AND d.body::json ->> 'id' = d.id
-        AND d.body::json #>> '{payload,relayer,id}' = r.id) AS told
+        AND d.body::json #>> '{payload,relayer,id}' = r.id) AS webhook
     FROM relayers r ORDER BY r.seq`
 })
 
@@ -54,9 +54,9 @@ layerEach(Prepared.layer(setUp(60)))("relayers created at once", (it) => {
       yield* atOnce(Array.makeBy(60, (n) => relayer(n)))
       const found = yield* made
       assert.lengthOf(found, 60)
-      for (const { id, records, events, told } of found) {
+      for (const { id, records, events, webhook } of found) {
         assert.deepStrictEqual([records, events], [1, 1], id)
-        assert.include(JSON.parse(told), { event: "relayer_update" }, id)
+        assert.include(JSON.parse(webhook), { event: "relayer_update" }, id)
       }
       assert.isBelow(new Set(found.map(({ transaction }) => transaction)).size, 60)
     })

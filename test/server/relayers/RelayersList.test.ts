@@ -13,13 +13,13 @@ const count = 45
 const fill = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const api = yield* TestApi.TestApi
-  yield* api.call("/api/v1/notifications", { body: { id: "told", url: "https://hooks.example.com/x" } })
+  yield* api.call("/api/v1/notifications", { body: { id: "hook", url: "https://hooks.example.com/x" } })
   for (let n = 1; n <= count; n++) yield* api.call("/api/v1/signers", { body: { id: `s${n}`, type: "plain" } })
   yield* sql`
     INSERT INTO relayers (id, name, network_type, network, address, paused, system_disabled, signer_id, notification_id)
     SELECT 'r' || n, 'Name ' || (n * 7 % 10), CASE WHEN n % 5 = 0 THEN 'solana' ELSE 'evm' END,
       CASE WHEN n % 5 = 0 THEN 'devnet' WHEN n % 2 = 0 THEN 'base' ELSE 'sepolia' END, 'x', n % 3 = 0, n % 11 = 0, 's' || n,
-      CASE WHEN n % 4 = 0 THEN 'told' END
+      CASE WHEN n % 4 = 0 THEN 'hook' END
     FROM generate_series(1, ${count}::int) n ORDER BY n`
   yield* authenticateRows()
 })
@@ -64,7 +64,7 @@ layer(filled)("the list of relayers", (it) => {
         ["network_type=solana", (n) => n % 5 === 0],
         ["network=base", (n) => n % 2 === 0 && n % 5 !== 0],
         ["signer_id=s7", (n) => n === 7],
-        ["notification_id=told", (n) => n % 4 === 0],
+        ["notification_id=hook", (n) => n % 4 === 0],
         ["paused=true", (n) => n % 3 === 0],
         ["paused=false", (n) => n % 3 !== 0],
         ["system_disabled=true", (n) => n % 11 === 0],

@@ -84,7 +84,7 @@ layer(KeyDerivation.layer)("a keystore of a wallet", (it) => {
     })
   )
 
-  it.effect("opens what go-ethereum writes, at its full cost", () =>
+  it.effect("opens a keystore of go-ethereum with its full cost", () =>
     Effect.gen(function* () {
       const keystore = { ...keystores.byScrypt, crypto: { ...keystores.byScrypt.crypto } }
       Object.assign(keystore.crypto, { kdfparams: { ...keystore.crypto.kdfparams, n: 2 ** 18, r: 8, p: 1 } })
@@ -106,7 +106,7 @@ layer(inProcess)("a keystore", (it) => {
       })
   )
 
-  it.effect("does not mind `Crypto`, nor what else a wallet writes", () =>
+  it.effect("accepts `Crypto` and unknown fields of wallets", () =>
     Effect.gen(function* () {
       const { crypto, ...rest } = good
       assert.strictEqual(yield* open({ ...rest, Crypto: crypto, "x-wallet": { name: "a" } }, "p"), key.toString("hex"))

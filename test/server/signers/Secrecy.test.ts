@@ -11,7 +11,7 @@ const logger = Logger.make((line) => void logs.push(JSON.stringify([line.message
 const live = TestApi.layer().pipe(Layer.provideMerge(Vault.layer), Layer.provideMerge(Logger.layer([logger])))
 
 layer(live)("the secrets of signers", (it) => {
-  it.effect("no answer, span and log line has one, or what Vault said", () =>
+  it.effect("no response, span or log record contains one, or a text of Vault", () =>
     Effect.gen(function* () {
       const api = yield* TestApi.TestApi
       const vault = yield* prepared
@@ -44,7 +44,7 @@ layer(live)("the secrets of signers", (it) => {
       const tokens = vault.seen.flatMap(({ headers }) => headers["x-vault-token"] ?? [])
       assert.isAbove(tokens.length, 10)
       assert.include(logs.join("\n"), "signer created")
-      const told = [...answers, ...logs].join("\n")
+      const shown = [...answers, ...logs].join("\n")
       for (const secret of [
         key,
         passphrase,
@@ -55,7 +55,7 @@ layer(live)("the secrets of signers", (it) => {
         refusalText,
         ...tokens
       ].map(String)) {
-        assert.notInclude(told, secret)
+        assert.notInclude(shown, secret)
       }
     })
   )

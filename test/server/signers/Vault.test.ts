@@ -68,7 +68,7 @@ layer(Layer.empty)("a key in Vault", (it) => {
     }).pipe(Effect.provide(fresh))
   )
 
-  it.effect("one login does for any number of uses at once", () =>
+  it.effect("concurrent uses share one login", () =>
     Effect.gen(function* () {
       const vault = yield* Vault
       const key = yield* kv()
@@ -166,7 +166,7 @@ layer(Layer.empty)("a key in Vault", (it) => {
     }).pipe(Effect.provide(fresh))
   )
 
-  it.effect("a login that others wait for goes on when its first caller goes away", () =>
+  it.effect("a login with other waiting callers continues if the first caller is interrupted", () =>
     Effect.gen(function* () {
       const vault = yield* Vault
       vault.faults.set("login", "hang")
@@ -181,7 +181,7 @@ layer(Layer.empty)("a key in Vault", (it) => {
     }).pipe(Effect.provide(fresh))
   )
 
-  it.effect("nobody listens: unreachable", () =>
+  it.effect("a Vault that does not listen is unreachable", () =>
     Effect.gen(function* () {
       const key = yield* kv({ address: "http://127.0.0.1:1" })
       assert.deepStrictEqual(yield* failureOf(key.publicKey("ed25519")), unreachable)

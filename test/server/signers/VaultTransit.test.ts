@@ -1,4 +1,4 @@
-// Keys that never leave Vault: what it is asked for, and what is told apart.
+// Signers whose keys never leave Vault: the requests to Vault, and the checks of its answers.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as crypto from "node:crypto"
@@ -7,7 +7,7 @@ import { Vault } from "../../../testkit/Vault.ts"
 import { badKey, failureOf, fresh, notFound, transit, unexpected } from "./vaults.ts"
 
 layer(Layer.empty)("a key that never leaves Vault", (it) => {
-  it.effect("signs there, what is sent byte for byte", () =>
+  it.effect("signs in Vault, with the message sent byte for byte", () =>
     Effect.gen(function* () {
       const vault = yield* Vault
       const key = yield* transit()
@@ -32,7 +32,7 @@ layer(Layer.empty)("a key that never leaves Vault", (it) => {
     }).pipe(Effect.provide(fresh))
   )
 
-  it.effect("is told apart from another key, another kind of key and none", () =>
+  it.effect("is refused if the key is another one, has another type or does not exist", () =>
     Effect.gen(function* () {
       const vault = yield* Vault
       const key = yield* transit()
@@ -50,7 +50,7 @@ layer(Layer.empty)("a key that never leaves Vault", (it) => {
     }).pipe(Effect.provide(fresh))
   )
 
-  it.effect("an answer without a signature is none", () =>
+  it.effect("an answer without a signature is an error", () =>
     Effect.gen(function* () {
       const vault = yield* Vault
       const key = yield* transit()

@@ -22,10 +22,10 @@ const connection = (name: string, applicationName = "backup-test") =>
     startupParameters: { TimeZone: "UTC" }
   })
 
-/** One connection to a database without a schema. */
+/** A single connection to a database without a schema. */
 const empty = Layer.unwrap(Effect.map(TestDatabase.makeEmpty, (name) => connection(name)))
 
-/** The lines of a backup of the database around it. */
+/** The lines of a backup of the current database. */
 const snapshot = Effect.gen(function* () {
   const lines: Array<string> = []
   const hash = createHash("sha256")
@@ -57,7 +57,7 @@ const content = Effect.gen(function* () {
   return found
 })
 
-/** Foreign keys that may wait, and triggers that do nothing: a restore must leave neither. */
+/** Deferred foreign keys and disabled triggers, which a restore must not leave behind. */
 const loosened = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* sql`
@@ -78,7 +78,7 @@ const filled = Effect.gen(function* () {
     const { status, text } = yield* call(`/api/v1/${path}`, { body, headers })
     assert.strictEqual(status, 201, text)
   }
-  // Links the audit log.
+  // Links the records of the audit log.
   yield* call("/api/v1/audit")
 })
 

@@ -1,4 +1,4 @@
-// Batches end with the layer that made them, and give each request an answer of its own.
+// Batches end with their layer, and give each request its own answer.
 import { assert, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { SqlClient } from "effect/sql"

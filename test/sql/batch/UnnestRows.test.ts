@@ -1,11 +1,11 @@
-// Rows that a statement is given arrive as they are.
+// The rows of a statement arrive unchanged.
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import * as UnnestRows from "../../../src/sql/batch/UnnestRows.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
-/** PostgreSQL has no NUL, and UTF-8 no half of a surrogate pair. */
+/** PostgreSQL stores no NUL, and UTF-8 cannot encode half of a surrogate pair. */
 const Text = Schema.String.check(Schema.makeFilter((text) => !text.includes("\0") && text.isWellFormed()))
 const Awkward = Schema.Literals([
   "",
