@@ -178,6 +178,12 @@ export const NotificationInUseError = explained(
   "Notification is in use",
   "Relayers use it; `error` names those that the API key may read."
 )
+export const RelayerInUseError = explained(
+  Relayer.RelayerInUse,
+  409,
+  "Relayer is in use",
+  "It has open transactions; `error` says how many."
+)
 export const SignerInUseError = explained(
   Signer.SignerInUse,
   409,

@@ -77,11 +77,15 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       params,
       headers: Condition.ifMatch,
       success: Envelope.deleted("Relayer deleted successfully"),
-      error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
+      error: [Errors.RelayerNotFoundError, Errors.RelayerInUseError, Errors.PreconditionFailedError, ...Errors.any]
     })
       .annotate(RequiredScope, "relayers:write")
       .annotateMerge(
-        OpenApi.annotations({ summary: "Delete a relayer", description: "Its signer, network and notification stay." })
+        OpenApi.annotations({
+          summary: "Delete a relayer",
+          description:
+            "Its signer, network and notification stay, and so do its final transactions. A relayer with open transactions is not deleted: cancel them, or wait for them."
+        })
       )
   )
   .middleware(DecodeErrors)

@@ -50,6 +50,7 @@ export {
   Relayer,
   RelayerId,
   RelayerIdTaken,
+  RelayerInUse,
   RelayerName,
   RelayerNotFound,
   UpdateRelayer

@@ -50,6 +50,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     decryptionKeys: decryptionKeys.map(Settings.masterKeyBytes),
     outboundAllow: settings.OUTBOUND_ALLOW ?? [],
     outboundNotAllowed: ": add it to OUTBOUND_ALLOW to allow it",
+    databaseFailover: settings.DATABASE_FAILOVER,
     jobs: settings.WATCH === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS,
     retention: settings.RETENTION_DAYS === 0 ? Duration.infinity : Duration.days(settings.RETENTION_DAYS)

@@ -22,6 +22,10 @@ import { CallerRequests } from "./limits/CallerRequests.ts"
 import { Outbox } from "./outbox/Outbox.ts"
 import { Strangers } from "./limits/Strangers.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
+import { LaneLedger } from "./ledger/LaneLedger.ts"
+import { Ledger } from "./ledger/Ledger.ts"
+import * as LedgerTables from "./ledger/LedgerTables.ts"
+import * as TransactionRetention from "./ledger/TransactionRetention.ts"
 import { Networks } from "./networks/Networks.ts"
 import { VersionedNetworks } from "./networks/VersionedNetworks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
@@ -60,26 +64,39 @@ export interface Options {
   readonly jobs?: boolean
   /** Time between two checks of a healthy relayer. Absent: a minute. */
   readonly healthCheckInterval?: Duration.Input
-  /** Time after which events are deleted; infinite: never. Absent: 365 days. */
+  /**
+   * `synchronous`: a promoted replica of the database has every commit. `unknown`: it may have lost some, so open transactions
+   * wait for an operator's answer after it was promoted. Absent: `unknown`.
+   */
+  readonly databaseFailover?: "synchronous" | "unknown"
+  /** Time after which events and final transactions are deleted; infinite: never. Absent: 365 days. */
   readonly retention?: Duration.Input
 }
 
-const resources = Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTargets.layer, Deliveries.layer).pipe(
-  Layer.provideMerge(
-    Layer.mergeAll(
-      Signers.layer,
-      Notifications.layer,
-      VersionedNotifications.layer,
-      Networks.layer,
-      VersionedNetworks.layer,
-      ApiKeys.layer,
-      MasterKeys.layer,
-      IdempotencyStore.layer
-    )
-  ),
-  Layer.provideMerge(Changes.layer),
-  Layer.provideMerge(Audit.layer)
-)
+const ledger = ({ databaseFailover: failover }: Options) =>
+  Ledger.layer.pipe(
+    Layer.provideMerge(LaneLedger.layer),
+    Layer.provideMerge(LedgerTables.layer(failover === undefined ? {} : { failover }))
+  )
+
+const resources = (options: Options) =>
+  Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTargets.layer, Deliveries.layer).pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Signers.layer,
+        Notifications.layer,
+        VersionedNotifications.layer,
+        Networks.layer,
+        VersionedNetworks.layer,
+        ApiKeys.layer,
+        MasterKeys.layer,
+        IdempotencyStore.layer,
+        ledger(options)
+      )
+    ),
+    Layer.provideMerge(Changes.layer),
+    Layer.provideMerge(Audit.layer)
+  )
 
 /** Services that use secrets start after the check. */
 const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
@@ -111,7 +128,8 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
         HealthJob.layer({ interval: healthCheckInterval }),
         lanes,
         IdempotencyRetention.layer,
-        EventRetention.layer(Duration.fromInputUnsafe(retention))
+        EventRetention.layer(Duration.fromInputUnsafe(retention)),
+        TransactionRetention.layer(Duration.fromInputUnsafe(retention))
       )
     : Layer.empty
 
@@ -122,7 +140,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
 export const layerNoAuthentication = (options: Options) =>
   Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges, jobs(options)).pipe(
     Layer.provideMerge(health(options)),
-    Layer.provideMerge(resources),
+    Layer.provideMerge(resources(options)),
     Layer.provideMerge(
       Layer.mergeAll(
         secrets(options),

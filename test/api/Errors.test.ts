@@ -13,7 +13,7 @@ import {
   NotificationInUse,
   NotificationNotFound
 } from "../../src/domain/notification/Notification.ts"
-import { RelayerIdTaken, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
+import { RelayerIdTaken, RelayerInUse, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
 import * as Request from "../../src/domain/request/Request.ts"
 import { SignerIdTaken, SignerInUse, SignerNotFound } from "../../src/domain/signer/Signer.ts"
 import { PreconditionFailed } from "../../src/domain/request/Version.ts"
@@ -39,6 +39,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.SignerIdTakenError, new SignerIdTaken({})],
   [Errors.NetworkIdTakenError, new NetworkIdTaken({})],
   [Errors.NotificationInUseError, new NotificationInUse({ error: "used by relayers: a" })],
+  [Errors.RelayerInUseError, new RelayerInUse({ error: "has open transactions: 2" })],
   [Errors.SignerInUseError, new SignerInUse({ error: "used by relayers: a" })],
   [Errors.NetworkInUseError, new NetworkInUse({ error: "used by relayers: a" })],
   [Errors.ApiKeyNotFoundError, new ApiKeyNotFound({})],

@@ -205,4 +205,7 @@ export type Relayer = typeof Relayer.Type
 
 export class RelayerNotFound extends Schema.TaggedError<RelayerNotFound>()("RelayerNotFound", {}) {}
 
+/** Transactions of the relayer are open: its key is still needed. */
+export class RelayerInUse extends Schema.TaggedError<RelayerInUse>()("RelayerInUse", { error: Schema.String }) {}
+
 export class RelayerIdTaken extends Schema.TaggedError<RelayerIdTaken>()("RelayerIdTaken", {}) {}

@@ -1,6 +1,7 @@
 // What a command makes of a transaction in the ledger. Pure: the repository writes the result, guarded by the version.
 import { Struct } from "effect"
 import type { Attempt } from "./Attempt.ts"
+import type { Cancellation } from "./Cancellation.ts"
 import type { Cause } from "./Cause.ts"
 import type { Command } from "./Command.ts"
 import type { Moment } from "./Moment.ts"
@@ -39,6 +40,18 @@ export const apply = (transaction: Transaction, command: Command, now: Moment): 
     case "Finish":
       return withCause({ ...transaction, state: command.state }, command.cause, now)
     default:
+      return transaction
+  }
+}
+
+/** After a caller has canceled it. */
+export const withCancellation = (transaction: Transaction, cancellation: Cancellation, now: Moment): Transaction => {
+  switch (cancellation._tag) {
+    case "finish":
+      return apply(transaction, cancellation.command, now)
+    case "intend":
+      return withCause({ ...transaction, intent: cancellation.intent }, cancellation.cause, now)
+    case "unchanged":
       return transaction
   }
 }

@@ -63,6 +63,12 @@ export const variables = {
     example: "postgres://relayer:password@db:5432/relayer",
     help: "URL of PostgreSQL 15 or later; if unset, the embedded PostgreSQL"
   },
+  DATABASE_FAILOVER: {
+    schema: Schema.Literals(["unknown", "synchronous"]),
+    default: "unknown",
+    example: "synchronous",
+    help: "synchronous: a promoted replica has every commit; unknown: open transactions then wait for an operator"
+  },
   DATA_DIR: {
     schema: Schema.NonEmptyString,
     default: "./data",
@@ -161,7 +167,7 @@ export const variables = {
     schema: integer(0, 36_500),
     default: "365",
     example: "365",
-    help: "Days after which events are deleted; 0: never"
+    help: "Days after which events and final transactions are deleted; 0: never"
   },
   LOG_LEVEL: {
     schema: Schema.Literals(["trace", "debug", "info", "warn", "error", "fatal", "none"]),

@@ -2,6 +2,8 @@
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr } from "effect"
 import type { Effect as ChainEffect } from "../../domain/transaction/Taker.ts"
+import { Events } from "../events/Events.ts"
+import { Outbox } from "../outbox/Outbox.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
 import type { AttemptKey } from "./AttemptsRepo.ts"
 import type {
@@ -100,4 +102,6 @@ export class LaneLedger extends Context.Service<
       })
     })
   )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([Events.layer, Outbox.layer]))
 }

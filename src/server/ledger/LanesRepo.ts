@@ -5,7 +5,7 @@ import { Holder } from "./Holder.ts"
 import * as LaneRow from "./LaneRow.ts"
 import type { LaneAtEpoch } from "./LaneRow.ts"
 import { LedgerMark } from "./LedgerMark.ts"
-import type { Hold, LaneKey, LaneState } from "./StoredLane.ts"
+import type { Hold, LaneId, LaneKey, LaneState } from "./StoredLane.ts"
 
 const first = (found: ReadonlyArray<LaneAtEpoch>) => Option.fromUndefinedOr(found[0]?.stored)
 
@@ -19,6 +19,7 @@ export class LanesRepo extends Context.Service<
   LanesRepo,
   {
     find(key: LaneKey): Effect.Effect<Option.Option<LaneAtEpoch["stored"]>>
+    findById(id: LaneId): Effect.Effect<Option.Option<LaneAtEpoch["stored"]>>
     /** None if it is not held. */
     findHeld(hold: Hold): Effect.Effect<Option.Option<LaneAtEpoch["stored"]>>
     /** The fence: locks the lane until the transaction ends. False if it is not held. */
@@ -54,6 +55,13 @@ export class LanesRepo extends Context.Service<
           Effect.flatMap(LaneRow.readAll),
           Effect.map(first),
           query("LanesRepo.find")
+        )
+
+      const findById = (id: LaneId) =>
+        sql`SELECT ${columns} FROM lanes l WHERE l.id = ${id}::bigint`.pipe(
+          Effect.flatMap(LaneRow.readAll),
+          Effect.map(first),
+          query("LanesRepo.findById")
         )
 
       const findHeld = (hold: Hold) =>
@@ -126,7 +134,7 @@ export class LanesRepo extends Context.Service<
           ON CONFLICT DO NOTHING`.pipe(Effect.asVoid, query("LanesRepo.ensure"))
       }
 
-      return LanesRepo.of({ find, findHeld, fence, assign, save, lock, trustCount, beginGeneration, ensure })
+      return LanesRepo.of({ find, findById, findHeld, fence, assign, save, lock, trustCount, beginGeneration, ensure })
     })
   )
 }

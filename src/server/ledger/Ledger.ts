@@ -1,6 +1,6 @@
 // The ledger for callers: it accepts, shows, cancels and replaces transactions, and never waits for a lane.
-import { Context } from "effect"
-import type { Array as Arr, Effect, Option } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { Array as Arr, Option } from "effect"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
@@ -9,35 +9,18 @@ import type { TransactionConflict } from "../../domain/transaction/Cancellation.
 import type { TransactionId, TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { Answer } from "../../domain/transaction/Restore.ts"
-import type { Request, State } from "../../domain/transaction/Transaction.ts"
+import type { Request } from "../../domain/transaction/Transaction.ts"
+import { Events } from "../events/Events.ts"
+import { Outbox } from "../outbox/Outbox.ts"
+import * as Accepting from "./Accepting.ts"
+import type { AttemptKey } from "./AttemptsRepo.ts"
+import * as LedgerChanges from "./LedgerChanges.ts"
+import * as LedgerOperations from "./LedgerOperations.ts"
+import * as LedgerReading from "./LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
-import type { LaneKey, StoredLane } from "./StoredLane.ts"
+import type { Filter, Selection } from "./Selection.ts"
+import type { LaneId, LaneKey, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
-
-export interface Filter {
-  /** Absent: transactions of all relayers. */
-  readonly relayerNumbers?: ReadonlyArray<number>
-  /** Absent or empty: all states. */
-  readonly states?: ReadonlyArray<State>
-  /** Of any attempt, in lower case. */
-  readonly hash?: string
-  readonly externalId?: string
-  /** Accepted at or after this moment. */
-  readonly createdAfter?: Moment
-  /** Accepted before this moment. */
-  readonly createdBefore?: Moment
-  /** Absent: `request`. */
-  readonly origin?: "request" | "gap"
-}
-
-/** Newest first. */
-export interface Selection {
-  readonly filter: Filter
-  readonly limit: number
-  /** Number of the last transaction before the selection. Absent: it begins with the newest, after `offset`. */
-  readonly after?: number
-  readonly offset?: number
-}
 
 export class Ledger extends Context.Service<
   Ledger,
@@ -57,15 +40,13 @@ export class Ledger extends Context.Service<
     select(selection: Selection): Effect.Effect<ReadonlyArray<StoredTransaction>>
     /** Counts to `maxCountedTransactions`. */
     count(filter: Filter): Effect.Effect<number>
-    /** Open requests of the relayer, oldest first. */
+    /** Requests of the relayer that are pending, signed or submitted, oldest first. */
     openIds(relayerNumber: number): Effect.Effect<ReadonlyArray<TransactionId>>
-    /** How many requests of the relayer are open. */
+    /** How many transactions of the relayer are open. */
     countOpen(relayerNumber: number): Effect.Effect<number>
     /** When the relayer's last request was confirmed. */
     lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
-    bytes(
-      attempts: ReadonlyArray<{ readonly id: TransactionId; readonly ordinal: number }>
-    ): Effect.Effect<ReadonlyArray<Bytes>>
+    bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
     /** Wei that the transactions of these keys have cost in the last 24 hours, or can cost while they are open. */
     feesOfLastDay(keyIds: ReadonlyArray<string>): Effect.Effect<bigint>
 
@@ -83,6 +64,7 @@ export class Ledger extends Context.Service<
       TransactionNotFound | TransactionConflict | RelayerNotFound | RelayerPaused | BadRequest
     >
 
+    laneById(id: LaneId): Effect.Effect<Option.Option<StoredLane>>
     laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
     /** Transactions of the lane that have a nonce and are not final, and the first pending ones. */
     openOf(key: LaneKey, limit: number): Effect.Effect<ReadonlyArray<StoredTransaction>>
@@ -99,4 +81,18 @@ export class Ledger extends Context.Service<
     /** The chain began anew: the lane starts with nonce 0. Returns the transactions that end with it. */
     beginGeneration(account: Account): Effect.Effect<ReadonlyArray<StoredTransaction>>
   }
->()("effect-relayer/server/ledger/Ledger") {}
+>()("effect-relayer/server/ledger/Ledger") {
+  static readonly layerNoDeps = Layer.effect(
+    Ledger,
+    Effect.gen(function* () {
+      return Ledger.of({
+        ...(yield* Accepting.make),
+        ...(yield* LedgerReading.make),
+        ...(yield* LedgerChanges.make),
+        ...(yield* LedgerOperations.make)
+      })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([Events.layer, Outbox.layer]))
+}

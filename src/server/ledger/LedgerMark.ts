@@ -50,9 +50,7 @@ export class LedgerMark extends Context.Service<
         const missing = names.filter((name) => !offered.includes(name))
         if (missing.length > 0) {
           yield* Effect.annotateLogs(
-            Effect.logWarning(
-              "the server does not show all that identifies it, so some restored copies are not noticed"
-            ),
+            Effect.logWarning("the server hides its identity, so some restored copies are not noticed"),
             { missing }
           )
         }

@@ -10,6 +10,8 @@ import { LanesRepo } from "./LanesRepo.ts"
 import { LedgerMark } from "./LedgerMark.ts"
 import type * as Mark from "./LedgerMark.ts"
 import { NewTransactionsRepo } from "./NewTransactionsRepo.ts"
+import { RelayerTransactionsRepo } from "./RelayerTransactionsRepo.ts"
+import { TransactionPagesRepo } from "./TransactionPagesRepo.ts"
 import { TransactionsRepo } from "./TransactionsRepo.ts"
 
 export interface Options extends Claims.Options, Mark.Options {}
@@ -22,5 +24,7 @@ export const layer = (options: Options = {}) =>
     LaneContentsRepo.layer,
     LanesRepo.layer,
     NewTransactionsRepo.layer,
+    RelayerTransactionsRepo.layer,
+    TransactionPagesRepo.layer,
     TransactionsRepo.layer
   ).pipe(Layer.provideMerge(Layer.merge(Holder.layer, LedgerMark.layer(options))))

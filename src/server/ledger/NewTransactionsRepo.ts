@@ -24,7 +24,7 @@ export interface Acceptance {
   readonly now: Moment
 }
 
-const Inserted = Schema.Struct({ id: TransactionId, number: Schema.Int, lane_id: LaneId })
+const Inserted = Schema.Struct({ id: TransactionId, number: Schema.Int, lane_id: LaneId, generation: Schema.Int })
 export type Inserted = typeof Inserted.Type
 
 const readInserted = Rows.all(Inserted)
@@ -89,7 +89,7 @@ export class NewTransactionsRepo extends Context.Service<
           JOIN lanes l ON l.chain = given.chain AND l.address = given.address
           ORDER BY n
           ON CONFLICT (relayer_number, external_id) WHERE external_id IS NOT NULL DO NOTHING
-          RETURNING id, number::float8 AS number, lane_id::float8 AS lane_id`.pipe(
+          RETURNING id, number::float8 AS number, lane_id::float8 AS lane_id, generation`.pipe(
           Effect.flatMap(readInserted),
           query("NewTransactionsRepo.insert")
         )

@@ -1,11 +1,13 @@
 // Writes of the table `transactions`, and its rows by id.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import type { Request } from "../../domain/transaction/Transaction.ts"
 import * as AttemptRow from "./AttemptRow.ts"
+import { requestText } from "./RequestJson.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
 import * as TransactionColumns from "./TransactionColumns.ts"
 import * as TransactionRow from "./TransactionRow.ts"
@@ -21,6 +23,8 @@ export class TransactionsRepo extends Context.Service<
   {
     /** In the order of their numbers. Ids that do not exist are left out. */
     find(ids: ReadonlyArray<TransactionId>): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** Locks the row of a relayer's transaction until the transaction ends. */
+    hold(relayerNumber: number, id: TransactionId): Effect.Effect<Option.Option<StoredTransaction>>
     /** Locks the rows, in the order of their numbers, until the transaction ends. */
     lock(ids: ReadonlyArray<TransactionId>): Effect.Effect<ReadonlyArray<RowState>>
     /**
@@ -28,6 +32,8 @@ export class TransactionsRepo extends Context.Service<
      * how many had this version.
      */
     update(changed: ReadonlyArray<StoredTransaction>, now: Moment): Effect.Effect<number>
+    /** Keeps the newest request as a former version. The row is locked. */
+    addRequest(id: TransactionId, request: Request): Effect.Effect<void>
   }
 >()("effect-relayer/server/ledger/TransactionsRepo") {
   static readonly layer = Layer.effect(
@@ -45,6 +51,15 @@ export class TransactionsRepo extends Context.Service<
               Effect.flatMap(TransactionRow.readAll),
               query("TransactionsRepo.find")
             )
+
+      const hold = (relayerNumber: number, id: TransactionId) =>
+        sql`
+          SELECT 1 FROM transactions t WHERE t.id = ${id}::uuid AND t.relayer_number = ${relayerNumber}::bigint
+          FOR NO KEY UPDATE`.pipe(
+          Effect.flatMap((rows) => find(rows.length === 0 ? [] : [id])),
+          Effect.map(([row]) => Option.fromUndefinedOr(row)),
+          query("TransactionsRepo.hold")
+        )
 
       const lock = (ids: ReadonlyArray<TransactionId>) =>
         sql`
@@ -70,7 +85,16 @@ export class TransactionsRepo extends Context.Service<
           query("TransactionsRepo.update")
         )
 
-      return TransactionsRepo.of({ find, lock, update })
+      const addRequest = (id: TransactionId, request: Request) =>
+        sql`
+          WITH kept AS (
+            INSERT INTO transaction_requests (transaction_id, version, request)
+            SELECT t.id, t.request_version, t.request FROM transactions t WHERE t.id = ${id}::uuid
+          )
+          UPDATE transactions t SET request = ${requestText(request)}::text::json, request_version = t.request_version + 1
+          WHERE t.id = ${id}::uuid`.pipe(Effect.asVoid, query("TransactionsRepo.addRequest"))
+
+      return TransactionsRepo.of({ find, hold, lock, update, addRequest })
     })
   )
 }

@@ -1,12 +1,14 @@
 // The rules of changing and deleting a relayer.
 import { Effect } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
+import { RelayerInUse } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
+import { Ledger } from "../ledger/Ledger.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"
@@ -20,6 +22,7 @@ export const make = Effect.gen(function* () {
   const checkDue = yield* CommitSignal.make("health_checks")
   const urls = yield* RelayerUrls.make
   const transaction = yield* Transaction.make
+  const ledger = yield* Ledger
 
   const matching = <A extends StoredRelayer>(ifMatch: string | undefined, found: A) =>
     isCurrent(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
@@ -53,7 +56,11 @@ export const make = Effect.gen(function* () {
   )
 
   const remove = Effect.fn("StoredRelayers.delete")(function* (id: RelayerId, ifMatch?: string) {
-    const { value: before } = yield* matching(ifMatch, yield* Effect.flatMap(repo.findForDelete(id), orNotFound))
+    const { value: before, number } = yield* matching(ifMatch, yield* Effect.flatMap(repo.findForDelete(id), orNotFound))
+    const open = yield* ledger.countOpen(number)
+    if (open > 0) {
+      return yield* new RelayerInUse({ error: `has open transactions: ${open}; cancel them, or wait for them` })
+    }
     yield* repo.delete(id)
     yield* changes.recordRelayer({ action: "relayer.deleted", before })
     yield* Effect.annotateLogs(Effect.logInfo("relayer deleted"), { relayer_id: id })

@@ -6,6 +6,7 @@ import type {
   Relayer,
   RelayerId,
   RelayerIdTaken,
+  RelayerInUse,
   RelayerNotFound,
   RelayerQuery,
   UpdateRelayer
@@ -29,7 +30,7 @@ export class Relayers extends Context.Service<
     get(id: RelayerId): Effect.Effect<Relayer, RelayerNotFound>
     /** Fails with `BadRequest` if the result is not a valid relayer. Concurrent patches apply one after the other. */
     update(id: RelayerId, patch: UpdateRelayer): Effect.Effect<Relayer, RelayerNotFound | BadRequest>
-    delete(id: RelayerId): Effect.Effect<void, RelayerNotFound>
+    delete(id: RelayerId): Effect.Effect<void, RelayerNotFound | RelayerInUse>
   }
 >()("effect-relayer/server/relayers/Relayers") {
   static readonly layerNoDeps = Layer.effect(

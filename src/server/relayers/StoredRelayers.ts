@@ -6,6 +6,7 @@ import type {
   CreateRelayer,
   RelayerId,
   RelayerIdTaken,
+  RelayerInUse,
   RelayerNotFound,
   RelayerQuery,
   UpdateRelayer
@@ -34,7 +35,7 @@ export class StoredRelayers extends Context.Service<
       patch: UpdateRelayer,
       ifMatch?: string
     ): Effect.Effect<StoredRelayer, RelayerNotFound | BadRequest | PreconditionFailed>
-    delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | PreconditionFailed>
+    delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | RelayerInUse | PreconditionFailed>
   }
 >()("effect-relayer/server/relayers/StoredRelayers") {
   static readonly layerNoDeps = Layer.effect(

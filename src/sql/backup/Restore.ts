@@ -167,5 +167,7 @@ export const restore = Effect.fn("Restore.restore")(function* <E>({ header, line
     )
     yield* advanceSequences(found)
     yield* migrateTo(Number.POSITIVE_INFINITY)
+    // The copy may be behind the chain: the next start marks its open transactions.
+    yield* sql`DELETE FROM ledger_mark`
   }).pipe(sql.withTransaction)
 })

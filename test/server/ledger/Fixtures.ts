@@ -1,6 +1,6 @@
 // A ledger on a database with relayers, transactions of these relayers, and processes that hold lanes.
 import { assert } from "@effect/vitest"
-import { Array, Clock, Effect, Layer } from "effect"
+import { Array, Clock, Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
@@ -9,9 +9,11 @@ import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
 import { record } from "../../../src/domain/transaction/Sending.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Events } from "../../../src/server/events/Events.ts"
 import type { HeldLane, Signature } from "../../../src/server/ledger/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { Account, NewTransaction } from "../../../src/server/ledger/NewTransaction.ts"
 import { LanesRepo } from "../../../src/server/ledger/LanesRepo.ts"
@@ -20,9 +22,13 @@ import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
 import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
 import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
 import { Outbox } from "../../../src/server/outbox/Outbox.ts"
+import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import { masterKey } from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
-const publishing = Layer.mergeAll(Events.layer, Outbox.layer).pipe(Layer.provideMerge(Lifecycle.layer))
+const publishing = Layer.mergeAll(Events.layer, Outbox.layer, Audit.layer).pipe(
+  Layer.provideMerge(Layer.merge(Lifecycle.layer, Secrets.layer({ current: Redacted.make(masterKey) })))
+)
 
 const relayerCount = 5
 
@@ -44,9 +50,11 @@ const database = Layer.provideMerge(
 )
 
 const services = (options: LedgerTables.Options) =>
-  Layer.fresh(LaneLedger.layerNoDeps.pipe(Layer.provideMerge(LedgerTables.layer(options))))
+  Layer.fresh(
+    Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(Layer.provideMerge(LedgerTables.layer(options)))
+  )
 
-type Process = LaneLedger | LanesRepo | NewTransactionsRepo
+type Process = Ledger | LaneLedger | LanesRepo | NewTransactionsRepo
 
 /** A process with the ledger. It dies when the scope closes. */
 export const process = (
@@ -67,7 +75,7 @@ export const account = (relayer: number, lane = relayer): Account => ({
 
 const receiver = `0x${"ab".repeat(20)}`
 
-const send = (now: number, over: Partial<NewTransaction> = {}): NewTransaction => ({
+export const send = (now: number, over: Partial<NewTransaction> = {}): NewTransaction => ({
   id: TransactionId.make(randomUUID()),
   request: { to: receiver, value: 1n, gas_limit: 21_000n },
   validUntil: now + 8 * 3_600_000,

@@ -1,0 +1,74 @@
+// Cancels and replacements by callers. They lock the transaction's row and never the lane; its holder sees the new version.
+import { Clock, Effect, Option } from "effect"
+import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { RelayerPaused } from "../../domain/transaction/Admittance.ts"
+import { canReplace, cancel as cancellationOf, feeViolation } from "../../domain/transaction/Cancellation.ts"
+import { TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
+import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import { withCancellation } from "../../domain/transaction/Transition.ts"
+import type { Request } from "../../domain/transaction/Transaction.ts"
+import * as Deadlock from "../../sql/Deadlock.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Audit } from "../audit/Audit.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import * as Origin from "../responses/Origin.ts"
+import * as Auditing from "./Auditing.ts"
+import { NewTransactionsRepo } from "./NewTransactionsRepo.ts"
+import { TransactionsRepo } from "./TransactionsRepo.ts"
+import * as Writing from "./Writing.ts"
+import type { Change } from "./Writing.ts"
+
+export const make = Effect.gen(function* () {
+  const transactions = yield* TransactionsRepo
+  const relayers = yield* NewTransactionsRepo
+  const audit = yield* Audit
+  const write = yield* Writing.make
+  const work = yield* CommitSignal.make("lanes")
+  const transaction = yield* Transaction.make
+
+  const hold = (relayerNumber: number, id: TransactionId) =>
+    Effect.flatMap(
+      transactions.hold(relayerNumber, id),
+      Effect.fromOption(() => new TransactionNotFound({}))
+    )
+
+  const save = Effect.fnUntraced(function* (action: "transaction.canceled" | "transaction.replaced", change: Change) {
+    const [after = change.before] = yield* write([change], yield* Clock.currentTimeMillis)
+    yield* audit.recordMany([Auditing.changeOf(action, { before: change.before, after }, yield* Origin.current)])
+    yield* work.afterCommit
+    return after
+  })
+
+  const cancel = Effect.fn("Ledger.cancel")(
+    function* (relayerNumber: number, id: TransactionId) {
+      const before = yield* hold(relayerNumber, id)
+      const cancellation = yield* Effect.fromResult(cancellationOf(before.transaction))
+      if (cancellation._tag === "unchanged") return before
+      const after = withCancellation(before.transaction, cancellation, yield* Clock.currentTimeMillis)
+      return yield* save("transaction.canceled", { before, after })
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  const replace = Effect.fn("Ledger.replace")(
+    function* (relayerNumber: number, id: TransactionId, request: Request) {
+      const relayer = yield* relayers.holdRelayer(relayerNumber)
+      if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
+      if (relayer.value.paused) return yield* new RelayerPaused({})
+      const before = yield* hold(relayerNumber, id)
+      yield* Effect.fromResult(canReplace(before.transaction))
+      const violation = feeViolation(before.transaction, request)
+      if (violation !== undefined) return yield* BadRequest.of([violation])
+      yield* transactions.addRequest(id, request)
+      const [first, ...others] = before.transaction.versions
+      const after = { ...before.transaction, versions: [first, ...others, request] as const }
+      return yield* save("transaction.replaced", { before, after })
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  return { cancel, replace }
+})

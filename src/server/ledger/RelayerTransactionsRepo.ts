@@ -1,0 +1,144 @@
+// What the table `transactions` says about relayers and API keys.
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+
+const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
+const readMoments = Rows.all(Schema.Struct({ at: Schema.Int }))
+const readCounts = Rows.all(Schema.Struct({ relayer: Schema.Int, count: Schema.Int }))
+const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
+const readSum = Rows.one(Schema.Struct({ sum: Schema.BigIntFromString }))
+const readExternal = Rows.all(
+  Schema.Struct({ id: TransactionId, external_id: Schema.String, body_hash: Schema.String })
+)
+
+/** A transaction that was accepted with an `external_id`. */
+export interface External {
+  readonly id: TransactionId
+  readonly bodyHash: string
+}
+
+export class RelayerTransactionsRepo extends Context.Service<
+  RelayerTransactionsRepo,
+  {
+    /** With this nonce in the present generation of the relayer's lane. */
+    byNonce(relayerNumber: number, nonce: number): Effect.Effect<Option.Option<TransactionId>>
+    /** By `external_id`. */
+    external(relayerNumber: number, ids: ReadonlyArray<string>): Effect.Effect<ReadonlyMap<string, External>>
+    /** Requests that have no receipt, oldest first. */
+    cancelable(relayerNumber: number): Effect.Effect<ReadonlyArray<TransactionId>>
+    /** Open transactions by relayer, no-ops for gaps included. Relayers without any are left out. */
+    countOpen(relayerNumbers: ReadonlyArray<number>): Effect.Effect<ReadonlyMap<number, number>>
+    /** Open transactions of all relayers, counted to `limit`. */
+    countAllOpen(limit: number): Effect.Effect<number>
+    lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
+    /** Locks API keys, in the order of their ids, until the transaction ends. */
+    lockKeys(ids: ReadonlyArray<string>): Effect.Effect<void>
+    /** Wei that transactions of these keys can cost, or have cost if they became final after `since`. */
+    fees(keyIds: ReadonlyArray<string>, since: Moment): Effect.Effect<bigint>
+  }
+>()("effect-relayer/server/ledger/RelayerTransactionsRepo") {
+  static readonly layer = Layer.effect(
+    RelayerTransactionsRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+      const isOpen = sql`t.state IN ('pending', 'signed', 'submitted', 'mined')`
+
+      const byNonce = (relayerNumber: number, nonce: number) =>
+        sql`
+          SELECT t.id FROM lanes l
+          JOIN transactions t ON t.lane_id = l.id AND t.generation = l.generation AND t.nonce = ${nonce}::bigint
+          WHERE l.id = (
+            SELECT lane_id FROM transactions WHERE relayer_number = ${relayerNumber}::bigint ORDER BY number DESC LIMIT 1
+          ) AND t.relayer_number = ${relayerNumber}::bigint`.pipe(
+          Effect.flatMap(readIds),
+          Effect.map(([row]) => Option.fromUndefinedOr(row?.id)),
+          query("RelayerTransactionsRepo.byNonce")
+        )
+
+      const external = (relayerNumber: number, ids: ReadonlyArray<string>) =>
+        ids.length === 0
+          ? Effect.succeed(new Map<string, External>())
+          : sql`
+              SELECT t.id, t.external_id, t.body_hash FROM transactions t
+              WHERE t.relayer_number = ${relayerNumber}::bigint AND t.external_id = ANY(${ids}::text[])`.pipe(
+              Effect.flatMap(readExternal),
+              Effect.map(
+                (rows) => new Map(rows.map((row) => [row.external_id, { id: row.id, bodyHash: row.body_hash }]))
+              ),
+              query("RelayerTransactionsRepo.external")
+            )
+
+      const cancelable = (relayerNumber: number) =>
+        sql`
+          SELECT t.id FROM transactions t WHERE t.relayer_number = ${relayerNumber}::bigint
+            AND t.state IN ('pending', 'signed', 'submitted') AND t.origin = 'request' ORDER BY t.number`.pipe(
+          Effect.flatMap(readIds),
+          Effect.map((rows) => rows.map(({ id }) => id)),
+          query("RelayerTransactionsRepo.cancelable")
+        )
+
+      const countOpen = (relayerNumbers: ReadonlyArray<number>) =>
+        sql`
+          SELECT t.relayer_number::float8 AS relayer, count(*)::float8 AS count FROM transactions t
+          WHERE t.relayer_number = ANY(${relayerNumbers.map(String)}::bigint[]) AND ${isOpen} GROUP BY 1`.pipe(
+          Effect.flatMap(readCounts),
+          Effect.map((rows) => new Map(rows.map(({ relayer, count }) => [relayer, count]))),
+          query("RelayerTransactionsRepo.countOpen")
+        )
+
+      // Two parts, so that each one uses its partial index.
+      const countAllOpen = (limit: number) =>
+        sql`
+          SELECT count(*)::float8 AS count FROM (
+            SELECT FROM transactions t WHERE t.state = 'pending'
+            UNION ALL SELECT FROM transactions t WHERE t.state IN ('signed', 'submitted', 'mined')
+            LIMIT ${limit}
+          ) counted`.pipe(
+          Effect.flatMap(readCount),
+          Effect.map(({ count }) => count),
+          query("RelayerTransactionsRepo.countAllOpen")
+        )
+
+      // By number, because an index has this order: the confirmation of the newest confirmed one is the last but for seconds.
+      const lastConfirmed = (relayerNumber: number) =>
+        sql`
+          SELECT (extract(epoch FROM t.final_at) * 1000)::bigint::float8 AS at FROM transactions t
+          WHERE t.relayer_number = ${relayerNumber}::bigint AND t.state = 'confirmed' AND t.origin = 'request'
+          ORDER BY t.number DESC LIMIT 1`.pipe(
+          Effect.flatMap(readMoments),
+          Effect.map(([row]) => Option.fromUndefinedOr(row?.at)),
+          query("RelayerTransactionsRepo.lastConfirmed")
+        )
+
+      const lockKeys = (ids: ReadonlyArray<string>) =>
+        sql`SELECT 1 FROM api_keys WHERE id = ANY(${ids}::text[]) ORDER BY id FOR NO KEY UPDATE`.pipe(
+          Effect.asVoid,
+          query("RelayerTransactionsRepo.lockKeys")
+        )
+
+      const fees = (keyIds: ReadonlyArray<string>, since: Moment) =>
+        sql`
+          SELECT coalesce(sum(t.fee), 0)::text AS sum FROM transactions t
+          WHERE t.api_key_id = ANY(${keyIds}::text[]) AND t.fee IS NOT NULL
+            AND (t.final_at IS NULL OR t.final_at > to_timestamp(${since}::float8 / 1000))`.pipe(
+          Effect.flatMap(readSum),
+          Effect.map(({ sum }) => sum),
+          query("RelayerTransactionsRepo.fees")
+        )
+
+      return RelayerTransactionsRepo.of({
+        byNonce,
+        external,
+        cancelable,
+        countOpen,
+        countAllOpen,
+        lastConfirmed,
+        lockKeys,
+        fees
+      })
+    })
+  )
+}

@@ -1,0 +1,28 @@
+// Which transactions a list has.
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { State } from "../../domain/transaction/Transaction.ts"
+
+export interface Filter {
+  /** Absent: transactions of all relayers. */
+  readonly relayerNumbers?: ReadonlyArray<number>
+  /** Absent or empty: all states. */
+  readonly states?: ReadonlyArray<State>
+  /** Of any attempt, in lower case. */
+  readonly hash?: string
+  readonly externalId?: string
+  /** Accepted at or after this moment. */
+  readonly createdAfter?: Moment
+  /** Accepted before this moment. */
+  readonly createdBefore?: Moment
+  /** Absent: `request`. */
+  readonly origin?: "request" | "gap"
+}
+
+/** Newest first. */
+export interface Selection {
+  readonly filter: Filter
+  readonly limit: number
+  /** Number of the last transaction before the selection. Absent: it begins with the newest, after `offset`. */
+  readonly after?: number
+  readonly offset?: number
+}

@@ -1,0 +1,105 @@
+// Lists of the table `transactions`, newest first.
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import { maxCountedTransactions } from "../../domain/transaction/Numbers.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+import type { Filter, Selection } from "./Selection.ts"
+import type { StoredTransaction } from "./StoredTransaction.ts"
+import * as TransactionRow from "./TransactionRow.ts"
+
+/** Milliseconds by which the moments of two transactions can differ from the order of their numbers. */
+const disorder = 60_000
+
+const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
+
+export class TransactionPagesRepo extends Context.Service<
+  TransactionPagesRepo,
+  {
+    select(selection: Selection): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** Counts to `maxCountedTransactions`. */
+    count(filter: Filter): Effect.Effect<number>
+  }
+>()("effect-relayer/server/ledger/TransactionPagesRepo") {
+  static readonly layer = Layer.effect(
+    TransactionPagesRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+
+      const moment = (at: Moment) => sql`to_timestamp(${at}::float8 / 1000)`
+
+      /** The lowest number of a transaction that was accepted at or after a moment, found by halving: numbers follow time. */
+      const numberAt = (at: Moment) => sql`(
+        WITH RECURSIVE search (low, high) AS (
+          SELECT coalesce(min(number), 0), coalesce(max(number), 0) + 1 FROM transactions
+          UNION ALL
+          SELECT CASE WHEN found.created_at < ${moment(at)} THEN found.number + 1 ELSE low END,
+            CASE WHEN found.created_at < ${moment(at)} THEN high ELSE middle END
+          FROM search
+          CROSS JOIN LATERAL (SELECT (low + high) / 2 AS middle) halved
+          CROSS JOIN LATERAL (
+            SELECT t.number, t.created_at FROM transactions t WHERE t.number >= middle ORDER BY t.number LIMIT 1
+          ) found
+          WHERE low < high
+        )
+        SELECT max(low) FROM search)`
+
+      const stateOf = (states: ReadonlyArray<string>) =>
+        states.length === 1 ? sql`t.state = ${states[0] ?? ""}` : sql`t.state = ANY(${states}::text[])`
+
+      const relayersOf = (numbers: ReadonlyArray<number>) =>
+        numbers.length === 1
+          ? sql`t.relayer_number = ${numbers[0] ?? 0}::bigint`
+          : sql`t.relayer_number = ANY(${numbers.map(String)}::bigint[])`
+
+      const conditionsOf = (filter: Filter) => {
+        const {
+          relayerNumbers,
+          states = [],
+          hash,
+          externalId,
+          createdAfter,
+          createdBefore,
+          origin = "request"
+        } = filter
+        return [
+          sql`t.origin = ${origin}`,
+          ...(relayerNumbers === undefined ? [] : [relayersOf(relayerNumbers)]),
+          ...(states.length === 0 ? [] : [stateOf(states)]),
+          ...(hash === undefined ? [] : [sql`t.id IN (SELECT transaction_id FROM attempts WHERE hash = ${hash})`]),
+          ...(externalId === undefined ? [] : [sql`t.external_id = ${externalId}`]),
+          ...(createdAfter === undefined
+            ? []
+            : [sql`t.created_at >= ${moment(createdAfter)} AND t.number >= ${numberAt(createdAfter - disorder)}`]),
+          ...(createdBefore === undefined
+            ? []
+            : [sql`t.created_at < ${moment(createdBefore)} AND t.number <= ${numberAt(createdBefore + disorder)}`])
+        ]
+      }
+
+      const select = ({ filter, limit, after, offset = 0 }: Selection) => {
+        const from = after === undefined ? [] : [sql`t.number < ${after}::bigint`]
+        return sql`
+          SELECT ${TransactionRow.columns(sql)} FROM (
+            SELECT t.id FROM transactions t WHERE ${sql.and([...conditionsOf(filter), ...from])}
+            ORDER BY t.number DESC LIMIT ${limit} OFFSET ${offset}
+          ) page JOIN transactions t ON t.id = page.id JOIN lanes l ON l.id = t.lane_id ORDER BY t.number DESC`.pipe(
+          Effect.flatMap(TransactionRow.readAll),
+          query("TransactionPagesRepo.select")
+        )
+      }
+
+      const count = (filter: Filter) =>
+        sql`
+          SELECT count(*)::float8 AS count FROM (
+            SELECT FROM transactions t WHERE ${sql.and(conditionsOf(filter))} LIMIT ${maxCountedTransactions}
+          ) counted`.pipe(
+          Effect.flatMap(readCount),
+          Effect.map(({ count }) => count),
+          query("TransactionPagesRepo.count")
+        )
+
+      return TransactionPagesRepo.of({ select, count })
+    })
+  )
+}

@@ -1,0 +1,155 @@
+// Acceptance: all or none, once per `external_id`, within the limits, with its events and audit records.
+import { assert } from "@effect/vitest"
+import { Array, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { account, claimOne, eventsOf, ledger, send, sentOf, signAll } from "./Fixtures.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+
+const count = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM transactions`, ([row]) => row?.n)
+)
+
+const pause = (relayer: number) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`UPDATE relayers SET paused = true WHERE seq = ${relayer}::bigint`)
+
+layerEach(ledger)("the acceptance of a transaction", (it) => {
+  it.effect("gives back what is read again, with an event, a delivery and an audit record", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`INSERT INTO notifications (id, type, url) VALUES ('n1', 'webhook', 'https://example.com')`
+      yield* sql`UPDATE relayers SET notification_id = 'n1' WHERE seq = 1`
+      const given = send(0, { externalId: "order-1", notBefore: 5, requiredNonce: 7, priority: 1, fee: 12n })
+      const [{ stored, isNew }] = yield* transactions.accept(account(1), [given])
+      assert.isTrue(isNew)
+      assert.deepStrictEqual(yield* transactions.get(1, stored.id), stored)
+      assert.deepStrictEqual(yield* eventsOf(stored.id), ["transaction.created"])
+      const [delivery] = yield* sql<{ lane: string; body: string }>`SELECT lane, body FROM deliveries`
+      assert.strictEqual(delivery?.lane, stored.id)
+      const body = JSON.parse(delivery?.body ?? "") as { event: string; payload: Record<string, unknown> }
+      assert.strictEqual(body.event, "transaction_update")
+      assert.deepInclude(body.payload, { payload_type: "transaction", id: stored.id, status: "pending" })
+      const [record] = yield* sql<{ action: string; resource: string; after: unknown }>`
+        SELECT action, resource, after FROM audit`
+      assert.deepInclude(record, { action: "transaction.sent", resource: "transaction" })
+      assert.strictEqual((yield* Effect.flip(transactions.get(2, stored.id)))._tag, "TransactionNotFound")
+    })
+  )
+
+  it.effect("of many at once creates their lane once, and keeps the order of each caller", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const accepted = yield* Effect.forEach(
+        Array.range(1, 200),
+        (n) => transactions.accept(account((n % 2) + 1, 1), [send(0)]),
+        { concurrency: 50 }
+      )
+      assert.strictEqual(new Set(accepted.map(([{ stored }]) => stored.laneId)).size, 1)
+      assert.strictEqual(yield* transactions.countOpen(1), 100)
+      const ids = yield* transactions.openIds(2)
+      assert.deepStrictEqual(
+        new Set(ids),
+        new Set(accepted.filter((_, index) => index % 2 === 0).map(([{ stored }]) => stored.id))
+      )
+    })
+  )
+
+  it.effect("is repeated by an external_id with the same body, and refused with another one", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const attempts = Array.makeBy(20, () => send(0, { externalId: "x", body: "same" }))
+      const answers = yield* Effect.forEach(attempts, (one) => transactions.accept(account(1), [one]), {
+        concurrency: 20
+      })
+      assert.strictEqual(new Set(answers.map(([{ stored }]) => stored.id)).size, 1)
+      assert.lengthOf(
+        answers.filter(([{ isNew }]) => isNew),
+        1
+      )
+      const other = transactions.accept(account(1), [send(0, { externalId: "x", body: "other" })])
+      assert.strictEqual((yield* Effect.flip(other))._tag, "TransactionConflict")
+      const [elsewhere] = yield* transactions.accept(account(2), [send(0, { externalId: "x", body: "other" })])
+      assert.isTrue(elsewhere.isNew, "each relayer has its own identifiers")
+    })
+  )
+
+  it.effect("of a batch is all or none", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* transactions.accept(account(1), [send(0, { externalId: "a", body: "first" })])
+      const batch = transactions.accept(account(1), [send(0), send(0, { externalId: "a", body: "second" }), send(0)])
+      assert.strictEqual((yield* Effect.flip(batch))._tag, "TransactionConflict")
+      assert.strictEqual(yield* count, 1)
+      const accepted = yield* transactions.accept(account(1), [
+        send(0),
+        send(0, { externalId: "a", body: "first" }),
+        send(0)
+      ])
+      assert.deepStrictEqual(
+        accepted.map(({ isNew }) => isNew),
+        [true, false, true]
+      )
+    })
+  )
+
+  it.effect("is refused for a paused relayer, and for one that does not exist", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* pause(1)
+      assert.strictEqual((yield* Effect.flip(transactions.accept(account(1), [send(0)])))._tag, "RelayerPaused")
+      const missing = { ...account(1), relayerNumber: 99 }
+      assert.strictEqual((yield* Effect.flip(transactions.accept(missing, [send(0)])))._tag, "RelayerNotFound")
+      assert.strictEqual(yield* count, 0)
+    })
+  )
+
+  it.effect("is refused beyond 10,000 open transactions of the relayer, and of it alone", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      yield* transactions.accept(account(1), [send(0)])
+      yield* transactions.accept(account(2), [send(0)])
+      yield* sql`
+        INSERT INTO transactions (id, relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at)
+        SELECT gen_random_uuid(), relayer_id, 3, lane_id, request, state, code_since, valid_until, created_at
+        FROM transactions, generate_series(1, 9999) WHERE relayer_number = 1`
+      yield* transactions.accept(account(3), [send(0)])
+      const refused = yield* Effect.flip(transactions.accept(account(3), [send(0)]))
+      assert.strictEqual(refused._tag, "TooManyRequests")
+      yield* transactions.accept(account(2), [send(0)])
+    })
+  )
+
+  it.effect("counts fees of open and final transactions toward the limits of the key and of its creators", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const limits = [
+        { keyId: "program", members: ["program"], maximum: 100n },
+        { keyId: "creator", members: ["program", "creator"], maximum: 90n }
+      ]
+      const accept = (fee: bigint) => transactions.accept(account(1), [send(0, { fee })], limits)
+      yield* accept(60n)
+      const refused = yield* Effect.flip(accept(31n))
+      assert.deepInclude(refused, { _tag: "FeeLimitExceeded", limit: 90n, used: 60n })
+      yield* accept(30n)
+      assert.strictEqual(yield* transactions.feesOfLastDay(["program"]), 90n)
+      assert.strictEqual(yield* transactions.feesOfLastDay(["other"]), 0n)
+    })
+  )
+
+  it.effect("counts what an attempt can cost as soon as there is one", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* transactions.accept(account(1), [send(0, { fee: 1n })])
+      const { hold } = yield* claimOne
+      const [signed] = yield* signAll(hold)
+      assert.strictEqual(yield* transactions.feesOfLastDay(["program"]), 21_000n * 10_000_000_000n)
+      const lanes = yield* LaneLedger
+      const [sent] = signed === undefined ? [] : yield* lanes.recordSends(hold, [sentOf(signed, true)])
+      assert.strictEqual(sent?.transaction.state, "submitted")
+      assert.strictEqual(yield* transactions.feesOfLastDay(["program"]), 21_000n * 10_000_000_000n)
+    })
+  )
+})
