@@ -9,7 +9,6 @@ import { Audit } from "./audit/Audit.ts"
 import * as KeyAuthentication from "./access/KeyAuthentication.ts"
 import { Changes } from "./changes/Changes.ts"
 import { Cursors } from "./cursors/Cursors.ts"
-import { Events } from "./events/Events.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
@@ -19,7 +18,6 @@ import * as EventRetention from "./events/EventRetention.ts"
 import * as IdempotencyRetention from "./idempotency/IdempotencyRetention.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { CallerRequests } from "./limits/CallerRequests.ts"
-import { Outbox } from "./outbox/Outbox.ts"
 import { Strangers } from "./limits/Strangers.ts"
 import { OutboundWork } from "./limits/OutboundWork.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
@@ -38,8 +36,6 @@ import { Breakers } from "./chains/Breakers.ts"
 import { Chains } from "./chains/Chains.ts"
 import { ProviderPools } from "./chains/ProviderPools.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
-import { LaneLedger } from "./ledger/LaneLedger.ts"
-import * as LedgerTables from "./ledger/LedgerTables.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
 import { RowMacs } from "./secrets/RowMacs.ts"
@@ -108,11 +104,6 @@ const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
 /** Health checks and lanes share the breakers of providers. */
 const chains = Layer.provide(Chains.layerNoDeps, ProviderPools.layerNoDeps()).pipe(Layer.provideMerge(Breakers.layer()))
 
-const lanes = LanesJob.layer.pipe(
-  Layer.provide(LaneLedger.layerNoDeps),
-  Layer.provide([LedgerTables.layer(), Events.layer, Outbox.layer])
-)
-
 const health = ({ healthCheckInterval = "1 minute" }: Options) =>
   RelayerHealth.layer.pipe(
     Layer.provideMerge(HealthChecks.layer({ interval: healthCheckInterval })),
@@ -126,7 +117,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
     ? Layer.mergeAll(
         DeliveryJob.layer,
         HealthJob.layer({ interval: healthCheckInterval }),
-        lanes,
+        LanesJob.layer,
         IdempotencyRetention.layer,
         EventRetention.layer(Duration.fromInputUnsafe(retention)),
         TransactionRetention.layer(Duration.fromInputUnsafe(retention))

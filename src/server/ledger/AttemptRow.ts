@@ -4,7 +4,6 @@ import { Hex } from "effect/encoding"
 import type { SqlClient } from "effect/sql"
 import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import type { Attempt, Receipt } from "../../domain/transaction/Attempt.ts"
-import type { Moment } from "../../domain/transaction/Moment.ts"
 import { FeesJson, ReceiptJson, RefusalJson } from "./RequestJson.ts"
 
 /** The attempt, and the receipt that is recorded for it. */
@@ -84,5 +83,3 @@ export const signed = ({ id, attempt, raw, epoch }: Signed) => ({
 /** A moment in a statement, from the text of its milliseconds. */
 export const moment = (sql: SqlClient.SqlClient, column: string) =>
   sql`to_timestamp(given.${sql(column)}::float8 / 1000)`
-
-export const present = (moment: Moment | undefined): string | null => text(moment)

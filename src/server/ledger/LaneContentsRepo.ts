@@ -12,7 +12,7 @@ import { RowState } from "./TransactionsRepo.ts"
  * Pending transactions of each relayer and kind that are read at once. Kinds: those that an operator has to decide, those with
  * a required nonce, those whose `not_before` is in the future, and all others. A kind that waits hides no other one.
  */
-export const pendingLimit = 2 * maxNoncesPerCommit
+const pendingLimit = 2 * maxNoncesPerCommit
 
 /** Pending transactions that one statement ends because of their deadline. */
 const overdueLimit = 500

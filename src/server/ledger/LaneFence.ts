@@ -9,7 +9,7 @@ import { LanesRepo } from "./LanesRepo.ts"
 import type { Assignment } from "./LanesRepo.ts"
 import type { Hold } from "./StoredLane.ts"
 
-export interface LaneFence {
+interface LaneFence {
   /** Runs writes while the lane is locked. Fails with `LaneLost` before them. */
   held<A, E>(hold: Hold, writes: Effect.Effect<A, E>): Effect.Effect<A, E | LaneLost>
   /** The same, and assigns nonces. Fails with `LaneChanged` if the lane would assign others. */

@@ -19,7 +19,7 @@ export interface TransactionEvent {
 const encode = Schema.encodeSync(EvmTransaction)
 
 /** JSON text of the transaction as the API shows it. */
-export const textOf = ({ transaction, ...identity }: StoredTransaction): string =>
+const textOf = ({ transaction, ...identity }: StoredTransaction): string =>
   JSON.stringify(encode(responseOf(transaction, identity)))
 
 /** The rows of the transactions have to be held. No-ops that fill gaps are internal: nothing is published about them. */

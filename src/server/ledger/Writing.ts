@@ -18,7 +18,7 @@ export interface Change {
 }
 
 /** What the ledger has after a change. */
-export const storedAfter = ({ before, after }: Change, now: Moment): StoredTransaction => ({
+const storedAfter = ({ before, after }: Change, now: Moment): StoredTransaction => ({
   ...before,
   version: before.version + 1,
   transaction: after,

@@ -56,7 +56,10 @@ export const make = Effect.gen(function* () {
   )
 
   const remove = Effect.fn("StoredRelayers.delete")(function* (id: RelayerId, ifMatch?: string) {
-    const { value: before, number } = yield* matching(ifMatch, yield* Effect.flatMap(repo.findForDelete(id), orNotFound))
+    const { value: before, number } = yield* matching(
+      ifMatch,
+      yield* Effect.flatMap(repo.findForDelete(id), orNotFound)
+    )
     const open = yield* ledger.countOpen(number)
     if (open > 0) {
       return yield* new RelayerInUse({ error: `has open transactions: ${open}; cancel them, or wait for them` })
