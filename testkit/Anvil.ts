@@ -27,7 +27,7 @@ interface Options {
   readonly blockTime?: number
   /** Of block 0, in seconds since 1970: another one makes another chain. Absent: now. */
   readonly timestamp?: number
-  /** Of the command line of anvil. */
+  /** Further arguments of the command line of anvil. */
   readonly more?: ReadonlyArray<string>
 }
 

@@ -38,10 +38,10 @@ const judge = (
 const over = (field: "perSecond" | "p50", one: Row | undefined, other: Row | undefined) =>
   one === undefined || other === undefined ? undefined : one[field] / other[field]
 
-/** MiB per hour. A smaller growth does not matter. */
+/** Growth of memory in MiB per hour that counts as none. */
 const unnoticed = 10
 
-/** Minutes. In a shorter run the heap has not reached its usual size. */
+/** Minutes. Growth is only judged in runs that are long enough for the heap to reach its usual size. */
 const longEnough = 10
 
 const flatness = ({ minutes, slope, standardError }: Memory): ReadonlyArray<Goal> =>

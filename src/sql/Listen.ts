@@ -19,7 +19,7 @@ const longestDelay = 10_000
 
 /**
  * Runs `heard` at each notification, and when listening begins, because earlier notifications were missed. It listens on a
- * connection of its own, so that it takes none of the pool. If that breaks, it tries again after longer and longer pauses,
+ * separate connection, so that it takes none of the pool. If that breaks, it reconnects after growing pauses,
  * and logs the first failure as a warning.
  */
 export const listen = (sql: SqlClient.SqlClient, channel: string, heard: Effect.Effect<void>): Effect.Effect<void> => {

@@ -29,8 +29,8 @@ export const isHeld = (sql: SqlClient.SqlClient, uuid: string) => {
 }
 
 /**
- * Holds the lock until the scope closes, on a connection of its own; if that breaks, on another one. The client of a host
- * program may be unable to open one: then nobody sees the lock.
+ * Holds the lock until the scope closes, on a separate connection. If the connection breaks, another one takes the lock. The
+ * database client of a host program may be unable to open a connection: then there is no lock.
  */
 export const hold = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

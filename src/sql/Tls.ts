@@ -14,7 +14,7 @@ type Mode = (typeof modes)[number]
 
 const refused = (reason: string) => DatabaseError.of("UrlInvalid", `the database URL is not usable: ${reason}`)
 
-/** A socket, or an address of this machine: nobody can read what passes there. */
+/** A Unix socket or a loopback address, whose traffic does not leave this machine. */
 const isLocal = (url: Redacted.Redacted): boolean => {
   const address = Address.of({ url })
   return "path" in address || /^(localhost|127(\.\d{1,3}){3}|::1)$/.test(address.host)

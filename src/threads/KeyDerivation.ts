@@ -1,5 +1,5 @@
-// Derives keys from passphrases in a thread of its own, so that the main thread goes on, and that the work ends with the
-// request that asked for it.
+// Derives keys from passphrases in a worker thread, so that the main thread stays responsive, and the work ends when its
+// request does.
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { Worker } from "node:worker_threads"
 

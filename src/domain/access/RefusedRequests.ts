@@ -4,7 +4,7 @@ import { Schema } from "effect"
 export const RefusedRequests = Schema.Struct({
   /** The scope that the endpoint requires; `*` if only the administrator may use it. */
   scope: Schema.String,
-  /** Of the last of these requests. */
+  /** The method of the last of these requests. */
   method: Schema.String,
   /** The pattern of its path, such as `/api/v1/relayers/:relayer_id`. */
   route: Schema.String,

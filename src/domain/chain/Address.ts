@@ -1,4 +1,4 @@
-// Addresses of accounts in responses. The service shows what is stored, so that the patterns only guide generated values.
+// Addresses of accounts in responses. Stored addresses are not checked again: the patterns are for generated values.
 import { Schema } from "effect"
 
 const shaped = (pattern: RegExp) =>

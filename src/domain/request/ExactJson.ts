@@ -1,7 +1,7 @@
 // JSON that keeps every digit of an integer; `JSON.parse` alone loses digits above 2^53.
 import { Predicate, Schema, SchemaTransformation } from "effect"
 
-/** A number that `JSON.stringify` writes as its text says. */
+/** A number that `JSON.stringify` writes as the given text. */
 export interface RawInteger {
   readonly rawJSON: string
 }
@@ -16,7 +16,7 @@ declare global {
 
 type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
 
-/** The same proposal: TypeScript's `JSON.parse` does not know its third argument yet. */
+/** The same proposal: the types of `JSON.parse` do not declare the third argument of the reviver yet. */
 const parseWithSource: (text: string, reviver?: Reviver) => unknown = JSON.parse
 
 const integer = /^-?\d+$/
@@ -29,7 +29,7 @@ const exactIntegers: Reviver = (_, value, { source } = {}) =>
 /** `JSON.parse`, except that integers beyond ±(2^53−1) become `bigint`. Throws as `JSON.parse` does. */
 export const parse = (text: string): unknown => parseWithSource(text, /\d{16}/.test(text) ? exactIntegers : undefined)
 
-/** What `JSON.stringify` writes with every digit. */
+/** JSON text with every digit of `bigint` values. */
 export const rawInteger = (value: bigint): RawInteger => JSON.rawJSON(String(value))
 
 export const isRawInteger = (value: unknown): value is RawInteger =>
@@ -41,14 +41,14 @@ const mapLeaves = (value: unknown, f: (leaf: unknown) => unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, mapLeaves(child, f)]))
 }
 
-/** More levels of objects and lists than any resource has, and far fewer than recursion can bear. */
+/** The largest number of nested levels. No resource has as many, and they do not overflow the stack. */
 const maxDepth = 32
 
 const isShallow = (value: unknown, depth = 0): boolean =>
   !Predicate.isObjectKeyword(value) ||
   (depth < maxDepth && Object.values(value).every((child) => isShallow(child, depth + 1)))
 
-/** False if a number has lost digits, or would be another value when its text is parsed. */
+/** False if the number has lost digits, or if its JSON text is parsed as another value. */
 const isExact = (value: unknown): boolean => {
   if (Object.is(value, -0)) return false
   if (typeof value === "number") return Number.isSafeInteger(value) || !integer.test(String(value))

@@ -39,7 +39,7 @@ export const PageQuery = {
   )
 }
 
-/** What a caller asked for. */
+/** The page that a caller requested. */
 export interface PageQuery {
   readonly page?: number
   readonly per_page?: number

@@ -11,7 +11,7 @@ const bytesOf = (value: unknown): number => {
   return text === undefined ? 0 : new TextEncoder().encode(text).length
 }
 
-/** Fails with the largest field if the request is too large. `before` is what it changes: that may stay as large as it is. */
+/** Fails with the largest field if the request is too large. A change may keep the size of `before`, the current resource. */
 export const check = (request: object, before?: object): Effect.Effect<void, BadRequest> =>
   Effect.suspend(() => {
     const bytes = bytesOf(request)

@@ -27,10 +27,10 @@ import { hashKey, isWellFormed, makeKey } from "./Key.ts"
 import * as KeyCreation from "./KeyCreation.ts"
 import * as KeyUse from "./KeyUse.ts"
 
-/** Unknown keys that are remembered, so that a caller who repeats one causes no further query. */
+/** The number of unknown keys in memory. A repeated unknown key causes no further query. */
 const maxUnknown = 10_000
 
-/** Valid keys that are remembered. */
+/** The number of valid keys in memory. */
 const maxValid = 10_000
 
 /** How long an unknown key is remembered. A database that is restored meanwhile may know it again. */

@@ -16,7 +16,7 @@ const readCreator = Rows.first(
 )
 const readCreated = Rows.one(Schema.Struct({ created: Rows.Integer }))
 
-/** Who holds a key, and what it is good for. */
+/** The identity, the scopes and the relayers of an API key. */
 export interface Holder {
   readonly id: ApiKeyId
   readonly scopes: ReadonlyArray<Grant>
@@ -102,7 +102,7 @@ export class ApiKeysRepo extends Context.Service<
       const deleteRows = (ids: ReadonlyArray<ApiKeyId>) =>
         sql`DELETE FROM api_keys WHERE id = ANY(${ids}::text[])`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))
 
-      /** Two statements: the count must see what the requests wrote that held the row before. */
+      /** Two statements: the count must include the keys of requests that held the lock before. */
       const holdCreator = (id: string) =>
         Effect.gen(function* () {
           const found = yield* readCreator(

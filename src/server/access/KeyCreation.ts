@@ -34,7 +34,7 @@ const tooWide = ({ scopes, relayer_ids }: CreateApiKey): ReadonlyArray<Violation
           : [{ field: `scopes.${index}`, message: `a key that is limited to relayers may not hold ${scope}` }]
       )
 
-/** A key without a date of its own gets that of its creator. */
+/** A key without an expiry gets the expiry of its creator. */
 const expiry = (given: DateTime.Utc | undefined, creator: Creator | undefined) => {
   const latest = creator?.expires_at
   if (given === undefined || latest === undefined) return Effect.succeed(given ?? latest)

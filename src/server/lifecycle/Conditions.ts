@@ -1,9 +1,9 @@
-// Conditions that somebody has to look after although every job does its work. A feature reports its own; readiness shows them.
+// Problems that an operator has to solve although all jobs are healthy. Features report them, and readiness shows them.
 import { Context, Effect, Layer } from "effect"
 import type { ConditionName } from "../../api/SystemApi.ts"
 
 export interface Problem {
-  /** A constant lower-case sentence: for the log, and for readiness, which strangers can read. */
+  /** A constant lower-case sentence for the log and for readiness, which needs no API key. */
   readonly reason: string
   /** Values for the log only. */
   readonly details: Readonly<Record<string, unknown>>

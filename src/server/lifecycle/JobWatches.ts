@@ -3,7 +3,7 @@ import { Clock, Duration, Effect } from "effect"
 import type { Scope } from "effect"
 import type { JobName, JobStatus } from "../../api/SystemApi.ts"
 
-/** A job is unhealthy if the work of one of its tasks has not succeeded for so long after it began. */
+/** A job is unhealthy if one of its tasks has not succeeded for this long after the task began. */
 const patience = Duration.seconds(30)
 
 /** After a failure. */
@@ -49,7 +49,7 @@ export const make = (): JobWatches => {
       (added) => Effect.sync(() => watches.delete(added))
     )
 
-  /** An episode begins with the first failure of a task and ends when no fiber fails in it any more. */
+  /** An episode begins with the first failure of a task and ends when all of its fibers succeed again. */
   const isInEpisode = ({ job, task }: Task) =>
     [...watches].some((other) => other.isFailing && other.job === job && other.task === task)
 

@@ -82,7 +82,7 @@ export class Networks extends Context.Service<
         rpcUrls,
         get: (id) => Effect.map(versioned.get(id), valueOf),
         create: (request) => Effect.map(versioned.create(request), valueOf),
-        // Without a condition, there is none that could fail.
+        // `PreconditionFailed` cannot occur without `ifMatch`.
         update: (id, patch) =>
           Effect.map(versioned.update(id, patch), valueOf).pipe(Effect.catchTag("PreconditionFailed", Effect.die)),
         delete: (id) => Effect.catchTag(versioned.delete(id), "PreconditionFailed", Effect.die)

@@ -18,7 +18,7 @@ const readNotifications = Rows.all(Schema.Struct({ relayer: Schema.Int, notifica
 export class OutboxRepo extends Context.Service<
   OutboxRepo,
   {
-    /** Inserts the deliveries in their order. A delivery for a notification that does not exist any more is left out. */
+    /** Inserts the deliveries in their order. A delivery for a deleted notification is omitted. */
     insert(deliveries: ReadonlyArray<NewDelivery>): Effect.Effect<void>
     /**
      * The notifications of relayers, which are given by number. They exist until the transaction ends. Relayers without one

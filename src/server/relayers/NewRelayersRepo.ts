@@ -16,7 +16,7 @@ import type { StoredRow } from "./StoredRelayer.ts"
 /** The signer, its address on the network type, the notification or the network does not exist. */
 export class ReferenceMissing extends Schema.TaggedError<ReferenceMissing>()("ReferenceMissing", {}) {}
 
-/** RPC URLs as they are stored: what is shown, and what is called. */
+/** RPC URLs in the database: masked ones for responses, and sealed ones for calls. */
 export interface StoredUrls {
   readonly masked: ReadonlyArray<MaskedRpcConfig> | undefined
   readonly sealed: Uint8Array | undefined

@@ -36,7 +36,7 @@ export const make = Effect.gen(function* () {
     return yield* Effect.catchTag(insert(relayer), "ReferenceMissing", () => refuse(request))
   })
 
-  /** A request that is sent twice is answered with the conflict, also if what it refers to is gone by now. */
+  /** A repeated request fails with the conflict, even if the resources that it refers to have been deleted. */
   const takenFirst = (id: RelayerId) => (refused: BadRequest) =>
     Effect.flatMap(repo.find(id), (found) => Effect.fail(Option.isSome(found) ? new RelayerIdTaken({}) : refused))
 

@@ -1,4 +1,4 @@
-// Relayers as their chains are called: with their network and unmasked RPC URLs; and what the service finds out there.
+// Relayers for calls to their chains, with their networks and unmasked RPC URLs. The health checks disable relayers here.
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { networkId } from "../../domain/network/Network.ts"

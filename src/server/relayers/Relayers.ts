@@ -44,7 +44,7 @@ export class Relayers extends Context.Service<
         create: (request) => Effect.map(stored.create(request), valueOf),
         list: (query) => Effect.map(stored.list(query), ({ page }) => page),
         get: (id) => Effect.map(stored.get(id), valueOf),
-        // Without a condition, there is none that could fail.
+        // `PreconditionFailed` cannot occur without `ifMatch`.
         update: (id, patch) =>
           Effect.map(stored.update(id, patch), valueOf).pipe(Effect.catchTag("PreconditionFailed", Effect.die)),
         delete: (id) => Effect.catchTag(stored.delete(id), "PreconditionFailed", Effect.die)

@@ -1,4 +1,4 @@
-// How handlers answer: the envelope around what a service returns.
+// Builds responses of handlers: puts the result of a service into an envelope.
 import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
@@ -20,11 +20,11 @@ const metadata = Effect.map(CurrentRecording, (recording): Recorded =>
 export const one = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.flatMap(self, (data) => Effect.map(metadata, (extra) => ({ success: true as const, data, ...extra })))
 
-/** `text` says what has been done. */
+/** `text` describes the change that was made. */
 export const done = <const Text extends string, A, E, R>(self: Effect.Effect<A, E, R>, text: Text) =>
   one(Effect.as(self, text))
 
-/** The path that the caller used, also where a host serves the API under a prefix, and its query. */
+/** The path and the query that the caller used. The path includes the prefix if a host program mounts the API under one. */
 const targetOf = (originalUrl: string) => {
   const [path = "", query = ""] = originalUrl
     .replace(/^https?:\/\/[^/]*/i, "")
@@ -50,7 +50,7 @@ const linked = <A extends Pick<Items<unknown>, "next">, E, R>(self: Effect.Effec
       : Effect.flatMap(target, (place) => setHeader("link", nextLink(place, next, parameter)))
   )
 
-/** `parameter` of the query is where the cursor goes. */
+/** `parameter` is the name of the query parameter for the cursor. */
 export const items = <A, E, R>(self: Effect.Effect<Items<A>, E, R>, parameter?: string) =>
   one(Effect.map(linked(self, parameter), ({ items }) => items))
 

@@ -61,7 +61,7 @@ export const create = (
               try: async () => {
                 gzip.end()
                 await written
-                // Fails if somebody else has taken the name meanwhile.
+                // Fails if another process has created a file of this name meanwhile.
                 fs.linkSync(partial, file)
                 fs.unlinkSync(partial)
                 await Durable.syncFolder(path.dirname(path.resolve(file)))

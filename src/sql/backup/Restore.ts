@@ -1,4 +1,4 @@
-// Puts the content of a validated backup in the place of what a database contains, in one transaction.
+// Replaces the content of a database by a validated backup, in one transaction.
 import { Effect, Schema, Stream } from "effect"
 import { Migrator } from "effect/sql"
 import * as UnnestRows from "../batch/UnnestRows.ts"
@@ -64,8 +64,8 @@ const foreignKeys = Effect.gen(function* () {
 })
 
 /**
- * While `load` runs, triggers do nothing and foreign keys wait: rows arrive in any order, and as they were. The owner of the
- * tables may do both; only a superuser could turn foreign keys off.
+ * While `load` runs, triggers are disabled and foreign keys are checked at the end, because rows arrive in any order and must
+ * stay as they were. The owner of the tables may do both. Only a superuser could disable foreign keys.
  */
 const withoutChecks = Effect.fnUntraced(function* <E, R>(
   found: ReadonlyArray<Tables.Table>,
@@ -101,7 +101,7 @@ const insert = Effect.fnUntraced(function* (
     SELECT ${list(values)} FROM ${UnnestRows.make(sql, given)}`
 })
 
-/** Identity columns go on after the highest value. */
+/** Identity columns continue after the highest value. */
 const advanceSequences = Effect.fnUntraced(function* (found: ReadonlyArray<Tables.Table>) {
   const sql = yield* client
   for (const { name, columns } of found) {

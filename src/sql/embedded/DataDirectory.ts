@@ -13,7 +13,7 @@ export const superuser = "relayer"
 
 const run = promisify(execFile)
 
-/** Adds what `initdb` writes to its standard error, or else what the operating system reports. */
+/** Adds the standard error of `initdb`, or else the error of the operating system. */
 const fail = (message: string) => (error: unknown) => {
   const cause = Cause.isUnknownError(error) ? error.cause : error
   const stderr = (cause as { readonly stderr?: string }).stderr?.trim()

@@ -13,13 +13,13 @@ const inUse = (folder: string, owner: string) => DatabaseError.of("DirectoryInUs
 /** SQLite's code for a lock that another process holds. */
 const busy = 5
 
-/** Another user who can open the file could lock it, and keep the service from starting. */
+/** Only the owner can open the file. Another user could lock it and prevent the service from starting. */
 const makePrivate = async (file: string): Promise<void> => {
   await fs.open(file, "wx", 0o600).then(
     (made) => made.close(),
     (cause: NodeJS.ErrnoException) => (cause.code === "EEXIST" ? undefined : Promise.reject(cause))
   )
-  // A file of an earlier version was readable by everybody. Only its owner can change that.
+  // An earlier version created the file readable for all users. Only its owner can change the mode.
   await fs.chmod(file, 0o600).catch(() => undefined)
 }
 

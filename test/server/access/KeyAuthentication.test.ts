@@ -23,7 +23,7 @@ describe("the administrator's key", () => {
     })
   )
 
-  it.effect("authenticates the administrator, and nobody else", () =>
+  it.effect("authenticates only the administrator", () =>
     Effect.gen(function* () {
       const key = "k".repeat(32)
       assert.deepStrictEqual(yield* authenticate(key, key), { id: "administrator" })
