@@ -10,16 +10,20 @@ import * as Revalidation from "./Revalidation.ts"
 import * as Yaml from "./Yaml.ts"
 
 /** The response is made when it is first asked for. */
-const document = (contentType: string, write: (document: OpenApi.OpenAPISpec) => string) =>
-  Effect.runSync(
-    Effect.cached(
-      Effect.sync(() => Revalidation.required(HttpServerResponse.text(write(OpenApi.fromApi(Api)), { contentType })))
-    )
+const document = (
+  path: `/${string}`,
+  contentType: string,
+  write: (document: OpenApi.OpenAPISpec) => string
+): Layer.Layer<never, never, HttpRouter.HttpRouter> => {
+  const response = Effect.sync(() =>
+    Revalidation.required(HttpServerResponse.text(write(OpenApi.fromApi(Api)), { contentType }))
   )
+  return Layer.unwrap(Effect.map(Effect.cached(response), (cached) => HttpRouter.add("GET", path, cached)))
+}
 
 export const DocsHttp = Layer.mergeAll(
-  HttpRouter.add("GET", "/openapi.json", document("application/json", JSON.stringify)),
-  HttpRouter.add("GET", "/openapi.yaml", document("application/yaml", Yaml.stringify)),
+  document("/openapi.json", "application/json", JSON.stringify),
+  document("/openapi.yaml", "application/yaml", Yaml.stringify),
   HttpApiScalar.layer(Api, {
     path: "/docs",
     scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "bearer" } }
