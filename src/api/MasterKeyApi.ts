@@ -10,7 +10,7 @@ export class MasterKeyApi extends HttpApiGroup.make("masterKey")
   .add(
     HttpApiEndpoint.post("rotate", "/rotate", {
       success: Envelope.of(MasterKeyRotation),
-      error: [Errors.RotationRunningError, ...Errors.any]
+      error: [Errors.ForbiddenError, Errors.RotationRunningError, ...Errors.any]
     })
       .middleware(Idempotency)
       .annotate(RequiredScope, "master-key:write")
@@ -18,7 +18,7 @@ export class MasterKeyApi extends HttpApiGroup.make("masterKey")
         OpenApi.annotations({
           summary: "Rotate the master key",
           description:
-            "Encrypts every secret in the database again, without downtime: with the master key of the configuration, or, if the service keeps its master key in a file, with a new one. The response is sent when no secret needs the previous keys. The rotation continues if the caller disconnects."
+            "Encrypts every secret in the database again, without downtime: with the master key of the configuration, or, if the service keeps its master key in a file, with a new one. The response is sent when no secret needs the previous keys. The rotation continues if the caller disconnects. Only the administrator may rotate a key that the service keeps in a file, because copies of that file become outdated: the response names the files to copy. Older backups need the older key."
         })
       )
   )

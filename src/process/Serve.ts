@@ -8,7 +8,7 @@ import * as Service from "./Service.ts"
 import type { Misspelled } from "./settings/Misspelled.ts"
 import type { Settings } from "./settings/Settings.ts"
 import * as StartFailed from "./StartFailed.ts"
-import { startKeys } from "./settings/StartKeys.ts"
+import { startApiKey, startMasterKey } from "./settings/StartKeys.ts"
 import * as StartupBanner from "./StartupBanner.ts"
 
 export interface Started {
@@ -24,10 +24,11 @@ const application = Effect.fn("application")(function* (settings: Settings, { is
       setting
     })
   }
-  const { keptApiKey, ...keys } = yield* startKeys(settings)
+  const { apiKey, keptApiKey } = yield* startApiKey(settings)
   const database = yield* Sql.open(Database.options(settings))
   return Service.layer(settings, {
-    ...keys,
+    apiKey,
+    ...(yield* startMasterKey(settings, database)),
     // The database of a URL may be restored by others than this machine.
     auditHeadStore:
       settings.DATABASE_URL === undefined ? Option.some(AuditHeadFile.store(settings.DATA_DIR)) : Option.none(),

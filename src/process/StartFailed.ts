@@ -35,6 +35,11 @@ export const fromMasterKey = (cause: WrongMasterKey): StartFailed => {
   return new StartFailed({ message, cause })
 }
 
+export const withoutKeyFile = (file: string, ids: ReadonlyArray<string>): StartFailed => {
+  const message = `${file} does not exist, and the database contains secrets under the master key ${ids.join(" and ")}: copy the file back from where you keep it, or set STORAGE_ENCRYPTION_KEY to that key`
+  return new StartFailed({ message, cause: undefined })
+}
+
 const serveMessage = ({ HOST, PORT }: Settings, cause: unknown): string => {
   const code = (cause as NodeJS.ErrnoException).code
   if (code === "EADDRINUSE") return `${HOST}:${PORT} is in use: choose another PORT`

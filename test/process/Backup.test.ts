@@ -43,6 +43,8 @@ const backedUpAndLost = Effect.fnUntraced(function* (home: string) {
 
       const rotated = yield* service.call("/api/v1/master-key/rotate", { method: "POST" })
       assert.strictEqual(rotated.status, 200, rotated.text)
+      assert.include(rotated.text, path.join(data, "storage-encryption-key."))
+      assert.include(rotated.text, "Backups from before this rotation need the earlier key")
       const second = yield* service.call("/api/v1/relayers", { body: relayer("second", "mainnet") })
       assert.strictEqual(second.status, 201)
       yield* service.kill("SIGKILL")

@@ -102,6 +102,27 @@ describe.concurrent("a start is refused", () => {
     })
   )
 
+  it.live("without the key file that an existing database needs, and no key is created in its place", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const file = path.join(home, "data", "storage-encryption-key")
+      const first = yield* Service.listen({ folder: home })
+      yield* first.call("/api/v1/signers", { body: { id: "kept", type: "plain" } })
+      yield* Service.stop(first)
+      yield* Effect.promise(() => fs.rename(file, path.join(home, "safe")))
+
+      const line = yield* refusal({ folder: home })
+      assert.include(line, `${file} does not exist`)
+      assert.match(line, /under the master key [0-9a-f]{8}: copy the file back/)
+      const names = yield* Effect.promise(() => fs.readdir(path.dirname(file)))
+      assert.isEmpty(names.filter((name) => name.startsWith("storage-encryption-key")))
+
+      yield* Effect.promise(() => fs.copyFile(path.join(home, "safe"), file))
+      const again = yield* Service.listen({ folder: home })
+      assert.strictEqual((yield* again.call("/api/v1/signers/kept")).status, 200)
+    })
+  )
+
   it.live("with a POSTGRES_BIN that does not exist", () =>
     Effect.gen(function* () {
       const home = yield* folder

@@ -117,6 +117,7 @@ const killAt =
   (store: Store, file: string): Store => {
     let writes = 0
     return {
+      files: store.files,
       keep: (keys) =>
         Effect.gen(function* () {
           if (++writes === write && at === "before") return yield* killed

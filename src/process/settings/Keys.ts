@@ -40,13 +40,18 @@ export const masterKeyId = (line: string): string =>
 /** A key that is no longer the current one: `storage-encryption-key.1a2b3c4d`. Backups from its time need it. */
 const retiredFile = (file: string, line: string) => `${file}.${masterKeyId(line)}`
 
+/** Files with the keys of completed rotations. */
+const retiredFiles = async (file: string): Promise<ReadonlyArray<string>> => {
+  const prefix = `${path.basename(file)}.`
+  return (await fs.readdir(path.dirname(file)).catch(() => []))
+    .filter((name) => name.startsWith(prefix) && /^[0-9a-f]{8}$/.test(name.slice(prefix.length)))
+    .toSorted()
+    .map((name) => path.join(path.dirname(file), name))
+}
+
 /** Keys of completed rotations, each in a file of its own. */
 const retired = async (file: string): Promise<ReadonlyArray<string>> => {
-  const prefix = `${path.basename(file)}.`
-  const names = (await fs.readdir(path.dirname(file)).catch(() => [])).filter(
-    (name) => name.startsWith(prefix) && /^[0-9a-f]{8}$/.test(name.slice(prefix.length))
-  )
-  const lines = await Promise.all(names.toSorted().map((name) => read(path.join(path.dirname(file), name))))
+  const lines = await Promise.all((await retiredFiles(file)).map(read))
   return lines.flatMap((found) => found ?? []).filter(Variables.isMasterKey)
 }
 
@@ -113,6 +118,12 @@ export const apiKey = (dataDir: string) =>
 
 const masterKeyFile = (dataDir: string) => path.join(path.resolve(dataDir), "storage-encryption-key")
 
+/** The file of the master key, and whether it exists. */
+export const storageEncryptionKeyFile = (dataDir: string) => {
+  const file = masterKeyFile(dataDir)
+  return attempt(file, async () => ({ file, exists: (await read(file)) !== undefined }))
+}
+
 /**
  * 32 bytes as base64. Further lines are keys that an unfinished rotation still needs; keys of completed rotations are in
  * files beside it, named by their ids.
@@ -142,5 +153,6 @@ const masterKeyText = (key: Redacted.Redacted<Uint8Array>): string =>
 
 /** A store that keeps master keys in the file that they were read from. */
 export const store = ({ file }: Kept): Store => ({
-  keep: (keys) => Effect.orDie(attempt(file, () => replace(file, keys.map(masterKeyText))))
+  keep: (keys) => Effect.orDie(attempt(file, () => replace(file, keys.map(masterKeyText)))),
+  files: Effect.orDie(attempt(file, async () => [file, ...(await retiredFiles(file))]))
 })

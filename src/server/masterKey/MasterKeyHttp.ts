@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as Transaction from "../../sql/Transaction.ts"
 import * as Respond from "../responses/Respond.ts"
 import { MasterKeys } from "./MasterKeys.ts"
 
@@ -10,8 +11,10 @@ export const MasterKeyHttp = HttpApiBuilder.group(
   "masterKey",
   Effect.fnUntraced(function* (handlers) {
     const keys = yield* MasterKeys
+    const outside = yield* Transaction.outside
     // An unknown key or an unreadable value is an operator's problem, not the caller's: it is logged and answered with 500.
     const rotate = Effect.catchTags(keys.rotate, { WrongMasterKey: Effect.die, SecretUnreadable: Effect.die })
-    return handlers.handleAll({ rotate: () => Respond.one(rotate) })
+    // The rotation has connections of its own. That of an idempotent request is free meanwhile.
+    return handlers.handleAll({ rotate: () => Respond.one(outside(rotate)) })
   })
 )

@@ -1,8 +1,9 @@
 // Rotates the master key while the service runs.
 import { Context, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { MasterKeyRotation } from "../../domain/masterKey/MasterKey.ts"
-import type { RotationRunning } from "../../domain/masterKey/MasterKey.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import { MasterKeyRotated } from "../../domain/masterKey/MasterKey.ts"
+import type { MasterKeyRotation, RotationRunning } from "../../domain/masterKey/MasterKey.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"
@@ -14,6 +15,11 @@ import { MasterKeyStore } from "./MasterKeyStore.ts"
 import type { Store } from "./MasterKeyStore.ts"
 import * as Rewrapping from "./Rewrapping.ts"
 import { SealedRepo } from "./SealedRepo.ts"
+
+const noteOf = (files: ReadonlyArray<string>) =>
+  files.length === 0
+    ? "Backups from before this rotation need the previous STORAGE_ENCRYPTION_KEY: keep it."
+    : "Copy these key files to a place where the backups are not: earlier copies do not contain the new key. Backups from before this rotation need the earlier key."
 
 /** Time after which values that other transactions had locked may be free. */
 const pause = "100 millis"
@@ -27,8 +33,13 @@ export class MasterKeys extends Context.Service<
      * instance seals with another key. If the rotation is interrupted, every value stays readable, and the next rotation
      * completes it. Fails with `SecretUnreadable` if a value cannot be opened; the log names it. Uses two connections. It
      * is never part of the caller's transaction, and waits for values which that transaction has sealed until it times out.
+     * With a `MasterKeyStore` it fails with `Forbidden` unless the caller is the administrator or a program: copies of the
+     * stored key that the operator made become outdated.
      */
-    readonly rotate: Effect.Effect<MasterKeyRotation, RotationRunning | WrongMasterKey | SecretUnreadable>
+    readonly rotate: Effect.Effect<
+      MasterKeyRotation,
+      Caller.Forbidden | RotationRunning | WrongMasterKey | SecretUnreadable
+    >
   }
 >()("effect-relayer/server/masterKey/MasterKeys") {
   static readonly layerNoDeps = Layer.effect(
@@ -67,7 +78,7 @@ export class MasterKeys extends Context.Service<
           Effect.tap((isRetired) => {
             const after = { key_id: keyring.keyId, rewrapped: rewrapped() }
             return isRetired
-              ? changes.record({ action: "master_key.rotated", id: keyring.keyId, schema: MasterKeyRotation, after })
+              ? changes.record({ action: "master_key.rotated", id: keyring.keyId, schema: MasterKeyRotated, after })
               : Effect.void
           }),
           transaction
@@ -95,8 +106,10 @@ export class MasterKeys extends Context.Service<
         const rewrapped = yield* rewrapAll(keyring)
         const [current] = keyring.keys.values()
         if (Option.isSome(store) && current !== undefined) yield* store.value.keep([current])
-        yield* Effect.annotateLogs(Effect.logInfo("master key rotated"), { key_id: keyring.keyId, rewrapped })
-        return { key_id: keyring.keyId, rewrapped }
+        const key_files = yield* Option.match(store, { onNone: () => Effect.succeed([]), onSome: ({ files }) => files })
+        const rotation = { key_id: keyring.keyId, rewrapped, key_files, note: noteOf(key_files) }
+        yield* Effect.annotateLogs(Effect.logWarning("master key rotated"), rotation)
+        return rotation
       }).pipe(
         Effect.provideService(MasterKeyRepo, marks),
         Effect.provideService(ActiveKeyring, active),
@@ -106,7 +119,14 @@ export class MasterKeys extends Context.Service<
       )
 
       // The rotation continues if its caller is interrupted.
-      return MasterKeys.of({ rotate: Effect.flatMap(Effect.forkIn(rotate, scope), Fiber.join) })
+      const run = Effect.flatMap(Effect.forkIn(rotate, scope), Fiber.join)
+
+      const rotateIfAllowed = Effect.gen(function* () {
+        const isAllowed = Option.isNone(store) || Caller.isAdministrator(yield* Caller.current)
+        return yield* isAllowed ? run : new Caller.Forbidden({})
+      })
+
+      return MasterKeys.of({ rotate: rotateIfAllowed })
     })
   )
 

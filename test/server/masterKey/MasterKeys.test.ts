@@ -177,7 +177,10 @@ describe("a rotation", () => {
   it.effect("stores every key that a value may be sealed with until it is done, and no other key", () =>
     Effect.gen(function* () {
       const keptIds: Array<ReadonlyArray<string>> = []
-      const store: Store = { keep: (keys) => Effect.sync(() => void keptIds.push(keys.map(keyIdOf))) }
+      const store: Store = {
+        keep: (keys) => Effect.sync(() => void keptIds.push(keys.map(keyIdOf))),
+        files: Effect.succeed([])
+      }
       const [id1, id2] = [keyIdOf(masterKey(1)), keyIdOf(masterKey(2))]
       yield* withStart(keys(1))(addSigners("a"))
       yield* withStart(keys(2, 1, 4), store)(Effect.andThen(rotate, rotate))

@@ -52,7 +52,7 @@ export const withStart =
 /** Keeps nothing but what it was last given. */
 export const inMemory = Effect.map(Ref.make<ReadonlyArray<Redacted.Redacted<Uint8Array>>>([]), (kept) => ({
   kept: Ref.get(kept),
-  store: { keep: (keys) => Ref.set(kept, keys) } satisfies Store
+  store: { keep: (keys) => Ref.set(kept, keys), files: Effect.succeed([]) } satisfies Store
 }))
 
 const encrypt = (key: Uint8Array, secret: Uint8Array, aad: Uint8Array) => {
@@ -143,4 +143,6 @@ export const markedKeys = Effect.gen(function* () {
   return rows.map(({ key_id }) => [1, 2, 3, 4].find((byte) => keyIdOf(masterKey(byte)) === key_id) ?? key_id).toSorted()
 })
 
-export const rotate = Effect.flatMap(MasterKeys, ({ rotate }) => rotate)
+export const rotate = Effect.flatMap(MasterKeys, ({ rotate }) => rotate).pipe(
+  Effect.map(({ key_id, rewrapped }) => ({ key_id, rewrapped }))
+)

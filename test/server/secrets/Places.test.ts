@@ -13,7 +13,7 @@ import { Vault } from "../../../testkit/Vault.ts"
 import { evmNetwork } from "../networks/fixtures.ts"
 import { config, prepared } from "../signers/fixtures.ts"
 
-const withStore = Layer.succeed(MasterKeyStore, Option.some({ keep: () => Effect.void }))
+const withStore = Layer.succeed(MasterKeyStore, Option.some({ keep: () => Effect.void, files: Effect.succeed([]) }))
 
 layer(Layer.provideMerge(Layer.provide(TestApi.layer(), withStore), Vault.layer))("everything that is sealed", (it) => {
   it.effect("comes under the new key, and is used as before", () =>
