@@ -39,7 +39,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "List relayers",
           description:
-            "In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the next page by `cursor`: the last page is served as fast as the first, no relayer is skipped or repeated if others are created or deleted, and `total_items` is that of the first page. A page by cursor ends at about 1 MiB, which may be before `per_page`. A page by number is whole; if it has more than 4 MiB, it is 400, which says how many relayers fit.",
+            "In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the next page by `cursor`: the last page is served as fast as the first, no relayer is skipped or repeated if others are created or deleted, and `total_items` is that of the first page. A page by cursor ends at about 1 MiB, which may be before `per_page`. A page by number is whole; if it has more than 2 MiB, it is 400, which says how many relayers fit.",
           transform: linked
         })
       ),

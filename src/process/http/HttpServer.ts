@@ -6,6 +6,7 @@ import type { Server } from "node:http"
 import { Draining } from "../../server/lifecycle/Draining.ts"
 import * as IdleConnections from "./IdleConnections.ts"
 import type { Settings } from "../settings/Settings.ts"
+import * as StalledReaders from "./StalledReaders.ts"
 import * as Unreadable from "./Unreadable.ts"
 
 /**
@@ -32,7 +33,7 @@ const make = (settings: Settings): Server => {
   server.maxHeadersCount = 0
   // Node would answer pipelined requests beyond this number with an empty 503.
   server.maxRequestsPerSocket = 0
-  return IdleConnections.keep(Unreadable.refuse(server))
+  return IdleConnections.keep(StalledReaders.close(Unreadable.refuse(server)))
 }
 
 /** Milliseconds after the grace period at which open connections are closed. */

@@ -22,7 +22,7 @@ export interface RelayerSelection {
 }
 
 /** Bytes of a page by number. It is larger than `maxPageBytes`, because it has to be whole: a page by cursor may end earlier. */
-export const maxNumberedBytes = 4 * FittingRows.maxPageBytes
+export const maxNumberedBytes = 2 * FittingRows.maxPageBytes
 
 /** Relayers that fit on any page, whatever their size. */
 const maxSmall = FittingRows.maxPageBytes / maxResourceBytes

@@ -78,13 +78,13 @@ layer(Prepared.layer(prepared))("of resources of 45 kB", (it) => {
     })
   )
 
-  it.effect("a page of relayers by number is whole, or refused if it has more than 4 MiB", () =>
+  it.effect("a page of relayers by number is whole, or refused if it has more than 2 MiB", () =>
     Effect.gen(function* () {
-      const fits = yield* call("/api/v1/relayers?per_page=60")
-      assert.strictEqual((fits.json.data as ReadonlyArray<Item>).length, 60)
+      const fits = yield* call("/api/v1/relayers?per_page=40")
+      assert.strictEqual((fits.json.data as ReadonlyArray<Item>).length, 40)
       const refused = yield* call("/api/v1/relayers?per_page=1000")
       assert.strictEqual(refused.status, 400)
-      assert.match(refused.json.error ?? "", /^per_page: only 9\d of these relayers fit into 4194304 bytes$/)
+      assert.match(refused.json.error ?? "", /^per_page: only 4\d of these relayers fit into 2097152 bytes$/)
     })
   )
 
