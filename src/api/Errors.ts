@@ -78,12 +78,19 @@ export const ServiceUnavailableError = headed(
   Request.ServiceUnavailable,
   503,
   "Service Unavailable",
-  "The database or the chain cannot be reached, the request took too long, or the instance is stopping. Try again after `Retry-After`.",
+  "The database cannot be reached, the request took too long, or the instance is stopping. Try again after `Retry-After`.",
   retryAfter,
   {
     decode: () => new Request.ServiceUnavailable({}),
     encode: () => ({ "retry-after": retryAfterUnavailable })
   }
+)
+
+export const BadGatewayError = explained(
+  Request.BadGateway,
+  502,
+  "Bad Gateway",
+  "No RPC provider gave a usable answer. `error` has the masked URL of each, the JSON-RPC method, and the HTTP status, the JSON-RPC code or the time limit."
 )
 
 export const MethodNotAllowedError = headed(

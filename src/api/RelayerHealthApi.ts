@@ -24,13 +24,17 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
             "Inspects the chain now. If no provider answers, `live` is false, and balance and nonce are those of the last inspection, at `read_at`."
         })
       ),
-    HttpApiEndpoint.get("balance", "/:relayer_id/balance", { ...outbound, success: Envelope.of(RelayerBalance) })
+    HttpApiEndpoint.get("balance", "/:relayer_id/balance", {
+      params,
+      error: [Errors.BadGatewayError, ...outbound.error],
+      success: Envelope.of(RelayerBalance)
+    })
       .annotate(RequiredScope, "relayers:read")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Get a relayer's balance",
           description:
-            "Reads the balance from the chain now. Answers 503 if no provider answers, or if the provider serves another chain."
+            "Reads the balance from the chain now. Answers 502 if no provider answers, or if the provider serves another chain."
         })
       ),
     HttpApiEndpoint.post("check", "/:relayer_id/check", { ...outbound, success: Envelope.of(RelayerStatus) })

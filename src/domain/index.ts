@@ -61,6 +61,7 @@ export { Instant } from "./request/Instant.ts"
 export type { Items, Page } from "./request/Page.ts"
 export {
   BadRequest,
+  BadGateway,
   InternalServerError,
   MethodNotAllowed,
   NotFound,

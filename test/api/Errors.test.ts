@@ -56,6 +56,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.ExpectationFailedError, new Request.ExpectationFailed({})],
   [Errors.RequestHeaderFieldsTooLargeError, new Request.RequestHeaderFieldsTooLarge({})],
   [Errors.InternalServerErrorError, new Request.InternalServerError({})],
+  [Errors.BadGatewayError, new Request.BadGateway({ error: "https://rpc.example.com/***: eth_chainId: HTTP 503" })],
   [Errors.ServiceUnavailableError, new Request.ServiceUnavailable({})]
 ] as ReadonlyArray<readonly [Schema.Codec<unknown>, unknown]>
 

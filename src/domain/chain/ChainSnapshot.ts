@@ -43,7 +43,14 @@ export const ProviderReading = Schema.Struct({
     "closed"
   ),
   failed: field(Schema.Boolean, "Whether the last call failed.", false),
-  code: Schema.optionalKey(field(CheckCode, "Why the provider failed in this inspection.", "rate_limited"))
+  code: Schema.optionalKey(field(CheckCode, "Why the provider failed in this inspection.", "rate_limited")),
+  error: Schema.optionalKey(
+    field(
+      Schema.String,
+      "The call that failed, and its HTTP status, JSON-RPC code or time limit. Never text of the provider.",
+      "eth_getBalance: HTTP 429"
+    )
+  )
 }).annotate({ identifier: "ProviderReading", description: "The state of a provider." })
 export type ProviderReading = typeof ProviderReading.Type
 

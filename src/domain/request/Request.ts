@@ -74,5 +74,8 @@ export class InternalServerError extends Schema.TaggedError<InternalServerError>
   error: Schema.optionalKey(Schema.String)
 }) {}
 
+/** A chain does not answer, or not with what is needed. `error` names the providers, without any text of theirs. */
+export class BadGateway extends Schema.TaggedError<BadGateway>()("BadGateway", { error: Schema.String }) {}
+
 /** The database cannot be reached, the request took too long, or the instance is stopping. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {}) {}

@@ -57,7 +57,7 @@ export const make = ({ breakers, budgetMs, tries }: Ways, urls: ReadonlyArray<Rp
 
   /** None if the breaker let no call through. */
   const ask = <A>(round: Round, provider: Provider, call: JsonRpc.Call<A>, isRight?: (answer: A) => boolean) => {
-    const note = (failed: RpcFailure) => Effect.sync(() => void (provider.failure = failed))
+    const note = (failed: RpcFailure) => Effect.sync(() => void (provider.failure = failed.of(call.method)))
     return (round === "open breakers hold" ? guarded(provider, call) : insist(provider, call)).pipe(
       Effect.filterOrFail(
         (answer) => isRight === undefined || Option.isNone(answer) || isRight(answer.value),
@@ -121,7 +121,7 @@ export const make = ({ breakers, budgetMs, tries }: Ways, urls: ReadonlyArray<Rp
         ...maskRpc(provider),
         breaker,
         failed: provider.failure !== undefined || (provider.weight > 0 && breaker !== "closed"),
-        ...(provider.failure === undefined ? {} : { code: provider.failure.code })
+        ...(provider.failure === undefined ? {} : { code: provider.failure.code, error: provider.failure.text })
       }))
     )
   })

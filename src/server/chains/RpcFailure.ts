@@ -6,25 +6,54 @@ import type { NetworkType } from "../../domain/network/Network.ts"
 import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
 import { refusal } from "../../outbound/OutboundRefused.ts"
 
+const details: Readonly<Record<CheckCode, string>> = {
+  unreachable: "no answer",
+  rate_limited: "left alone after a rate limit",
+  refused: "refused",
+  invalid_answer: "the answer does not follow the protocol",
+  mismatch: "serves another chain",
+  too_low: "balance too low",
+  no_account: "no account"
+}
+
 export class RpcFailure extends Schema.TaggedError<RpcFailure>()("RpcFailure", {
   code: CheckCode,
   /** Whether the provider itself works, because it answered the call with an error. */
   answered: Schema.Boolean,
   /** The time that the provider asked for with `Retry-After`. */
-  retryAfter: Schema.optionalKey(Schema.Duration)
+  retryAfter: Schema.optionalKey(Schema.Duration),
+  /** What happened in our words, such as `HTTP 503`. Absent: what the code says. */
+  detail: Schema.optionalKey(Schema.String),
+  /** The JSON-RPC method of the call. */
+  method: Schema.optionalKey(Schema.String)
 }) {
   /** Whether the same call may succeed later, also at the same provider. */
   get isRetriable() {
     return this.code === "unreachable" || this.code === "rate_limited"
   }
+
+  /** Such as `eth_chainId: HTTP 503`. */
+  get text(): string {
+    const detail = this.detail ?? details[this.code]
+    return this.method === undefined ? detail : `${this.method}: ${detail}`
+  }
+
+  of(method: string): RpcFailure {
+    return new RpcFailure({ ...this, method })
+  }
 }
 
-export const failure = (code: CheckCode) => new RpcFailure({ code, answered: false })
+const make = (code: CheckCode, answered: boolean, detail: string | undefined) =>
+  new RpcFailure({ code, answered, ...(detail === undefined ? {} : { detail }) })
 
-export const answered = (code: CheckCode) => new RpcFailure({ code, answered: true })
+export const failure = (code: CheckCode, detail?: string) => make(code, false, detail)
+
+export const answered = (code: CheckCode, detail?: string) => make(code, true, detail)
 
 export const ofRequest = (error: HttpClientError.HttpClientError) =>
-  failure(refusal(error) === undefined ? "unreachable" : "refused")
+  refusal(error) === undefined
+    ? failure("unreachable", "cannot be reached")
+    : failure("refused", "the URL is not allowed")
 
 /** The failure of a body that could not be read. An error with `maxBytes` means that the body was too large. */
 export const ofBody = ({ reason: { cause } }: HttpClientError.HttpClientError) =>
@@ -43,15 +72,17 @@ export const ofStatus = ({ headers, status }: HttpClientResponse.HttpClientRespo
     const code = codeOfStatus(status)
     const parsed = Result.getOrUndefined(Headers.parseRetryAfter(headers["retry-after"] ?? ""))
     const wait = parsed === undefined ? Duration.zero : Headers.retryAfterDelay(parsed, now)
-    return Duration.isZero(wait) ? failure(code) : new RpcFailure({ code, answered: false, retryAfter: wait })
+    const failed = failure(code, `HTTP ${status}`)
+    return Duration.isZero(wait) ? failed : new RpcFailure({ ...failed, retryAfter: wait })
   })
 
 /**
  * EIP-1474: -32005 means a limit, -32002 a resource that is unavailable now. On Solana, -32005 means that the node lags behind.
  */
 export const ofError = (networkType: NetworkType, code: number) => {
-  if (code === -32005) return failure(networkType === "solana" ? "unreachable" : "rate_limited")
-  return code === -32002 || code === -32603 ? failure("unreachable") : answered("refused")
+  const detail = `JSON-RPC error ${code}`
+  if (code === -32005) return failure(networkType === "solana" ? "unreachable" : "rate_limited", detail)
+  return code === -32002 || code === -32603 ? failure("unreachable", detail) : answered("refused", detail)
 }
 
 /** The failures that are likely to end soonest come first. */

@@ -41,7 +41,10 @@ export const make = (client: HttpClient.HttpClient, network_type: NetworkType, o
   const once: Tries["once"] = (url, call) => {
     const labels = { network_type, method: call.method }
     return JsonRpc.send(client, network_type, url, call).pipe(
-      Effect.timeoutOrElse({ duration: timeoutMs, orElse: () => Effect.fail(failure("unreachable")) }),
+      Effect.timeoutOrElse({
+        duration: timeoutMs,
+        orElse: () => Effect.fail(failure("unreachable", `no answer within ${timeoutMs} ms`))
+      }),
       Effect.result,
       Effect.timed,
       Effect.tap(([duration, result]) => count(labels, duration, result)),

@@ -1,6 +1,5 @@
 // The health of a relayer: from an inspection now, or from the last check.
-import { Context, DateTime, Effect, Layer, Option } from "effect"
-import type { Duration } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option } from "effect"
 import { explain } from "../../domain/health/HealthExplanation.ts"
 import type { RelayerExplanation } from "../../domain/health/HealthExplanation.ts"
 import { balanceOf, carry, hasAnswered } from "../../domain/health/HealthSnapshot.ts"
@@ -9,7 +8,7 @@ import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
 import type { RelayerBalance, RelayerStatus } from "../../domain/relayer/RelayerStatus.ts"
-import { ServiceUnavailable } from "../../domain/request/Request.ts"
+import { BadGateway } from "../../domain/request/Request.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
 import { Relayers } from "../relayers/Relayers.ts"
@@ -20,15 +19,20 @@ import { HealthRepo } from "./HealthRepo.ts"
 import type { Check } from "./HealthRepo.ts"
 
 /** The longest time that a caller waits for a chain. */
-const patience: Duration.Input = "10 seconds"
+const patience = Duration.seconds(10)
+
+const whyUnanswered = (seen: ChainSnapshot | undefined): string => {
+  const failed = (seen?.providers ?? []).flatMap(({ error, url }) => (error === undefined ? [] : [`${url}: ${error}`]))
+  return failed.length > 0 ? failed.join("; ") : `no provider answered within ${Duration.format(patience)}`
+}
 
 export class RelayerHealth extends Context.Service<
   RelayerHealth,
   {
     /** Inspects the chain. If it does not answer in time, the amounts are those of the last check. */
     status(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
-    /** Fails with `ServiceUnavailable` if the chain does not answer or is the wrong one. */
-    balance(id: RelayerId): Effect.Effect<RelayerBalance, RelayerNotFound | ServiceUnavailable | TooManyRequests>
+    /** Fails with `BadGateway` if the chain does not answer or is the wrong one. */
+    balance(id: RelayerId): Effect.Effect<RelayerBalance, RelayerNotFound | BadGateway | TooManyRequests>
     /** Runs a check now and returns the resulting status. */
     check(id: RelayerId): Effect.Effect<RelayerStatus, RelayerNotFound | TooManyRequests>
     explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
@@ -82,7 +86,7 @@ export class RelayerHealth extends Context.Service<
       const balance = Effect.fn("RelayerHealth.balance")(function* (id: RelayerId) {
         const seen = Option.getOrUndefined(yield* inspect(id))
         const found = seen && balanceOf(seen)
-        if (seen === undefined || found === undefined) return yield* new ServiceUnavailable({})
+        if (seen === undefined || found === undefined) return yield* new BadGateway({ error: whyUnanswered(seen) })
         return { balance: found, unit: unitOf[seen.network_type] }
       })
 
