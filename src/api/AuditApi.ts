@@ -1,10 +1,13 @@
-// The endpoints of the audit log: list and verify.
+// The endpoints of the audit log: list, verify, export, checkpoints.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AuditQuery, AuditRecord, AuditVerification, VerifyAudit } from "../domain/audit/Audit.ts"
+import { AuditCheckpoint, AuditExportRecord, ExportAudit, PruneAudit } from "../domain/audit/AuditCheckpoint.ts"
+import { count } from "../domain/request/Page.ts"
 import { linked } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
-import { Authorization, DecodeErrors } from "./Middleware.ts"
+import * as Json from "./Json.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 export class AuditApi extends HttpApiGroup.make("audit")
@@ -34,6 +37,59 @@ export class AuditApi extends HttpApiGroup.make("audit")
           summary: "Verify the audit log",
           description:
             "Checks the chain of hashes of some thousand records. If the log goes on after them, the response has `next`: send it as `from` to continue, until a response has none. Store the last `head` elsewhere and send it as `position` and `hash` the next time: this also detects records that were cut off, and a log that was rewritten. An instance verifies for one caller at a time; others get 429 with `Retry-After`."
+        })
+      ),
+    HttpApiEndpoint.get("export", "/export", {
+      query: ExportAudit,
+      success: Envelope.listOf(AuditExportRecord),
+      error: Errors.any
+    })
+      .annotate(RequiredScope, "audit:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Export the audit log",
+          description:
+            "Records in the form that is hashed, oldest first, for a verification without the service. The `Link` header leads to the next page.",
+          transform: linked
+        })
+      ),
+    HttpApiEndpoint.get("checkpoints", "/checkpoints", {
+      success: Envelope.listOf(AuditCheckpoint),
+      error: Errors.any
+    })
+      .annotate(RequiredScope, "audit:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List audit checkpoints",
+          description: "All checkpoints, newest first."
+        })
+      ),
+    HttpApiEndpoint.post("checkpoint", "/checkpoints", {
+      success: Envelope.created(AuditCheckpoint),
+      error: Errors.any
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "audit:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Create an audit checkpoint",
+          description: "Makes a checkpoint at the last record."
+        })
+      ),
+    HttpApiEndpoint.post("prune", "/checkpoints/:position/prune", {
+      params: { position: count("Position of the checkpoint.", 42) },
+      payload: Json.body(PruneAudit),
+      success: Envelope.of(AuditCheckpoint),
+      error: [Errors.AuditCheckpointNotFoundError, ...Errors.any]
+    })
+      .middleware(Idempotency)
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "audit:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Prune the audit log",
+          description:
+            "Deletes the records up to the checkpoint: at once from every list, and in the background from the database. The rest of the log still verifies, from the checkpoint. Export the records first. Only the administrator may do this."
         })
       )
   )

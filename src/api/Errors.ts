@@ -6,6 +6,7 @@ import { field } from "../domain/request/Field.ts"
 import * as Failure from "./Failure.ts"
 import { explained, failure, headed, values } from "./Failure.ts"
 import * as ApiKey from "../domain/access/ApiKey.ts"
+import * as AuditCheckpoint from "../domain/audit/AuditCheckpoint.ts"
 import * as Caller from "../domain/access/Caller.ts"
 import * as Delivery from "../domain/notification/Delivery.ts"
 import * as Idempotency from "../domain/request/Idempotency.ts"
@@ -121,6 +122,12 @@ export const TooManyApiKeysError = explained(
 
 export const NotFoundError = failure(Request.NotFound, 404, "Not Found", "The path does not exist.")
 
+export const AuditCheckpointNotFoundError = failure(
+  AuditCheckpoint.AuditCheckpointNotFound,
+  404,
+  "Audit checkpoint not found",
+  "There is no checkpoint at this position."
+)
 export const ApiKeyNotFoundError = failure(ApiKey.ApiKeyNotFound, 404, "API key not found", "No API key has this id.")
 export const DeliveryNotFoundError = failure(
   Delivery.DeliveryNotFound,

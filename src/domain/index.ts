@@ -4,6 +4,7 @@ export { CurrentCaller, Forbidden, TooManyRequests, Unauthorized } from "./acces
 export type { Caller } from "./access/Caller.ts"
 export { Grant, Scope } from "./access/Scope.ts"
 export { AuditHead, AuditRecord, AuditVerification } from "./audit/Audit.ts"
+export { AuditCheckpoint, AuditCheckpointNotFound, AuditExportRecord, PruneAudit } from "./audit/AuditCheckpoint.ts"
 export { Action, AuditResource } from "./audit/Change.ts"
 export { PositiveUint64, Uint64, Uint128 } from "./chain/Amount.ts"
 export { MaskedRpcConfig, RpcConfig } from "./chain/Rpc.ts"

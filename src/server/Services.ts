@@ -6,6 +6,8 @@ import { Outbound } from "../outbound/Outbound.ts"
 import { KeyDerivation } from "../threads/KeyDerivation.ts"
 import { ApiKeys } from "./access/ApiKeys.ts"
 import { Audit } from "./audit/Audit.ts"
+import { AuditCheckpoints } from "./audit/AuditCheckpoints.ts"
+import * as AuditRetention from "./audit/AuditRetention.ts"
 import * as KeyAuthentication from "./access/KeyAuthentication.ts"
 import { Changes } from "./changes/Changes.ts"
 import { Cursors } from "./cursors/Cursors.ts"
@@ -90,7 +92,7 @@ const resources = (options: Options) =>
         ledger(options)
       )
     ),
-    Layer.provideMerge(Changes.layer),
+    Layer.provideMerge(Layer.merge(Changes.layer, AuditCheckpoints.layer)),
     Layer.provideMerge(Audit.layer)
   )
 
@@ -118,6 +120,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
         DeliveryJob.layer,
         HealthJob.layer({ interval: healthCheckInterval }),
         LanesJob.layer,
+        AuditRetention.layer,
         IdempotencyRetention.layer,
         EventRetention.layer(Duration.fromInputUnsafe(retention)),
         TransactionRetention.layer(Duration.fromInputUnsafe(retention))

@@ -4,6 +4,7 @@ import { Schema } from "effect"
 import * as Errors from "../../src/api/Errors.ts"
 import { ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
 import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
+import { AuditCheckpointNotFound } from "../../src/domain/audit/AuditCheckpoint.ts"
 import { DeliveryNotFound } from "../../src/domain/notification/Delivery.ts"
 import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/request/Idempotency.ts"
 import { RotationRunning } from "../../src/domain/masterKey/MasterKey.ts"
@@ -43,6 +44,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.SignerInUseError, new SignerInUse({ error: "used by relayers: a" })],
   [Errors.NetworkInUseError, new NetworkInUse({ error: "used by relayers: a" })],
   [Errors.ApiKeyNotFoundError, new ApiKeyNotFound({})],
+  [Errors.AuditCheckpointNotFoundError, new AuditCheckpointNotFound({})],
   [Errors.IdempotencyKeyBusyError, new IdempotencyKeyBusy({})],
   [Errors.IdempotencyKeyReusedError, new IdempotencyKeyReused({})],
   [Errors.RotationRunningError, new RotationRunning({})],

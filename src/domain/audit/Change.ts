@@ -1,6 +1,7 @@
 // Changes of resources, and other actions of callers, as the audit log records them.
 import { Schema } from "effect"
 import * as ApiKeyNames from "../access/ApiKeyNames.ts"
+import * as AuditNames from "./AuditNames.ts"
 import * as MasterKeyNames from "../masterKey/MasterKeyNames.ts"
 import * as NetworkNames from "../network/NetworkNames.ts"
 import * as NotificationNames from "../notification/NotificationNames.ts"
@@ -15,6 +16,7 @@ export const Action = Schema.Literals([
   ...NetworkNames.actions,
   ...ApiKeyNames.actions,
   ...MasterKeyNames.actions,
+  ...AuditNames.actions,
   ...TransactionNames.actions
 ]).annotate({
   identifier: "AuditAction",
@@ -30,6 +32,7 @@ export const AuditResource = Schema.Literals([
   NetworkNames.auditResource,
   ApiKeyNames.auditResource,
   MasterKeyNames.auditResource,
+  AuditNames.auditResource,
   ...TransactionNames.auditResources
 ]).annotate({ identifier: "AuditResource", description: "A kind of resource.", examples: ["relayer"] })
 export type AuditResource = typeof AuditResource.Type

@@ -1,8 +1,10 @@
 // The audit log. A change writes its record in its own transaction and waits for no other change. The records of all instances
 // are linked to a chain afterwards, in the order of their commits, within about a second (ADR 0004).
 import { Context, Effect, Layer, Option, Schema, Semaphore } from "effect"
+import { Hex } from "effect/encoding"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { AuditQuery, AuditRecord, AuditVerification, VerifyAudit } from "../../domain/audit/Audit.ts"
+import type { AuditHead, AuditQuery, AuditRecord, AuditVerification, VerifyAudit } from "../../domain/audit/Audit.ts"
+import type { AuditExportRecord, ExportAudit } from "../../domain/audit/AuditCheckpoint.ts"
 import { resourceOf } from "../../domain/audit/Change.ts"
 import type { Change } from "../../domain/audit/Change.ts"
 import { maxPerPage } from "../../domain/request/Page.ts"
@@ -12,7 +14,8 @@ import { Cursors } from "../cursors/Cursors.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as Origin from "../responses/Origin.ts"
 import { AuditRepo } from "./AuditRepo.ts"
-import { origin } from "./Chain.ts"
+import { ChainBase } from "./ChainBase.ts"
+import type { Base } from "./ChainBase.ts"
 import * as EncodedChange from "./EncodedChange.ts"
 import * as HeadWatch from "./HeadWatch.ts"
 import * as Linking from "./Linking.ts"
@@ -21,7 +24,19 @@ import * as Verification from "./Verification.ts"
 /** Seconds after which another caller may verify. */
 const retryAfter = 1
 
+/** Read for one page of an export. */
+const exportBatch = { rows: 1000, bytes: 1_048_576 }
+
 const decodePosition = Schema.decodeUnknownEffect(Schema.Int)
+
+/** Whether records are as they were written cannot be said of those that were pruned. */
+const refusePruned = (base: Base, given: Readonly<Record<string, number | undefined>>) => {
+  const message = `the records up to ${base.position} were pruned`
+  const violations = Object.entries(given).flatMap(([field, position]) =>
+    position !== undefined && position < base.position ? [{ field, message }] : []
+  )
+  return violations.length === 0 ? Effect.void : Effect.fail(BadRequest.of(violations))
+}
 
 export class Audit extends Context.Service<
   Audit,
@@ -37,6 +52,10 @@ export class Audit extends Context.Service<
      * time, and fails with `TooManyRequests` for others.
      */
     verify(query?: VerifyAudit): Effect.Effect<AuditVerification, BadRequest | TooManyRequests>
+    /** Some records in the form that is hashed; `next` of the result is `after` of the next call. */
+    export(query: ExportAudit): Effect.Effect<Items<AuditExportRecord>, BadRequest>
+    /** Links what was committed before and returns the last record of the chain. */
+    readonly latest: Effect.Effect<Option.Option<AuditHead>>
   }
 >()("effect-relayer/server/audit/Audit") {
   static readonly layerNoDeps = Layer.effect(
@@ -46,8 +65,8 @@ export class Audit extends Context.Service<
       const cursors = yield* Cursors
       const recorded = yield* CommitSignal.make("audit")
       const { link } = yield* Linking.start
-      const base = Effect.succeed(origin)
-      const watch = yield* HeadWatch.start(base)
+      const base = yield* ChainBase
+      const watch = yield* HeadWatch.start(base.get)
 
       const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange.EncodedChange>) {
         yield* repo.append(
@@ -92,20 +111,39 @@ export class Audit extends Context.Service<
         if ((position === undefined) !== (hash === undefined)) {
           return yield* BadRequest.of([{ field: "hash", message: "must be given together with position" }])
         }
+        const begin = yield* base.get
+        yield* refusePruned(begin, { position, from: from?.position })
         const stored = position === undefined || hash === undefined ? [] : [{ position, hash }]
         const slice = Effect.gen(function* () {
           yield* link
           const known = yield* watch.known
-          const heads = known === undefined ? stored : [...stored, known]
-          return yield* Verification.verify(repo, { base: yield* base, from, heads })
+          const last = Option.getOrUndefined(yield* base.last)
+          if (last?.isGenuine === false) return { valid: false, checked: 0, broken_at: last.position }
+          const checkpoints = last === undefined ? [] : [Verification.headOf(last)]
+          const heads = [...stored, ...checkpoints, ...(known === undefined ? [] : [known])]
+          return yield* Verification.verify(repo, { base: begin, from, heads })
         })
         const verified = yield* verifying.withPermitsIfAvailable(1)(slice)
         return Option.isSome(verified) ? verified.value : yield* new TooManyRequests({ retryAfter })
       })
 
-      return Audit.of({ record, recordMany, list, verify })
+      const exported = Effect.fn("Audit.export")(function* ({ after, until = Number.MAX_SAFE_INTEGER }: ExportAudit) {
+        const begin = yield* base.get
+        yield* refusePruned(begin, { after })
+        const rows = yield* repo.rows(after ?? begin.position, exportBatch)
+        const items = rows
+          .filter(({ position }) => position <= until)
+          .map(({ hash, ...row }): AuditExportRecord => ({ ...row, hash: Hex.encode(hash) }))
+        const last = items.at(-1)
+        if (last === undefined || last.position === until) return { items }
+        return { items, next: String(last.position) }
+      })
+
+      const latest = Effect.andThen(link, repo.head)
+
+      return Audit.of({ record, recordMany, list, verify, export: exported, latest })
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([AuditRepo.layer, Cursors.layer]))
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([AuditRepo.layer, ChainBase.layer, Cursors.layer]))
 }

@@ -4,15 +4,21 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Audit } from "./Audit.ts"
+import { AuditCheckpoints } from "./AuditCheckpoints.ts"
 
 export const AuditHttp = HttpApiBuilder.group(
   Api,
   "audit",
   Effect.fnUntraced(function* (handlers) {
     const audit = yield* Audit
+    const checkpoints = yield* AuditCheckpoints
     return handlers.handleAll({
       list: ({ query }) => Respond.items(audit.list(query)),
-      verify: ({ query }) => Respond.one(audit.verify(query))
+      verify: ({ query }) => Respond.one(audit.verify(query)),
+      export: ({ query }) => Respond.items(audit.export(query), "after"),
+      checkpoints: () => Respond.one(checkpoints.list),
+      checkpoint: () => Respond.one(checkpoints.create),
+      prune: ({ params, payload }) => Respond.one(checkpoints.prune(params.position, payload))
     })
   })
 )

@@ -164,7 +164,7 @@ export class AuditRepo extends Context.Service<
 
       const select = ({ limit, newestFirst, after, since, until, ...equal }: Selection) => {
         const conditions = [
-          sql`position IS NOT NULL`,
+          sql`position > (SELECT coalesce(max(position), 0) FROM audit_checkpoints WHERE pruned_at IS NOT NULL)`,
           ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`),
           ...(since === undefined ? [] : [sql`at >= ${DateTime.toDate(since)}`]),
           ...(until === undefined ? [] : [sql`at < ${DateTime.toDate(until)}`]),

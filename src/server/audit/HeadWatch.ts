@@ -5,7 +5,7 @@ import { Conditions } from "../lifecycle/Conditions.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
 import { AuditHeadStore } from "./AuditHeadStore.ts"
 import { AuditRepo } from "./AuditRepo.ts"
-import type { Link } from "./Chain.ts"
+import type { Base } from "./ChainBase.ts"
 import * as Verification from "./Verification.ts"
 
 const interval = Duration.seconds(10)
@@ -16,7 +16,7 @@ const reason = "the audit log was cut off or changed after this instance had ver
  * Starts the watch. `base` is where the chain begins. Without a known head, it begins with the last record, and leaves older
  * ones to a verification. Returns the head that the log must contain.
  */
-export const start = Effect.fnUntraced(function* (base: Effect.Effect<Link>) {
+export const start = Effect.fnUntraced(function* (base: Effect.Effect<Base>) {
   const repo = yield* AuditRepo
   const conditions = yield* Conditions
   const jobs = yield* Jobs
@@ -40,8 +40,7 @@ export const start = Effect.fnUntraced(function* (base: Effect.Effect<Link>) {
     yield* load
     const begin = yield* base
     if (known === undefined) return yield* keep(Option.getOrUndefined(yield* repo.head))
-    const from = known.position < begin.position ? undefined : known
-    const { valid, head, broken_at } = yield* Verification.verify(repo, { base: begin, from, heads: [] })
+    const { valid, head, broken_at } = yield* Verification.verify(repo, { base: begin, from: known, heads: [] })
     const details = { verified_position: known.position, broken_at }
     yield* conditions.report("audit", valid ? undefined : { reason, details })
     if (valid) yield* keep(head)

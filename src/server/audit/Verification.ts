@@ -5,6 +5,7 @@ import type { AuditHead, AuditVerification } from "../../domain/audit/Audit.ts"
 import type { AuditRepo } from "./AuditRepo.ts"
 import { firstBroken } from "./Chain.ts"
 import type { ChainedRow, Link } from "./Chain.ts"
+import type { Base } from "./ChainBase.ts"
 
 /** Read with one query. Other requests are served between two queries: hashing a batch takes a few milliseconds. */
 const batch = { rows: 200, bytes: 1_048_576 }
@@ -14,14 +15,14 @@ const slice = { rows: 5000, bytes: 8 * batch.bytes }
 
 export interface Options {
   /** The chain begins after it. */
-  readonly base: Link
-  /** A verified head after which the verification continues. Absent: after `base`. */
+  readonly base: Base
+  /** A verified head after which the verification continues. Absent, or of a pruned record: after `base`. */
   readonly from: AuditHead | undefined
-  /** Heads that the log must contain. */
+  /** Heads that the log must contain, unless their records were pruned. */
   readonly heads: ReadonlyArray<AuditHead>
 }
 
-const headOf = ({ position, hash }: Link): AuditHead => ({ position, hash: Hex.encode(hash) })
+export const headOf = ({ position, hash }: Link): AuditHead => ({ position, hash: Hex.encode(hash) })
 
 const linkOf = ({ position, hash }: AuditHead): Link => ({ position, hash: Buffer.from(hash, "hex") })
 
@@ -44,8 +45,13 @@ const firstMissing = Effect.fnUntraced(function* (
 
 export const verify = Effect.fnUntraced(function* (
   repo: AuditRepo["Service"],
-  { base, from, heads }: Options
+  options: Options
 ): Effect.fn.Return<AuditVerification> {
+  const { base } = options
+  if (!base.isGenuine) return { valid: false, checked: 0, broken_at: base.position }
+  const isKept = ({ position }: AuditHead) => position >= base.position
+  const from = options.from !== undefined && isKept(options.from) ? options.from : undefined
+  const heads = options.heads.filter(isKept)
   const start = from === undefined ? base : linkOf(from)
   const lost = yield* firstMissing(repo, base, from === undefined ? [] : [from])
   if (lost !== undefined) return { valid: false, checked: 0, broken_at: lost }

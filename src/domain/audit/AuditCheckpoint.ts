@@ -1,0 +1,58 @@
+// Checkpoints of the audit log: each stands for the records up to its position, which may then be exported and pruned.
+import { Schema } from "effect"
+import { Instant } from "../request/Instant.ts"
+import { field } from "../request/Field.ts"
+import { count } from "../request/Page.ts"
+import { AuditHead } from "./Audit.ts"
+
+export const AuditCheckpoint = Schema.Struct({
+  ...AuditHead.fields,
+  at: field(Instant, "When the checkpoint was made.", "2026-01-02T03:04:05.678Z"),
+  pruned_at: Schema.optionalKey(
+    field(Instant, "When its records were pruned. Absent: they were not.", "2026-01-03T03:04:05.678Z")
+  )
+}).annotate({ identifier: "AuditCheckpoint", description: "Stands for the records up to its position." })
+export type AuditCheckpoint = typeof AuditCheckpoint.Type
+
+/** A checkpoint as the audit log records it. */
+export const RecordedCheckpoint = AuditHead
+
+export const PruneAudit = Schema.Struct({
+  hash: AuditHead.fields.hash
+}).annotate({ identifier: "PruneAudit", description: "Confirms the checkpoint whose records are to be pruned." })
+export type PruneAudit = typeof PruneAudit.Type
+
+const text = (description: string, example: string) => field(Schema.String, description, example)
+const textOrNull = (description: string, example: string) => field(Schema.NullOr(Schema.String), description, example)
+
+/** A record in the form that is hashed: with its JSON as the database has it. */
+export const AuditExportRecord = Schema.Struct({
+  position: AuditHead.fields.position,
+  hash: text("SHA-256 of this record and of the hash of the previous record, in hex.", "9f86d081"),
+  id: text("Number of the record in the database.", "57"),
+  at_micros: text("When the change was made, in microseconds since 1970.", "1767323045678000"),
+  key_id: text("Id of the API key that made the change.", "administrator"),
+  action: text("What was done.", "relayer.updated"),
+  resource: text("The kind of resource.", "relayer"),
+  resource_id: text("Identifier of the changed resource.", "payouts"),
+  request_id: textOrNull("The `x-request-id` of the request.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
+  client_address: textOrNull("The network address of the client.", "192.0.2.7"),
+  before: textOrNull("The resource before the change, as JSON text.", '{"paused":false}'),
+  after: textOrNull("The resource after the change, as JSON text.", '{"paused":true}')
+}).annotate({ identifier: "AuditExportRecord", description: "A record of the audit log in the form that is hashed." })
+export type AuditExportRecord = typeof AuditExportRecord.Type
+
+export const ExportAudit = {
+  after: Schema.optionalKey(count("Only records after this position. Absent: from the first record.", 42)),
+  until: Schema.optionalKey(count("Only records up to this position. Absent: to the last record.", 1042))
+}
+export interface ExportAudit {
+  readonly after?: number
+  readonly until?: number
+}
+
+/** There is no checkpoint at this position. */
+export class AuditCheckpointNotFound extends Schema.TaggedError<AuditCheckpointNotFound>()(
+  "AuditCheckpointNotFound",
+  {}
+) {}
