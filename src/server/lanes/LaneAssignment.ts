@@ -56,8 +56,19 @@ const estimates = Effect.fnUntraced(function* (work: Work, pending: ReadonlyArra
     .slice(0, Math.min(free, maxNoncesPerCommit))
   const found = yield* Effect.forEach(first, (one) => estimateOf(work, one), { concurrency: "unbounded" })
   const known = new Map(first.map(({ stored }, index) => [stored.id, found[index]]))
-  return { known, waiting: new Set(due.slice(first.length).map(({ stored }) => stored.id)) }
+  return { known, waiting: new Set(due.filter(({ stored }) => !known.has(stored.id)).map(({ stored }) => stored.id)) }
 })
+
+/** Nothing of a relayer overtakes an earlier transaction of it that waits for its estimate. */
+const withoutWaiting = (pending: ReadonlyArray<Pending>, waiting: ReadonlySet<string>): ReadonlyArray<Pending> => {
+  const held = new Set<string>()
+  return pending
+    .toSorted((one, other) => byPlace(one.stored.transaction, other.stored.transaction))
+    .filter(({ stored: { id, relayerId } }) => {
+      if (waiting.has(id)) held.add(relayerId)
+      return !held.has(relayerId)
+    })
+}
 
 const withEstimate = (view: View, found: Estimate | undefined): View =>
   found === undefined || view._tag !== "Seen" ? view : { ...view, estimate: found }
@@ -101,13 +112,11 @@ export const assign = Effect.fn("LaneAssignment.assign")(function* (
   })
   if (all.length === 0) return 0
   const { known, waiting } = yield* estimates(work, all)
-  const candidates = all
-    .filter(({ stored }) => !waiting.has(stored.id))
-    .map(({ stored, relayer }): Candidate => ({
-      transaction: stored.transaction,
-      terms: termsOf(relayer, stored.transaction, work.lane.address),
-      view: withEstimate(viewOf(stored.transaction, relayer), known.get(stored.id))
-    }))
+  const candidates = withoutWaiting(all, waiting).map(({ stored, relayer }): Candidate => ({
+    transaction: stored.transaction,
+    terms: termsOf(relayer, stored.transaction, work.lane.address),
+    view: withEstimate(viewOf(stored.transaction, relayer), known.get(stored.id))
+  }))
   const planned = plan(candidates, baseOf(work, poll), totals(work), work.now, maxNoncesPerCommit)
   const pending = new Map(all.map((one) => [one.stored.transaction.number, one]))
   const judged = planned.decided.flatMap(({ transaction, commands }) => {

@@ -115,7 +115,11 @@ const make = Effect.gen(function* () {
     const holds = [...lanes.values()].map(({ hold }) => hold)
     if (holds.length === 0) return
     const kept = new Set((yield* ledger.renew(holds)).map(({ laneId }) => laneId))
-    for (const { laneId } of holds) if (!kept.has(laneId)) yield* FiberMap.remove(fibers, laneId)
+    for (const { laneId, epoch } of holds) {
+      // Meanwhile this process may have given it back and claimed it again.
+      const isCurrent = lanes.get(laneId)?.hold.epoch === epoch
+      if (isCurrent && !kept.has(laneId)) yield* FiberMap.remove(fibers, laneId)
+    }
   })
 
   yield* Effect.forkScoped(Effect.andThen(draining.begun, wakeAll))
