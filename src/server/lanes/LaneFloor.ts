@@ -134,8 +134,7 @@ export const advance = Effect.fn("LaneFloor.advance")(function* (
   yield* ledger.saveLane(hold, {
     lane: work.lane,
     ...(genesis === undefined ? {} : { genesis }),
-    // The word of an operator is used up once the count is no longer in question.
-    trustsCount: stored.trustsCount && step.claim !== undefined,
+    usedTrust: stored.trustsCount && step.claim === undefined,
     ...(code === undefined ? {} : { code }),
     nextLookAt: work.nextLookAt
   })

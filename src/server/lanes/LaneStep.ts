@@ -118,9 +118,15 @@ const fullLook = Effect.fnUntraced(function* (
   const opened = found === undefined ? [] : yield* LaneFloor.advance(work, contents.stored, owner, poll, found)
   if (work.stop === "chain_changed") {
     const { lane, nextLookAt } = work
-    const { trustsCount, genesis } = contents.stored
+    const { genesis } = contents.stored
     const known = genesis === undefined ? {} : { genesis }
-    yield* context.ledger.saveLane(context.hold, { lane, ...known, trustsCount, code: "chain_changed", nextLookAt })
+    yield* context.ledger.saveLane(context.hold, {
+      lane,
+      ...known,
+      usedTrust: false,
+      code: "chain_changed",
+      nextLookAt
+    })
   }
   yield* decideAll(work, [...opened, ...withNonce(work)], viewsOf(work, failures))
   return failures

@@ -88,12 +88,12 @@ export class LanesRepo extends Context.Service<
 
       const moment = (at: number) => sql`to_timestamp(${at}::float8 / 1000)`
 
-      const save = (hold: Hold, { lane, genesis, trustsCount, code, nextLookAt }: LaneState, now: number) =>
+      const save = (hold: Hold, { lane, genesis, usedTrust, code, nextLookAt }: LaneState, now: number) =>
         sql`
           UPDATE lanes l SET next_nonce = ${lane.nextNonce}::bigint, chain_nonce = ${lane.chainNonce}::bigint,
             settled_nonce = ${lane.settledNonce}::bigint, chain_block = ${lane.chainBlock?.number ?? null}::bigint,
             chain_hash = ${lane.chainBlock?.hash ?? null}::text, window_size = ${lane.windowSize},
-            genesis = ${genesis ?? null}::text, trusts_count = ${trustsCount}, next_look_at = ${moment(nextLookAt)},
+            genesis = ${genesis ?? null}::text, trusts_count = l.trusts_count AND NOT ${usedTrust}, next_look_at = ${moment(nextLookAt)},
             code = ${code ?? null}::text,
             code_since = CASE WHEN l.code IS NOT DISTINCT FROM ${code ?? null}::text THEN l.code_since
               ELSE ${code === undefined ? sql`NULL` : moment(now)} END

@@ -39,7 +39,8 @@ export interface StoredLane {
 export interface LaneState {
   readonly lane: Lane
   readonly genesis?: string
-  readonly trustsCount: boolean
+  /** The operator's word about the count is used up. One that was given meanwhile stays. */
+  readonly usedTrust: boolean
   /** Absent: nothing stops the lane. */
   readonly code?: Code
   readonly nextLookAt: Moment
