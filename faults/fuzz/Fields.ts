@@ -24,6 +24,7 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^(|native|XLM|C[A-Z2-7]{55}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55})$": (random) =>
     random.pick(["", "native", "XLM", `C${"A".repeat(55)}`, `USDC:G${"B".repeat(55)}`]),
   "^[0-9a-f]{64}$": (random) => hex(random, 64),
+  "^\\d{1,16}:[0-9a-f]{64}$": (random) => `${random.below(1000)}:${hex(random, 64)}`,
   "^[a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}$": (random) => random.pick(["eth_call", "eth_getLogs", "net_version"]),
   "^0x[0-9a-fA-F]{40}$": (random) => `0x${hex(random, 40)}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*$": (random) => `k${letters(random, 1, 20)}`,

@@ -72,7 +72,7 @@ const calls = fs
 const constantSentence = /^"(?:[a-z]|API |RPC )[^"]*[^".]"(?:\)|, (?:cause|Cause\.\w+\(\w+\))\))/
 
 describe("a log message in the source", () => {
-  it.each(calls.filter(({ rest }) => !rest.startsWith("levelOf(")))(
+  it.each(calls.filter(({ rest }) => !/^(levelOf\(|problem\.reason\))/.test(rest)))(
     "is a constant lower-case sentence: $name $rest",
     ({ rest }) => assert.match(rest, constantSentence)
   )

@@ -64,12 +64,13 @@ describe("an instance that is stopped", () => {
       receiver.answer = () => "hang"
       yield* create
       yield* receiver.arrived(1)
-      const two = yield* start
       yield* one.kill("SIGTERM")
       yield* drains(one)
       receiver.answer = () => undefined
       receiver.letGo()
       assert.deepStrictEqual(yield* one.exited, asked)
+      // Started only now, because the attempt of the first instance has a time limit of ten seconds.
+      const two = yield* start
       const [delivery] = yield* deliveries(two)
       assert.deepInclude(delivery, { state: "delivered" })
       assert.lengthOf(delivery?.attempts ?? [], 1)

@@ -63,8 +63,8 @@ export const respond = (cause: Cause.Cause<unknown>, requestId: string): Effect.
   if (response !== undefined) return Effect.succeed(response)
   const changed = changedRow(cause)
   if (changed !== undefined) {
-    return Effect.logWarning("request failed because a row was changed in the database", changed.message).pipe(
-      Effect.annotateLogs("request_id", requestId),
+    return Effect.logWarning("request failed because a row was changed in the database").pipe(
+      Effect.annotateLogs({ request_id: requestId, reason: changed.message }),
       Effect.as(Failures.internalServerError(new Request.InternalServerError({ error: changed.message })))
     )
   }

@@ -107,10 +107,10 @@ export class Sender extends Context.Service<
         },
         Effect.timeout(timeout),
         Effect.catchTag("SecretUnreadable", ({ message }) =>
-          Effect.as(Effect.logWarning("webhook not sent because its signing key does not open", message), {
-            outcome: "error" as const,
-            answer: message
-          })
+          Effect.logWarning("webhook not sent because its signing key does not open").pipe(
+            Effect.annotateLogs({ reason: message }),
+            Effect.as({ outcome: "error" as const, answer: message })
+          )
         ),
         Effect.catch((error) => Effect.succeed(noAnswer(error))),
         Effect.catchDefect((defect) =>
