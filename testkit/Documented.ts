@@ -24,7 +24,12 @@ interface Operation {
   readonly responses: Readonly<Record<string, Response | Reference>>
 }
 
+interface Webhook {
+  readonly parameters: ReadonlyArray<{ readonly name: string; readonly required: boolean }>
+}
+
 interface Document {
+  readonly webhooks: Readonly<Record<string, { readonly post: Webhook }>>
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: Readonly<Record<string, Readonly<Record<string, never>>>>
 }
@@ -88,6 +93,19 @@ interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
+}
+
+interface Sent {
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+/** What the document does not say about this webhook. */
+export const webhookFaultsOf = (name: string, { headers, body }: Sent): ReadonlyArray<string> => {
+  const { parameters = [] } = document.webhooks[name]?.post ?? {}
+  const missing = parameters.filter((header) => header.required && headers[header.name.toLowerCase()] === undefined)
+  const place = pointer("webhooks", name, "post", "requestBody", "content", "application/json", "schema")
+  return [...missing.map((header) => `header ${header.name} is missing`), ...faultsAt(place, JSON.parse(body))]
 }
 
 /** What the document does not say about this response. Empty if the response is as documented. */

@@ -165,6 +165,18 @@ describe("openapi.json", () => {
     assert.include(text, String.raw`"pattern":"^[\\x21-\\x7e]{1,255}$"`)
   })
 
+  it("describes the webhooks, whose receivers need no API key", () => {
+    const { webhooks } = document as OpenApi.OpenAPISpec & {
+      readonly webhooks: Record<string, { readonly post: Node }>
+    }
+    assert.sameMembers(Object.keys(webhooks), ["relayer", "test"])
+    for (const { post } of Object.values(webhooks)) {
+      assert.isString(post.description)
+      assert.deepStrictEqual(post.security, [])
+      assert.hasAllKeys(post.responses, ["2XX", "410", "default"])
+    }
+  })
+
   it("names every union, with a discriminator", () => {
     const unions = ["Relayer", "CreateRelayerRequest", "Signer", "Network", "RelayerStatus"]
     for (const union of unions) assert.property(document.components.schemas[union], "discriminator", union)

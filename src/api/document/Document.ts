@@ -6,6 +6,7 @@ import { child, isNode, items, mapEntries, mapOperations } from "./Node.ts"
 import type { Node } from "./Node.ts"
 import { withDiscriminators, withoutGeneratedNames } from "./References.ts"
 import { simplified } from "./Schemas.ts"
+import { withWebhooks } from "./Webhooks.ts"
 
 export const description = `Manages blockchain relayers. A relayer is an account on one network with one signer.
 
@@ -47,6 +48,7 @@ const withSimpleSchemas = flow(simplified, asNode, withoutGeneratedNames, withDi
 /** `scopes`: the scope that each operation requires, by its id. */
 export const transform = (document: Node, scopes: ReadonlyMap<string, string>): Node =>
   flow(
+    withWebhooks,
     withSimpleSchemas,
     withParameterDescriptions,
     (simple) => withCommon(simple, scopes),

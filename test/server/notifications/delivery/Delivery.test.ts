@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import { verifyWebhook } from "../../../../src/client/Webhook.ts"
+import * as Documented from "../../../../testkit/Documented.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as World from "./World.ts"
 
@@ -36,6 +37,7 @@ describe("a webhook", () => {
       assert.include(seen.body, `"min_balance":340282366920938463463374607431768211455,`)
       assert.include(seen.body, `"url":"https://rpc.example.com/***"`)
       assert.strictEqual(delivery.body, seen.body)
+      assert.deepStrictEqual(Documented.webhookFaultsOf("relayer", seen), [])
       assert.deepInclude(seen.headers, {
         "content-type": "application/json",
         "webhook-id": delivery.id,
