@@ -1,9 +1,8 @@
 // Sets up where log records, spans and metrics go, and the format of log records.
 import { Cause, Formatter, Layer, Logger, References } from "effect"
 import type { LogLevel } from "effect"
-import { FetchHttpClient } from "effect/http"
-import { Otlp } from "effect/observability"
 import type { Settings } from "./settings/Settings.ts"
+import * as Telemetry from "./Telemetry.ts"
 
 const levels: Record<Settings["LOG_LEVEL"], LogLevel.LogLevel> = {
   trace: "Trace",
@@ -35,12 +34,6 @@ export const formatJson = Logger.make(({ cause, date, fiber, logLevel, message }
   })
 })
 
-/** The body of an OTLP record is the message as one string, and its attributes are the annotations. */
-const otlp = (baseUrl: string) =>
-  Otlp.layerJson({ baseUrl, resource: { serviceName: "effect-relayer" }, loggerMergeWithExisting: true }).pipe(
-    Layer.provide(FetchHttpClient.layer)
-  )
-
 export const layer = (settings: Settings, isTerminal: boolean) => {
   const format = settings.LOG_FORMAT ?? (isTerminal ? "pretty" : "json")
   const endpoint = settings.OTEL_EXPORTER_OTLP_ENDPOINT
@@ -51,5 +44,5 @@ export const layer = (settings: Settings, isTerminal: boolean) => {
   // Spans are only made if they are exported. A request with X-Relayer-Debug makes its own.
   return endpoint === undefined
     ? Layer.merge(local, Layer.succeed(References.TracerEnabled, false))
-    : Layer.provideMerge(otlp(endpoint), local)
+    : Layer.provideMerge(Telemetry.layer(settings, endpoint), local)
 }

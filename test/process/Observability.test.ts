@@ -18,6 +18,7 @@ const collector = Effect.acquireRelease(
         request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk))
         request.on("end", () => {
           received.set(request.url ?? "", (received.get(request.url ?? "") ?? "") + body)
+          received.set("headers", `${received.get("headers") ?? ""}${JSON.stringify(request.headers)}\n`)
           response.end("{}")
         })
       })
@@ -52,7 +53,11 @@ describe.concurrent("observability", () => {
   it.live("spans, log records and metrics arrive at an OTLP collector, with the trace of the caller", () =>
     Effect.gen(function* () {
       const { url, received } = yield* collector
-      const service = yield* started({ OTEL_EXPORTER_OTLP_ENDPOINT: url })
+      const service = yield* started({
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_HEADERS: "api-key=otlp%20secret, tenant=relayers",
+        OTEL_SERVICE_NAME: "relayer-of-the-test"
+      })
       const traceId = "0af7651916cd43dd8448eb211c80319c"
       const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
       const created = yield* service.call("/api/v1/signers", { body: { id: "traced", type: "plain" }, headers })
@@ -67,10 +72,33 @@ describe.concurrent("observability", () => {
         assert.isTrue(traces.includes(`"name":"${name}"`), name)
       }
       assert.include(traces, traceId)
-      assert.include(traces, "effect-relayer")
+      for (const text of ["relayer-of-the-test", "service.version", "service.instance.id"]) assert.include(traces, text)
+      for (const line of (received.get("headers") ?? "").trimEnd().split("\n")) {
+        assert.deepInclude(JSON.parse(line), { "api-key": "otlp secret", tenant: "relayers" })
+      }
+      assert.notInclude(service.stdout() + service.stderr(), "otlp secret")
       assert.include(received.get("/v1/logs"), '"body":{"stringValue":"signer created"}')
       assert.notInclude(received.get("/v1/logs"), '"body":{"arrayValue"')
       assert.include(received.get("/v1/metrics"), "requests_total")
+    })
+  )
+
+  it.live("a collector that cannot be reached is reported once", () =>
+    Effect.gen(function* () {
+      const service = yield* started({
+        OTEL_EXPORTER_OTLP_ENDPOINT: "http://user:otlp-secret@127.0.0.1:9",
+        OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf"
+      })
+      const warnings = () => service.stdout().match(/"message":"cannot send telemetry to the OTLP collector"/g) ?? []
+      yield* until(
+        "the warning",
+        Effect.sync(() => (warnings().length > 0 ? true : undefined))
+      )
+      assert.strictEqual((yield* service.call("/api/v1/signers")).status, 200)
+      yield* Service.stop(service)
+      assert.lengthOf(warnings(), 1)
+      assert.include(service.stdout(), '"collector":"127.0.0.1:9"')
+      assert.notInclude(service.stdout(), "otlp-secret")
     })
   )
 

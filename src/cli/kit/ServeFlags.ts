@@ -9,7 +9,8 @@ export const secrets: ReadonlySet<Settings.Name> = new Set([
   "DATABASE_URL",
   "STORAGE_ENCRYPTION_KEY",
   "STORAGE_DECRYPTION_KEYS",
-  "REDIS_URL"
+  "REDIS_URL",
+  "OTEL_EXPORTER_OTLP_HEADERS"
 ])
 
 export type Given = Readonly<Record<string, Option.Option<string>>>

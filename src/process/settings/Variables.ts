@@ -3,6 +3,7 @@ import { Schema, SchemaTransformation } from "effect"
 import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/AdministratorKey.ts"
 import * as AllowList from "../../outbound/AllowList.ts"
 import * as Origins from "./Origins.ts"
+import * as OtlpHeaders from "./OtlpHeaders.ts"
 import * as TrustedProxies from "./TrustedProxies.ts"
 
 const integer = (minimum: number, maximum: number) =>
@@ -190,5 +191,30 @@ export const variables = {
     schema: Schema.optionalKey(url(["http:", "https:"])),
     example: "http://localhost:4318",
     help: "Collector that gets traces, metrics and logs by OTLP over HTTP"
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    schema: Schema.optionalKey(
+      Schema.RedactedFromValue(
+        Schema.String.check(
+          Schema.makeFilter((text: string) => OtlpHeaders.parse(text) !== undefined, {
+            expected: "names and values such as api-key=secret, with commas between them"
+          })
+        )
+      )
+    ),
+    example: "api-key=secret",
+    help: "Header fields for the collector"
+  },
+  OTEL_EXPORTER_OTLP_PROTOCOL: {
+    schema: Schema.Literals(["http/json", "http/protobuf"]),
+    default: "http/json",
+    example: "http/protobuf",
+    help: "Encoding of OTLP"
+  },
+  OTEL_SERVICE_NAME: {
+    schema: Schema.NonEmptyString,
+    default: "effect-relayer",
+    example: "relayer-production",
+    help: "Name of the service in traces, metrics and logs"
   }
 } as const
