@@ -4,6 +4,8 @@ import { Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../src/domain/signer/Signer.ts"
+import { NetworkId } from "../src/domain/network/Network.ts"
+import { Networks } from "../src/server/networks/Networks.ts"
 import { Relayers } from "../src/server/relayers/Relayers.ts"
 import { Signers } from "../src/server/signers/Signers.ts"
 import * as Services from "../src/server/Services.ts"
@@ -14,6 +16,7 @@ import * as Prepared from "../testkit/Prepared.ts"
 import * as Receiver from "../testkit/Receiver.ts"
 import * as TestApi from "../testkit/TestApi.ts"
 import { Vault } from "../testkit/Vault.ts"
+import { evmNetwork } from "./server/networks/fixtures.ts"
 import { markOlder } from "./server/masterKey/Start.ts"
 import { config, prepared } from "./server/signers/fixtures.ts"
 
@@ -144,6 +147,43 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker who wri
     })
   )
 
+  it.effect("cannot lead a network to another chain or to providers of its own", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const thief = yield* Receiver.make
+      const { id } = yield* Prepared.create("networks", evmNetwork)
+      yield* Prepared.references
+      yield* Prepared.create("relayers", {
+        id: "r",
+        name: "r",
+        network_type: "evm",
+        network: evmNetwork.name,
+        paused: false,
+        signer_id: signer.id
+      })
+      const reads = [`networks/${id}`, "networks?per_page=1000"]
+      const changes = [
+        sql`definition = jsonb_set(definition, '{chain_id}', '1')`,
+        sql`definition = jsonb_set(definition, '{rpc_urls}', ${JSON.stringify([{ url: thief.url, weight: 100 }])}::text::jsonb), rpc_urls_sealed = NULL`
+      ]
+      for (const change of changes) {
+        yield* sql`CREATE TABLE kept AS SELECT id, definition, rpc_urls_sealed FROM networks`
+        yield* sql`UPDATE networks SET ${change}`
+        for (const path of reads) isRefused(yield* call(path), `"${id}" of networks`)
+        isRefused(yield* call(`networks/${id}`, { method: "PATCH", body: { tags: ["x"] } }), `"${id}" of networks`)
+        isRefused(yield* call("relayers/r/check", { method: "POST" }), `"${id}" of networks`)
+        yield* sql`
+          UPDATE networks n SET definition = k.definition, rpc_urls_sealed = k.rpc_urls_sealed FROM kept k WHERE k.id = n.id`
+        yield* sql`DROP TABLE kept`
+        for (const path of reads) assert.strictEqual((yield* call(path)).status, 200, path)
+      }
+      assert.isEmpty(thief.seen)
+      yield* sql`UPDATE networks SET mac = 'x'`
+      assert.strictEqual((yield* call("relayers/r", { method: "DELETE" })).status, 200)
+      assert.strictEqual((yield* call(`networks/${id}`, { method: "DELETE" })).status, 200)
+    })
+  )
+
   it.effect("cannot have changed rows authenticated by removing the key of the MACs", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -167,6 +207,8 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker who wri
       yield* Prepared.create("relayers", evmRelayer)
       yield* sql`UPDATE relayers SET mac = NULL`
       yield* sql`UPDATE signers SET mac = NULL`
+      const { id: network } = yield* Prepared.create("networks", evmNetwork)
+      yield* sql`UPDATE networks SET mac = NULL`
       yield* sql`DELETE FROM service_secrets WHERE name = 'row_macs'`
       yield* markOlder(TestApi.masterKey[0])
       yield* inNewInstance(
@@ -174,6 +216,7 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker who wri
           const { get } = yield* Relayers
           assert.strictEqual((yield* get(RelayerId.make(evmRelayer.id))).name, evmRelayer.name)
           assert.lengthOf((yield* (yield* Signers).list({})).items, 2)
+          assert.strictEqual((yield* (yield* Networks).get(NetworkId.make(network))).name, evmNetwork.name)
           assert.isTrue((yield* (yield* Signers).verify(SignerId.make("vlt"))).verified)
         })
       )

@@ -16,7 +16,8 @@ export const authenticatedTables: ReadonlyArray<AuthenticatedTable> = [
     table: "relayers",
     content:
       "jsonb_build_object('network_type', network_type, 'network', network, 'signer_id', signer_id, 'address', address)"
-  }
+  },
+  { table: "networks", content: "jsonb_build_object('definition', definition)" }
 ]
 
 const Unauthenticated = Schema.Struct({ id: Schema.String, content: Schema.Unknown })

@@ -6,6 +6,7 @@ import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
+import { RowMacs } from "../secrets/RowMacs.ts"
 import { builtin } from "./builtin.ts"
 import { ownParent } from "./NetworkResolver.ts"
 import type { StoredNetwork } from "./NetworkResolver.ts"
@@ -59,6 +60,8 @@ export class NetworksRepo extends Context.Service<
     readonly lock: Effect.Effect<void>
     /** The rows of these networks, and of all networks that they inherit from. */
     find(ids: ReadonlyArray<NetworkId>): Effect.Effect<ReadonlyArray<StoredNetwork>>
+    /** The same, even if rows were changed in the database. */
+    findForDelete(ids: ReadonlyArray<NetworkId>): Effect.Effect<ReadonlyArray<StoredNetwork>>
     /** One statement, so that all rows are of one moment. Without sealed columns. */
     page(selection: PageSelection): Effect.Effect<OwnPage>
     exists(id: NetworkId): Effect.Effect<boolean>
@@ -88,14 +91,32 @@ export class NetworksRepo extends Context.Service<
 
       const lock = sql`SELECT pg_advisory_xact_lock(${changing})`.pipe(Effect.asVoid, query("NetworksRepo.lock"))
 
-      const find = (ids: ReadonlyArray<NetworkId>) =>
-        sql`
-          WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
-          SELECT t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.rpc_urls_sealed
-          FROM networks t WHERE t.id IN (SELECT id FROM line)`.pipe(
-          Effect.flatMap(readRows),
-          query("NetworksRepo.find")
+      const macs = yield* RowMacs
+
+      const rowOf = (id: string, definition: string) => ({
+        table: "networks",
+        id,
+        content: { definition: JSON.parse(definition) as unknown }
+      })
+
+      /** A changed definition could lead relayers to another chain, or to providers of somebody else. */
+      const verify = (rows: ReadonlyArray<Readonly<Record<string, unknown>>>) =>
+        Effect.forEach(
+          rows,
+          ({ id, definition, mac }) => macs.verify(rowOf(String(id), String(definition)), String(mac)),
+          { discard: true }
         )
+
+      const select = (ids: ReadonlyArray<NetworkId>) => sql`
+        WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
+        SELECT t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.rpc_urls_sealed, t.mac
+        FROM networks t WHERE t.id IN (SELECT id FROM line)`
+
+      const find = (ids: ReadonlyArray<NetworkId>) =>
+        select(ids).pipe(Effect.tap(verify), Effect.flatMap(readRows), query("NetworksRepo.find"))
+
+      const findForDelete = (ids: ReadonlyArray<NetworkId>) =>
+        select(ids).pipe(Effect.flatMap(readRows), query("NetworksRepo.findForDelete"))
 
       const page = ({ perPage, offset, overrides }: PageSelection) =>
         Effect.gen(function* () {
@@ -105,11 +126,14 @@ export class NetworksRepo extends Context.Service<
             ), seed AS (
               SELECT id FROM page UNION ALL SELECT id FROM networks WHERE ${sql.in("id", overrides)}
             ), ${line}
-            SELECT counted.total, t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.id IN (SELECT id FROM page) AS listed
+            SELECT counted.total, t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.mac,
+              t.id IN (SELECT id FROM page) AS listed
             FROM (SELECT count(*) AS total FROM networks WHERE ${isOwn}) counted
             LEFT JOIN networks t ON t.id IN (SELECT id FROM line)
             ORDER BY t.seq`
-          const rows = yield* readRows(found.filter(({ id }) => id !== null))
+          const present = found.filter(({ id }) => id !== null)
+          yield* verify(present)
+          const rows = yield* readRows(present)
           const ids = rows.filter((_, index) => found[index]?.listed === true).map(({ id }) => id)
           return { ids, rows, total: Number(found[0]?.total ?? 0) }
         }).pipe(query("NetworksRepo.page"))
@@ -120,16 +144,16 @@ export class NetworksRepo extends Context.Service<
           query("NetworksRepo.exists")
         )
 
-      const save = (id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls) =>
-        sql`
-          INSERT INTO networks AS t (id, parent_id, definition, rpc_urls_sealed)
-          VALUES (${id}, ${ownParent(definition) ?? null}::text, ${JSON.stringify(definition)}::text::jsonb,
-            ${urls?.sealed ?? null}::bytea)
-          ON CONFLICT (id) DO UPDATE SET version = t.version + 1, parent_id = excluded.parent_id, definition = excluded.definition
-            ${urls === undefined ? sql`` : sql`, rpc_urls_sealed = excluded.rpc_urls_sealed`}`.pipe(
-          Effect.asVoid,
-          query("NetworksRepo.save")
-        )
+      const save = Effect.fnUntraced(function* (id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls) {
+        const text = JSON.stringify(definition)
+        const mac = yield* macs.make(rowOf(id, text))
+        yield* sql`
+          INSERT INTO networks AS t (id, parent_id, definition, rpc_urls_sealed, mac)
+          VALUES (${id}, ${ownParent(definition) ?? null}::text, ${text}::text::jsonb, ${urls?.sealed ?? null}::bytea, ${mac})
+          ON CONFLICT (id) DO UPDATE SET version = t.version + 1, parent_id = excluded.parent_id,
+            definition = excluded.definition, mac = excluded.mac
+            ${urls === undefined ? sql`` : sql`, rpc_urls_sealed = excluded.rpc_urls_sealed`}`
+      }, query("NetworksRepo.save"))
 
       const inUse = () => new NetworkInUse({ error: "" })
       const deleteRow = (id: NetworkId) =>
@@ -153,7 +177,7 @@ export class NetworksRepo extends Context.Service<
           query("NetworksRepo.users")
         )
 
-      return NetworksRepo.of({ lock, find, page, exists, save, delete: deleteRow, users })
+      return NetworksRepo.of({ lock, find, findForDelete, page, exists, save, delete: deleteRow, users })
     })
   )
 }

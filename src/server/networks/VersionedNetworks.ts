@@ -52,10 +52,20 @@ export class VersionedNetworks extends Context.Service<
 
       const get = Effect.fn("VersionedNetworks.get")(current)
 
+      /** A network that was changed in the database can still be deleted. */
+      const deletable = Effect.fnUntraced(function* (id: NetworkId) {
+        const rows = yield* repo.findForDelete([id])
+        return yield* NetworkReading.orNotFound(NetworkResolver.make(rows).versioned(id))
+      })
+
       /** Excludes every other change of a network until the transaction ends. */
-      const hold = Effect.fnUntraced(function* (id: NetworkId, ifMatch: string | undefined) {
+      const hold = Effect.fnUntraced(function* (
+        id: NetworkId,
+        ifMatch: string | undefined,
+        find: (id: NetworkId) => Effect.Effect<Versioned<Network>, NetworkNotFound> = current
+      ) {
         yield* repo.lock
-        const { value, version } = yield* current(id)
+        const { value, version } = yield* find(id)
         return isCurrent(ifMatch, version) ? value : yield* new PreconditionFailed({})
       })
 
@@ -107,7 +117,7 @@ export class VersionedNetworks extends Context.Service<
       }, transaction)
 
       const deleteRow = Effect.fn("VersionedNetworks.delete")(function* (id: NetworkId, ifMatch?: string) {
-        const before = yield* hold(id, ifMatch)
+        const before = yield* hold(id, ifMatch, deletable)
         if (before.source === "builtin") {
           return yield* BadRequest.of([{ field: "network_id", message: "is built in and has nothing to reset" }])
         }
