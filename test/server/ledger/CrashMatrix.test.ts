@@ -1,0 +1,255 @@
+// What a process leaves behind if it dies at any point, and what the next holder of its lane finds.
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import type { Context } from "effect"
+import { SqlClient } from "effect/sql"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import {
+  account,
+  claimOne,
+  eventsOf,
+  insert,
+  ledger,
+  passLeases,
+  process,
+  sentOf,
+  signAll,
+  signature
+} from "./Fixtures.ts"
+
+/** Runs work in a process that holds a lane, kills it, and gives what the next holder finds. */
+const afterDeath = Effect.fnUntraced(function* <E, R>(
+  work: (hold: Hold, lanes: LaneLedger["Service"]) => Effect.Effect<unknown, E, R | LaneLedger>
+) {
+  const scope = yield* Scope.make()
+  const dying: Context.Context<LaneLedger> = yield* Scope.provide(process(), scope)
+  yield* Effect.gen(function* () {
+    const { hold } = yield* claimOne
+    yield* work(hold, yield* LaneLedger)
+  }).pipe(Effect.provide(dying))
+  yield* Scope.close(scope, Exit.void)
+  const lanes = yield* LaneLedger
+  yield* Effect.repeat(lanes.hasWork, { until: (hasWork) => hasWork })
+  const { hold } = yield* claimOne
+  return { hold, lanes, contents: yield* lanes.read(hold) }
+})
+
+layerEach(ledger)("a process that dies", (it) => {
+  it.effect("before it commits a signature leaves a pending transaction", () =>
+    Effect.gen(function* () {
+      const [id] = yield* insert(account(1), 1)
+      const { contents } = yield* afterDeath((hold, lanes) => lanes.read(hold))
+      assert.deepStrictEqual(
+        contents.pending.map((row) => row.id),
+        [id]
+      )
+      assert.strictEqual(contents.stored.lane.nextNonce, 0)
+    })
+  )
+
+  it.effect("after the commit of nonce and bytes, sent or not, leaves bytes that the next holder sends", () =>
+    Effect.gen(function* () {
+      yield* insert(account(1), 2)
+      const { contents, lanes } = yield* afterDeath((hold) => signAll(hold))
+      assert.deepStrictEqual(
+        contents.inFlight.map(({ transaction: { state, nonce } }) => [state, nonce]),
+        [
+          ["signed", 0],
+          ["signed", 1]
+        ]
+      )
+      const [first] = contents.inFlight
+      const [attempt] = first?.transaction.attempts ?? []
+      assert.deepInclude(attempt, { sends: 0, outcome: "unknown" })
+      const [bytes] = first === undefined ? [] : yield* lanes.bytes([{ id: first.id, ordinal: 1 }])
+      assert.strictEqual(new TextDecoder().decode(bytes?.raw), `bytes of ${attempt?.hash}`)
+      assert.strictEqual(contents.stored.lane.nextNonce, 2)
+    })
+  )
+
+  it.effect("after a bump was committed leaves both attempts", () =>
+    Effect.gen(function* () {
+      const [id] = yield* insert(account(1), 1)
+      const { contents } = yield* afterDeath((hold, lanes) =>
+        Effect.gen(function* () {
+          const [signed] = yield* signAll(hold)
+          const [sent] = signed === undefined ? [] : yield* lanes.recordSends(hold, [sentOf(signed, true)])
+          if (sent !== undefined) yield* lanes.commitSignatures(hold, [signature(sent, 0)])
+        })
+      )
+      const [row] = contents.inFlight
+      assert.deepStrictEqual(
+        row?.transaction.attempts.map(({ kind, outcome }) => [kind, outcome]),
+        [
+          ["original", "accepted"],
+          ["bump", "unknown"]
+        ]
+      )
+      assert.deepStrictEqual(id === undefined ? [] : yield* eventsOf(id), [
+        "transaction.signed",
+        "transaction.submitted",
+        "transaction.replaced"
+      ])
+    })
+  )
+
+  it.effect("after a cancel was requested leaves the intent", () =>
+    Effect.gen(function* () {
+      const [id] = yield* insert(account(1), 1)
+      const transactions = yield* Ledger
+      const { contents } = yield* afterDeath((hold) =>
+        Effect.andThen(signAll(hold), id === undefined ? Effect.void : transactions.cancel(1, id))
+      )
+      assert.deepInclude(contents.inFlight[0]?.transaction, { state: "signed", intent: "cancel" })
+    })
+  )
+
+  it.effect("after a receipt was seen and not stored leaves a submitted transaction", () =>
+    Effect.gen(function* () {
+      yield* insert(account(1), 1)
+      const { contents } = yield* afterDeath((hold, lanes) =>
+        Effect.flatMap(signAll(hold), ([signed]) =>
+          signed === undefined ? Effect.void : lanes.recordSends(hold, [sentOf(signed, true)])
+        )
+      )
+      assert.deepInclude(contents.inFlight[0]?.transaction, { state: "submitted" })
+    })
+  )
+
+  it.effect("and has claimed a lane without an answer does not keep it: nobody renews it", () =>
+    Effect.gen(function* () {
+      yield* insert(account(1), 1)
+      const lanes = yield* LaneLedger
+      yield* claimOne
+      assert.deepStrictEqual(yield* lanes.renew([]), [])
+      yield* passLeases
+      assert.lengthOf(yield* (yield* LaneLedger).claim(1), 1)
+    })
+  )
+})
+
+layerEach(ledger)("a commit of signatures", (it) => {
+  it.effect("that fails in one row writes none of them, and no nonce", () =>
+    Effect.gen(function* () {
+      yield* insert(account(1), 2)
+      const { hold } = yield* claimOne
+      const lanes = yield* LaneLedger
+      const { pending } = yield* lanes.read(hold)
+      const [one, two] = pending
+      if (one === undefined || two === undefined) return assert.fail("no rows")
+      const broken = signature(two, 1, { ordinal: 1, kind: "refresh" as "bump" })
+      const outOfRange = { ...broken, attempt: { ...broken.attempt, gasLimit: 2n ** 70n } }
+      const exit = yield* Effect.exit(lanes.commitSignatures(hold, [signature(one, 0), outOfRange]))
+      assert.isTrue(Exit.isFailure(exit))
+      const after = yield* lanes.read(hold)
+      assert.strictEqual(after.stored.lane.nextNonce, 0)
+      assert.deepStrictEqual(after.pending, pending)
+      assert.lengthOf(yield* signAll(hold), 2)
+    })
+  )
+
+  it.effect("is refused as a whole if a caller has canceled one of them meanwhile", () =>
+    Effect.gen(function* () {
+      yield* insert(account(1), 2)
+      const { hold } = yield* claimOne
+      const lanes = yield* LaneLedger
+      const { pending } = yield* lanes.read(hold)
+      const [one, two] = pending
+      if (one === undefined || two === undefined) return assert.fail("no rows")
+      yield* (yield* Ledger).cancel(1, two.id)
+      const commit = lanes.commitSignatures(hold, [signature(one, 0), signature(two, 1)])
+      assert.strictEqual((yield* Effect.flip(commit))._tag, "LaneChanged")
+      assert.lengthOf(yield* signAll(hold), 1)
+    })
+  )
+
+  it.effect("is refused if the lane would assign other nonces", () =>
+    Effect.gen(function* () {
+      yield* insert(account(1), 1)
+      const { hold, stored } = yield* claimOne
+      const lanes = yield* LaneLedger
+      const [one] = (yield* lanes.read(hold)).pending
+      if (one === undefined) return assert.fail("no row")
+      const { lane } = stored
+      yield* lanes.saveLane(hold, { lane: { ...lane, nextNonce: 7, chainNonce: 7 }, usedTrust: false, nextLookAt: 0 })
+      assert.strictEqual((yield* Effect.flip(lanes.commitSignatures(hold, [signature(one, 0)])))._tag, "LaneChanged")
+      const [signed] = yield* lanes.commitSignatures(hold, [signature(one, 7)])
+      assert.strictEqual(signed?.transaction.nonce, 7)
+    })
+  )
+})
+
+layerEach(ledger)("a ledger that was put back from a copy", (it) => {
+  it.effect("marks open requests, frees every lane, and lets no holder from before write", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [first, second] = yield* insert(account(1), 2)
+      const { hold } = yield* claimOne
+      const lanes = yield* LaneLedger
+      const [pending] = (yield* lanes.read(hold)).pending
+      if (pending === undefined || first === undefined || second === undefined) return assert.fail("no row")
+      yield* lanes.commitSignatures(hold, [signature(pending, 0)])
+      yield* sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{system}', '"another"')::text`
+      assert.strictEqual((yield* Effect.flip(lanes.read(hold)))._tag, "LaneLost")
+      assert.deepStrictEqual(yield* lanes.renew([hold]), [])
+
+      const next = yield* claimOne
+      assert.isAbove(next.hold.epoch, hold.epoch)
+      const { inFlight, pending: waiting } = yield* lanes.read(next.hold)
+      assert.deepStrictEqual(
+        [...inFlight, ...waiting].map(({ id, transaction }) => [id, transaction.restored]),
+        [
+          [first, true],
+          [second, true]
+        ]
+      )
+      assert.strictEqual((yield* Effect.flip(lanes.read(hold)))._tag, "LaneLost")
+      const canceled = yield* (yield* Ledger).cancel(1, second)
+      assert.deepInclude(canceled.transaction, { state: "pending", intent: "cancel" }, "its fate is not known")
+      yield* sql`UPDATE transactions SET valid_until = to_timestamp(-1)`
+      assert.deepStrictEqual(yield* lanes.expire(next.hold), [])
+    })
+  )
+
+  it.effect("is noticed without a mark, and not again by the next process", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* insert(account(1), 1)
+      yield* sql`DELETE FROM ledger_mark`
+      const open = sql<{ restored: boolean }>`SELECT restored FROM transactions ORDER BY number`
+      yield* process()
+      assert.deepStrictEqual(
+        (yield* open).map(({ restored }) => restored),
+        [true]
+      )
+      yield* insert(account(1), 1)
+      yield* process()
+      assert.deepStrictEqual(
+        (yield* open).map(({ restored }) => restored),
+        [true, false]
+      )
+    })
+  )
+
+  it.effect("is not assumed after a failover to a synchronous replica", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* insert(account(1), 1)
+      const promote = sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{timeline}', '"000000FF"')::text`
+      const restored = Effect.map(sql<{ restored: boolean }>`SELECT restored FROM transactions`, (rows) =>
+        rows.map(({ restored }) => restored)
+      )
+      yield* promote
+      yield* process({ failover: "synchronous" })
+      assert.deepStrictEqual(yield* restored, [false])
+      yield* process()
+      assert.deepStrictEqual(yield* restored, [false], "the new timeline was stored")
+      yield* promote
+      yield* process()
+      assert.deepStrictEqual(yield* restored, [true])
+    })
+  )
+})
