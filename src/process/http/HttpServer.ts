@@ -14,7 +14,8 @@ import * as Unreadable from "./Unreadable.ts"
  * upgrade, so that a request for one is served like any other.
  */
 const make = (settings: Settings): Server => {
-  // Half of the request timeout is for receiving the request. Later, the handler that reads it would be interrupted.
+  // Half of the request timeout is for receiving the request: after all of it, the handler that reads the body would be
+  // interrupted without a response.
   const arrival = Math.ceil(settings.REQUEST_TIMEOUT_MS / 2)
   const server = createServer({
     insecureHTTPParser: false,

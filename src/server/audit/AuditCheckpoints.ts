@@ -28,7 +28,7 @@ export class AuditCheckpoints extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<AuditCheckpoint>>
     /**
      * Prunes the records up to the checkpoint. `BadRequest` if the hash is not that of the checkpoint, `Forbidden` if the
-     * caller is an API key: whoever finds one must not be able to remove what it did.
+     * caller is an API key: a thief of an API key must not be able to remove the records of its use.
      */
     prune(
       position: number,

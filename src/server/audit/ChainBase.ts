@@ -26,7 +26,7 @@ export class ChainBase extends Context.Service<
     readonly get: Effect.Effect<Base>
     /** The newest checkpoint, unless its records were pruned. The log must contain it. */
     readonly last: Effect.Effect<Option.Option<Base>>
-    /** Authenticates a checkpoint: whoever can only write to the database cannot make one. */
+    /** Authenticates a checkpoint, so that write access to the database is not enough to make one. */
     sign(checkpoint: Checkpoint): Effect.Effect<Uint8Array>
   }
 >()("effect-relayer/server/audit/ChainBase") {

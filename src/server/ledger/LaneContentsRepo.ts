@@ -35,7 +35,7 @@ const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 
 export interface PendingStates {
   readonly states: ReadonlyArray<RowState>
-  /** Of all pending transactions. */
+  /** The number of all pending transactions. */
   readonly count: number
   readonly nextMoment: Moment | undefined
 }

@@ -31,7 +31,7 @@ export class LanesRepo extends Context.Service<
     /** Locks the lane of an operator's command until the transaction ends. */
     lock(key: LaneKey): Effect.Effect<Option.Option<LaneAtEpoch["stored"]>>
     trustCount(key: LaneKey): Effect.Effect<void>
-    /** Starts with nonce 0. Whoever holds the lane has lost it. */
+    /** Starts with nonce 0. The process that holds the lane has lost it. */
     beginGeneration(key: LaneKey, window: number): Effect.Effect<void>
     /** Creates those that do not exist. */
     ensure(lanes: ReadonlyArray<LaneKey & { readonly window: number }>): Effect.Effect<void>

@@ -7,7 +7,7 @@ import type { LaneId } from "./StoredLane.ts"
 
 export interface StoredTransaction {
   readonly id: TransactionId
-  /** Of the row: each change increments it. */
+  /** The version of the row, which each change increments. */
   readonly version: number
   readonly laneId: LaneId
   readonly relayerId: RelayerId

@@ -78,7 +78,7 @@ describe("A2", () => {
     assert.strictEqual(effectsOf(world, 1), 1)
   })
 
-  it("only a transaction that was fetched, is deep and agreed on, and is none of the attempts is a proof", () => {
+  it("only a fetched transaction that is deep, confirmed by both providers and not an attempt is a proof", () => {
     assert.strictEqual(onTaker(fetched()), "Requeue nonce_taken")
     assert.strictEqual(onTaker(fetched({ second: "not_configured" })), "Requeue nonce_taken")
     assert.strictEqual(onTaker(fetched({ hash: "hash-1" })), "LookAt none")

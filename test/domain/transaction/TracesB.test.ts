@@ -103,8 +103,8 @@ describe("B5", () => {
   it("a jump of more than the window waits for the operator, except at the first look", () => {
     const jump = floor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, 64)
     assert.deepStrictEqual([jump.code, jump.lane.nextNonce], ["nonce_ahead", 5])
-    const told = floor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, Infinity)
-    assert.deepStrictEqual([told.code, told.lane.nextNonce, told.change], [undefined, 70, "ahead"])
+    const settled = floor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, Infinity)
+    assert.deepStrictEqual([settled.code, settled.lane.nextNonce, settled.change], [undefined, 70, "ahead"])
     const { chainBlock: _, ...fresh } = five
     assert.strictEqual(floor(fresh, { head: at(101), count: 5000 }, undefined, 64).lane.nextNonce, 5000)
     assert.strictEqual(floor(five, { head: at(101), count: 2 ** 60 }, undefined, 64).code, "nonce_out_of_range")

@@ -156,7 +156,7 @@ const sign = (
   dieAt(faults, "after_commit")
 }
 
-/** Told about every decision: the invariants that a command alone can break are checked here. */
+/** Called with every decision, to check the invariants that a command alone can break. */
 export type Watch = (transaction: Transaction, commands: ReadonlyArray<Command>) => void
 
 const execute = (world: World, faults: Faults, before: Transaction, commands: ReadonlyArray<Command>): void => {

@@ -42,7 +42,7 @@ export interface World {
   readonly bytes: Map<string, Bytes>
   readonly left: Set<string>
   foreign: number
-  /** Of the newest transaction. Never used again, also if the ledger has forgotten it. */
+  /** The number of the newest transaction. It is never used again, even if the ledger has forgotten the transaction. */
   lastNumber: number
   ledger: Ledger
   backup: Ledger | undefined
@@ -116,7 +116,7 @@ export const store = (world: World, transaction: Transaction): void => {
   world.ledger = { ...world.ledger, transactions }
 }
 
-/** Each request differs from all others in its value, so that effects can be told apart. */
+/** Each request has a value of its own, which identifies its effects. */
 export const accept = (world: World, over: Partial<Transaction> = {}, request: Partial<Request> = {}): number => {
   const number = ++world.lastNumber
   store(world, {
