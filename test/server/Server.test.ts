@@ -106,6 +106,7 @@ const rows: Record<string, Row> = {
     body: "a=1",
     headers: { "content-type": "text/plain" },
     status: 415,
+    error: "content-type: Expected application/json",
     message: "Unsupported Media Type"
   },
   "a bad id in the path": {
