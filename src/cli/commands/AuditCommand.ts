@@ -5,12 +5,14 @@ import { AuditHeadText } from "../../domain/audit/Audit.ts"
 import type { AuditHead, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
 import { Action, AuditResource } from "../../domain/audit/Change.ts"
 import { Instant } from "../../domain/request/Instant.ts"
+import * as AuditFile from "../kit/AuditFile.ts"
 import * as Call from "../kit/Call.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
 import * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
+import { checkpoint, checkpoints, exported, prune } from "./AuditPruneCommands.ts"
 
 const columns: List.Columns<AuditRecord> = {
   POSITION: ({ position }) => String(position),
@@ -68,6 +70,11 @@ const head = Flag.String("head").pipe(
   Flag.optional
 )
 
+const file = Flag.String("file").pipe(
+  Flag.withDescription("Verify this file that export wrote, without the service"),
+  Flag.optional
+)
+
 /** An instance verifies for one caller at a time. Tries again for a minute. */
 const whileOthersVerify = {
   while: ({ status }: CommandFailed) => status === 429,
@@ -77,8 +84,16 @@ const whileOthersVerify = {
 
 const verify = Command.make(
   "verify",
-  { given: Print.flags, head },
-  Effect.fnUntraced(function* ({ given, head }) {
+  { given: Print.flags, head, file },
+  Effect.fnUntraced(function* ({ given, head, file }) {
+    if (Option.isSome(file)) {
+      const { after, checkpoint } = yield* AuditFile.verify(file.value)
+      return yield* Print.table([
+        ["valid", "true"],
+        ["records", `${after.position + 1} to ${checkpoint.position}`],
+        ["head", `${checkpoint.position}:${checkpoint.hash}`]
+      ])
+    }
     const run = yield* Call.open(given)
     const stored = Option.getOrElse(head, () => ({}))
     const verifyFrom = (from: { readonly from?: AuditHead }) =>
@@ -103,11 +118,12 @@ const verify = Command.make(
   Verb.about(
     "Verify the audit log; exit code 1 if it was tampered with. Keep the head in another place and pass it to the next run.",
     "audit verify",
+    "audit verify --file audit-2030.jsonl",
     "audit verify --head 1203:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
   )
 )
 
 export const AuditCommand = Command.make("audit").pipe(
   Verb.about("The audit log: all changes, with their time and API key.", "audit list", "audit verify"),
-  Command.withSubcommands([list, verify])
+  Command.withSubcommands([list, verify, checkpoint, checkpoints, exported, prune])
 )

@@ -8,6 +8,7 @@ import * as FittingRows from "../../sql/FittingRows.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import * as Transaction from "../../sql/Transaction.ts"
 import { ChainedRow } from "./Chain.ts"
 import type { Link } from "./Chain.ts"
 
@@ -77,6 +78,7 @@ export class AuditRepo extends Context.Service<
     AuditRepo,
     Effect.gen(function* () {
       const sql = yield* client
+      const transaction = yield* Transaction.make
       const micros = sql`(extract(epoch FROM at) * 1000000)::bigint::text AS at_micros`
       const hashed = sql`id::text AS id, ${micros}, key_id, action, resource, resource_id, request_id,
         client_address, before::text AS before, after::text AS after`
@@ -124,7 +126,7 @@ export class AuditRepo extends Context.Service<
       })
 
       const link = (limit: number, makeLinks: MakeLinks) =>
-        sql.withTransaction(linkRows(limit, makeLinks)).pipe(query("AuditRepo.link"))
+        transaction(linkRows(limit, makeLinks)).pipe(query("AuditRepo.link"))
 
       const countUnlinked = sql`SELECT count(*) AS count FROM audit WHERE ${unlinked}`.pipe(
         Effect.flatMap(readCount),

@@ -24,6 +24,9 @@ const createCheckpoint = Effect.map(call(path, { method: "POST" }), ({ status, j
   return json.data as Checkpoint
 })
 
+/** With an idempotency key, the request runs in a transaction. */
+const createOnce = call(path, { method: "POST", headers: { "idempotency-key": "checkpoint" } })
+
 const prune = ({ position, hash }: Pick<Checkpoint, "position" | "hash">) =>
   call(`${path}/${position}/prune`, { body: { hash } })
 
@@ -55,6 +58,9 @@ layerEach(Prepared.layer(change))("an audit log with a checkpoint", (it) => {
       assert.deepInclude(yield* verify(), { valid: true, checked: count + 1 })
       const listed = yield* call(path)
       assert.deepStrictEqual(listed.json.data, [checkpoint])
+      const once = yield* createOnce
+      assert.strictEqual(once.status, 201, once.text)
+      assert.strictEqual((yield* createOnce).text, once.text)
     })
   )
 
