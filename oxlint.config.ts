@@ -14,6 +14,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["access", "ledger", "masterKey", "networks", "notifications", "signers"],
   ["relayers"],
   ["health", "lanes"],
+  ["transactions"],
   ["http"]
 ]
 

@@ -26,6 +26,14 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^[0-9a-f]{64}$": (random) => hex(random, 64),
   "^\\d{1,16}:[0-9a-f]{64}$": (random) => `${random.below(1000)}:${hex(random, 64)}`,
   "^[a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}$": (random) => random.pick(["eth_call", "eth_getLogs", "net_version"]),
+  "^\\d{1,15}:[0-9a-f]{64}$": (random) => `${random.below(100)}:${hex(random, 64)}`,
+  // A UUID, as Effect writes its pattern.
+  "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000|[fF]{8}-[fF]{4}-[fF]{4}-[fF]{4}-[fF]{12})$":
+    (random) => `${hex(random, 8)}-${hex(random, 4)}-4${hex(random, 3)}-8${hex(random, 3)}-${hex(random, 12)}`,
+  "^0x([0-9a-fA-F]{2})*$": (random) => `0x${hex(random, 2 * random.below(40))}`,
+  "^0x[0-9a-f]{64}$": (random) => `0x${hex(random, 64)}`,
+  "^(0|[1-9]\\d{0,77}|0x[0-9a-fA-F]{1,64})$": (random) =>
+    random.pick(["0", String(random.below(2 ** 30)), `0x${hex(random, 64)}`]),
   "^0x[0-9a-fA-F]{40}$": (random) => `0x${hex(random, 40)}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*$": (random) => `k${letters(random, 1, 20)}`,
   "^[A-Za-z0-9_-][A-Za-z0-9._-]*(\\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$": (random) => `k/${letters(random, 1, 9)}`,

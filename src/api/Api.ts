@@ -1,23 +1,33 @@
 // The contract: every endpoint, and what the OpenAPI document says about all of them.
 import { HttpApi, OpenApi } from "effect/http-api"
 import { ApiKeysApi } from "./ApiKeysApi.ts"
+import { AllTransactionsApi } from "./AllTransactionsApi.ts"
 import { AuditApi } from "./AuditApi.ts"
 import { EventsApi } from "./EventsApi.ts"
 import { MasterKeyApi } from "./MasterKeyApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
 import { NetworksApi } from "./NetworksApi.ts"
+import { NodeCallsApi } from "./NodeCallsApi.ts"
+import { NoncesApi } from "./NoncesApi.ts"
 import { NotificationsApi } from "./NotificationsApi.ts"
 import * as Document from "./document/Document.ts"
 import { RelayerHealthApi } from "./RelayerHealthApi.ts"
 import { RelayersApi } from "./RelayersApi.ts"
 import { scopesOf } from "./Scopes.ts"
 import { SignersApi } from "./SignersApi.ts"
+import { SigningApi } from "./SigningApi.ts"
 import { SystemApi } from "./SystemApi.ts"
+import { TransactionsApi } from "./TransactionsApi.ts"
 import { version } from "./Version.ts"
 
 const endpoints = HttpApi.make("effect-relayer")
   .add(RelayersApi)
   .add(RelayerHealthApi)
+  .add(TransactionsApi)
+  .add(AllTransactionsApi)
+  .add(SigningApi)
+  .add(NodeCallsApi)
+  .add(NoncesApi)
   .add(SignersApi)
   .add(NotificationsApi)
   .add(NetworksApi)

@@ -91,6 +91,16 @@ export const pageOf = <S extends Schema.Top>(item: S) =>
     )
   )
 
+/** A page with the number of all items, or, with a cursor, some items that are not counted. */
+export const pageOrListOf = <S extends Schema.Top>(item: S) =>
+  Json.body(
+    named(
+      Schema.Struct({ success: succeeded, data: many(item), pagination: Schema.optionalKey(Pagination), metadata }),
+      item,
+      "PageOrListResponse"
+    )
+  )
+
 /** The answer to a delete. */
 export const deleted = <const Messages extends readonly [string, ...Array<string>]>(...messages: Messages) =>
   of(field(Schema.Literals(messages), "What was done.", messages[0]))

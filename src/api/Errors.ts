@@ -315,6 +315,8 @@ export const RequestHeaderFieldsTooLargeError = failure(
   "The headers are larger than the limit."
 )
 
+export * from "./TransactionErrors.ts"
+
 /** Failures that every endpoint can have. */
 export const any = [InternalServerErrorError, ServiceUnavailableError] as const
 

@@ -15,6 +15,7 @@ import { OpenApiCommand } from "./commands/OpenApiCommand.ts"
 import { RelayersCommand } from "./commands/RelayersCommand.ts"
 import { RestoreCommand } from "./commands/RestoreCommand.ts"
 import { RotateKeyCommand } from "./commands/RotateKeyCommand.ts"
+import { TransactionsCommand } from "./commands/TransactionsCommand.ts"
 import * as BrokenPipe from "./kit/BrokenPipe.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
 import { SignersCommand } from "./commands/SignersCommand.ts"
@@ -64,6 +65,7 @@ const root = (start: Start) =>
         group: "Calls to a running service",
         commands: [
           RelayersCommand,
+          TransactionsCommand,
           SignersCommand,
           NotificationsCommand,
           NetworksCommand,

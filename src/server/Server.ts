@@ -14,6 +14,8 @@ import { NotificationsHttp } from "./notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
+import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
+import { NodeCallsHttp, NoncesHttp, SigningHttp } from "./transactions/SigningHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./http/DocsHttp.ts"
@@ -35,6 +37,11 @@ export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048
 const handlers = Layer.mergeAll(
   RelayersHttp,
   RelayerHealthHttp,
+  TransactionsHttp,
+  AllTransactionsHttp,
+  SigningHttp,
+  NodeCallsHttp,
+  NoncesHttp,
   SignersHttp,
   NotificationsHttp,
   NetworksHttp,

@@ -35,7 +35,13 @@ import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
 import { StoredRelayers } from "./relayers/StoredRelayers.ts"
 import { Breakers } from "./chains/Breakers.ts"
+import { MessageSigning } from "./transactions/MessageSigning.ts"
+import { NodePassing } from "./transactions/NodePassing.ts"
+import { Nonces } from "./transactions/Nonces.ts"
+import { Simulations } from "./transactions/Simulations.ts"
+import { Transactions } from "./transactions/Transactions.ts"
 import { Chains } from "./chains/Chains.ts"
+import { EvmNodes } from "./chains/evm/EvmNodes.ts"
 import { ProviderPools } from "./chains/ProviderPools.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
@@ -103,8 +109,10 @@ const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
     Secrets.layer({ current: masterKey, others: decryptionKeys })
   )
 
-/** Health checks and lanes share the breakers of providers. */
-const chains = Layer.provide(Chains.layerNoDeps, ProviderPools.layerNoDeps()).pipe(Layer.provideMerge(Breakers.layer()))
+/** Health checks and transactions share the breakers of providers. */
+const chains = Layer.merge(Layer.provide(Chains.layerNoDeps, ProviderPools.layerNoDeps()), EvmNodes.layerNoDeps).pipe(
+  Layer.provideMerge(Breakers.layer())
+)
 
 const health = ({ healthCheckInterval = "1 minute" }: Options) =>
   RelayerHealth.layer.pipe(
@@ -113,6 +121,13 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
   )
 
 const gauges = Layer.mergeAll(ConnectionGauge.layer, RelayerGauge.layer, EventDelay.layer)
+const transactions = Layer.mergeAll(
+  Transactions.layer,
+  Simulations.layer,
+  MessageSigning.layer,
+  NodePassing.layer,
+  Nonces.layer
+)
 
 const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 days" }: Options) =>
   jobs
@@ -133,6 +148,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
  */
 export const layerNoAuthentication = (options: Options) =>
   Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges, jobs(options)).pipe(
+    Layer.provideMerge(transactions),
     Layer.provideMerge(health(options)),
     Layer.provideMerge(resources(options)),
     Layer.provideMerge(

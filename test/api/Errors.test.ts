@@ -17,6 +17,10 @@ import {
 import { RelayerIdTaken, RelayerInUse, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
 import * as Request from "../../src/domain/request/Request.ts"
 import { SignerIdTaken, SignerInUse, SignerNotFound } from "../../src/domain/signer/Signer.ts"
+import { RelayerPaused } from "../../src/domain/transaction/Admittance.ts"
+import { TransactionConflict } from "../../src/domain/transaction/Cancellation.ts"
+import { TransactionNotFound } from "../../src/domain/transaction/EvmTransaction.ts"
+import { TransactionLimitExceeded } from "../../src/domain/transaction/TransactionLimits.ts"
 import { PreconditionFailed } from "../../src/domain/request/Version.ts"
 import * as Failures from "../../src/server/responses/Failures.ts"
 
@@ -35,6 +39,14 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.RelayerNotFoundError, new RelayerNotFound({})],
   [Errors.SignerNotFoundError, new SignerNotFound({})],
   [Errors.MethodNotAllowedError, new Request.MethodNotAllowed({ allow: ["GET", "POST"] })],
+  [Errors.TransactionNotFoundError, new TransactionNotFound({})],
+  [Errors.RelayerPausedError, new RelayerPaused({})],
+  [Errors.TransactionLimitExceededError, new TransactionLimitExceeded({ error: "value: must be at most 1" })],
+  [Errors.TransactionConflictError, new TransactionConflict({ error: "is confirmed" })],
+  [
+    Errors.NotImplementedError,
+    new Request.NotImplemented({ error: "relayers of solana do not send transactions yet" })
+  ],
   [Errors.NotificationIdTakenError, new NotificationIdTaken({})],
   [Errors.RelayerIdTakenError, new RelayerIdTaken({})],
   [Errors.SignerIdTakenError, new SignerIdTaken({})],

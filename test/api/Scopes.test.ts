@@ -39,18 +39,38 @@ describe("scopes", () => {
     )
   })
 
+  /** What a relayer sends and signs has scopes of its own, below the path of the relayer. */
+  const ofTransactions = new Set(["transactions", "allTransactions", "signing", "nodeCalls", "nonces"])
+
   it("every other endpoint declares a scope of its resource, to read or to write", () => {
     for (const { name, method, path, scope, isProtected } of declared) {
-      if (!isProtected) continue
+      if (!isProtected || ofTransactions.has(name.split(".")[0] ?? "")) continue
       const resource = path.split("/")[3]
       assert.strictEqual(scope, `${resource}:${method === "GET" ? "read" : "write"}`, name)
     }
   })
 
+  it("endpoints of transactions need the scope of reading, changing, signing or calling", () => {
+    const needed = new Map(declared.map(({ name, scope }) => [name, scope]))
+    const expected = {
+      "transactions:read": ["transactions.list", "transactions.simulate", "allTransactions.list", "nonces.get"],
+      "transactions:write": ["transactions.send", "transactions.replace", "transactions.cancel", "nonces.resync"],
+      "transactions:sign": ["signing.sign", "signing.signTypedData"],
+      "rpc:call": ["nodeCalls.rpc"]
+    }
+    for (const [scope, names] of Object.entries(expected)) {
+      for (const name of names) assert.strictEqual(needed.get(name), scope, name)
+    }
+  })
+
+  /** `*` and their own names grant them, and nothing else. */
+  const onlyByName = new Set(["transactions:sign", "rpc:call"])
+
   it("every scope is used by an endpoint, and can be granted alone or with all scopes of its resource", () => {
     const needed = new Set(declared.map(({ scope }) => scope))
     for (const scope of Scope.literals) {
       assert.isTrue(needed.has(scope), scope)
+      if (onlyByName.has(scope)) continue
       const [resource] = scope.split(":")
       assert.include(Grant.literals, `${resource}:*`)
     }
@@ -60,7 +80,8 @@ describe("scopes", () => {
     for (const needed of Scope.literals) {
       const granting = Grant.literals.filter((grant) => allows([grant], needed))
       const [resource] = needed.split(":")
-      assert.sameMembers(granting, [needed, `${resource}:*` as Grant, "*"])
+      const ofResource = onlyByName.has(needed) ? [] : [`${resource}:*` as Grant]
+      assert.sameMembers(granting, [needed, ...ofResource, "*"])
     }
     assert.isFalse(allows(["relayers:read", "relayers:write"], "relayers:*"))
     assert.isFalse(allows(["relayers:*"], "*"))

@@ -62,7 +62,10 @@ const create = Command.make(
         name: Field.text("name", "Name of the key"),
         scopes: Field.many(Flag.Literals("scope", Grant.literals), "Scope of the key"),
         relayer_ids: Field.many(Flag.String("relayer"), "Relayer that the key is limited to (default: all)"),
-        expires_at: Field.text("expires_at", "Time of expiry, such as 2030-01-01T00:00:00Z")
+        expires_at: Field.text("expires_at", "Time of expiry, such as 2030-01-01T00:00:00Z"),
+        "transaction_limits.max_value": Field.text("max_value", "Wei that one transaction may send"),
+        "transaction_limits.max_fee_per_day": Field.text("max_fee_per_day", "Wei that fees may cost in 24 hours"),
+        "transaction_limits.receivers": Field.many(Flag.String("receiver"), "Address that it may send to")
       },
       {}
     )

@@ -8,6 +8,7 @@ import * as Field from "../kit/Field.ts"
 import * as IfMatch from "../kit/IfMatch.ts"
 import * as Print from "../kit/Print.ts"
 import { RelayersHealthCommands } from "./RelayersHealthCommands.ts"
+import { RelayersNonceCommands } from "./RelayersNonceCommands.ts"
 import { RelayersListCommand } from "./RelayersListCommand.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -97,6 +98,7 @@ export const RelayersCommand = Command.make("relayers").pipe(
     remove.pipe(Verb.about("Delete a relayer.", "relayers delete payouts")),
     pausing("pause", true).pipe(Verb.about("Pause a relayer.", "relayers pause payouts")),
     pausing("resume", false).pipe(Verb.about("Resume a paused relayer.", "relayers resume payouts")),
-    ...RelayersHealthCommands
+    ...RelayersHealthCommands,
+    ...RelayersNonceCommands
   ])
 )

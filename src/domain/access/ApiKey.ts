@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
+import { TransactionLimits } from "../transaction/TransactionLimits.ts"
 import { Grant } from "./Scope.ts"
 import { list, maybe, resourceId, text } from "../request/Text.ts"
 
@@ -19,6 +20,11 @@ const scopes = "What the key may do."
 
 const relayerIds = "The only relayers that the key can use. If absent, it can use all relayers, including later ones."
 
+const limits =
+  "What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key creates has at most the same limits."
+
+const exampleLimits = { max_value: "1000000000000000000", max_fee_per_day: "50000000000000000" }
+
 const expiry = "When the key expires. If absent, it does not expire."
 
 export const CreateApiKey = Schema.Struct({
@@ -28,7 +34,8 @@ export const CreateApiKey = Schema.Struct({
     description: relayerIds,
     examples: [["payouts"]]
   }),
-  expires_at: maybe(Instant, { description: expiry, examples: ["2030-01-01T00:00:00Z"] })
+  expires_at: maybe(Instant, { description: expiry, examples: ["2030-01-01T00:00:00Z"] }),
+  transaction_limits: maybe(TransactionLimits, { description: limits, examples: [exampleLimits] })
 }).annotate({ identifier: "CreateApiKeyRequest" })
 export type CreateApiKey = typeof CreateApiKey.Type
 
@@ -52,6 +59,7 @@ const shown = {
   relayer_ids: Schema.optionalKey(field(Schema.Array(RelayerId), relayerIds, ["payouts"])),
   created_at: field(Instant, "When the key was created.", "2026-01-02T03:04:05.678Z"),
   expires_at: Schema.optionalKey(field(Instant, expiry, "2030-01-01T00:00:00.000Z")),
+  transaction_limits: Schema.optionalKey(field(TransactionLimits, limits, exampleLimits)),
   previous_expires_at: Schema.optionalKey(
     field(Instant, "Until when the key before the last rotation is valid.", "2026-01-03T03:04:05.678Z")
   ),

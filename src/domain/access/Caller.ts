@@ -2,6 +2,7 @@
 import { Context, Effect, Option, Schema } from "effect"
 import { allows } from "./Scope.ts"
 import type { Grant, Scope } from "./Scope.ts"
+import type { TransactionLimits } from "../transaction/TransactionLimits.ts"
 
 /** The holder of an API key. */
 export interface Caller {
@@ -11,6 +12,8 @@ export interface Caller {
   readonly scopes?: ReadonlyArray<Grant>
   /** The only relayers that the caller can use. Absent if it can use all. */
   readonly relayerIds?: ReadonlyArray<string>
+  /** What the caller may send. Absent: everything that policies allow. */
+  readonly transactionLimits?: TransactionLimits
 }
 
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(

@@ -7,6 +7,7 @@ import * as NetworkNames from "../network/NetworkNames.ts"
 import * as NotificationNames from "../notification/NotificationNames.ts"
 import * as RelayerNames from "../relayer/RelayerNames.ts"
 import * as SignerNames from "../signer/SignerNames.ts"
+import * as TransactionNames from "../transaction/TransactionNames.ts"
 import * as ApiKeyNames from "./ApiKeyNames.ts"
 
 /** What an endpoint can require: a resource, and reading or changing it. */
@@ -18,7 +19,8 @@ export const Scope = Schema.Literals([
   ...ApiKeyNames.scopes,
   ...AuditNames.scopes,
   ...MasterKeyNames.scopes,
-  ...EventNames.scopes
+  ...EventNames.scopes,
+  ...TransactionNames.scopes
 ])
 export type Scope = typeof Scope.Type
 
@@ -33,6 +35,7 @@ export const Grant = Schema.Literals([
   AuditNames.allScopes,
   MasterKeyNames.allScopes,
   EventNames.allScopes,
+  TransactionNames.allScopes,
   "*"
 ]).annotate({
   identifier: "Scope",
@@ -44,9 +47,14 @@ export type Grant = typeof Grant.Type
 
 const all = "*"
 
+/** Scopes that only their own name and `*` grant: `transactions:*` does not include `transactions:sign`. */
+const onlyByName: ReadonlySet<Grant> = new Set(TransactionNames.onlyByName)
+
 /** Whether `granted` includes all of `needed`. */
-const includes = (granted: Grant, needed: Grant): boolean =>
-  granted === needed || granted === all || (granted.endsWith(":*") && needed.startsWith(granted.slice(0, -1)))
+const includes = (granted: Grant, needed: Grant): boolean => {
+  if (granted === needed || granted === all) return true
+  return granted.endsWith(":*") && needed.startsWith(granted.slice(0, -1)) && !onlyByName.has(needed)
+}
 
 /** Whether `grants` together include all of `needed`. */
 export const allows = (grants: ReadonlyArray<Grant>, needed: Grant): boolean =>
@@ -55,7 +63,8 @@ export const allows = (grants: ReadonlyArray<Grant>, needed: Grant): boolean =>
 const narrowable: ReadonlySet<Scope> = new Set([
   ...RelayerNames.narrowableScopes,
   ...NotificationNames.narrowableScopes,
-  ...EventNames.narrowableScopes
+  ...EventNames.narrowableScopes,
+  ...TransactionNames.narrowableScopes
 ])
 
 /**

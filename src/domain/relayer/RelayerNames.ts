@@ -2,7 +2,13 @@
 
 export const auditResource = "relayer"
 
-export const actions = ["relayer.created", "relayer.updated", "relayer.deleted"] as const
+export const actions = [
+  "relayer.created",
+  "relayer.updated",
+  "relayer.deleted",
+  "relayer.message_signed",
+  "relayer.typed_data_signed"
+] as const
 
 export const eventTypes = [
   "relayer.created",

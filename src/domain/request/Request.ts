@@ -74,8 +74,13 @@ export class InternalServerError extends Schema.TaggedError<InternalServerError>
   error: Schema.optionalKey(Schema.String)
 }) {}
 
-/** A chain does not answer, or not with what is needed. `error` names the providers, without any text of theirs. */
+/** A chain or a signer does not answer, or not with what is needed. `error` names it, without any text of its own. */
 export class BadGateway extends Schema.TaggedError<BadGateway>()("BadGateway", { error: Schema.String }) {}
 
 /** The database cannot be reached, the request took too long, or the instance is stopping. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {}) {}
+
+/** The network type of the relayer does not have what the endpoint does, or the service does not support it yet. */
+export class NotImplemented extends Schema.TaggedError<NotImplemented>()("NotImplemented", {
+  error: Schema.String
+}) {}

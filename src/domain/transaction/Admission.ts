@@ -31,7 +31,8 @@ export const isReceiverAllowed = ({ to }: Request, { policy, relayerAddress }: A
 
 type Rule = (request: SendEvmTransaction, admission: Admission) => Violation | undefined
 
-const isMixedCase = (address: string): boolean => /[a-f]/.test(address) && /[A-F]/.test(address.slice(2))
+/** Whether the address has a checksum (EIP-55). */
+export const isMixedCase = (address: string): boolean => /[a-f]/.test(address) && /[A-F]/.test(address.slice(2))
 
 const checksum: Rule = ({ to }, admission) =>
   to !== undefined && isMixedCase(to) && admission.checksum(to) !== to

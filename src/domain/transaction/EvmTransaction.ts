@@ -5,11 +5,14 @@ import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { Code } from "./Code.ts"
 import { shown } from "./Field.ts"
+import { EvmSignature } from "./Signature.ts"
 import { ExternalId } from "./SendEvmTransaction.ts"
 import { Speed } from "./Speed.ts"
 import { HexWei } from "./Wei.ts"
 
-export const TransactionId = Schema.String.check(Schema.isUUID()).pipe(Schema.brand("TransactionId"))
+export const TransactionId = Schema.String.check(Schema.isUUID())
+  .annotate({ description: "Identifier of the transaction.", examples: ["4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"] })
+  .pipe(Schema.brand("TransactionId"))
 export type TransactionId = typeof TransactionId.Type
 
 /** `sent`: signed and on its way. `submitted`: a node has it. */
@@ -37,13 +40,6 @@ const fees = {
   max_fee_per_gas: shown(Decimal, "Wei per gas at most.", "40000000000"),
   max_priority_fee_per_gas: shown(Decimal, "Wei per gas for the block's producer.", "1000000000")
 }
-
-const EvmSignature = Schema.Struct({
-  r: field(Schema.String, "64 hex digits.", "1a".repeat(32)),
-  s: field(Schema.String, "64 hex digits.", "2b".repeat(32)),
-  v: field(Schema.Natural, "Parity; 27 or 28 of a legacy transaction.", 0),
-  sig: field(Schema.String, "130 hex digits.", `${"1a".repeat(32)}${"2b".repeat(32)}00`)
-}).annotate({ identifier: "EvmTransactionSignature", description: "Signature of the attempt that `hash` names." })
 
 export const TransactionAttempt = Schema.Struct({
   hash: field(Schema.String, "Hash of the attempt.", hash),

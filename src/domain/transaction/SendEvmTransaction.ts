@@ -1,6 +1,6 @@
 // The body of a send, and of a replacement, field by field. `Consistency.ts` checks fields against each other, and
 // `Admission.ts` against relayer, network and time.
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Struct } from "effect"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { maybe, text } from "../request/Text.ts"
@@ -58,3 +58,12 @@ export const SendEvmTransaction = Schema.Struct(fields).annotate({
   description: "A transaction to send."
 })
 export type SendEvmTransaction = typeof SendEvmTransaction.Type
+
+/** A replacement keeps what decides about its place and its end. */
+export const ReplaceEvmTransaction = Schema.Struct(
+  Struct.omit(fields, ["valid_until", "not_before", "nonce", "external_id", "priority", "wait_for_funds"])
+).annotate({
+  identifier: "ReplaceEvmTransactionRequest",
+  description: "What a transaction does instead."
+})
+export type ReplaceEvmTransaction = typeof ReplaceEvmTransaction.Type

@@ -50,3 +50,12 @@ export const isWithin = (limits: TransactionLimits, parent: TransactionLimits): 
   isAtMost(limits.max_fee_per_day, parent.max_fee_per_day) &&
   (parent.receivers === undefined ||
     (limits.receivers?.every((receiver) => includes(parent.receivers ?? [], receiver)) ?? false))
+
+/** The transaction is beyond what the API key may send. */
+export class TransactionLimitExceeded extends Schema.TaggedError<TransactionLimitExceeded>()(
+  "TransactionLimitExceeded",
+  {
+    /** Names the field and the limit. */
+    error: Schema.String
+  }
+) {}

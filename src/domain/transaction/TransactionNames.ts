@@ -33,5 +33,8 @@ export const scopes = ["transactions:read", "transactions:write", "transactions:
 /** Scopes that a key limited to some relayers may hold. */
 export const narrowableScopes = [...scopes] as const
 
-/** Reading and writing; `transactions:sign` and `rpc:call` are granted by name, because a raw signature can move everything. */
+/** Reading and writing. */
 export const allScopes = "transactions:*"
+
+/** A raw signature can move everything, so `transactions:*` does not include it. */
+export const onlyByName = ["transactions:sign"] as const

@@ -1,8 +1,9 @@
 // The other requests about transactions, and their responses.
 import { Schema } from "effect"
+import { RelayerId } from "../relayer/Relayer.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
-import { CursorQuery } from "../request/Page.ts"
+import { CursorQuery, count } from "../request/Page.ts"
 import { Figures } from "./Cause.ts"
 import { Code } from "./Code.ts"
 import { ExternalId, SendEvmTransaction } from "./SendEvmTransaction.ts"
@@ -78,3 +79,18 @@ export type TransactionFilter = {
 
 export const TransactionQuery = { ...CursorQuery, ...TransactionFilter }
 export interface TransactionQuery extends CursorQuery, TransactionFilter {}
+
+export const AllTransactionsQuery = {
+  per_page: CursorQuery.per_page,
+  cursor: CursorQuery.cursor,
+  relayer_id: Schema.optionalKey(
+    field(Schema.Array(RelayerId), "Only of these relayers; may be repeated.", ["payouts"])
+  ),
+  ...TransactionFilter
+}
+export interface AllTransactionsQuery extends Pick<CursorQuery, "per_page" | "cursor">, TransactionFilter {
+  readonly relayer_id?: ReadonlyArray<RelayerId>
+}
+
+/** A nonce in a path. */
+export const NonceParam = count("Nonce of the transaction.", 7)

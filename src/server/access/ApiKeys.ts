@@ -1,5 +1,5 @@
 // API keys. A key is shown once, when it is created or rotated; the database stores only its hash.
-import { Cache, Context, DateTime, Duration, Effect, Exit, Layer, Option } from "effect"
+import { Cache, Context, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
@@ -17,15 +17,18 @@ import * as Caller from "../../domain/access/Caller.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
+import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import { Changes } from "../changes/Changes.ts"
 import { ApiKeysRepo } from "./ApiKeysRepo.ts"
-import type { Holder } from "./ApiKeysRepo.ts"
+import type { FeeLimit, Holder } from "./ApiKeysRepo.ts"
 import { hashKey, isWellFormed, makeKey } from "./Key.ts"
 import * as KeyCreation from "./KeyCreation.ts"
 import * as KeyUse from "./KeyUse.ts"
+
+const decodeLimits = Schema.decodeSync(Schema.fromJsonString(TransactionLimits))
 
 /** The number of unknown keys in memory. A repeated unknown key causes no further query. */
 const maxUnknown = 10_000
@@ -59,6 +62,8 @@ export class ApiKeys extends Context.Service<
      * key itself or the administrator may do this: the caller gets the new key and could act under its name.
      */
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
+    /** The limits of fees per day that the key has to keep: its own, and those of the keys that it descends from. */
+    feeLimits(id: string): Effect.Effect<ReadonlyArray<FeeLimit>>
     /**
      * The caller of a key; none if the key is unknown, deleted or expired. Stores when the key was used. Fails with
      * `TooManyRequests` if the address `from` had too many refusals and the key was not valid recently.
@@ -153,12 +158,17 @@ export class ApiKeys extends Context.Service<
         const found = yield* Cache.get(unknown, hash)
         if (Option.isNone(found)) return Option.none()
         remember(hash)
-        const { id, scopes, relayer_ids } = found.value
+        const { id, scopes, relayer_ids, transaction_limits } = found.value
         yield* touch(id, from)
-        return Option.some<Caller.Caller>({ id, scopes, ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }) })
+        return Option.some<Caller.Caller>({
+          id,
+          scopes,
+          ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }),
+          ...(transaction_limits === null ? {} : { transactionLimits: decodeLimits(transaction_limits) })
+        })
       })
 
-      return ApiKeys.of({ create, list, get, delete: remove, rotate, find })
+      return ApiKeys.of({ create, list, get, delete: remove, rotate, feeLimits: repo.feeLimits, find })
     })
   )
 

@@ -4,6 +4,7 @@ import { ApiKey } from "../../domain/access/ApiKey.ts"
 import type { ApiKeyId } from "../../domain/access/ApiKey.ts"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
 import type { Grant } from "../../domain/access/Scope.ts"
+import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { client, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
@@ -12,8 +13,16 @@ import { selectRow } from "../../sql/SelectRow.ts"
 const Row = Rows.withoutNulls(ApiKey)
 const readRows = Rows.all(Row)
 const readCreator = Rows.first(
-  Schema.Struct({ expires_at: Schema.NullOr(Schema.Date), ancestors: Schema.Array(Schema.String) })
+  Schema.Struct({
+    expires_at: Schema.NullOr(Schema.Date),
+    ancestors: Schema.Array(Schema.String),
+    transaction_limits: Schema.NullOr(TransactionLimits)
+  })
 )
+const readFeeLimits = Rows.all(
+  Schema.Struct({ id: Schema.String, maximum: Schema.BigIntFromString, members: Schema.Array(Schema.String) })
+)
+const encodeLimits = Schema.encodeSync(TransactionLimits)
 const readCreated = Rows.one(Schema.Struct({ created: Rows.Integer }))
 
 /** The identity, the scopes and the relayers of an API key. */
@@ -21,11 +30,22 @@ export interface Holder {
   readonly id: ApiKeyId
   readonly scopes: ReadonlyArray<Grant>
   readonly relayer_ids: ReadonlyArray<string> | null
+  /** JSON. */
+  readonly transaction_limits: string | null
+}
+
+/** A key whose fees per day are limited, and the keys whose fees count. Amounts in wei. */
+export interface FeeLimit {
+  readonly keyId: string
+  /** The key, and all keys that it has created, directly or through others, deleted ones included. */
+  readonly members: ReadonlyArray<string>
+  readonly maximum: bigint
 }
 
 /** What limits the keys that an API key creates. */
 export interface Creator {
   readonly expires_at: DateTime.Utc | undefined
+  readonly transaction_limits: TransactionLimits | undefined
   /** API keys from the first one down to the creator's own. */
   readonly ancestors: ReadonlyArray<string>
   /** How many keys it has created that are not revoked. */
@@ -49,6 +69,8 @@ export class ApiKeysRepo extends Context.Service<
     delete(ids: ReadonlyArray<ApiKeyId>): Effect.Effect<void>
     /** The current key becomes the previous key. */
     rotate(id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc): Effect.Effect<void>
+    /** The limits of fees per day of the key, and of the keys that it descends from. */
+    feeLimits(id: string): Effect.Effect<ReadonlyArray<FeeLimit>>
     touch(id: ApiKeyId, at: DateTime.Utc, from: string | undefined): Effect.Effect<void>
   }
 >()("effect-relayer/server/access/ApiKeysRepo") {
@@ -59,8 +81,11 @@ export class ApiKeysRepo extends Context.Service<
       const holding = Rows.unchecked<Holder & { readonly hash: string }>(sql)
       const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
       const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
-        ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by`
+        ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by, t.transaction_limits`
       const selection = { table: "api_keys", columns, Row }
+
+      const addDescendant = (id: ApiKeyId, ancestors: ReadonlyArray<string>) =>
+        sql`INSERT INTO api_key_descendants (ancestor, id) SELECT ancestor, ${id} FROM unnest(${ancestors}::text[]) AS given (ancestor)`
 
       const insert = (key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>) =>
         sql`INSERT INTO api_keys ${sql.insert({
@@ -72,24 +97,38 @@ export class ApiKeysRepo extends Context.Service<
           expires_at: key.expires_at === undefined ? null : DateTime.toDate(key.expires_at),
           created_at: DateTime.toDate(key.created_at),
           created_by: key.created_by ?? null,
-          ancestors
-        })}`.pipe(Effect.asVoid, query("ApiKeysRepo.insert"))
+          ancestors,
+          transaction_limits:
+            key.transaction_limits === undefined ? null : JSON.stringify(encodeLimits(key.transaction_limits))
+        })}`.pipe(Effect.andThen(addDescendant(key.id, ancestors)), Effect.asVoid, query("ApiKeysRepo.insert"))
+
+      const feeLimits = (id: string) =>
+        sql`
+          SELECT limited.id, limited.transaction_limits ->> 'max_fee_per_day' AS maximum,
+            ARRAY(SELECT limited.id UNION SELECT d.id FROM api_key_descendants d WHERE d.ancestor = limited.id) AS members
+          FROM api_keys own JOIN api_keys limited ON limited.id = own.id OR limited.id = ANY(own.ancestors)
+          WHERE own.id = ${id} AND limited.transaction_limits ? 'max_fee_per_day'
+          ORDER BY limited.id`.pipe(
+          Effect.flatMap(readFeeLimits),
+          Effect.map((rows) => rows.map(({ id: keyId, ...limit }): FeeLimit => ({ keyId, ...limit }))),
+          query("ApiKeysRepo.feeLimits")
+        )
 
       const row = selectRow(sql, selection)
       const find = (id: ApiKeyId) => row.find(id).pipe(query("ApiKeysRepo.find"))
       const findForUpdate = (id: ApiKeyId) => row.findForUpdate(id).pipe(query("ApiKeysRepo.findForUpdate"))
 
       const holders = (hashes: ReadonlyArray<string>, column: string) => sql`
-        SELECT given.hash, t.id, t.scopes, t.relayer_ids, t.expires_at, t.previous_expires_at
+        SELECT given.hash, t.id, t.scopes, t.relayer_ids, t.transaction_limits::text, t.expires_at, t.previous_expires_at
         FROM unnest(${hashes}::text[]) AS given (hash) JOIN api_keys t ON t.${sql(column)} = decode(given.hash, 'hex')`
 
       const findByHashes = (hashes: ReadonlyArray<string>, moment: DateTime.Utc) => {
         const at = DateTime.toDate(moment)
         return holding`
-          SELECT hash, id, scopes, relayer_ids FROM (${holders(hashes, "hash")}) present
+          SELECT hash, id, scopes, relayer_ids, transaction_limits FROM (${holders(hashes, "hash")}) present
           WHERE expires_at IS NULL OR expires_at > ${at}
           UNION ALL
-          SELECT hash, id, scopes, relayer_ids FROM (${holders(hashes, "previous_hash")}) previous
+          SELECT hash, id, scopes, relayer_ids, transaction_limits FROM (${holders(hashes, "previous_hash")}) previous
           WHERE previous_expires_at > ${at} AND (expires_at IS NULL OR expires_at > ${at})`.pipe(
           Effect.map((rows) => hashes.map((hash) => Option.fromUndefinedOr(rows.find((row) => row.hash === hash)))),
           query("ApiKeysRepo.findByHashes")
@@ -106,12 +145,13 @@ export class ApiKeysRepo extends Context.Service<
       const holdCreator = (id: string) =>
         Effect.gen(function* () {
           const found = yield* readCreator(
-            yield* sql`SELECT expires_at, ancestors FROM api_keys WHERE id = ${id} FOR UPDATE`
+            yield* sql`SELECT expires_at, ancestors, transaction_limits FROM api_keys WHERE id = ${id} FOR UPDATE`
           )
           const { created } = yield* readCreated(
             yield* sql`SELECT count(*) AS created FROM api_keys WHERE created_by = ${id}`
           )
-          return Option.map(found, ({ expires_at, ancestors }): Creator => ({
+          return Option.map(found, ({ expires_at, ancestors, transaction_limits }): Creator => ({
+            transaction_limits: transaction_limits ?? undefined,
             ancestors,
             expires_at: expires_at === null ? undefined : DateTime.fromDateUnsafe(expires_at),
             created
@@ -142,6 +182,7 @@ export class ApiKeysRepo extends Context.Service<
         holdCreator,
         descendants,
         page,
+        feeLimits,
         delete: deleteRows,
         rotate,
         touch

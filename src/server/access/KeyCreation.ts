@@ -6,6 +6,8 @@ import type { CreateApiKey } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import { allows, isNarrowable } from "../../domain/access/Scope.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
+import { isWithin } from "../../domain/transaction/TransactionLimits.ts"
+import type { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -50,6 +52,17 @@ const expiry = (given: DateTime.Utc | undefined, creator: Creator | undefined) =
     : Effect.succeed(given)
 }
 
+/** A key without limits of its own gets those of its creator. */
+const limits = (given: TransactionLimits | undefined, creator: Creator | undefined) => {
+  const most = creator?.transaction_limits
+  if (most === undefined || given === undefined) return Effect.succeed(given ?? most)
+  return isWithin(given, most)
+    ? Effect.succeed(given)
+    : Effect.fail(
+        BadRequest.of([{ field: "transaction_limits", message: "must be within the limits of the creating key" }])
+      )
+}
+
 export const make = Effect.gen(function* () {
   const repo = yield* ApiKeysRepo
   const changes = yield* Changes
@@ -69,14 +82,16 @@ export const make = Effect.gen(function* () {
   const store = Effect.fnUntraced(function* (request: CreateApiKey, caller: Caller.Caller, now: DateTime.Utc) {
     const creator = yield* holdCreator(caller)
     const expires_at = yield* expiry(request.expires_at, creator)
+    const transaction_limits = yield* limits(request.transaction_limits, creator)
     const key = makeKey()
-    const { expires_at: _, ...rest } = request
+    const { expires_at: _, transaction_limits: __, ...rest } = request
     const shown: ApiKey = {
       id: ApiKeyId.make(yield* random.uuidV4()),
       ...rest,
       created_at: now,
       created_by: caller.id,
-      ...(expires_at === undefined ? {} : { expires_at })
+      ...(expires_at === undefined ? {} : { expires_at }),
+      ...(transaction_limits === undefined ? {} : { transaction_limits })
     }
     const ancestors = creator === undefined ? [] : [...creator.ancestors, caller.id]
     yield* repo.insert(shown, hashKey(key), ancestors)

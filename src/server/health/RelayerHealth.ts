@@ -5,13 +5,15 @@ import type { RelayerExplanation } from "../../domain/health/HealthExplanation.t
 import { balanceOf, carry, hasAnswered } from "../../domain/health/HealthSnapshot.ts"
 import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
 import type { RelayerBalance, RelayerStatus } from "../../domain/relayer/RelayerStatus.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import { Ledger } from "../ledger/Ledger.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
-import { Relayers } from "../relayers/Relayers.ts"
+import { StoredRelayers } from "../relayers/StoredRelayers.ts"
+import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Chains } from "../chains/Chains.ts"
 import { HealthChecks } from "./HealthChecks.ts"
@@ -42,7 +44,8 @@ export class RelayerHealth extends Context.Service<
     RelayerHealth,
     Effect.gen(function* () {
       const repo = yield* HealthRepo
-      const relayers = yield* Relayers
+      const relayers = yield* StoredRelayers
+      const ledger = yield* Ledger
       const targets = yield* RelayerTargets
       const chains = yield* Chains
       const checks = yield* HealthChecks
@@ -60,7 +63,16 @@ export class RelayerHealth extends Context.Service<
           outboundWork.run(Effect.timeoutOption(chains.inspect(target), patience))
         )
 
-      const show = Effect.fnUntraced(function* (relayer: Relayer, check: Check, seen: ChainSnapshot | undefined) {
+      const transactionsOf = Effect.fnUntraced(function* (relayerNumber: number) {
+        const confirmed = Option.getOrUndefined(yield* ledger.lastConfirmed(relayerNumber))
+        return {
+          pending_transactions_count: yield* ledger.countOpen(relayerNumber),
+          ...(confirmed === undefined ? {} : { last_confirmed_transaction_timestamp: DateTime.makeUnsafe(confirmed) })
+        }
+      })
+
+      const show = Effect.fnUntraced(function* (stored: StoredRelayer, check: Check, seen: ChainSnapshot | undefined) {
+        const relayer = stored.value
         const reading = seen === undefined ? check.reading : carry(check.reading, seen)
         const { failures: _, providers = [], ...amounts } = reading ?? { network_type: relayer.network_type }
         const read_at = seen?.balance === undefined ? check.read_at : yield* DateTime.now
@@ -74,6 +86,7 @@ export class RelayerHealth extends Context.Service<
           health: check.state.status,
           ...(check.checked_at === undefined ? {} : { last_check_at: check.checked_at }),
           next_check_at: check.next_check_at,
+          ...(yield* transactionsOf(stored.number)),
           providers
         } as RelayerStatus
       })
@@ -96,7 +109,7 @@ export class RelayerHealth extends Context.Service<
       })
 
       const explanation = Effect.fn("RelayerHealth.explain")(function* (id: RelayerId) {
-        const relayer = yield* relayers.get(id)
+        const { value: relayer } = yield* relayers.get(id)
         const { state: health, next_check_at: next_at, since } = yield* find(id)
         return explain({ relayer, health, next_at, since })
       })

@@ -133,4 +133,4 @@ const make = Effect.gen(function* () {
 })
 
 /** Runs until its scope closes. While the instance drains, it claims nothing and gives its lanes back. */
-export const layer = Layer.effectDiscard(make).pipe(Layer.provide([EvmNodes.layerNoDeps, SecureRandom.layerWebCrypto]))
+export const layer = Layer.effectDiscard(make).pipe(Layer.provide(SecureRandom.layerWebCrypto))

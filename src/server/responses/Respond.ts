@@ -64,6 +64,19 @@ export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
     }))
   )
 
+/** A page if there is a total, else items. With `Link` to what comes next, if there is more. */
+export const pageOrItems = <A, E, R>(
+  self: Effect.Effect<Items<A> & Partial<Pick<Page<A>, "total" | "request">>, E, R>
+) =>
+  Effect.flatMap(linked(self), ({ items: data, total, request }) =>
+    Effect.map(metadata, (extra) => ({
+      success: true as const,
+      data,
+      ...(total === undefined || request === undefined ? {} : { pagination: Envelope.pagination({ total, request }) }),
+      ...extra
+    }))
+  )
+
 const setTag = (version: string) => setHeader("etag", entityTag(version))
 
 /** With `ETag`. */

@@ -14,6 +14,7 @@ import versions from "./0012_versions.ts"
 import clientAddresses from "./0013_client_addresses.ts"
 import records from "./0014_records.ts"
 import transactions from "./0016_transactions.ts"
+import transactionLimits from "./0017_transaction_limits.ts"
 import rowMacs from "./0018_row_macs.ts"
 
 export const migrations = {
@@ -32,6 +33,7 @@ export const migrations = {
   "0013_client_addresses": clientAddresses,
   "0014_records": records,
   "0016_transactions": transactions,
+  "0017_transaction_limits": transactionLimits,
   "0018_row_macs": rowMacs
 }
 

@@ -2,6 +2,7 @@
 
 /** Every table except that of the migrations themselves. A host may keep tables of its own beside them. */
 export const tables: ReadonlyArray<string> = [
+  "api_key_descendants",
   "api_keys",
   "attempts",
   "audit",

@@ -28,8 +28,8 @@ const LowerCase = Schema.String.pipe(
 
 const hex = (value: number | bigint): string => `0x${value.toString(16)}`
 
-/** A height, or what the node thinks of as the newest or a final block. */
-export type BlockAt = number | "latest" | "safe" | "finalized"
+/** A height, or what the node thinks of as the newest or a final block. `pending`: with the transactions in its pool. */
+export type BlockAt = number | "latest" | "safe" | "finalized" | "pending"
 
 const at = (block: BlockAt): string => (typeof block === "number" ? hex(block) : block)
 

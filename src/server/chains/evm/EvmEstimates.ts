@@ -10,7 +10,8 @@ import type { EvmProviders } from "./EvmProviders.ts"
 import * as RevertReason from "./RevertReason.ts"
 import type { RpcAnswer } from "./RpcBatch.ts"
 
-type First =
+/** What one node says. */
+export type First =
   | Exclude<Estimate, { readonly _tag: "Reverts" }>
   | { readonly _tag: "Reverts"; readonly reason: string | undefined }
 
@@ -30,7 +31,7 @@ const read = (answer: RpcAnswer): First => {
   }
 }
 
-const at = (node: EvmNode, call: CallFields): Effect.Effect<First, RpcFailure> =>
+export const at = (node: EvmNode, call: CallFields): Effect.Effect<First, RpcFailure> =>
   Effect.map(node.ask(estimateGas(call)), read)
 
 const opinionOf = (second: First | undefined | "not_configured"): "agrees" | "differs" | "not_configured" => {

@@ -1,0 +1,80 @@
+// The endpoints with which an operator reads and repairs the nonces of a relayer's account.
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { RelayerId } from "../domain/relayer/Relayer.ts"
+import { ClearNonces, NonceDecision, NonceState } from "../domain/transaction/NonceState.ts"
+import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"
+import * as Envelope from "./Envelope.ts"
+import * as Errors from "./Errors.ts"
+import * as Json from "./Json.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
+import { RequiredScope } from "./Scopes.ts"
+
+const params = Schema.Struct({ relayer_id: RelayerId })
+const error = [Errors.RelayerNotFoundError, Errors.NotImplementedError, ...Errors.any] as const
+
+export class NoncesApi extends HttpApiGroup.make("nonces")
+  .add(
+    HttpApiEndpoint.get("get", "/:relayer_id/nonce", {
+      params,
+      success: Envelope.of(NonceState),
+      error: [...Errors.ofOutboundWork, ...error]
+    })
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get the nonces of a relayer's account",
+          description: "What the service has recorded, next to what a provider says now."
+        })
+      ),
+    HttpApiEndpoint.post("resync", "/:relayer_id/nonce/resync", {
+      params,
+      payload: Json.optionalBody(ResyncNonce),
+      success: Envelope.of(NonceDecision),
+      error: [Errors.TransactionNotFoundError, Errors.TransactionConflictError, ...error]
+    })
+      .middleware(Idempotency)
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "transactions:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Believe the chain's nonce, and decide about unproven transactions",
+          description:
+            "Ends the code `nonce_ahead`: the count of the chain is believed at the next look. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. Audited."
+        })
+      ),
+    HttpApiEndpoint.post("clear", "/:relayer_id/nonce/clear", {
+      params,
+      payload: Json.body(ClearNonces),
+      success: Envelope.of(NonceDecision),
+      error
+    })
+      .middleware(Idempotency)
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "transactions:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Replace open transactions by no-ops",
+          description:
+            "A no-op competes for each of the nonces that an open transaction has. What is mined decides: the transaction may be executed all the same. Audited."
+        })
+      ),
+    HttpApiEndpoint.post("beginGeneration", "/:relayer_id/nonce/generation", {
+      params,
+      success: Envelope.of(NonceState),
+      error: [Errors.TransactionConflictError, ...error]
+    })
+      .middleware(Idempotency)
+      .annotate(RequiredScope, "transactions:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Say that a test network began anew",
+          description:
+            "Only for networks with `is_testnet`. Transactions that were ever signed end as `failed` with the code `chain_changed`, and their bytes are never sent again. Audited."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/relayers")
+  .annotateMerge(OpenApi.annotations({ title: "Nonces", description: "The nonces of accounts, for operators." })) {}

@@ -1,0 +1,40 @@
+// The rows of the table of errors that only endpoints of transactions have.
+import * as Request from "../domain/request/Request.ts"
+import * as Admittance from "../domain/transaction/Admittance.ts"
+import * as Cancellation from "../domain/transaction/Cancellation.ts"
+import * as Transaction from "../domain/transaction/EvmTransaction.ts"
+import * as TransactionLimits from "../domain/transaction/TransactionLimits.ts"
+import { explained, failure } from "./Failure.ts"
+
+export const TransactionNotFoundError = failure(
+  Transaction.TransactionNotFound,
+  404,
+  "Transaction not found",
+  "The relayer has no transaction with this id."
+)
+
+export const RelayerPausedError = failure(
+  Admittance.RelayerPaused,
+  403,
+  "Relayer paused",
+  "The operator has paused the relayer: nothing new is sent or signed."
+)
+export const TransactionLimitExceededError = explained(
+  TransactionLimits.TransactionLimitExceeded,
+  403,
+  "Transaction limit exceeded",
+  "The transaction is beyond the `transaction_limits` of the API key; `error` names the limit."
+)
+export const TransactionConflictError = explained(
+  Cancellation.TransactionConflict,
+  409,
+  "Transaction conflict",
+  "The state of the transaction, or one with the same `external_id`, does not allow it; `error` says why."
+)
+
+export const NotImplementedError = explained(
+  Request.NotImplemented,
+  501,
+  "Not Implemented",
+  "The network type of the relayer does not support it."
+)

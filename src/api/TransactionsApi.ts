@@ -1,0 +1,181 @@
+// The endpoints of transactions: send, list, read, replace, cancel, simulate, explain.
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { RelayerId } from "../domain/relayer/Relayer.ts"
+import { EvmTransaction, TransactionId } from "../domain/transaction/EvmTransaction.ts"
+import { ReplaceEvmTransaction, SendEvmTransaction } from "../domain/transaction/SendEvmTransaction.ts"
+import { Simulation } from "../domain/transaction/Simulation.ts"
+import {
+  CanceledTransactions,
+  NonceParam,
+  SendBatch,
+  TransactionExplanation,
+  TransactionQuery
+} from "../domain/transaction/TransactionRequests.ts"
+import { linked } from "./document/Operation.ts"
+import * as Envelope from "./Envelope.ts"
+import * as Errors from "./Errors.ts"
+import * as Json from "./Json.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
+import { RequiredScope } from "./Scopes.ts"
+
+const ofRelayer = Schema.Struct({ relayer_id: RelayerId })
+const ofTransaction = Schema.Struct({ relayer_id: RelayerId, transaction_id: TransactionId })
+const ofNonce = Schema.Struct({ relayer_id: RelayerId, nonce: NonceParam })
+
+const notFound = [Errors.RelayerNotFoundError, Errors.TransactionNotFoundError, ...Errors.any] as const
+
+const unsent = [Errors.RelayerNotFoundError, Errors.NotImplementedError, ...Errors.any] as const
+
+const sent = [
+  Errors.RelayerPausedError,
+  Errors.TransactionLimitExceededError,
+  Errors.TransactionConflictError,
+  ...unsent
+] as const
+
+export class TransactionsApi extends HttpApiGroup.make("transactions")
+  .add(
+    HttpApiEndpoint.post("send", "/:relayer_id/transactions", {
+      params: ofRelayer,
+      payload: Json.body(SendEvmTransaction),
+      success: Envelope.of(EvmTransaction),
+      error: sent
+    })
+      .middleware(Idempotency)
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "transactions:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Send a transaction",
+          description:
+            "The transaction is stored before the response, and is then executed at most once. It gets a nonce and is signed in the background: poll it, or subscribe to its events. If `external_id` was used before with the same body, the response is that transaction; with another body it is 409. `Location` is the URL of the transaction."
+        })
+      ),
+    HttpApiEndpoint.get("list", "/:relayer_id/transactions", {
+      params: ofRelayer,
+      query: TransactionQuery,
+      success: Envelope.pageOrListOf(EvmTransaction),
+      error: [Errors.RelayerNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "List a relayer's transactions",
+          description:
+            "Newest first. `total_items` counts to 10,000 and stays there; pages beyond are empty. The `Link` header leads to the next page by `cursor`, which reaches all transactions; with `cursor` there is no `pagination`.",
+          transform: linked
+        })
+      ),
+    HttpApiEndpoint.post("simulate", "/:relayer_id/transactions/simulate", {
+      params: ofRelayer,
+      payload: Json.body(SendEvmTransaction),
+      success: Envelope.of(Simulation),
+      error: [Errors.BadGatewayError, ...Errors.ofOutboundWork, ...unsent]
+    })
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Simulate a transaction",
+          description: "Gas, prices per speed, the highest cost, and what policies say. Nothing is stored or sent."
+        })
+      ),
+    HttpApiEndpoint.post("sendBatch", "/:relayer_id/transactions/batch", {
+      params: ofRelayer,
+      payload: Json.body(SendBatch),
+      success: Envelope.of(
+        Schema.Array(EvmTransaction).annotate({
+          identifier: "EvmTransactionBatch",
+          description: "The accepted transactions, in the order of the request."
+        })
+      ),
+      error: sent
+    })
+      .middleware(Idempotency)
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "transactions:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Send up to 100 transactions",
+          description: "All or none are accepted. They get their nonces in the order of the request."
+        })
+      ),
+    HttpApiEndpoint.delete("cancelPending", "/:relayer_id/transactions/pending", {
+      params: ofRelayer,
+      success: Envelope.of(CanceledTransactions),
+      error: [Errors.RelayerNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "transactions:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Cancel all open transactions of a relayer",
+          description: "Each of them as `DELETE …/transactions/{transaction_id}` does it. Mined ones are left out."
+        })
+      ),
+    HttpApiEndpoint.get("byNonce", "/:relayer_id/transactions/by-nonce/:nonce", {
+      params: ofNonce,
+      success: Envelope.of(EvmTransaction),
+      error: notFound
+    })
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get the transaction of a nonce",
+          description: "The transaction of this relayer that has the nonce."
+        })
+      ),
+    HttpApiEndpoint.get("get", "/:relayer_id/transactions/:transaction_id", {
+      params: ofTransaction,
+      success: Envelope.of(EvmTransaction),
+      error: notFound
+    })
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({ summary: "Get a transaction", description: "With all its attempts and its receipt." })
+      ),
+    HttpApiEndpoint.put("replace", "/:relayer_id/transactions/:transaction_id", {
+      params: ofTransaction,
+      payload: Json.body(ReplaceEvmTransaction),
+      success: Envelope.of(EvmTransaction),
+      error: [Errors.TransactionNotFoundError, ...sent]
+    })
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "transactions:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Replace a transaction",
+          description:
+            "Sends another request at the same nonce. Given fees must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority`, `not_before` and `valid_until` cannot be changed."
+        })
+      ),
+    HttpApiEndpoint.delete("cancel", "/:relayer_id/transactions/:transaction_id", {
+      params: ofTransaction,
+      success: Envelope.of(EvmTransaction),
+      error: [Errors.TransactionConflictError, ...notFound]
+    })
+      .annotate(RequiredScope, "transactions:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Cancel a transaction",
+          description:
+            "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may be executed all the same."
+        })
+      ),
+    HttpApiEndpoint.get("explain", "/:relayer_id/transactions/:transaction_id/explain", {
+      params: ofTransaction,
+      success: Envelope.of(TransactionExplanation),
+      error: notFound
+    })
+      .annotate(RequiredScope, "transactions:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Explain a transaction's state",
+          description: "Says what it waits for and since when, what happens next and when, as text and as a code."
+        })
+      )
+  )
+  .middleware(DecodeErrors)
+  .middleware(Authorization)
+  .prefix("/api/v1/relayers")
+  .annotateMerge(OpenApi.annotations({ title: "Transactions", description: "Transactions that relayers send." })) {}

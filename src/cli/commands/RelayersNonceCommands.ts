@@ -1,0 +1,70 @@
+// `relayers nonce`, `nonce-resync`, `nonce-clear` and `nonce-generation`: the nonces of a relayer's account.
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { ClearNonces } from "../../domain/transaction/NonceState.ts"
+import { ResyncNonce } from "../../domain/transaction/TransactionRequests.ts"
+import * as Body from "../kit/Body.ts"
+import * as Field from "../kit/Field.ts"
+import * as Print from "../kit/Print.ts"
+import * as Verb from "../kit/Verb.ts"
+
+const target = { given: Print.flags, id: Verb.id(RelayerId) }
+
+const nonce = Verb.onOne("nonce", RelayerId, (client, id) => client.nonces.get({ params: { relayer_id: id } })).pipe(
+  Verb.about("Show the nonces of the service next to those of the chain.", "relayers nonce payouts")
+)
+
+const resync = Command.make(
+  "nonce-resync",
+  {
+    ...target,
+    body: Body.config(
+      {
+        answer: Field.choice(
+          "answer",
+          ["send", "give_up"],
+          "What becomes of transactions of which it is not known whether they were executed"
+        ),
+        transaction_id: Field.text("transaction_id", "Only this transaction (default: all of the account)")
+      },
+      {}
+    )
+  },
+  Effect.fnUntraced(function* ({ given, id, body }) {
+    const payload = yield* Body.read(ResyncNonce, body)
+    return yield* Print.one(given, (client) => client.nonces.resync({ params: { relayer_id: id }, payload }))
+  })
+).pipe(
+  Verb.about(
+    "Believe the count of the chain, and decide about transactions that cannot be proven.",
+    "relayers nonce-resync payouts",
+    "relayers nonce-resync payouts --answer give_up --transaction-id 4f1c…"
+  )
+)
+
+const clear = Command.make(
+  "nonce-clear",
+  {
+    ...target,
+    body: Body.config(
+      { from: Field.integer("from", "First nonce"), to: Field.integer("to", "Last nonce, itself included") },
+      {}
+    )
+  },
+  Effect.fnUntraced(function* ({ given, id, body }) {
+    const payload = yield* Body.read(ClearNonces, body)
+    return yield* Print.one(given, (client) => client.nonces.clear({ params: { relayer_id: id }, payload }))
+  })
+).pipe(Verb.about("Replace open transactions by no-ops.", "relayers nonce-clear payouts --from 10 --to 11"))
+
+const generation = Verb.onOne("nonce-generation", RelayerId, (client, id) =>
+  client.nonces.beginGeneration({ params: { relayer_id: id } })
+).pipe(
+  Verb.about(
+    "Say that a test network began anew. Transactions that were signed end as failed.",
+    "relayers nonce-generation payouts"
+  )
+)
+
+export const RelayersNonceCommands = [nonce, resync, clear, generation] as const

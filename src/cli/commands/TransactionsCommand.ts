@@ -1,0 +1,178 @@
+// `transactions`: sends, lists, replaces, cancels and explains transactions.
+import { DateTime, Effect } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { TransactionId, TransactionStatus } from "../../domain/transaction/EvmTransaction.ts"
+import type { EvmTransaction } from "../../domain/transaction/EvmTransaction.ts"
+import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
+import { Speed } from "../../domain/transaction/Speed.ts"
+import { Instant } from "../../domain/request/Instant.ts"
+import * as Body from "../kit/Body.ts"
+import type * as Call from "../kit/Call.ts"
+import * as Field from "../kit/Field.ts"
+import * as List from "../kit/List.ts"
+import * as Print from "../kit/Print.ts"
+import * as Verb from "../kit/Verb.ts"
+import { TransactionsWaitCommand } from "./TransactionsWaitCommand.ts"
+
+const relayer = Argument.String("relayer").pipe(
+  Argument.withSchema(RelayerId),
+  Argument.withDescription("Id of the relayer")
+)
+
+const target = { given: Print.flags, relayer, id: Verb.id(TransactionId) }
+
+/** Amounts are in wei, as decimal or 0x-hex text. */
+const fields = {
+  to: Field.text("to", "Receiver, or contract that is called (default: the data creates a contract)"),
+  value: Field.text("value", "Wei to send (default 0)"),
+  data: Flag.String("call-data").pipe(Flag.withDescription("Call data, or init code, as 0x-hex"), Flag.optional),
+  gas_limit: Field.text("gas_limit", "Gas at most (default: estimated)"),
+  gas_price: Field.text("gas_price", "Wei per gas of a legacy transaction"),
+  max_fee_per_gas: Field.text("max_fee_per_gas", "Wei per gas at most"),
+  max_priority_fee_per_gas: Field.text("max_priority_fee_per_gas", "Wei per gas for the block's producer"),
+  speed: Field.choice("speed", Speed.literals, "How soon it should be mined (default fast)")
+}
+
+const send = Command.make(
+  "send",
+  {
+    given: Print.flags,
+    relayer,
+    body: Body.config(
+      {
+        ...fields,
+        external_id: Field.text("external_id", "Your identifier; sending it again returns the same transaction"),
+        valid_until: Field.text("valid_until", "Deadline, such as 2030-01-01T00:00:00Z (default: in 8 hours)"),
+        not_before: Field.text("not_before", "Time before which it is not sent"),
+        nonce: Field.integer("nonce", "Nonce with which it is executed, or never")
+      },
+      {}
+    )
+  },
+  Effect.fnUntraced(function* ({ given, relayer, body }) {
+    const payload = yield* Body.read(SendEvmTransaction, body)
+    return yield* Print.one(given, (client) => client.transactions.send({ params: { relayer_id: relayer }, payload }))
+  })
+).pipe(
+  Verb.about(
+    "Send a transaction. It is stored when the command returns; `transactions wait` waits until it is confirmed.",
+    "transactions send payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1000000000000000",
+    "transactions send payouts --data @transaction.json"
+  )
+)
+
+const replace = Command.make(
+  "replace",
+  { ...target, body: Body.config(fields, {}) },
+  Effect.fnUntraced(function* ({ given, relayer, id, body }) {
+    const payload = yield* Body.read(ReplaceEvmTransaction, body)
+    const params = { relayer_id: relayer, transaction_id: id }
+    return yield* Print.one(given, (client) => client.transactions.replace({ params, payload }))
+  })
+).pipe(
+  Verb.about(
+    "Send another request at the nonce of a transaction. Until it is mined, the former one may still be executed.",
+    "transactions replace payouts 4f1c… --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --speed fastest"
+  )
+)
+
+const columns: List.Columns<EvmTransaction> = {
+  ID: ({ id }) => id,
+  RELAYER: ({ relayer_id }) => relayer_id,
+  CREATED: ({ created_at }) => DateTime.formatIso(created_at),
+  STATUS: ({ status }) => status,
+  CODE: ({ code }) => code,
+  NONCE: ({ nonce }) => (nonce === undefined ? undefined : String(nonce)),
+  HASH: ({ hash }) => hash
+}
+
+const moment = (field: string, help: string) => Field.of(field, Instant, help)
+
+const filter = {
+  status: Field.many(Flag.Literals("status", TransactionStatus.literals), "Only transactions with this status"),
+  hash: Field.text("hash", "Only the transaction with an attempt of this hash"),
+  external_id: Field.text("external_id", "Only the transaction with this identifier"),
+  created_after: moment("created_after", "Accepted at or after this time, such as 2030-01-01T00:00:00Z"),
+  created_before: moment("created_before", "Accepted before this time")
+}
+
+const list = Command.make(
+  "list",
+  {
+    given: List.flags,
+    relayer: relayer.pipe(Argument.optional),
+    pages: { ...List.pageFlags, cursor: Field.text("cursor", "Cursor of a Link header") },
+    filter
+  },
+  ({ given, relayer, pages: { cursor, ...pages }, filter }) => {
+    const start = { ...List.start(given.all, pages), ...Field.given({ cursor }) }
+    const query = Field.given(filter)
+    return List.print<EvmTransaction, unknown>(given, columns, start, (client, { page, ...place }) =>
+      relayer._tag === "None"
+        ? client.allTransactions.list({ query: { ...query, ...place } })
+        : client.transactions.list({
+            params: { relayer_id: relayer.value },
+            query: { ...query, ...place, ...(page === undefined ? {} : { page }) }
+          })
+    )
+  }
+).pipe(
+  Verb.about(
+    "List the transactions of a relayer, or of all relayers, newest first.",
+    "transactions list payouts --status pending --status submitted",
+    "transactions list --all --output json"
+  )
+)
+
+/** A command about one transaction. */
+const onOne = <const Name extends string, A, E>(
+  name: Name,
+  call: (
+    client: Call.Client,
+    params: { readonly relayer_id: RelayerId; readonly transaction_id: TransactionId }
+  ) => Effect.Effect<A, E>
+) =>
+  Command.make(name, target, ({ given, relayer, id }) =>
+    Print.one(given, (client) => call(client, { relayer_id: relayer, transaction_id: id }))
+  )
+
+export const TransactionsCommand = Command.make("transactions").pipe(
+  Verb.about("Transactions that relayers send.", "transactions list payouts", "transactions explain payouts 4f1c…"),
+  Command.withSubcommands([
+    send,
+    list,
+    onOne("get", (client, params) => client.transactions.get({ params })).pipe(
+      Verb.about("Get a transaction with all its attempts.", "transactions get payouts 4f1c… --output json")
+    ),
+    onOne("explain", (client, params) => client.transactions.explain({ params })).pipe(
+      Verb.about("Explain what a transaction waits for and what happens next.", "transactions explain payouts 4f1c…")
+    ),
+    TransactionsWaitCommand,
+    replace,
+    onOne("cancel", (client, params) => client.transactions.cancel({ params })).pipe(
+      Verb.about(
+        "Cancel a transaction. Only the status `canceled` promises that it has no effect.",
+        "transactions cancel payouts 4f1c…"
+      )
+    ),
+    Command.make("cancel-pending", { given: Print.flags, relayer }, ({ given, relayer }) =>
+      Print.one(given, (client) => client.transactions.cancelPending({ params: { relayer_id: relayer } }))
+    ).pipe(Verb.about("Cancel all open transactions of a relayer.", "transactions cancel-pending payouts")),
+    Command.make(
+      "simulate",
+      { given: Print.flags, relayer, body: Body.config(fields, {}) },
+      Effect.fnUntraced(function* ({ given, relayer, body }) {
+        const payload = yield* Body.read(SendEvmTransaction, body)
+        return yield* Print.one(given, (client) =>
+          client.transactions.simulate({ params: { relayer_id: relayer }, payload })
+        )
+      })
+    ).pipe(
+      Verb.about(
+        "Show what a transaction would do and cost now, without sending it.",
+        "transactions simulate payouts --to 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed --value 1"
+      )
+    )
+  ])
+)

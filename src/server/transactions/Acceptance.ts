@@ -1,0 +1,85 @@
+// Acceptance: checks what a caller wants to send, and stores it. Nothing is signed or sent here.
+import { Array as Arr, DateTime, Effect } from "effect"
+import { SecureRandom } from "effect/crypto"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { deadlineOf } from "../../domain/transaction/Admission.ts"
+import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import { givenFees } from "../../domain/transaction/Offer.ts"
+import { maxFeeOf } from "../../domain/transaction/Fees.ts"
+import type { SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
+import type { Request } from "../../domain/transaction/Transaction.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { ApiKeys } from "../access/ApiKeys.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import type { FeeLimit, NewTransaction } from "../ledger/NewTransaction.ts"
+import * as Checks from "./Checks.ts"
+import type { Sender, Senders } from "./Senders.ts"
+
+/**
+ * Wei that the fees of a request can cost, as far as it says so: a gas limit that is estimated, or a price that the market
+ * decides, is counted when it is signed.
+ */
+const feeOf = (request: Request, { relayer }: Sender): bigint => {
+  const given = givenFees(request)
+  const price = given === undefined ? relayer.policies?.gas_price_cap : maxFeeOf(given)
+  return request.gas_limit === undefined || price === undefined ? 0n : request.gas_limit * price
+}
+
+const newTransaction = (
+  id: TransactionId,
+  body: SendEvmTransaction,
+  sender: Sender,
+  limits: ReadonlyArray<FeeLimit>,
+  now: Moment
+): NewTransaction => {
+  const request = Checks.requestOf(body)
+  const { not_before, nonce, external_id, priority = 0 } = body
+  return {
+    id,
+    request,
+    body: Checks.textOf(body),
+    validUntil: deadlineOf(body, now),
+    priority,
+    ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
+    ...(nonce === undefined ? {} : { requiredNonce: nonce }),
+    ...(external_id === undefined ? {} : { externalId: external_id }),
+    ...(limits.length === 0 ? {} : { fee: feeOf(request, sender) })
+  }
+}
+
+export const make = Effect.fnUntraced(function* (senders: Senders) {
+  const ledger = yield* Ledger
+  const keys = yield* ApiKeys
+  const random = yield* SecureRandom.SecureRandom
+
+  const limitsOf = ({ id, transactionLimits }: Caller.Caller) =>
+    transactionLimits === undefined ? Effect.succeed([]) : keys.feeLimits(id)
+
+  /** All or none are accepted. `pathOf`: where the request with this index stands in the body. */
+  return Effect.fnUntraced(
+    function* (
+      relayerId: RelayerId,
+      bodies: Arr.NonEmptyReadonlyArray<SendEvmTransaction>,
+      pathOf: (index: number) => string
+    ) {
+      const caller = yield* Caller.current
+      const sender = yield* senders.get(relayerId)
+      yield* Effect.forEach(bodies, (body, index) => Checks.admit(body, sender, caller, pathOf(index)))
+      const limits = yield* limitsOf(caller)
+      const now = DateTime.toEpochMillis(yield* DateTime.now)
+      const prepared = yield* Effect.forEach(bodies, (body) =>
+        Effect.map(random.uuidV4(), (id) => newTransaction(TransactionId.make(id), body, sender, limits, now))
+      )
+      return Arr.map(yield* ledger.accept(sender.account, prepared, limits), ({ stored }) => stored)
+    },
+    Effect.catchTag("FeeLimitExceeded", ({ limit, used }) =>
+      Effect.fail(
+        new TransactionLimitExceeded({
+          error: `fees: the max_fee_per_day of the API key is ${limit} wei, of which ${used} are used`
+        })
+      )
+    )
+  )
+})

@@ -1,0 +1,71 @@
+// Signatures of messages and typed data with a relayer's key. Each is recorded in the audit log before it is returned.
+import { Context, Effect, Layer, Schema } from "effect"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import { BadGateway } from "../../domain/request/Request.ts"
+import type { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
+import { RelayerPaused } from "../../domain/transaction/Admittance.ts"
+import type { EvmSignature, SignMessage, SignTypedData } from "../../domain/transaction/Signature.ts"
+import { Audit } from "../audit/Audit.ts"
+import { OutboundWork } from "../limits/OutboundWork.ts"
+import { Signers } from "../signers/Signers.ts"
+import * as Senders from "./Senders.ts"
+import * as SigningDigests from "./SigningDigests.ts"
+
+type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TooManyRequests | BadGateway
+
+/** What the audit log keeps: the digest names the message without showing it. */
+const Signed = Schema.Struct({ digest: Schema.String })
+
+export class MessageSigning extends Context.Service<
+  MessageSigning,
+  {
+    sign(id: RelayerId, request: SignMessage): Effect.Effect<EvmSignature, Failed>
+    signTypedData(id: RelayerId, request: SignTypedData): Effect.Effect<EvmSignature, Failed | BadRequest>
+  }
+>()("effect-relayer/server/transactions/MessageSigning") {
+  static readonly layer = Layer.effect(
+    MessageSigning,
+    Effect.gen(function* () {
+      const senders = yield* Senders.make
+      const signers = yield* Signers
+      const outboundWork = yield* OutboundWork
+      const audit = yield* Audit
+
+      const unavailable = (message: string) => new BadGateway({ error: `the signer of the relayer: ${message}` })
+
+      const signDigest = Effect.fnUntraced(function* (
+        id: RelayerId,
+        digest: Uint8Array,
+        action: "relayer.message_signed" | "relayer.typed_data_signed"
+      ) {
+        const { relayer } = yield* senders.get(id)
+        if (relayer.paused) return yield* new RelayerPaused({})
+        // A signer exists as long as its relayers do.
+        const backend = yield* Effect.orDie(signers.use(relayer.signer_id))
+        const signature = yield* outboundWork
+          .run(backend.sign("secp256k1", digest))
+          .pipe(Effect.catchTag("SignerUnavailable", ({ message }) => Effect.fail(unavailable(message))))
+        const signer = yield* SigningDigests.signerOf(digest, signature)
+        if (signer !== relayer.address.toLowerCase()) {
+          return yield* unavailable("it signs with another key than the one of the relayer's address")
+        }
+        yield* audit.record({ action, id, schema: Signed, after: { digest: SigningDigests.hexOf(digest) } })
+        return SigningDigests.toEvmSignature(signature)
+      })
+
+      const sign = Effect.fn("MessageSigning.sign")(function* (id: RelayerId, { message }: SignMessage) {
+        return yield* signDigest(id, yield* SigningDigests.ofMessage(message), "relayer.message_signed")
+      })
+
+      const signTypedData = Effect.fn("MessageSigning.signTypedData")(function* (
+        id: RelayerId,
+        request: SignTypedData
+      ) {
+        return yield* signDigest(id, yield* SigningDigests.ofTypedData(request), "relayer.typed_data_signed")
+      })
+
+      return MessageSigning.of({ sign, signTypedData })
+    })
+  )
+}

@@ -1,0 +1,60 @@
+// The providers of a relayer, for requests: they are chosen and checked once, and kept for the next requests.
+import { Cache, Duration, Effect } from "effect"
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { BadGateway } from "../../domain/request/Request.ts"
+import { EvmNodes } from "../chains/evm/EvmNodes.ts"
+import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
+import type { EvmNode } from "../chains/evm/EvmNode.ts"
+import type { RpcFailure } from "../chains/RpcFailure.ts"
+import { RelayerTargets } from "../relayers/RelayerTargets.ts"
+import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
+
+/** Sets of providers that are kept, and how long: a test chain that begins anew is noticed after this time. */
+const capacity = 1000
+const kept = Duration.minutes(1)
+
+interface Place {
+  readonly urls: RelayerTarget["urls"]
+  readonly chainId: number
+}
+
+const sentences: Partial<Readonly<Record<RpcFailure["code"], string>>> = {
+  unreachable: "no provider answers",
+  rate_limited: "the providers limit the rate of calls",
+  refused: "the providers refuse the call",
+  invalid_answer: "the provider does not answer as a node does",
+  mismatch: "the providers serve another chain"
+}
+
+const toBadGateway = ({ code }: RpcFailure): BadGateway =>
+  new BadGateway({ error: sentences[code] ?? "no provider answers" })
+
+export const make = Effect.gen(function* () {
+  const nodes = yield* EvmNodes
+  const targets = yield* RelayerTargets
+
+  const providers = yield* Cache.make<string, EvmProviders>({
+    capacity,
+    timeToLive: kept,
+    lookup: (key) => {
+      const { urls, chainId } = JSON.parse(key) as Place
+      return nodes.providers(urls, { chainId })
+    }
+  })
+
+  const of = Effect.fnUntraced(function* (id: RelayerId, chainId: number) {
+    const { urls } = yield* targets.get(id)
+    const place: Place = { urls, chainId }
+    return yield* Cache.get(providers, JSON.stringify(place))
+  })
+
+  /** Asks a provider of the relayer, and the next one if it fails. */
+  return Effect.fnUntraced(function* <A>(
+    id: RelayerId,
+    chainId: number,
+    use: (node: EvmNode) => Effect.Effect<A, RpcFailure>
+  ) {
+    const found = yield* of(id, chainId)
+    return yield* Effect.mapError(found.first(use), toBadGateway)
+  })
+})

@@ -1,0 +1,107 @@
+// The figures of a simulation, from what a provider has answered. Pure.
+import type { Violation } from "../../domain/request/Request.ts"
+import { atMost } from "../../domain/transaction/Fees.ts"
+import type { Fees } from "../../domain/transaction/Fees.ts"
+import { costOf, noopReserve, shortageOf } from "../../domain/transaction/Funds.ts"
+import { capsOf, limitOf } from "../../domain/transaction/Gas.ts"
+import { floorOf, priceOf } from "../../domain/transaction/Market.ts"
+import type { Market } from "../../domain/transaction/Market.ts"
+import { transactionGas } from "../../domain/transaction/Numbers.ts"
+import { givenFees, priceType, speedOf } from "../../domain/transaction/Offer.ts"
+import { maxFeeOf } from "../../domain/transaction/Fees.ts"
+import type { Simulation } from "../../domain/transaction/Simulation.ts"
+import type { Speed } from "../../domain/transaction/Speed.ts"
+import type { Request } from "../../domain/transaction/Transaction.ts"
+import type { Estimate, Head } from "../../domain/transaction/View.ts"
+import type { Sender } from "./Senders.ts"
+
+/** What the provider and the ledger know now. */
+export interface Known {
+  readonly head: Pick<Head, "gasLimit">
+  readonly market: Market
+  readonly estimate: Estimate
+  /** Wei. */
+  readonly balance: bigint
+  /** Wei that the open transactions of the account can cost. */
+  readonly reserved: bigint
+}
+
+const feeFields = (fees: Fees) =>
+  fees.type === "legacy"
+    ? { gas_price: fees.gasPrice }
+    : { max_fee_per_gas: fees.maxFee, max_priority_fee_per_gas: fees.tip }
+
+const gasOf = (request: Request, { numbers }: Sender, { estimate, head }: Known): bigint | undefined =>
+  request.gas_limit ?? (estimate._tag === "Gas" ? limitOf(estimate.gas, capsOf(head, numbers)) : undefined)
+
+const revertOf = (estimate: Estimate) => {
+  if (estimate._tag === "Gas") return { would_revert: false, gas_used: estimate.gas }
+  if (estimate._tag !== "Reverts") return {}
+  const { reason } = estimate
+  return { would_revert: true, ...(reason === undefined ? {} : { revert_reason: reason }) }
+}
+
+const shortfall = (cost: bigint, { relayer }: Sender, { balance, reserved, market }: Known): Violation | undefined => {
+  const minBalance = relayer.policies?.min_balance ?? 0n
+  const budget = { balance, reserved, minBalance, reserve: noopReserve(market, transactionGas) }
+  return shortageOf(cost, budget) === undefined
+    ? undefined
+    : { field: "balance", message: `${cost} wei are needed, ${balance} are there, ${reserved} are reserved` }
+}
+
+const tooLow = (price: Fees, { market }: Known): Violation | undefined => {
+  const floor = floorOf(market)
+  return maxFeeOf(price) < floor
+    ? { field: "fees", message: `offer ${maxFeeOf(price)} wei per gas, and the next block takes at least ${floor}` }
+    : undefined
+}
+
+const reverts = ({ estimate }: Known, { simulate, gas_limit }: Request): Violation | undefined =>
+  estimate._tag === "Reverts" && (simulate ?? gas_limit === undefined)
+    ? { field: "data", message: "the call reverts now" }
+    : undefined
+
+/** `violations`: why a send would be refused, whatever the chain says. */
+export const simulationOf = (
+  request: Request,
+  sender: Sender,
+  known: Known,
+  violations: ReadonlyArray<Violation>
+): Simulation => {
+  const { market, balance, reserved, estimate } = known
+  const { policies } = sender.relayer
+  const type = priceType({ isEip1559: sender.numbers.isEip1559 && policies?.eip1559_pricing !== false })
+  const gas = gasOf(request, sender, known)
+  const offer = (speed: Speed): Fees => atMost(priceOf(market, speed, type), policies?.gas_price_cap)
+  const shownAs = (fees: Fees) => ({
+    ...feeFields(fees),
+    max_cost: costOf(fees, gas ?? transactionGas, request.value)
+  })
+  const price = givenFees(request) ?? offer(speedOf(request))
+  const found = [
+    ...violations,
+    reverts(known, request),
+    tooLow(price, known),
+    gas === undefined ? undefined : shortfall(costOf(price, gas, request.value), sender, known)
+  ].filter((violation) => violation !== undefined)
+  return {
+    is_accepted: violations.length === 0,
+    problems: found,
+    ...revertOf(estimate),
+    ...(gas === undefined
+      ? {}
+      : {
+          gas_limit: Number(gas),
+          price: shownAs(price),
+          prices: {
+            safeLow: shownAs(offer("safeLow")),
+            average: shownAs(offer("average")),
+            fast: shownAs(offer("fast")),
+            fastest: shownAs(offer("fastest"))
+          }
+        }),
+    ...(market.baseFee === undefined ? {} : { base_fee: market.baseFee }),
+    balance,
+    reserved
+  }
+}

@@ -1,0 +1,94 @@
+// Simulates a send: asks a provider what it would do and cost now, without storing or sending anything.
+import { Context, Effect, Layer } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { BadGateway, NotImplemented } from "../../domain/request/Request.ts"
+import type { SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
+import type { Simulation } from "../../domain/transaction/Simulation.ts"
+import { totalsOf } from "../../domain/transaction/Totals.ts"
+import type { Estimate } from "../../domain/transaction/View.ts"
+import { balanceOf, blockAt } from "../chains/evm/EvmCalls.ts"
+import * as EvmEstimates from "../chains/evm/EvmEstimates.ts"
+import type { EvmNode } from "../chains/evm/EvmNode.ts"
+import { EvmNodes } from "../chains/evm/EvmNodes.ts"
+import * as RpcFailure from "../chains/RpcFailure.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import { OutboundWork } from "../limits/OutboundWork.ts"
+import * as Checks from "./Checks.ts"
+import * as RelayerNodes from "./RelayerNodes.ts"
+import * as Senders from "./Senders.ts"
+import type { Sender } from "./Senders.ts"
+import { simulationOf } from "./Simulated.ts"
+
+/** Open transactions of the account that are counted, at most. */
+const maxOpen = 1000
+
+/** A simulation asks one provider: nothing depends on its answer. */
+const toEstimate = (found: EvmEstimates.First): Estimate =>
+  found._tag === "Reverts"
+    ? { _tag: "Reverts", second: "not_configured", ...(found.reason === undefined ? {} : { reason: found.reason }) }
+    : found
+
+export class Simulations extends Context.Service<
+  Simulations,
+  {
+    simulate(
+      id: RelayerId,
+      body: SendEvmTransaction
+    ): Effect.Effect<Simulation, RelayerNotFound | NotImplemented | BadGateway | TooManyRequests>
+  }
+>()("effect-relayer/server/transactions/Simulations") {
+  static readonly layer = Layer.effect(
+    Simulations,
+    Effect.gen(function* () {
+      const senders = yield* Senders.make
+      const nodes = yield* RelayerNodes.make
+      const { markets } = yield* EvmNodes
+      const ledger = yield* Ledger
+      const outboundWork = yield* OutboundWork
+
+      const reservedBy = ({ account }: Sender) =>
+        Effect.map(
+          ledger.openOf(account, maxOpen),
+          (open) =>
+            totalsOf(
+              open.map(({ transaction }) => transaction),
+              {}
+            ).reserved
+        )
+
+      const askNode = Effect.fnUntraced(function* (
+        node: EvmNode,
+        body: SendEvmTransaction,
+        { relayer, numbers }: Sender
+      ) {
+        const { to, value, data } = body
+        const call = {
+          from: relayer.address,
+          value,
+          ...(to === undefined ? {} : { to }),
+          ...(data === undefined ? {} : { data })
+        }
+        const [head, balance, estimate] = yield* Effect.all(
+          [node.call(blockAt("latest")), node.call(balanceOf(relayer.address)), EvmEstimates.at(node, call)],
+          { concurrency: 3 }
+        )
+        if (head === null) return yield* RpcFailure.failure("invalid_answer")
+        const market = yield* markets.at(node, numbers, head.hash)
+        return { head, balance, estimate: toEstimate(estimate), market }
+      })
+
+      const simulate = Effect.fn("Simulations.simulate")(function* (id: RelayerId, body: SendEvmTransaction) {
+        const sender = yield* senders.get(id)
+        const limit = Checks.limitViolation(body, yield* Caller.current)
+        const violations = [...(yield* Checks.violations(body, sender)), ...(limit === undefined ? [] : [limit])]
+        const reserved = yield* reservedBy(sender)
+        const known = yield* outboundWork.run(nodes(id, sender.numbers.chainId, (node) => askNode(node, body, sender)))
+        return simulationOf(Checks.requestOf(body), sender, { ...known, reserved }, violations)
+      })
+
+      return Simulations.of({ simulate })
+    })
+  )
+}

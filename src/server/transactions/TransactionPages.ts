@@ -1,0 +1,102 @@
+// Pages of transactions: by number with a total, and by cursor without one.
+import { Effect, Schema } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { pageRequest } from "../../domain/request/Page.ts"
+import type { Items, Page } from "../../domain/request/Page.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import type { TransactionStatus } from "../../domain/transaction/EvmTransaction.ts"
+import { DateTime } from "effect"
+import { maxCountedTransactions } from "../../domain/transaction/Numbers.ts"
+import type { State } from "../../domain/transaction/Transaction.ts"
+import type {
+  AllTransactionsQuery,
+  TransactionFilter,
+  TransactionQuery
+} from "../../domain/transaction/TransactionRequests.ts"
+import { Cursors } from "../cursors/Cursors.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import type { Filter } from "../ledger/Selection.ts"
+import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
+import type { Senders } from "./Senders.ts"
+
+const stateOf = (status: TransactionStatus): State => (status === "sent" ? "signed" : status)
+
+const filterOf = (
+  { status, hash, external_id, created_after, created_before, origin }: TransactionFilter,
+  relayerNumbers: ReadonlyArray<number> | undefined
+): Filter => ({
+  ...(relayerNumbers === undefined ? {} : { relayerNumbers }),
+  ...(status === undefined ? {} : { states: status.map(stateOf) }),
+  ...(hash === undefined ? {} : { hash: hash.toLowerCase() }),
+  ...(external_id === undefined ? {} : { externalId: external_id }),
+  ...(created_after === undefined ? {} : { createdAfter: DateTime.toEpochMillis(created_after) }),
+  ...(created_before === undefined ? {} : { createdBefore: DateTime.toEpochMillis(created_before) }),
+  ...(origin === undefined ? {} : { origin })
+})
+
+const readNumber = Schema.decodeUnknownEffect(Schema.Int)
+
+/** A cursor belongs to one list with its filters. */
+const listOf = (filter: Filter): string => JSON.stringify(["transactions", Object.entries(filter).sort()])
+
+export type PageOrItems = Items<StoredTransaction> & Partial<Pick<Page<StoredTransaction>, "total" | "request">>
+
+export const make = Effect.fnUntraced(function* (senders: Senders) {
+  const ledger = yield* Ledger
+  const cursors = yield* Cursors
+
+  /** One more than the page has says whether there is a next one. */
+  const withNext = Effect.fnUntraced(function* (
+    filter: Filter,
+    found: ReadonlyArray<StoredTransaction>,
+    limit: number
+  ) {
+    const items = found.slice(0, limit)
+    const last = items.at(-1)
+    if (found.length <= limit || last === undefined) return { items }
+    return { items, next: yield* cursors.make(listOf(filter), last.transaction.number) }
+  })
+
+  const afterCursor = Effect.fnUntraced(function* (filter: Filter, limit: number, cursor: string | undefined) {
+    const after = cursor === undefined ? undefined : yield* cursors.read(listOf(filter), cursor)
+    const position = after === undefined ? {} : { after: yield* Effect.orDie(readNumber(after)) }
+    return yield* withNext(filter, yield* ledger.select({ filter, limit: limit + 1, ...position }), limit)
+  })
+
+  /** Pages whose rows are not counted any more are empty. */
+  const numbered = Effect.fnUntraced(function* (filter: Filter, query: TransactionQuery) {
+    const request = pageRequest(query)
+    const { perPage, offset } = request
+    const total = yield* ledger.count(filter)
+    if (perPage === 0 || offset >= Math.min(total, maxCountedTransactions)) return { items: [], total, request }
+    const found = yield* ledger.select({ filter, limit: perPage + 1, offset })
+    return { ...(yield* withNext(filter, found, perPage)), total, request }
+  })
+
+  const list = Effect.fnUntraced(function* (
+    relayerId: RelayerId,
+    { page, cursor, ...query }: TransactionQuery
+  ): Effect.fn.Return<PageOrItems, BadRequest | Effect.Error<ReturnType<Senders["numberOf"]>>> {
+    const filter = filterOf(query, [yield* senders.numberOf(relayerId)])
+    if (cursor === undefined) return yield* numbered(filter, { ...query, ...(page === undefined ? {} : { page }) })
+    if (page !== undefined) return yield* BadRequest.of([{ field: "page", message: "cannot be given with a cursor" }])
+    return yield* afterCursor(filter, pageRequest(query).perPage, cursor)
+  })
+
+  /** The relayers of the filter that the caller can use. Undefined: all. */
+  const numbersFor = Effect.fnUntraced(function* (wanted: ReadonlyArray<RelayerId> | undefined) {
+    const caller = yield* Caller.current
+    const ids = wanted?.filter((id) => Caller.mayUseRelayer(caller, id)) ?? (caller.relayerIds as typeof wanted)
+    if (ids === undefined) return undefined
+    const found = yield* Effect.forEach(ids, (id) => Effect.option(senders.numberOf(id)))
+    return found.flatMap((number) => (number._tag === "Some" ? [number.value] : []))
+  })
+
+  const listAll = Effect.fnUntraced(function* ({ relayer_id, cursor, ...query }: AllTransactionsQuery) {
+    const filter = filterOf(query, yield* numbersFor(relayer_id))
+    return yield* afterCursor(filter, pageRequest(query).perPage, cursor)
+  })
+
+  return { list, listAll }
+})

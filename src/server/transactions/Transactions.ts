@@ -1,0 +1,152 @@
+// Transactions: accepted, shown, replaced and canceled. `lanes` sends them.
+import { Array as Arr, Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import type { Items, Page } from "../../domain/request/Page.ts"
+import type { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { RelayerPaused } from "../../domain/transaction/Admittance.ts"
+import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
+import type { EvmTransaction, TransactionId, TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
+import type { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
+import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import type {
+  AllTransactionsQuery,
+  CanceledTransactions,
+  SendBatch,
+  TransactionExplanation,
+  TransactionQuery
+} from "../../domain/transaction/TransactionRequests.ts"
+import { Cursors } from "../cursors/Cursors.ts"
+import { Ledger } from "../ledger/Ledger.ts"
+import * as Acceptance from "./Acceptance.ts"
+import * as Checks from "./Checks.ts"
+import * as Explanations from "./Explanations.ts"
+import * as Senders from "./Senders.ts"
+import * as TransactionPages from "./TransactionPages.ts"
+import * as Views from "./Views.ts"
+
+type Refused =
+  | RelayerNotFound
+  | NotImplemented
+  | BadRequest
+  | RelayerPaused
+  | TransactionLimitExceeded
+  | TransactionConflict
+  | TooManyRequests
+
+type Unknown = RelayerNotFound | TransactionNotFound
+
+/** Cancels of one request that run at the same time. */
+const concurrentCancels = 8
+
+export class Transactions extends Context.Service<
+  Transactions,
+  {
+    /** Stores the transaction, or returns the one with the same `external_id` and body. */
+    send(relayerId: RelayerId, request: SendEvmTransaction): Effect.Effect<EvmTransaction, Refused>
+    /** All or none. */
+    sendBatch(relayerId: RelayerId, batch: SendBatch): Effect.Effect<ReadonlyArray<EvmTransaction>, Refused>
+    /** Newest first. Without a total if the query has a cursor. */
+    list(
+      relayerId: RelayerId,
+      query: TransactionQuery
+    ): Effect.Effect<
+      Items<EvmTransaction> & Partial<Pick<Page<EvmTransaction>, "total" | "request">>,
+      RelayerNotFound | BadRequest
+    >
+    /** Of all relayers that the caller can use. */
+    listAll(query: AllTransactionsQuery): Effect.Effect<Items<EvmTransaction>, BadRequest>
+    get(relayerId: RelayerId, id: TransactionId): Effect.Effect<EvmTransaction, Unknown>
+    byNonce(relayerId: RelayerId, nonce: number): Effect.Effect<EvmTransaction, Unknown>
+    explain(relayerId: RelayerId, id: TransactionId): Effect.Effect<TransactionExplanation, Unknown>
+    replace(
+      relayerId: RelayerId,
+      id: TransactionId,
+      request: ReplaceEvmTransaction
+    ): Effect.Effect<EvmTransaction, Refused | TransactionNotFound>
+    /** Only the status `canceled` promises that the transaction has no effect. */
+    cancel(relayerId: RelayerId, id: TransactionId): Effect.Effect<EvmTransaction, Unknown | TransactionConflict>
+    cancelPending(relayerId: RelayerId): Effect.Effect<CanceledTransactions, RelayerNotFound>
+  }
+>()("effect-relayer/server/transactions/Transactions") {
+  static readonly layerNoDeps = Layer.effect(
+    Transactions,
+    Effect.gen(function* () {
+      const ledger = yield* Ledger
+      const senders = yield* Senders.make
+      const views = yield* Views.make
+      const pages = yield* TransactionPages.make(senders)
+      const accept = yield* Acceptance.make(senders)
+      const explained = yield* Explanations.make
+
+      const send = Effect.fn("Transactions.send")(function* (relayerId: RelayerId, request: SendEvmTransaction) {
+        const [stored] = yield* accept(relayerId, [request], () => "")
+        return yield* views.one(stored)
+      })
+
+      const sendBatch = Effect.fn("Transactions.sendBatch")(function* (relayerId: RelayerId, batch: SendBatch) {
+        const { transactions } = batch
+        if (!Arr.isReadonlyArrayNonEmpty(transactions)) return []
+        return yield* views.many(yield* accept(relayerId, transactions, (index) => `transactions.${index}.`))
+      })
+
+      const list = Effect.fn("Transactions.list")(function* (relayerId: RelayerId, query: TransactionQuery) {
+        const page = yield* pages.list(relayerId, query)
+        return { ...page, items: yield* views.many(page.items) }
+      })
+
+      const listAll = Effect.fn("Transactions.listAll")(function* (query: AllTransactionsQuery) {
+        const found = yield* pages.listAll(query)
+        return { ...found, items: yield* views.many(found.items) }
+      })
+
+      const get = Effect.fn("Transactions.get")(function* (relayerId: RelayerId, id: TransactionId) {
+        return yield* views.one(yield* ledger.get(yield* senders.numberOf(relayerId), id))
+      })
+
+      const byNonce = Effect.fn("Transactions.byNonce")(function* (relayerId: RelayerId, nonce: number) {
+        return yield* views.one(yield* ledger.byNonce(yield* senders.numberOf(relayerId), nonce))
+      })
+
+      const explain = Effect.fn("Transactions.explain")(function* (relayerId: RelayerId, id: TransactionId) {
+        return yield* explained(yield* ledger.get(yield* senders.numberOf(relayerId), id))
+      })
+
+      const replace = Effect.fn("Transactions.replace")(function* (
+        relayerId: RelayerId,
+        id: TransactionId,
+        request: ReplaceEvmTransaction
+      ) {
+        const sender = yield* senders.get(relayerId)
+        yield* Checks.admit(request, sender, yield* Caller.current)
+        return yield* views.one(yield* ledger.replace(sender.account.relayerNumber, id, Checks.requestOf(request)))
+      })
+
+      const cancel = Effect.fn("Transactions.cancel")(function* (relayerId: RelayerId, id: TransactionId) {
+        return yield* views.one(yield* ledger.cancel(yield* senders.numberOf(relayerId), id))
+      })
+
+      /** A transaction that was mined or became final meanwhile is reported, and the others are canceled all the same. */
+      const cancelPending = Effect.fn("Transactions.cancelPending")(function* (relayerId: RelayerId) {
+        const number = yield* senders.numberOf(relayerId)
+        const ids = yield* ledger.openIds(number)
+        const [queued, failed] = yield* Effect.partition(
+          ids,
+          (id) => Effect.mapError(Effect.as(ledger.cancel(number, id), id), () => id),
+          { concurrency: concurrentCancels }
+        )
+        return {
+          queued_for_cancellation_transaction_ids: queued,
+          failed_to_queue_transaction_ids: failed,
+          total_processed: ids.length
+        }
+      })
+
+      return Transactions.of({ send, sendBatch, list, listAll, get, byNonce, explain, replace, cancel, cancelPending })
+    })
+  )
+
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([Cursors.layer, SecureRandom.layerWebCrypto]))
+}
