@@ -16,6 +16,7 @@ import { Kill } from "./Kill.ts"
 import { OutOfMemory } from "./OutOfMemory.ts"
 import { ReadOnly } from "./ReadOnly.ts"
 import * as Random from "./Random.ts"
+import { Relay } from "./Relay.ts"
 import * as Report from "./Report.ts"
 import { Signals } from "./Signals.ts"
 import { SlowClients } from "./SlowClients.ts"
@@ -37,7 +38,8 @@ const cases: ReadonlyArray<Case> = [
   Flood,
   Signals,
   Clock,
-  Upgrade
+  Upgrade,
+  Relay
 ]
 
 const { values: flags } = parseArgs({
