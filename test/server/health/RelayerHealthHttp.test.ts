@@ -25,6 +25,7 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
         network_type: "evm",
         balance: String(2n ** 128n - 1n),
         nonce: String(2n ** 60n),
+        pending_transactions_count: 0,
         live: true,
         paused: false,
         system_disabled: false,
