@@ -13,6 +13,7 @@ import { Flood } from "./Flood.ts"
 import { FullDisk } from "./FullDisk.ts"
 import { Frozen } from "./Frozen.ts"
 import { Kill } from "./Kill.ts"
+import { LongAudit } from "./LongAudit.ts"
 import { OutOfMemory } from "./OutOfMemory.ts"
 import { ReadOnly } from "./ReadOnly.ts"
 import * as Random from "./Random.ts"
@@ -36,6 +37,7 @@ const cases: ReadonlyArray<Case> = [
   FullDisk,
   SlowClients,
   Flood,
+  LongAudit,
   Signals,
   Clock,
   Upgrade,
