@@ -51,7 +51,7 @@ export class RelayerTransactionsRepo extends Context.Service<
           SELECT t.id FROM lanes l
           JOIN transactions t ON t.lane_id = l.id AND t.generation = l.generation AND t.nonce = ${nonce}::bigint
           WHERE l.id = (
-            SELECT lane_id FROM transactions WHERE relayer_number = ${relayerNumber}::bigint ORDER BY number DESC LIMIT 1
+            SELECT lane_id FROM transactions WHERE relayer_number = ${relayerNumber}::bigint ORDER BY -number LIMIT 1
           ) AND t.relayer_number = ${relayerNumber}::bigint`.pipe(
           Effect.flatMap(readIds),
           Effect.map(([row]) => Option.fromUndefinedOr(row?.id)),
@@ -107,7 +107,7 @@ export class RelayerTransactionsRepo extends Context.Service<
         sql`
           SELECT (extract(epoch FROM t.final_at) * 1000)::bigint::float8 AS at FROM transactions t
           WHERE t.relayer_number = ${relayerNumber}::bigint AND t.state = 'confirmed' AND t.origin = 'request'
-          ORDER BY t.number DESC LIMIT 1`.pipe(
+          ORDER BY -t.number LIMIT 1`.pipe(
           Effect.flatMap(readMoments),
           Effect.map(([row]) => Option.fromUndefinedOr(row?.at)),
           query("RelayerTransactionsRepo.lastConfirmed")

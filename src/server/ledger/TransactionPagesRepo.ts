@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { maxCountedTransactions } from "../../domain/transaction/Numbers.ts"
+import type { Statement } from "effect/sql"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import type { Filter, Selection } from "./Selection.ts"
@@ -44,6 +45,20 @@ export class TransactionPagesRepo extends Context.Service<
         )
         SELECT max(low) FROM search)`
 
+      /** For one relayer, the order of its own indexes. `from` and `to` are inclusive. */
+      const orderOf = ({ relayerNumbers }: Filter) =>
+        relayerNumbers?.length === 1
+          ? {
+              by: sql`-t.number`,
+              from: (number: Statement.Fragment) => sql`-t.number <= -${number}`,
+              to: (number: Statement.Fragment) => sql`-t.number >= -${number}`
+            }
+          : {
+              by: sql`t.number DESC`,
+              from: (number: Statement.Fragment) => sql`t.number >= ${number}`,
+              to: (number: Statement.Fragment) => sql`t.number <= ${number}`
+            }
+
       const stateOf = (states: ReadonlyArray<string>) =>
         states.length === 1 ? sql`t.state = ${states[0] ?? ""}` : sql`t.state = ANY(${states}::text[])`
 
@@ -62,6 +77,7 @@ export class TransactionPagesRepo extends Context.Service<
           createdBefore,
           origin = "request"
         } = filter
+        const order = orderOf(filter)
         return [
           sql`t.origin = ${origin}`,
           ...(relayerNumbers === undefined ? [] : [relayersOf(relayerNumbers)]),
@@ -70,19 +86,20 @@ export class TransactionPagesRepo extends Context.Service<
           ...(externalId === undefined ? [] : [sql`t.external_id = ${externalId}`]),
           ...(createdAfter === undefined
             ? []
-            : [sql`t.created_at >= ${moment(createdAfter)} AND t.number >= ${numberAt(createdAfter - disorder)}`]),
+            : [sql`t.created_at >= ${moment(createdAfter)} AND ${order.from(numberAt(createdAfter - disorder))}`]),
           ...(createdBefore === undefined
             ? []
-            : [sql`t.created_at < ${moment(createdBefore)} AND t.number <= ${numberAt(createdBefore + disorder)}`])
+            : [sql`t.created_at < ${moment(createdBefore)} AND ${order.to(numberAt(createdBefore + disorder))}`])
         ]
       }
 
       const select = ({ filter, limit, after, offset = 0 }: Selection) => {
-        const from = after === undefined ? [] : [sql`t.number < ${after}::bigint`]
+        const order = orderOf(filter)
+        const from = after === undefined ? [] : [order.to(sql`${after - 1}::bigint`)]
         return sql`
           SELECT ${TransactionRow.columns(sql)} FROM (
             SELECT t.id FROM transactions t WHERE ${sql.and([...conditionsOf(filter), ...from])}
-            ORDER BY t.number DESC LIMIT ${limit} OFFSET ${offset}
+            ORDER BY ${order.by} LIMIT ${limit} OFFSET ${offset}
           ) page JOIN transactions t ON t.id = page.id JOIN lanes l ON l.id = t.lane_id ORDER BY t.number DESC`.pipe(
           Effect.flatMap(TransactionRow.readAll),
           query("TransactionPagesRepo.select")

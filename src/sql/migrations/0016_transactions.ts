@@ -88,8 +88,10 @@ export default Effect.gen(function* () {
     CREATE INDEX transactions_pending_idx ON transactions (lane_id, priority DESC, number) WHERE state = 'pending'`
   yield* sql`
     CREATE INDEX transactions_open_idx ON transactions (lane_id, nonce) WHERE state IN ('signed', 'submitted', 'mined')`
-  yield* sql`CREATE INDEX transactions_relayer_idx ON transactions (relayer_number, number DESC)`
-  yield* sql`CREATE INDEX transactions_state_idx ON transactions (relayer_number, state, number DESC)`
+  // The newest first of one relayer. Only these two have the order of `-number`: in that of `number`, the planner would walk
+  // all newer transactions of other relayers if this one has many.
+  yield* sql`CREATE INDEX transactions_relayer_idx ON transactions (relayer_number, (-number))`
+  yield* sql`CREATE INDEX transactions_state_idx ON transactions (relayer_number, state, (-number))`
   yield* sql`CREATE INDEX transactions_final_idx ON transactions (final_at) WHERE final_at IS NOT NULL`
   yield* sql`CREATE INDEX transactions_fee_idx ON transactions (api_key_id, final_at) WHERE fee IS NOT NULL`
 
