@@ -57,7 +57,11 @@ export const Pagination = Schema.Struct({
   total_items: field(Schema.Natural, "Items on all pages. With `cursor`, the count of the first page.", 42)
 }).annotate({ identifier: "Pagination", description: "The page that was served and the number of all items." })
 
-const succeeded = field(Schema.Literal(true), "Whether the request succeeded.", true)
+const succeeded = Schema.Literal(true).annotate({
+  identifier: "Succeeded",
+  description: "Whether the request succeeded.",
+  examples: [true]
+})
 
 const metadata = Schema.optionalKey(Metadata)
 

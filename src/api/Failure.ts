@@ -3,15 +3,23 @@ import { Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { field } from "../domain/request/Field.ts"
 
-const Nothing = field(Schema.Null, "Always null in a failure.", null)
+const Nothing = Schema.Null.annotate({
+  identifier: "NoData",
+  description: "Always null in a failure.",
+  examples: [null]
+})
 
-const Failed = field(Schema.Literal(false), "Whether the request succeeded.", false)
+const Failed = Schema.Literal(false).annotate({
+  identifier: "Failed",
+  description: "Whether the request succeeded.",
+  examples: [false]
+})
 
-export const explanation = field(
-  Schema.String,
-  "What is wrong, for people: each invalid field, or what uses the resource.",
-  "name: is required; paused: Expected boolean"
-)
+export const explanation = Schema.String.annotate({
+  identifier: "Explanation",
+  description: "What is wrong, for people: each invalid field, or what uses the resource.",
+  examples: ["name: is required; paused: Expected boolean"]
+})
 
 export const fields = <Message extends string>(message: Message) => ({
   data: Nothing,

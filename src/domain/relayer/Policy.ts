@@ -76,7 +76,7 @@ const TokenSwap = Schema.Struct({
   min_amount: maybe(Uint64, doc("Smallest amount to swap, in units of the token.", 1000000)),
   max_amount: maybe(Uint64, doc("Largest amount to swap, in units of the token.", 1000000000)),
   retain_min_amount: maybe(Uint64, doc("Units of the token that stay on the account.", 1000000))
-})
+}).annotate({ identifier: "TokenSwap" })
 
 const tokenSwap = { description: "When the relayer swaps the token for the native one." }
 
