@@ -51,6 +51,11 @@ const notified = Effect.gen(function* () {
   return { notification_id, delivery_id }
 })
 
+const checkpoint = Effect.map(
+  send("post /api/v1/audit/checkpoints"),
+  ({ json }) => json.data as { readonly position: number; readonly hash: string }
+)
+
 const paused = { body: { paused: true } }
 
 const onChain = Effect.gen(function* () {
@@ -64,6 +69,7 @@ const network_id = "evm:sepolia"
 
 const inRelayer = "/api/v1/relayers/{relayer_id}"
 const inNotification = "/api/v1/notifications/{notification_id}"
+const inCheckpoint = "/api/v1/audit/checkpoints/{position}"
 const inKey = "/api/v1/api-keys/{key_id}"
 
 const newKey = { name: "of a test", scopes: ["relayers:read"], expires_at: "2999-01-01T00:00:00Z" }
@@ -125,6 +131,11 @@ const successes: Readonly<Record<string, Request>> = {
     Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id }, { body: {} })),
   "get /api/v1/audit": (name) => send(name),
   "get /api/v1/audit/verify": (name) => send(name),
+  "get /api/v1/audit/export": (name) => send(name),
+  "get /api/v1/audit/checkpoints": (name) => Effect.andThen(checkpoint, send(name)),
+  "post /api/v1/audit/checkpoints": (name) => send(name),
+  [`post ${inCheckpoint}/prune`]: (name) =>
+    Effect.flatMap(checkpoint, ({ position, hash }) => send(name, { position: String(position) }, { body: { hash } })),
   "get /api/v1/events": (name) => Effect.andThen(notified, send(name)),
   "post /api/v1/master-key/rotate": (name) => send(name),
   "get /v1/health": (name) => send(name),
@@ -145,9 +156,11 @@ const prepared = Prepared.layer(
   { server: { requestTimeoutMs: 30_000, maxBodyBytes } }
 )
 
-/** Names of the operations that document a status. */
+/** Names of the operations on resources that document a status. */
 const documenting = (status: number) =>
-  [...Documented.operations].filter(([, { responses }]) => status in responses).map(([name]) => name)
+  [...Documented.operations]
+    .filter(([, { responses, security }]) => status in responses && security.length > 0)
+    .map(([name]) => name)
 
 const hasBody = (name: string) => Documented.operations.get(name)?.requestBody !== undefined
 
@@ -155,12 +168,19 @@ const period = { since: "2026-01-01T00:00:00Z", until: "2999-01-01T00:00:00Z" }
 
 /** A valid body of an operation on a resource. */
 const bodyFor = (name: string) =>
-  name.endsWith("/replay") ? period : name.includes("{network_id}") ? { tags: ["changed"] } : {}
+  name.endsWith("/prune")
+    ? { hash: "0".repeat(64) }
+    : name.endsWith("/replay")
+      ? period
+      : name.includes("{network_id}")
+        ? { tags: ["changed"] }
+        : {}
 
 /** Sends a request to each operation that documents `status`, and expects that status. */
 const refused = (status: number, request: (name: string) => ReturnType<typeof send>) =>
   Effect.gen(function* () {
-    const names = documenting(status)
+    // The list of checkpoints takes nothing that could be invalid.
+    const names = documenting(status).filter((name) => status !== 400 || name !== "get /api/v1/audit/checkpoints")
     assert.isNotEmpty(names)
     const answers = yield* Effect.forEach(names, (name) =>
       Effect.map(request(name), (answer) => [name, answer] as const)
@@ -237,7 +257,7 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
 
   it.effect("404: a resource that does not exist", () =>
     refused(404, (name) => {
-      return send(name, { network_id: "evm:missing" }, hasBody(name) ? { body: bodyFor(name) } : {})
+      return send(name, { network_id: "evm:missing", position: "999999" }, hasBody(name) ? { body: bodyFor(name) } : {})
     })
   )
 
@@ -287,12 +307,12 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
     })
   )
 
-  it.effect("503: a chain that does not answer", () =>
+  it.effect("502: a chain that does not answer", () =>
     Effect.gen(function* () {
       const url = yield* RpcServer.dead
       const params = { relayer_id: yield* ownRelayer({ custom_rpc_urls: [{ url }] }) }
       const { status } = yield* send(`get ${inRelayer}/balance`, params)
-      assert.strictEqual(status, 503)
+      assert.strictEqual(status, 502)
     })
   )
 })

@@ -55,12 +55,12 @@ const idempotencyParameter = parameter(
 )
 
 /** Headers that the service sets outside of the contract's schemas. */
-const headersOf = (status: string, isResource: boolean, isIdempotent: boolean): Node => {
+const headersOf = (status: string, isResource: boolean, isIdempotent: boolean, hasPath: boolean): Node => {
   const isSuccess = status.startsWith("2")
   return {
     ...requestId,
     ...(isResource && (isSuccess || status === "429") ? rateLimit : {}),
-    ...(status === "201" ? location : {}),
+    ...(status === "201" && hasPath ? location : {}),
     ...(isSuccess && isIdempotent ? replayed : {})
   }
 }
@@ -92,6 +92,8 @@ const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string,
   const responses = child(node, "responses")
   const isResource = items(node, "security").length > 0
   const isIdempotent = "422" in responses
+  // An audit checkpoint has no path of its own.
+  const hasPath = String(node.operationId).endsWith(".create")
   const example: unknown = Reflect.get(Examples.requests, `${method} ${path}`)
   return {
     ...node,
@@ -105,7 +107,7 @@ const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string,
     responses: mapEntries({ ...responses, ...notModified(method, responses) }, (response, status) => ({
       ...response,
       description: descriptions[status] ?? String(response.description).replaceAll(" | ", " "),
-      headers: { ...headersOf(status, isResource, isIdempotent), ...ownHeaders(response) }
+      headers: { ...headersOf(status, isResource, isIdempotent, hasPath), ...ownHeaders(response) }
     }))
   }
 }
