@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import { accept, api, becomes, read, receiver, relayerAt } from "./fixtures.ts"
 import { until } from "../../../testkit/process/Folder.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
 
 layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
   it.effect("sends a transaction and confirms it", () =>
@@ -14,6 +15,24 @@ layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
       const { nonce, mined } = yield* becomes(id, "confirmed")
       assert.strictEqual(nonce, 0)
       assert.isTrue(mined?.receipt.isSuccess)
+    })
+  )
+
+  it.effect("confirms what the API has accepted, and the API shows it", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const { relayerId } = yield* relayerAt(node)
+      const path = `/api/v1/relayers/${relayerId}/transactions`
+      const sent = yield* api.call(path, { body: { to: receiver, value: 5, speed: "fast" } })
+      assert.strictEqual(sent.status, 200, sent.text)
+      const { id } = sent.json.data as { readonly id: string }
+      const shown = Effect.map(api.call(`${path}/${id}`), ({ json }) => json.data as { readonly status: string })
+      yield* until(
+        "confirmed",
+        Effect.map(shown, ({ status }) => (status === "confirmed" ? true : undefined))
+      )
+      assert.strictEqual(yield* node.call("eth_getBalance", [receiver, "latest"]), "0x5")
     })
   )
 
