@@ -12,6 +12,7 @@ import { Exhausted } from "./Exhausted.ts"
 import { Flood } from "./Flood.ts"
 import { FullDisk } from "./FullDisk.ts"
 import { Frozen } from "./Frozen.ts"
+import { Isolation } from "./Isolation.ts"
 import { Kill } from "./Kill.ts"
 import { LongAudit } from "./LongAudit.ts"
 import { OutOfMemory } from "./OutOfMemory.ts"
@@ -38,6 +39,7 @@ const cases: ReadonlyArray<Case> = [
   SlowClients,
   Flood,
   LongAudit,
+  Isolation,
   Signals,
   Clock,
   Upgrade,

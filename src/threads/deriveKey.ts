@@ -1,5 +1,6 @@
 // The thread of `KeyDerivation`: derives one key and posts it. Only `KeyDerivation` starts it.
 import { pbkdf2Sync, scryptSync } from "node:crypto"
+import * as os from "node:os"
 import { parentPort, workerData } from "node:worker_threads"
 import type { Derivation } from "./KeyDerivation.ts"
 
@@ -8,6 +9,9 @@ const keyLength = 32
 
 /** Bytes: scrypt fills 128 · n · r of them. The rest is for its buffers. */
 const maxmem = 300 * 2 ** 20
+
+// The requests of other callers go first. Linux has a priority per thread; elsewhere, it would be that of the whole process.
+if (process.platform === "linux") os.setPriority(os.constants.priority.PRIORITY_LOW)
 
 const { passphrase, salt, ...parameters } = workerData as Derivation
 
