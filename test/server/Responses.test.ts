@@ -156,6 +156,9 @@ const prepared = Prepared.layer(
   { server: { requestTimeoutMs: 30_000, maxBodyBytes } }
 )
 
+/** They succeed only with a chain that accepts transactions. `test/server/transactions` has tests of them. */
+const onChainOnly = /\/(transactions|sign|sign-typed-data|rpc|nonce)(\/|$)/
+
 /** Names of the operations on resources that document a status. */
 const documenting = (status: number) =>
   [...Documented.operations]
@@ -176,11 +179,17 @@ const bodyFor = (name: string) =>
         ? { tags: ["changed"] }
         : {}
 
+/** The list of checkpoints takes nothing invalid; bodies of transactions are checked before their relayer is looked up. */
+const isExempt = (status: number, name: string) =>
+  (status === 400 && name === "get /api/v1/audit/checkpoints") ||
+  (status === 404 && hasBody(name) && onChainOnly.test(name))
+
+const noTransaction = "00000000-0000-4000-8000-000000000000"
+
 /** Sends a request to each operation that documents `status`, and expects that status. */
 const refused = (status: number, request: (name: string) => ReturnType<typeof send>) =>
   Effect.gen(function* () {
-    // The list of checkpoints takes nothing that could be invalid.
-    const names = documenting(status).filter((name) => status !== 400 || name !== "get /api/v1/audit/checkpoints")
+    const names = documenting(status).filter((name) => !isExempt(status, name))
     assert.isNotEmpty(names)
     const answers = yield* Effect.forEach(names, (name) =>
       Effect.map(request(name), (answer) => [name, answer] as const)
@@ -197,7 +206,10 @@ const existing: Params = { relayer_id: "relayer-1", notification_id, signer_id, 
 
 layer(prepared, { excludeTestServices: true })("a response is as documented", (it) => {
   it.effect("there is a request that succeeds for each operation", () =>
-    Effect.sync(() => assert.sameMembers(Object.keys(successes), [...Documented.operations.keys()]))
+    Effect.sync(() => {
+      const names = [...Documented.operations.keys()].filter((name) => !onChainOnly.test(name))
+      assert.sameMembers(Object.keys(successes), names)
+    })
   )
 
   for (const [name, request] of Object.entries(successes)) {
@@ -257,7 +269,8 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
 
   it.effect("404: a resource that does not exist", () =>
     refused(404, (name) => {
-      return send(name, { network_id: "evm:missing", position: "999999" }, hasBody(name) ? { body: bodyFor(name) } : {})
+      const missing = { network_id: "evm:missing", position: "999999", nonce: "7", transaction_id: noTransaction }
+      return send(name, missing, hasBody(name) ? { body: bodyFor(name) } : {})
     })
   )
 

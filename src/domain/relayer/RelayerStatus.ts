@@ -33,7 +33,7 @@ const shown = {
     field(Instant, "When the relayer was last checked. Absent before the first check.", "2026-01-02T03:04:05.678Z")
   ),
   next_check_at: field(Instant, "When the relayer is checked next.", "2026-01-02T03:05:05.678Z"),
-  pending_transactions_count: field(Schema.Int, "Transactions of the relayer that are not final.", 2),
+  pending_transactions_count: field(Schema.Natural, "Transactions of the relayer that are not final.", 2),
   last_confirmed_transaction_timestamp: Schema.optionalKey(
     field(Instant, "When its last transaction was confirmed. Absent if none was.", "2026-01-02T03:04:05.678Z")
   ),

@@ -10,7 +10,7 @@ const s = "2b".repeat(32)
 export const EvmSignature = Schema.Struct({
   r: field(Schema.String, "64 hex digits.", r),
   s: field(Schema.String, "64 hex digits.", s),
-  v: field(Schema.Int, "27 or 28; the parity, 0 or 1, for a transaction that is not a legacy one.", 27),
+  v: field(Schema.Natural, "27 or 28; the parity, 0 or 1, for a transaction that is not a legacy one.", 27),
   sig: field(Schema.String, "`r`, `s` and `v` as 130 hex digits.", `${r}${s}1b`)
 }).annotate({ identifier: "EvmSignature", description: "An ECDSA signature on secp256k1." })
 export type EvmSignature = typeof EvmSignature.Type

@@ -23,7 +23,7 @@ export const Simulation = Schema.Struct({
   would_revert: shown(Schema.Boolean, "Whether the call reverts now. Absent if no provider answered.", false),
   revert_reason: shown(Schema.String, "Decoded reason of the revert.", "transfer amount exceeds balance"),
   gas_used: shown(Decimal, "Gas that the call uses now.", "21000"),
-  gas_limit: shown(Schema.Int, "Gas limit that the transaction would get.", 21_000),
+  gas_limit: shown(Schema.Natural, "Gas limit that the transaction would get.", 21_000),
   price: shown(Price, "At the price that the request gives, or that its speed means.", {
     gas_price: "30000000000",
     max_cost: "630000000000000"
