@@ -156,7 +156,7 @@ export const variables = {
     schema: Schema.Literals(["on", "off"]),
     default: "on",
     example: "off",
-    help: "off: only serves requests; other instances on the database check relayers and send webhooks"
+    help: "off: only serves requests; other instances on the database send transactions and webhooks and check relayers"
   },
   HEALTH_CHECK_INTERVAL_MS: {
     schema: integer(1000, 86_400_000),
