@@ -11,12 +11,11 @@ import type { Estimate, View } from "../../domain/transaction/View.ts"
 import { estimate } from "../chains/evm/EvmEstimates.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
-import { baseOf, totals, update } from "./LaneContext.ts"
+import { baseOf, termsIn, totals, update } from "./LaneContext.ts"
 import type { Work } from "./LaneContext.ts"
 import { applyChanges } from "./LaneDecisions.ts"
 import * as Metrics from "./LaneMetrics.ts"
 import * as Providers from "./LaneProviders.ts"
-import { termsOf } from "./LaneRelayers.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 import { send } from "./LaneSending.ts"
 import { sign } from "./LaneSigning.ts"
@@ -114,7 +113,7 @@ export const assign = Effect.fn("LaneAssignment.assign")(function* (
   const { known, waiting } = yield* estimates(work, all)
   const candidates = withoutWaiting(all, waiting).map(({ stored, relayer }): Candidate => ({
     transaction: stored.transaction,
-    terms: termsOf(relayer, stored.transaction, work.lane.address),
+    terms: termsIn(work, relayer, stored.transaction),
     view: withEstimate(viewOf(stored.transaction, relayer), known.get(stored.id))
   }))
   const planned = plan(candidates, baseOf(work, poll), totals(work), work.now, maxNoncesPerCommit)

@@ -7,14 +7,16 @@ import type { Hold } from "../ledger/StoredLane.ts"
 import type { EvmNodes } from "../chains/evm/EvmNodes.ts"
 import type { Code } from "../../domain/transaction/Code.ts"
 import { cause } from "../../domain/transaction/Cause.ts"
-import type { Lane, LaneSituation } from "../../domain/transaction/Lane.ts"
+import type { Lane, LaneSituation, Terms } from "../../domain/transaction/Lane.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { othersOf, totalsOf } from "../../domain/transaction/Totals.ts"
 import type { Totals } from "../../domain/transaction/Totals.ts"
 import { isInFlight } from "../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { LaneBase } from "../../domain/transaction/Queue.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { RelayerTargets } from "../relayers/RelayerTargets.ts"
+import type { LaneFees } from "./LaneFees.ts"
 import type { LaneMemory } from "./LaneMemory.ts"
 import { termsOf } from "./LaneRelayers.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
@@ -25,6 +27,7 @@ export interface LaneContext {
   readonly nodes: EvmNodes["Service"]
   readonly targets: RelayerTargets["Service"]
   readonly signer: LaneSigner
+  readonly fees: LaneFees
   readonly newId: Effect.Effect<TransactionId>
   readonly hold: Hold
   readonly memory: LaneMemory
@@ -35,6 +38,8 @@ export interface Work {
   readonly context: LaneContext
   readonly now: Moment
   readonly relayers: ReadonlyMap<RelayerId, LaneRelayer>
+  /** Wei that a transaction may cost in all, by its number, if its API key has a limit. */
+  readonly feeLimits: ReadonlyMap<number, bigint>
   /** Hash of block 0. Undefined: not seen in this generation. */
   readonly genesis: string | undefined
   lane: Lane
@@ -69,6 +74,11 @@ export const baseOf = (work: Work, { numbers }: LaneRelayer): LaneBase => {
   }
 }
 
+export const termsIn = ({ lane, feeLimits }: Work, relayer: LaneRelayer, transaction: Transaction): Terms => {
+  const feeLimit = feeLimits.get(transaction.number)
+  return { ...termsOf(relayer, transaction, lane.address), ...(feeLimit === undefined ? {} : { feeLimit }) }
+}
+
 export const situationOf = (
   work: Work,
   relayer: LaneRelayer,
@@ -76,6 +86,6 @@ export const situationOf = (
   totals: Totals
 ): LaneSituation => ({
   ...baseOf(work, relayer),
-  terms: termsOf(relayer, transaction, work.lane.address),
+  terms: termsIn(work, relayer, transaction),
   others: othersOf(transaction, totals, false)
 })

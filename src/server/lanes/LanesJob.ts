@@ -12,6 +12,7 @@ import { Draining } from "../lifecycle/Draining.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Signers } from "../signers/Signers.ts"
+import * as LaneFees from "./LaneFees.ts"
 import * as LaneLife from "./LaneLife.ts"
 import * as LaneMemory from "./LaneMemory.ts"
 import * as Metrics from "./LaneMetrics.ts"
@@ -47,6 +48,7 @@ const make = Effect.gen(function* () {
   const nodes = yield* EvmNodes
   const targets = yield* RelayerTargets
   const signers = yield* Signers
+  const fees = yield* LaneFees.make
   const random = yield* SecureRandom.SecureRandom
   const draining = yield* Draining
   const jobs = yield* Jobs
@@ -80,6 +82,7 @@ const make = Effect.gen(function* () {
       nodes,
       targets,
       signer: LaneSigner.make(signers, lane.address),
+      fees,
       newId: Effect.map(random.uuidV4(), (id) => TransactionId.make(id)),
       hold,
       memory: LaneMemory.make()
