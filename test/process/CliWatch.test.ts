@@ -35,7 +35,7 @@ describe("the command line", () => {
       rpc.fail("html")
       const away = yield* call(["relayers", "balance", "relayer-1"])
       assert.strictEqual(away.code, 1)
-      assert.include(away.stderr, "Service Unavailable")
+      assert.include(away.stderr, "Bad Gateway")
       const check = service.call("/api/v1/relayers/relayer-1/check", { method: "POST" })
       yield* Effect.andThen(check, check)
       const explained = yield* output("relayers", "explain", "relayer-1")
