@@ -61,13 +61,15 @@ const pathOf = (asked: Asked | undefined) =>
     .replace(/\/+/g, "/")
     .toLowerCase() ?? ""
 
-const isResource = (path: string) => /^\/api\/v1\/(?!health|ready)/.test(path)
+/** A success of the JSON-RPC endpoint is a JSON-RPC response. */
+const isResource = (path: string) => /^\/api\/v1\/(?!health|ready|relayers\/[^/]*\/rpc)/.test(path)
 
-/**
- * The document allows 503 if the chain of a relayer does not answer, which the cases cause, and for readiness if the database does
- * not answer within two seconds, which may happen on a small machine.
- */
-const mayBeAway = /^\/api\/v1\/(relayers\/[^/]*\/balance|ready)/
+/** Readiness is 503 if the database does not answer within two seconds, which may happen on a small machine. */
+const mayBeAway = /^\/api\/v1\/ready/
+
+/** The cases cause chains that do not answer (502), and calls of what a network type does not have (501). */
+const isNoFault = (status: number, asked: Asked | undefined): boolean =>
+  (status === 501 || status === 502) && asked?.operation?.statuses.has(status) === true
 
 const headers = (answer: Answer.Answer): ReadonlyArray<string> => {
   const id = Answer.fieldOf(answer, "x-request-id")
@@ -101,7 +103,9 @@ export const ofAnswer = (
   const text = `${answer.fields.map((field) => field.join(": ")).join("\n")}\n${answer.body}`
   const isDocumented = asked?.operation === undefined || asked.operation.statuses.has(status) || anywhere.has(status)
   return [
-    ...(status >= 500 && !(status === 503 && mayBeAway.test(path)) ? [`${status} ${answer.body.slice(0, 200)}`] : []),
+    ...(status >= 500 && !(status === 503 && mayBeAway.test(path)) && !isNoFault(status, asked)
+      ? [`${status} ${answer.body.slice(0, 200)}`]
+      : []),
     ...(isDocumented ? [] : [`${status} is not in the document of ${asked?.operation?.id}`]),
     ...headers(answer),
     ...(isEnveloped && !isEmpty ? envelope(answer) : []),
