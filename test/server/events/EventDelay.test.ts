@@ -26,7 +26,7 @@ const whileOpenElsewhere = <A, E, R>(use: Effect.Effect<A, E, R>) =>
     const holding = Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql.withTransaction(
-        sql`SELECT pg_current_xact_id()`.pipe(
+        sql`SELECT pg_current_xact_id()::text`.pipe(
           Effect.andThen(Deferred.succeed(open, undefined)),
           Effect.andThen(Deferred.await(end))
         )
