@@ -36,8 +36,9 @@ export const compact = Effect.gen(function* () {
 export const signers = Effect.fnUntraced(function* (prefix: string, from: number, to: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
-    INSERT INTO signers (id, type, evm_address)
-    SELECT ${prefix}::text || lpad(n::text, 9, '0'), 'plain', '0x' || left(md5('a' || n) || md5('b' || n), 40)
+    INSERT INTO signers (id, type, evm_address, solana_address, stellar_address)
+    SELECT ${prefix}::text || lpad(n::text, 9, '0'), 'plain', '0x' || left(md5('a' || n) || md5('b' || n), 40),
+      left(translate(md5('c' || n) || md5('d' || n), '0', 'z'), 44), 'G' || upper(left(translate(md5('e' || n) || md5('f' || n), '0189', 'WXYZ'), 55))
     FROM generate_series(${from + 1}::int, ${to}::int) n`
 })
 
