@@ -54,10 +54,10 @@ export class AuditRepo extends Context.Service<
     /** Appends the records in their order. */
     append(records: ReadonlyArray<NewRecord>): Effect.Effect<void>
     /**
-     * Links at most `limit` committed records to the chain. Waits for other instances that are linking. Returns how many
-     * records it has linked.
+     * Links at most `limit` committed records to the chain, and no further ones beyond 1 MiB. Waits for other instances that
+     * are linking. Returns whether there may be more.
      */
-    link(limit: number, makeLinks: MakeLinks): Effect.Effect<number>
+    link(limit: number, makeLinks: MakeLinks): Effect.Effect<boolean>
     /** The number of committed records that are not linked yet. */
     readonly countUnlinked: Effect.Effect<number>
     /** Linked records after a position, in order, in the form that is hashed. A missing hash is empty. */
@@ -86,6 +86,9 @@ export class AuditRepo extends Context.Service<
       // The partial index `audit_unlinked_idx` has the same condition.
       const unlinked = sql`hash IS NULL`
 
+      /** Bytes of the resources of a record that was selected. */
+      const size = sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
+
       // What the service never writes, but somebody else may have, must not keep the rest from being linked and verified: a
       // linked record without a hash, or a position beyond 2^53.
       const position = sql`least(position, ${String(Number.MAX_SAFE_INTEGER)}::bigint) AS position`
@@ -104,11 +107,13 @@ export class AuditRepo extends Context.Service<
 
       const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
         yield* sql`SELECT pg_advisory_xact_lock(${linkLock})`
-        const rows = yield* Effect.flatMap(
-          sql`SELECT ${hashed} FROM audit WHERE ${unlinked} AND position IS NULL ORDER BY audit.id LIMIT ${limit}`,
-          readUnlinked
-        )
-        if (rows.length === 0) return 0
+        const found = yield* FittingRows.select(sql, {
+          rows: sql`SELECT ${hashed} FROM audit WHERE ${unlinked} AND position IS NULL ORDER BY audit.id LIMIT ${limit}`,
+          size,
+          orderBy: sql`id::bigint`
+        })
+        const rows = yield* readUnlinked(found.rows)
+        if (rows.length === 0) return false
         const head = yield* lastLink
         const links = makeLinks(rows, Option.getOrUndefined(head))
         const text = JSON.stringify(
@@ -122,7 +127,7 @@ export class AuditRepo extends Context.Service<
           UPDATE audit SET position = link.position, hash = decode(link.hash, 'hex')
           FROM json_to_recordset(${text}::text::json) AS link (id bigint, position bigint, hash text)
           WHERE audit.id = link.id`
-        return rows.length
+        return found.isCut || rows.length === limit
       })
 
       const link = (limit: number, makeLinks: MakeLinks) =>
@@ -177,7 +182,6 @@ export class AuditRepo extends Context.Service<
           SELECT ${position}, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
             client_address, before::text AS before, after::text AS after, coalesce(encode(hash, 'hex'), '') AS hash
           FROM audit WHERE ${sql.and(conditions)} ORDER BY audit.position ${direction} LIMIT ${limit + 1}`
-        const size = sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
         return Effect.gen(function* () {
           const found = yield* FittingRows.select(sql, { rows, size, orderBy: sql`position ${direction}` })
           const records = (yield* readRecords(found.rows)).slice(0, limit)

@@ -7,11 +7,11 @@ import { auditUnlinkedRecords } from "./AuditMetrics.ts"
 import { AuditRepo } from "./AuditRepo.ts"
 import { chain } from "./Chain.ts"
 
-/** Records that are linked in one transaction. */
+/** Records that are linked in one transaction, unless they are large: then fewer. */
 const batch = 1000
 
-/** Batches that a request links at most, before it goes on with what is linked. */
-const batchesPerRequest = 5
+/** Batches that a request links at most, before it goes on with what is linked: 20 MiB, which takes about a second. */
+const batchesPerRequest = 20
 
 /** Changes that are committed within this time are linked together. */
 const gather = "200 millis"
@@ -31,7 +31,7 @@ export const start = Effect.gen(function* () {
   // Linking takes a lock of the database. Requests wait for each other here, so that they hold no connection meanwhile.
   const permit = yield* Semaphore.make(1)
   const linkBatch = permit.withPermits(1)(repo.link(batch, chain))
-  const isDone = (linked: number) => linked < batch
+  const isDone = (mayHaveMore: boolean) => !mayHaveMore
 
   yield* jobs.run({
     job: "audit",
