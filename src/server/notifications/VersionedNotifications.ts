@@ -102,10 +102,12 @@ export class VersionedNotifications extends Context.Service<
         return yield* Effect.flatMap(repo.find(id), orNotFound)
       })
 
+      const matching = (ifMatch: string | undefined, { value, version }: Versioned<Notification>) =>
+        isCurrent(ifMatch, version) ? Effect.succeed(value) : Effect.fail(new PreconditionFailed({}))
+
       /** Locks the row until the transaction ends. */
       const hold = Effect.fnUntraced(function* (id: NotificationId, ifMatch: string | undefined) {
-        const { value, version } = yield* Effect.flatMap(repo.findForUpdate(id), orNotFound)
-        return isCurrent(ifMatch, version) ? value : yield* new PreconditionFailed({})
+        return yield* matching(ifMatch, yield* Effect.flatMap(repo.findForUpdate(id), orNotFound))
       })
 
       const update = Effect.fn("VersionedNotifications.update")(function* (
@@ -140,16 +142,17 @@ export class VersionedNotifications extends Context.Service<
 
       /**
        * A change of a relayer locks the relayer and then its notification, for the delivery. Deletion locks in the same
-       * order: otherwise the two would wait for each other.
+       * order: otherwise the two would wait for each other. So the condition is checked before, and again under the lock.
        */
-      const checkUnused = Effect.fnUntraced(function* (id: NotificationId) {
+      const checkUnused = Effect.fnUntraced(function* (id: NotificationId, ifMatch: string | undefined) {
+        yield* matching(ifMatch, yield* Effect.flatMap(repo.find(id), orNotFound))
         const ids = yield* repo.users(id, maxNamed + 1)
         if (ids.length > 0)
           return yield* new NotificationInUse({ error: usedBy(yield* Caller.current, "relayers", ids) })
       })
 
       const remove = Effect.fn("VersionedNotifications.delete")(function* (id: NotificationId, ifMatch?: string) {
-        yield* checkUnused(id)
+        yield* checkUnused(id, ifMatch)
         const before = yield* hold(id, ifMatch)
         yield* repo.delete(id)
         yield* changes.record({ action: "notification.deleted", id, schema: Notification, before })

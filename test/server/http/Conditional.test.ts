@@ -34,6 +34,8 @@ const resources: ReadonlyArray<Resource> = [
   }
 ]
 
+const transfer = { to: "0x00112233445566778899aabbccddeeff00112233", value: 1, gas_limit: 21_000 }
+
 const setUp = Effect.gen(function* () {
   yield* Prepared.create("signers", { type: "plain", id: "signer" })
   for (const { collection, body } of resources) yield* Prepared.create(collection, body)
@@ -107,6 +109,21 @@ layerEach(Prepared.layer(setUp))("a resource", (it) => {
       })
     )
   }
+
+  it.effect("that is in use is 412 for another version, and 409 for the current one", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestApi.TestApi
+      const user = { ...relayer, id: "user", signer_id: "signer", notification_id: notification.id, network: "own" }
+      yield* Prepared.create("relayers", user)
+      const sent = yield* call("/api/v1/relayers/user/transactions", { body: transfer })
+      assert.strictEqual(sent.status, 200, sent.text)
+      for (const used of ["relayers/user", `notifications/${notification.id}`, "networks/evm:own"]) {
+        const remove = (tag: string) => call(`/api/v1/${used}`, { method: "DELETE", headers: { "if-match": tag } })
+        assert.strictEqual((yield* remove('"0.0"')).status, 412, used)
+        assert.strictEqual((yield* remove(tagOf(yield* call(`/api/v1/${used}`)))).status, 409, used)
+      }
+    })
+  )
 
   it.effect("that inherits has another version after a change of what it inherits from", () =>
     Effect.gen(function* () {
