@@ -45,6 +45,6 @@ export class MetricsApi extends HttpApiGroup.make("metrics")
     OpenApi.annotations({
       title: "Metrics",
       description:
-        "What the service measures, for Prometheus. Needs no API key. If the instance has a `METRICS_TOKEN`, it is the bearer token."
+        "What the service measures, for Prometheus. Needs no API key. An instance may require a bearer token of its own for them."
     })
   ) {}

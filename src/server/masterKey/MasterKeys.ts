@@ -18,7 +18,7 @@ import { SealedRepo } from "./SealedRepo.ts"
 
 const noteOf = (files: ReadonlyArray<string>) =>
   files.length === 0
-    ? "Backups from before this rotation need the previous STORAGE_ENCRYPTION_KEY: keep it."
+    ? "Backups from before this rotation need the previous master key: keep it."
     : "Copy these key files to a place where the backups are not: earlier copies do not contain the new key. Backups from before this rotation need the earlier key."
 
 /** Time after which values that other transactions had locked may be free. */
