@@ -8,8 +8,8 @@ const bearer = HttpApiSecurity.bearer.pipe(
 )
 
 /**
- * Authenticates the caller, checks its scopes and counts the request against its rate limit, in this order and before
- * the request is decoded: a caller without a key learns nothing.
+ * Authenticates the caller, checks its scopes and counts the request against its rate limit, also if its scopes do not allow
+ * it, in this order and before the request is decoded: a caller without a key learns nothing.
  */
 export class Authorization extends HttpApiMiddleware.Service<Authorization, { provides: CurrentCaller }>()(
   "effect-relayer/api/Middleware/Authorization",
@@ -36,6 +36,15 @@ export class DecodeErrors extends HttpApiMiddleware.Service<DecodeErrors>()(
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("effect-relayer/api/Middleware/RequestBody", {
   error: [Errors.BadRequestError, Errors.PayloadTooLargeError, Errors.UnsupportedMediaTypeError]
 }) {}
+
+/**
+ * Refuses a request that waits for a chain or a webhook receiver if its caller has too many of them in progress, before the
+ * request costs anything.
+ */
+export class OutboundLimit extends HttpApiMiddleware.Service<OutboundLimit, { requires: CurrentCaller }>()(
+  "effect-relayer/api/Middleware/OutboundLimit",
+  { error: Errors.TooManyRequestsError }
+) {}
 
 /** A `POST` that is sent again with its `Idempotency-Key` gets the response of the first one. */
 export class Idempotency extends HttpApiMiddleware.Service<Idempotency, { requires: CurrentCaller }>()(

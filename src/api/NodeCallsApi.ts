@@ -5,7 +5,7 @@ import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { NodeCalls, NodeReplies } from "../domain/transaction/NodeCall.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, RequestBody } from "./Middleware.ts"
+import { Authorization, DecodeErrors, OutboundLimit, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 export class NodeCallsApi extends HttpApiGroup.make("nodeCalls")
@@ -23,6 +23,7 @@ export class NodeCallsApi extends HttpApiGroup.make("nodeCalls")
       ]
     })
       .middleware(RequestBody)
+      .middleware(OutboundLimit)
       .annotate(RequiredScope, "rpc:call")
       .annotateMerge(
         OpenApi.annotations({

@@ -7,7 +7,7 @@ import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
@@ -20,6 +20,7 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
       success: Envelope.of(NonceState),
       error: [...Errors.ofOutboundWork, ...error]
     })
+      .middleware(OutboundLimit)
       .annotate(RequiredScope, "transactions:read")
       .annotateMerge(
         OpenApi.annotations({

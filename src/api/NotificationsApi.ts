@@ -21,7 +21,7 @@ import { linked, versioned } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ notification_id: NotificationId })
@@ -106,6 +106,7 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
       error: [Errors.NotificationNotFoundError, ...Errors.ofOutboundWork, ...Errors.any]
     })
       .middleware(Idempotency)
+      .middleware(OutboundLimit)
       .annotate(RequiredScope, "notifications:write")
       .annotateMerge(
         OpenApi.annotations({

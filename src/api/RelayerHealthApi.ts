@@ -6,7 +6,7 @@ import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { RelayerBalance, RelayerStatus } from "../domain/relayer/RelayerStatus.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
-import { Authorization, DecodeErrors, Idempotency } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, OutboundLimit } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const params = Schema.Struct({ relayer_id: RelayerId })
@@ -16,6 +16,7 @@ const outbound = { params, error: [...Errors.ofOutboundWork, ...error] } as cons
 export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
   .add(
     HttpApiEndpoint.get("status", "/:relayer_id/status", { ...outbound, success: Envelope.of(RelayerStatus) })
+      .middleware(OutboundLimit)
       .annotate(RequiredScope, "relayers:read")
       .annotateMerge(
         OpenApi.annotations({
@@ -29,6 +30,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
       error: [Errors.BadGatewayError, ...outbound.error],
       success: Envelope.of(RelayerBalance)
     })
+      .middleware(OutboundLimit)
       .annotate(RequiredScope, "relayers:read")
       .annotateMerge(
         OpenApi.annotations({
@@ -39,6 +41,7 @@ export class RelayerHealthApi extends HttpApiGroup.make("relayerHealth")
       ),
     HttpApiEndpoint.post("check", "/:relayer_id/check", { ...outbound, success: Envelope.of(RelayerStatus) })
       .middleware(Idempotency)
+      .middleware(OutboundLimit)
       .annotate(RequiredScope, "relayers:write")
       .annotateMerge(
         OpenApi.annotations({

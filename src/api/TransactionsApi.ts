@@ -16,7 +16,7 @@ import { linked } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const ofRelayer = Schema.Struct({ relayer_id: RelayerId })
@@ -74,6 +74,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       error: [Errors.BadGatewayError, ...Errors.ofOutboundWork, ...unsent]
     })
       .middleware(RequestBody)
+      .middleware(OutboundLimit)
       .annotate(RequiredScope, "transactions:read")
       .annotateMerge(
         OpenApi.annotations({

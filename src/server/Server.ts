@@ -20,6 +20,7 @@ import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./http/DocsHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
+import { OutboundLimitHttp } from "./limits/OutboundLimitHttp.ts"
 import * as MetricsAccessHttp from "./http/MetricsAccessHttp.ts"
 import { RequestBodyHttp } from "./http/RequestBodyHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
@@ -53,7 +54,13 @@ const handlers = Layer.mergeAll(
   MetricsHttp.layer(Metrics.names)
 )
 
-const middleware = Layer.mergeAll(AuthorizationHttp, DecodeErrorsHttp, RequestBodyHttp, IdempotencyHttp)
+const middleware = Layer.mergeAll(
+  AuthorizationHttp,
+  DecodeErrorsHttp,
+  RequestBodyHttp,
+  IdempotencyHttp,
+  OutboundLimitHttp
+)
 
 /** For `HttpRouter.serve`: a trailing slash is ignored, and a long id is a bad id, not an unknown route. */
 export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 } as const

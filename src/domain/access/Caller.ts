@@ -46,7 +46,10 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthoriz
 }) {}
 
 /** The key's scopes do not allow the call. */
-export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {}) {}
+export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {
+  /** The caller, if an endpoint refuses it as a whole: the request counts against its rate limit. Not part of the response. */
+  callerId: Schema.optionalKey(Schema.String)
+}) {}
 
 /** The token bucket of the key is empty. */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {

@@ -66,6 +66,9 @@ export const AuthorizationHttp = Layer.effect(
             from: current?.clientAddress
           }
           return credentials.authenticate(credential, use).pipe(
+            Effect.tapErrorTag("Forbidden", ({ callerId }) =>
+              callerId === undefined ? Effect.void : consume(callerId, current)
+            ),
             Effect.flatMap((caller) => {
               if (current !== undefined) current.actor = caller.id
               return Effect.andThen(consume(caller.id, current), callAs(caller, requests.admit(caller, handled)))

@@ -23,6 +23,8 @@ interface CallerLimit {
   run<A, E, R>(caller: Caller, work: Effect.Effect<A, E, R>): Effect.Effect<A, E | TooManyRequests, R>
   /** The same for work that lasts until the scope closes. */
   begin(caller: Caller): Effect.Effect<void, TooManyRequests, Scope.Scope>
+  /** Fails if `run` would refuse the caller now. Reserves nothing. */
+  check(caller: Caller): Effect.Effect<void, TooManyRequests>
 }
 
 export const make = Effect.fnUntraced(function* ({ name, max, onIdle }: Options) {
@@ -35,20 +37,21 @@ export const make = Effect.fnUntraced(function* ({ name, max, onIdle }: Options)
     Effect.fail(new TooManyRequests({ retryAfter }))
   )
 
-  const start = ({ id }: Caller) =>
+  const countOf = ({ id }: Caller) => inProgress.get(id) ?? 0
+
+  const start = (caller: Caller) =>
     Effect.suspend(() => {
-      const count = inProgress.get(id) ?? 0
-      if (count >= max) return refused
-      inProgress.set(id, count + 1)
+      if (countOf(caller) >= max) return refused
+      inProgress.set(caller.id, countOf(caller) + 1)
       return Effect.void
     })
 
-  const end = ({ id }: Caller) =>
+  const end = (caller: Caller) =>
     Effect.sync(() => {
-      const count = (inProgress.get(id) ?? 0) - 1
-      if (count > 0) return void inProgress.set(id, count)
-      inProgress.delete(id)
-      onIdle?.(id)
+      const count = countOf(caller) - 1
+      if (count > 0) return void inProgress.set(caller.id, count)
+      inProgress.delete(caller.id)
+      onIdle?.(caller.id)
     })
 
   const limit: CallerLimit = {
@@ -60,7 +63,9 @@ export const make = Effect.fnUntraced(function* ({ name, max, onIdle }: Options)
             () => work,
             () => end(caller)
           ),
-    begin: (caller) => (isAdministrator(caller) ? Effect.void : Effect.acquireRelease(start(caller), () => end(caller)))
+    begin: (caller) =>
+      isAdministrator(caller) ? Effect.void : Effect.acquireRelease(start(caller), () => end(caller)),
+    check: (caller) => Effect.suspend(() => (isAdministrator(caller) || countOf(caller) < max ? Effect.void : refused))
   }
   return limit
 })

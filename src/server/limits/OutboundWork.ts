@@ -16,6 +16,8 @@ export class OutboundWork extends Context.Service<
      * at most `maxPerCaller` of them at a time; the administrator and programs have no limit.
      */
     run<A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E | TooManyRequests, R>
+    /** Fails if `run` would refuse the caller now. */
+    readonly check: Effect.Effect<void, TooManyRequests>
   }
 >()("effect-relayer/server/limits/OutboundWork") {
   static readonly layer = Layer.effect(
@@ -24,7 +26,8 @@ export class OutboundWork extends Context.Service<
       const outside = yield* Transaction.outside
       const limit = yield* CallerLimit.make({ name: "outbound_work", max: maxPerCaller })
       return OutboundWork.of({
-        run: (work) => Effect.flatMap(Caller.current, (caller) => limit.run(caller, outside(work)))
+        run: (work) => Effect.flatMap(Caller.current, (caller) => limit.run(caller, outside(work))),
+        check: Effect.flatMap(Caller.current, limit.check)
       })
     })
   )

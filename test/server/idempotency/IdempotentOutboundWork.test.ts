@@ -59,6 +59,32 @@ layer(live)("a request with an idempotency key", (it) => {
     })
   )
 
+  it.effect("is refused without a statement on its key if the caller has too much outbound work in progress", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { receiver, test } = yield* slow("refused")
+      const { json } = yield* call("/api-keys", {
+        body: { name: "x", scopes: ["notifications:write", "relayers:write"] }
+      })
+      const { key } = json.data as { readonly key: string }
+      const tests = yield* Effect.forEach(Array.from({ length: maxPerCaller }).keys(), (n) =>
+        start(test(`refused-${n}`, { key }))
+      )
+      yield* receiver.arrived(maxPerCaller)
+      const refusals = Effect.gen(function* () {
+        yield* sql`LOCK TABLE idempotency_keys, notifications, relayers IN ACCESS EXCLUSIVE MODE`
+        return [yield* test("one-more", { key }), yield* post("/relayers/x/check", "one more", { key })]
+      })
+      for (const { status, headers } of yield* sql.withTransaction(refusals)) {
+        assert.deepStrictEqual([status, headers.get("retry-after")], [429, "1"])
+      }
+      receiver.answer = () => undefined
+      receiver.letGo()
+      for (const fiber of tests) assert.strictEqual((yield* Fiber.join(fiber)).status, 200)
+      assert.strictEqual((yield* test("one-more", { key })).status, 200)
+    })
+  )
+
   it.effect("is refused with Retry-After while the first one works, and then gets its response", () =>
     Effect.gen(function* () {
       const { receiver, test } = yield* slow("repeated")

@@ -3,6 +3,7 @@ import { Effect, Fiber, Layer, Result } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { TestClock } from "effect/testing"
 import { RateLimits } from "../../../src/server/limits/RateLimits.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 const options = { requestsPerSecond: 10, burst: 5 }
@@ -112,6 +113,22 @@ layer(TestApi.layer({ limits: { requestsPerSecond: 1, burst: 3 } }))("the rate l
       for (const path of ["/v1/health", "/metrics", "/api/v1/ready"]) {
         assert.strictEqual((yield* api.call(path)).status, 200)
       }
+    })
+  )
+})
+
+layerEach(TestApi.layer({ limits: { requestsPerSecond: 1, burst: 3 } }))("the rate limit of a key", (it) => {
+  it.effect("counts requests that its scopes do not allow", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const { json } = yield* api.call("/api/v1/api-keys", { body: { name: "x", scopes: ["relayers:read"] } })
+      const { key } = json.data as { readonly key: string }
+      const refused = yield* Effect.forEach([1, 2, 3, 4], () => api.call("/api/v1/signers", { key }))
+      assert.deepStrictEqual(
+        refused.map(({ status }) => status),
+        [403, 403, 403, 429]
+      )
+      assert.strictEqual(refused[0]?.headers.get("ratelimit"), `"default";r=2;t=1`)
     })
   )
 })
