@@ -54,7 +54,7 @@ const run = Effect.fnUntraced(function* (given: Given) {
   if (given.build) [Installation.root, ...(against === undefined ? [] : [against])].forEach(build)
 
   yield* Console.log(
-    `${Load.generator} sends; rate limits are on but never reached, jobs are off, logs go to a file at level info\n` +
+    `${Load.generator} sends; rate limits are on but never reached, jobs and access log are off, logs go to a file\n` +
       "ratio: requests per second, relative to the first line of the same size"
   )
   const { targets, skipped } = yield* Targets.make({ ...scale, given: given.contenders, against })

@@ -41,11 +41,15 @@ export const root = path.join(import.meta.dirname, "..", "..")
 
 const idsAtMost = 100_000
 
-/** Rate limits are on but never reached. Jobs are off, because they would call the chains of a million relayers. */
+/**
+ * Rate limits are on but never reached. Jobs are off, because they would call the chains of a million relayers. The access log
+ * is off, because the other contenders write none.
+ */
 const environment = (dataDir: string): Record<string, string> => ({
   DATA_DIR: dataDir,
   API_KEY: key,
   WATCH: "off",
+  ACCESS_LOG: "off",
   RATE_LIMIT_REQUESTS_PER_SECOND: "1000000",
   RATE_LIMIT_BURST_SIZE: "1000000"
 })

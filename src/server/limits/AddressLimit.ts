@@ -26,7 +26,7 @@ const clientOf = (text: string): string => {
     : text
 }
 
-export const make = ({ burst, perSecond }: Options, now: () => number = () => performance.now()) => {
+export const make = ({ burst, perSecond }: Options, now: () => number) => {
   const buckets = new Map<string, Bucket>()
 
   const tokensOf = (client: string): number => {

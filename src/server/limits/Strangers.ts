@@ -1,5 +1,5 @@
 // Limits what clients without a valid API key cost, by their address: refused requests, and the endpoints that need no key.
-import { Context, Effect, Layer, Metric } from "effect"
+import { Clock, Context, Effect, Layer, Metric } from "effect"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { Unauthorized } from "../../domain/access/Caller.ts"
 import * as ClientAddress from "../responses/ClientAddress.ts"
@@ -26,22 +26,26 @@ export class Strangers extends Context.Service<
     readonly admit: Effect.Effect<void, TooManyRequests>
   }
 >()("effect-relayer/server/limits/Strangers") {
-  static readonly layer = Layer.sync(Strangers, () => {
-    const refused = AddressLimit.make(refusals)
-    const open = AddressLimit.make(openRequests)
+  static readonly layer = Layer.effect(
+    Strangers,
+    Effect.map(Clock.Clock, (clock) => {
+      const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+      const refused = AddressLimit.make(refusals, now)
+      const open = AddressLimit.make(openRequests, now)
 
-    const tooMany = Effect.andThen(
-      Effect.all([Metric.update(strangersRefusedTotal, 1), Metric.update(rateLimitedRequestsTotal, 1)]),
-      Effect.fail(new TooManyRequests({ retryAfter }))
-    )
+      const tooMany = Effect.andThen(
+        Effect.all([Metric.update(strangersRefusedTotal, 1), Metric.update(rateLimitedRequestsTotal, 1)]),
+        Effect.fail(new TooManyRequests({ retryAfter }))
+      )
 
-    return Strangers.of({
-      refuse: (refusal) =>
-        Effect.flatMap(ClientAddress.current, (address): Effect.Effect<never, Unauthorized | TooManyRequests> =>
-          refused.take(address) ? Effect.fail(refusal) : tooMany
-        ),
-      isBlocked: (address) => refused.isEmpty(address),
-      admit: Effect.flatMap(ClientAddress.current, (address) => (open.take(address) ? Effect.void : tooMany))
+      return Strangers.of({
+        refuse: (refusal) =>
+          Effect.flatMap(ClientAddress.current, (address): Effect.Effect<never, Unauthorized | TooManyRequests> =>
+            refused.take(address) ? Effect.fail(refusal) : tooMany
+          ),
+        isBlocked: (address) => refused.isEmpty(address),
+        admit: Effect.flatMap(ClientAddress.current, (address) => (open.take(address) ? Effect.void : tooMany))
+      })
     })
-  })
+  )
 }
