@@ -19,9 +19,7 @@ const readCreator = Rows.first(
     transaction_limits: Schema.NullOr(TransactionLimits)
   })
 )
-const readFeeLimits = Rows.all(
-  Schema.Struct({ id: Schema.String, maximum: Schema.BigIntFromString, members: Schema.Array(Schema.String) })
-)
+const readFeeLimits = Rows.all(Schema.Struct({ id: Schema.String, maximum: Schema.BigIntFromString }))
 const encodeLimits = Schema.encodeSync(TransactionLimits)
 const readCreated = Rows.one(Schema.Struct({ created: Rows.Integer }))
 
@@ -34,11 +32,9 @@ export interface Holder {
   readonly transaction_limits: string | null
 }
 
-/** A key whose fees per day are limited, and the keys whose fees count. Amounts in wei. */
+/** A key whose fees per day are limited, together with those of its descendants. Wei. */
 export interface FeeLimit {
   readonly keyId: string
-  /** The key, and all keys that it has created, directly or through others, deleted ones included. */
-  readonly members: ReadonlyArray<string>
   readonly maximum: bigint
 }
 
@@ -69,7 +65,7 @@ export class ApiKeysRepo extends Context.Service<
     delete(ids: ReadonlyArray<ApiKeyId>): Effect.Effect<void>
     /** The current key becomes the previous key. */
     rotate(id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc): Effect.Effect<void>
-    /** The limits of fees per day of the key, and of the keys that it descends from. */
+    /** The limits of fees per day of the key, which may be deleted, and of the keys that it descends from. */
     feeLimits(id: string): Effect.Effect<ReadonlyArray<FeeLimit>>
     touch(id: ApiKeyId, at: DateTime.Utc, from: string | undefined): Effect.Effect<void>
   }
@@ -104,11 +100,10 @@ export class ApiKeysRepo extends Context.Service<
 
       const feeLimits = (id: string) =>
         sql`
-          SELECT limited.id, limited.transaction_limits ->> 'max_fee_per_day' AS maximum,
-            ARRAY(SELECT limited.id UNION SELECT d.id FROM api_key_descendants d WHERE d.ancestor = limited.id) AS members
-          FROM api_keys own JOIN api_keys limited ON limited.id = own.id OR limited.id = ANY(own.ancestors)
-          WHERE own.id = ${id} AND limited.transaction_limits ? 'max_fee_per_day'
-          ORDER BY limited.id`.pipe(
+          SELECT k.id, k.transaction_limits ->> 'max_fee_per_day' AS maximum FROM api_keys k
+          WHERE k.id IN (SELECT ${id} UNION ALL SELECT d.ancestor FROM api_key_descendants d WHERE d.id = ${id})
+            AND k.transaction_limits ? 'max_fee_per_day'
+          ORDER BY k.id`.pipe(
           Effect.flatMap(readFeeLimits),
           Effect.map((rows) => rows.map(({ id: keyId, ...limit }): FeeLimit => ({ keyId, ...limit }))),
           query("ApiKeysRepo.feeLimits")

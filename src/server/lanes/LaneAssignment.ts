@@ -81,7 +81,7 @@ const commit = Effect.fnUntraced(function* (
     const found = pending.get(transaction.number)
     return found === undefined ? [] : [{ ...found, nonce, command: sign }]
   })
-  const signed = yield* sign(work.context, work.lane, wanted)
+  const signed = yield* sign(work, wanted)
   if (!isReadonlyArrayNonEmpty(signed)) return 0
   const committed = yield* work.context.ledger.commitSignatures(work.context.hold, signed)
   yield* reach("committed")
@@ -113,7 +113,7 @@ export const assign = Effect.fn("LaneAssignment.assign")(function* (
   const { known, waiting } = yield* estimates(work, all)
   const candidates = withoutWaiting(all, waiting).map(({ stored, relayer }): Candidate => ({
     transaction: stored.transaction,
-    terms: termsIn(work, relayer, stored.transaction),
+    terms: termsIn(work, relayer, stored),
     view: withEstimate(viewOf(stored.transaction, relayer), known.get(stored.id))
   }))
   const planned = plan(candidates, baseOf(work, poll), totals(work), work.now, maxNoncesPerCommit)

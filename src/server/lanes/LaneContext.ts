@@ -12,11 +12,10 @@ import type { Moment } from "../../domain/transaction/Moment.ts"
 import { othersOf, totalsOf } from "../../domain/transaction/Totals.ts"
 import type { Totals } from "../../domain/transaction/Totals.ts"
 import { isInFlight } from "../../domain/transaction/Transaction.ts"
-import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { LaneBase } from "../../domain/transaction/Queue.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { RelayerTargets } from "../relayers/RelayerTargets.ts"
-import type { LaneFees } from "./LaneFees.ts"
+import type { FeeBudget, LaneFees } from "./LaneFees.ts"
 import type { LaneMemory } from "./LaneMemory.ts"
 import { termsOf } from "./LaneRelayers.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
@@ -38,8 +37,7 @@ export interface Work {
   readonly context: LaneContext
   readonly now: Moment
   readonly relayers: ReadonlyMap<RelayerId, LaneRelayer>
-  /** Wei that a transaction may cost in all, by its number, if its API key has a limit. */
-  readonly feeLimits: ReadonlyMap<number, bigint>
+  readonly budget: FeeBudget
   /** Hash of block 0. Undefined: not seen in this generation. */
   readonly genesis: string | undefined
   lane: Lane
@@ -74,18 +72,18 @@ export const baseOf = (work: Work, { numbers }: LaneRelayer): LaneBase => {
   }
 }
 
-export const termsIn = ({ lane, feeLimits }: Work, relayer: LaneRelayer, transaction: Transaction): Terms => {
-  const feeLimit = feeLimits.get(transaction.number)
-  return { ...termsOf(relayer, transaction, lane.address), ...(feeLimit === undefined ? {} : { feeLimit }) }
+export const termsIn = ({ lane, budget }: Work, relayer: LaneRelayer, stored: StoredTransaction): Terms => {
+  const feeLimit = budget.maximumOf(stored)
+  return { ...termsOf(relayer, stored.transaction, lane.address), ...(feeLimit === undefined ? {} : { feeLimit }) }
 }
 
 export const situationOf = (
   work: Work,
   relayer: LaneRelayer,
-  { transaction }: StoredTransaction,
+  stored: StoredTransaction,
   totals: Totals
 ): LaneSituation => ({
   ...baseOf(work, relayer),
-  terms: termsIn(work, relayer, transaction),
-  others: othersOf(transaction, totals, false)
+  terms: termsIn(work, relayer, stored),
+  others: othersOf(stored.transaction, totals, false)
 })

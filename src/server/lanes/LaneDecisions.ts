@@ -126,7 +126,7 @@ const signatures = Effect.fnUntraced(function* (work: Work, judged: ReadonlyArra
     const { nonce } = stored.transaction
     return command === undefined || nonce === undefined ? [] : [{ stored, relayer, nonce, command }]
   })
-  const signed = yield* sign(work.context, work.lane, wanted)
+  const signed = yield* sign(work, wanted)
   if (!isReadonlyArrayNonEmpty(signed)) return
   const committed = yield* work.context.ledger.commitSignatures(work.context.hold, signed)
   yield* reach("committed")

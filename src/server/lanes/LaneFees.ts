@@ -1,55 +1,81 @@
-// What the API keys of transactions leave for fees: checked before each signature, so that neither an estimate nor a bump
-// exceeds `max_fee_per_day`.
+// What API keys have left for fees, when signatures are decided. The commit of a signature checks it again, under a lock.
 import { Effect } from "effect"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { Ledger } from "../ledger/Ledger.ts"
+import type { FeeLimit } from "../ledger/NewTransaction.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 
-export interface LaneFees {
-  /** Wei that each transaction may cost in all, by number. Transactions whose API key has no limit are left out. */
-  limitsOf(open: ReadonlyArray<StoredTransaction>): Effect.Effect<ReadonlyMap<number, bigint>>
+export interface FeeBudget {
+  /** Wei that the transaction may cost in all. Undefined: its API key has no limit. */
+  maximumOf(stored: StoredTransaction): bigint | undefined
+  /** The limits of its API key and of the keys that this one descends from. */
+  limitsOf(stored: StoredTransaction): ReadonlyArray<FeeLimit>
 }
 
-type Limited = StoredTransaction & { readonly apiKeyId: string; readonly fee: bigint }
-
-const isLimited = (stored: StoredTransaction): stored is Limited =>
-  stored.fee !== undefined && stored.apiKeyId !== undefined
+export interface LaneFees {
+  budgetOf(open: ReadonlyArray<StoredTransaction>): Effect.Effect<FeeBudget>
+}
 
 const hasNonce = ({ transaction }: StoredTransaction): boolean => transaction.nonce !== undefined
 
 const byNumber = (one: StoredTransaction, other: StoredTransaction): number =>
   one.transaction.number - other.transaction.number
 
+/**
+ * Each transaction may cost what was counted for it when it was accepted or signed. What a limit leaves is shared by two: the
+ * oldest transaction with a nonce may use it for a bump, and the oldest one without for its first signature. `left`: by key.
+ */
+const shares = (
+  rows: ReadonlyArray<StoredTransaction>,
+  limitsOf: FeeBudget["limitsOf"],
+  left: ReadonlyMap<string, bigint>
+): ReadonlyMap<number, bigint> => {
+  const kinds = [rows.filter(hasNonce), rows.filter((row) => !hasNonce(row))]
+  const sharing = (keyId: string) =>
+    kinds.filter((kind) => kind.some((row) => limitsOf(row).some((limit) => limit.keyId === keyId))).length
+  const found = new Map<number, bigint>()
+  for (const kind of kinds) {
+    const given = new Set<string>()
+    for (const row of kind) {
+      const keys = limitsOf(row).map(({ keyId }) => keyId)
+      const parts = keys.map((key) => (given.has(key) ? 0n : (left.get(key) ?? 0n) / BigInt(sharing(key))))
+      const part = parts.reduce((least, one) => (one < least ? one : least))
+      if (part === 0n) continue
+      found.set(row.transaction.number, part)
+      for (const key of keys) given.add(key)
+    }
+  }
+  return found
+}
+
 export const make = Effect.gen(function* () {
   const keys = yield* ApiKeys
   const ledger = yield* Ledger
 
-  /** What is left of the tightest limit of the key and its creators. Undefined: they have none, or the key was deleted. */
-  const leftFor = Effect.fnUntraced(function* (keyId: string) {
-    const limits = yield* keys.feeLimits(keyId)
-    const left = yield* Effect.forEach(limits, ({ members, maximum }) =>
-      Effect.map(ledger.feesOfLastDay(members), (used) => (used < maximum ? maximum - used : 0n))
+  const leftOf = Effect.fnUntraced(function* ({ keyId, maximum }: FeeLimit) {
+    const used = yield* ledger.feesOfLastDay(keyId)
+    return [keyId, used < maximum ? maximum - used : 0n] as const
+  })
+
+  const budgetOf: LaneFees["budgetOf"] = Effect.fnUntraced(function* (open) {
+    const limited = open.filter(({ fee }) => fee !== undefined)
+    const keyIds = [...new Set(limited.flatMap(({ apiKeyId }) => apiKeyId ?? []))]
+    const limits = new Map(
+      yield* Effect.forEach(keyIds, (id) => Effect.map(keys.feeLimits(id), (all) => [id, all] as const))
     )
-    return left.length === 0 ? undefined : left.reduce((least, one) => (one < least ? one : least))
+    const limitsOf: FeeBudget["limitsOf"] = ({ fee, apiKeyId }) =>
+      fee === undefined || apiKeyId === undefined ? [] : (limits.get(apiKeyId) ?? [])
+    const distinct = new Map([...limits.values()].flat().map((limit) => [limit.keyId, limit]))
+    const left = new Map(yield* Effect.forEach(distinct.values(), leftOf))
+    const rows = limited.filter((row) => limitsOf(row).length > 0).toSorted(byNumber)
+    const shared = shares(rows, limitsOf, left)
+    const maximumOf: FeeBudget["maximumOf"] = (row) =>
+      row.fee === undefined || limitsOf(row).length === 0
+        ? undefined
+        : row.fee + (shared.get(row.transaction.number) ?? 0n)
+    return { maximumOf, limitsOf }
   })
 
-  /**
-   * Each transaction may cost what was counted for it when it was accepted or signed. What is left is shared by two of a key:
-   * the oldest one with a nonce may use it for a bump, and the oldest one without for its first signature.
-   */
-  const limitsOf: LaneFees["limitsOf"] = Effect.fnUntraced(function* (open) {
-    const limits = new Map<number, bigint>()
-    const byKey = Map.groupBy(open.filter(isLimited).toSorted(byNumber), ({ apiKeyId }) => apiKeyId)
-    for (const [keyId, rows] of byKey) {
-      const left = yield* leftFor(keyId)
-      if (left === undefined) continue
-      for (const { transaction, fee } of rows) limits.set(transaction.number, fee)
-      const sharing = [rows.find(hasNonce), rows.find((row) => !hasNonce(row))].filter((row) => row !== undefined)
-      for (const { transaction, fee } of sharing) limits.set(transaction.number, fee + left / BigInt(sharing.length))
-    }
-    return limits
-  })
-
-  const fees: LaneFees = { limitsOf }
+  const fees: LaneFees = { budgetOf }
   return fees
 })

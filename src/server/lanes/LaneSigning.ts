@@ -9,7 +9,7 @@ import type { Unsigned } from "../chains/evm/EvmBytes.ts"
 import type { Signature } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
-import type { LaneContext } from "./LaneContext.ts"
+import type { Work } from "./LaneContext.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 
 export type Sign = Extract<Command, { readonly _tag: "Sign" }>
@@ -58,7 +58,7 @@ export interface Wanted {
   readonly command: Sign
 }
 
-const signOne = Effect.fnUntraced(function* (context: LaneContext, lane: Lane, wanted: Wanted) {
+const signOne = Effect.fnUntraced(function* ({ context, lane, budget }: Work, wanted: Wanted) {
   const { stored, relayer, nonce, command } = wanted
   const unsigned = unsignedOf(relayer.numbers, lane.address, stored.transaction, command, nonce)
   const { hash, raw } = yield* context.signer.sign(relayer.signerId, unsigned)
@@ -67,26 +67,23 @@ const signOne = Effect.fnUntraced(function* (context: LaneContext, lane: Lane, w
     stored,
     attempt: attemptOf(stored.transaction, lane, command, { nonce, hash, now }),
     raw,
-    cause: command.cause
+    cause: command.cause,
+    feeLimits: budget.limitsOf(stored)
   }
   return signature
 })
 
 /** The longest prefix that could be signed: a nonce without bytes would hold all later ones. */
-export const sign = Effect.fn("LaneSigning.sign")(function* (
-  context: LaneContext,
-  lane: Lane,
-  wanted: ReadonlyArray<Wanted>
-) {
-  const { memory } = context
-  const results = yield* Effect.forEach(wanted, (one) => Effect.result(signOne(context, lane, one)), { concurrency: 8 })
+export const sign = Effect.fn("LaneSigning.sign")(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
+  const { memory, hold } = work.context
+  const results = yield* Effect.forEach(wanted, (one) => Effect.result(signOne(work, one)), { concurrency: 8 })
   const signed: Array<Signature> = []
   for (const result of results) {
     if (result._tag === "Failure") {
       const wait = Math.min(firstRetry * 2 ** memory.signerFailures++, longestRetry)
       memory.signerRetryAt = (yield* Clock.currentTimeMillis) + wait
       yield* Effect.annotateLogs(Effect.logWarning("transaction could not be signed"), {
-        lane_id: context.hold.laneId,
+        lane_id: hold.laneId,
         reason: result.failure.message
       })
       break

@@ -42,7 +42,7 @@ const workOf = Effect.fnUntraced(function* (
     context,
     now,
     relayers,
-    feeLimits: yield* context.fees.limitsOf(open),
+    budget: yield* context.fees.budgetOf(open),
     genesis: stored.genesis,
     lane: window === undefined ? stored.lane : { ...stored.lane, windowSize: window },
     stop: stored.code === "deep_reorg" ? undefined : stored.code,

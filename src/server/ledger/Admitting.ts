@@ -1,33 +1,25 @@
-// What can be in the way of an acceptance: an `external_id` that was used before, and limits of fees.
+// What can prevent an acceptance: an `external_id` that was used before, and limits of fees.
 import { Effect } from "effect"
-import { FeeLimitExceeded } from "../../domain/transaction/Admittance.ts"
 import { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
 import type { Acceptance } from "./NewTransactionsRepo.ts"
+import * as FeeLimits from "./FeeLimits.ts"
 import { RelayerTransactionsRepo } from "./RelayerTransactionsRepo.ts"
 import { TransactionsRepo } from "./TransactionsRepo.ts"
-
-/** Milliseconds of the fees that `max_fee_per_day` limits. */
-export const feePeriod = 24 * 3_600_000
 
 export const make = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo
   const relayers = yield* RelayerTransactionsRepo
+  const { spend } = yield* FeeLimits.make
 
-  const checkFees = Effect.fnUntraced(function* (
-    added: ReadonlyArray<NewTransaction>,
-    limits: ReadonlyArray<FeeLimit>,
-    now: Moment
-  ) {
-    if (limits.length === 0) return
-    yield* relayers.lockKeys(limits.map(({ keyId }) => keyId))
+  const checkFees = (added: ReadonlyArray<NewTransaction>, limits: ReadonlyArray<FeeLimit>, now: Moment) => {
     const more = added.reduce((sum, { fee = 0n }) => sum + fee, 0n)
-    for (const { members, maximum } of limits) {
-      const used = yield* relayers.fees(members, now - feePeriod)
-      if (used + more > maximum) return yield* new FeeLimitExceeded({ limit: maximum, used })
-    }
-  })
+    return spend(
+      limits.map((limit) => ({ ...limit, more })),
+      now
+    )
+  }
 
   /** Transactions that were accepted before with the same `external_id`, by it. Fails if the body was another one. */
   const formerOf = Effect.fnUntraced(function* (account: Account, acceptances: ReadonlyArray<Acceptance>) {

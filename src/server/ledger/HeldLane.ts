@@ -6,13 +6,17 @@ import type { Command } from "../../domain/transaction/Command.ts"
 import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { Sent } from "../../domain/transaction/Sending.ts"
+import type { FeeLimit } from "./NewTransaction.ts"
 import type { Hold, StoredLane } from "./StoredLane.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
 
 /** Another process has claimed the lane, an operator has begun a new generation, or the lease has passed. */
 export class LaneLost extends Schema.TaggedError<LaneLost>()("LaneLost", { laneId: Schema.Int }) {}
 
-/** A caller or an operator changed a transaction meanwhile. Nothing was written: read the lane again. */
+/**
+ * A caller or an operator changed a transaction meanwhile, or another lane used the fees that an API key had left. Nothing was
+ * written: read the lane again.
+ */
 export class LaneChanged extends Schema.TaggedError<LaneChanged>()("LaneChanged", { laneId: Schema.Int }) {}
 
 export interface HeldLane {
@@ -38,6 +42,8 @@ export interface Signature {
   readonly attempt: Attempt
   readonly raw: Uint8Array
   readonly cause: Cause
+  /** The limits of fees that its API key has to keep. Absent: none. */
+  readonly feeLimits?: ReadonlyArray<FeeLimit>
 }
 
 /** A no-op for a nonce that nothing uses. */

@@ -4,6 +4,7 @@ import type { Array } from "effect"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { withAttempt } from "../../domain/transaction/Transition.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
+import * as FeeLimits from "./FeeLimits.ts"
 import { GapsRepo } from "./GapsRepo.ts"
 import { LaneChanged } from "./HeldLane.ts"
 import type { GapSignature, Signature } from "./HeldLane.ts"
@@ -32,6 +33,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const transactions = yield* TransactionsRepo
   const attempts = yield* AttemptsRepo
   const gapRows = yield* GapsRepo
+  const { spend } = yield* FeeLimits.make
   const write = yield* Writing.make
 
   /** Locks the rows. Fails if one of them is not as it was read. */
@@ -43,11 +45,16 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     }
   })
 
+  /** Another lane, or an acceptance, may have used what was left when the fees were decided. */
+  const spendOn = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) =>
+    Effect.mapError(spend(FeeLimits.spendingsOf(signatures, now), now), () => new LaneChanged({ laneId: hold.laneId }))
+
   const writeSignatures = Effect.fnUntraced(function* (
     hold: Hold,
     signatures: Array.NonEmptyReadonlyArray<Signature>,
     now: Moment
   ) {
+    yield* spendOn(hold, signatures, now)
     yield* lockAsRead(
       hold,
       signatures.map(({ stored }) => stored)

@@ -47,8 +47,8 @@ export class Ledger extends Context.Service<
     /** When the relayer's last request was confirmed. */
     lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
-    /** Wei that the transactions of these keys have cost in the last 24 hours, or can cost while they are open. */
-    feesOfLastDay(keyIds: ReadonlyArray<string>): Effect.Effect<bigint>
+    /** Wei that the transactions of the key and of its descendants have cost in the last 24 hours, or can cost while open. */
+    feesOfLastDay(keyId: string): Effect.Effect<bigint>
 
     cancel(
       relayerNumber: number,

@@ -2,8 +2,9 @@
 import { Clock, Effect, Option } from "effect"
 import { TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
 import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
-import { feePeriod } from "./Admitting.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
+import { feePeriod } from "./FeeLimits.ts"
+import { FeesRepo } from "./FeesRepo.ts"
 import { LaneContentsRepo } from "./LaneContentsRepo.ts"
 import { LanesRepo } from "./LanesRepo.ts"
 import { RelayerTransactionsRepo } from "./RelayerTransactionsRepo.ts"
@@ -16,6 +17,7 @@ export const make = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo
   const pages = yield* TransactionPagesRepo
   const relayers = yield* RelayerTransactionsRepo
+  const fees = yield* FeesRepo
   const lanes = yield* LanesRepo
   const contents = yield* LaneContentsRepo
   const { bytes } = yield* AttemptsRepo
@@ -34,8 +36,8 @@ export const make = Effect.gen(function* () {
   const countOpen = (relayerNumber: number) =>
     Effect.map(relayers.countOpen([relayerNumber]), (counts) => counts.get(relayerNumber) ?? 0)
 
-  const feesOfLastDay = Effect.fn("Ledger.feesOfLastDay")(function* (keyIds: ReadonlyArray<string>) {
-    return yield* relayers.fees(keyIds, (yield* Clock.currentTimeMillis) - feePeriod)
+  const feesOfLastDay = Effect.fn("Ledger.feesOfLastDay")(function* (keyId: string) {
+    return yield* fees.sum(keyId, (yield* Clock.currentTimeMillis) - feePeriod)
   })
 
   const openOf = Effect.fn("Ledger.openOf")(function* (key: LaneKey, limit: number) {

@@ -3,6 +3,7 @@ import { Layer } from "effect"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
 import { ClaimsRepo } from "./ClaimsRepo.ts"
 import type * as Claims from "./ClaimsRepo.ts"
+import { FeesRepo } from "./FeesRepo.ts"
 import { GapsRepo } from "./GapsRepo.ts"
 import { Holder } from "./Holder.ts"
 import { LaneContentsRepo } from "./LaneContentsRepo.ts"
@@ -20,6 +21,7 @@ export const layer = (options: Options = {}) =>
   Layer.mergeAll(
     AttemptsRepo.layer,
     ClaimsRepo.layer(options),
+    FeesRepo.layer,
     GapsRepo.layer,
     LaneContentsRepo.layer,
     LanesRepo.layer,

@@ -29,12 +29,10 @@ export interface NewTransaction {
   readonly fee?: bigint
 }
 
-/** A limit of the fees in 24 hours, in wei. */
+/** A limit of the fees in 24 hours of an API key and its descendants, in wei. */
 export interface FeeLimit {
-  /** The key with the limit: its row is locked while the fees are summed. */
+  /** The row of this key is locked while the fees are summed. */
   readonly keyId: string
-  /** The key and its descendants. */
-  readonly members: ReadonlyArray<string>
   readonly maximum: bigint
 }
 

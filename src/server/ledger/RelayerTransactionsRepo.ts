@@ -1,4 +1,4 @@
-// What the table `transactions` says about relayers and API keys.
+// What the table `transactions` says about relayers.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
@@ -9,7 +9,6 @@ const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 const readMoments = Rows.all(Schema.Struct({ at: Schema.Int }))
 const readCounts = Rows.all(Schema.Struct({ relayer: Schema.Int, count: Schema.Int }))
 const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
-const readSum = Rows.one(Schema.Struct({ sum: Schema.BigIntFromString }))
 const readExternal = Rows.all(
   Schema.Struct({ id: TransactionId, external_id: Schema.String, body_hash: Schema.String })
 )
@@ -34,10 +33,6 @@ export class RelayerTransactionsRepo extends Context.Service<
     /** Open transactions of all relayers, counted to `limit`. */
     countAllOpen(limit: number): Effect.Effect<number>
     lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
-    /** Locks API keys, in the order of their ids, until the transaction ends. */
-    lockKeys(ids: ReadonlyArray<string>): Effect.Effect<void>
-    /** Wei that transactions of these keys can cost, or have cost if they became final after `since`. */
-    fees(keyIds: ReadonlyArray<string>, since: Moment): Effect.Effect<bigint>
   }
 >()("effect-relayer/server/ledger/RelayerTransactionsRepo") {
   static readonly layer = Layer.effect(
@@ -113,31 +108,13 @@ export class RelayerTransactionsRepo extends Context.Service<
           query("RelayerTransactionsRepo.lastConfirmed")
         )
 
-      const lockKeys = (ids: ReadonlyArray<string>) =>
-        sql`SELECT 1 FROM api_keys WHERE id = ANY(${ids}::text[]) ORDER BY id FOR NO KEY UPDATE`.pipe(
-          Effect.asVoid,
-          query("RelayerTransactionsRepo.lockKeys")
-        )
-
-      const fees = (keyIds: ReadonlyArray<string>, since: Moment) =>
-        sql`
-          SELECT coalesce(sum(t.fee), 0)::text AS sum FROM transactions t
-          WHERE t.api_key_id = ANY(${keyIds}::text[]) AND t.fee IS NOT NULL
-            AND (t.final_at IS NULL OR t.final_at > to_timestamp(${since}::float8 / 1000))`.pipe(
-          Effect.flatMap(readSum),
-          Effect.map(({ sum }) => sum),
-          query("RelayerTransactionsRepo.fees")
-        )
-
       return RelayerTransactionsRepo.of({
         byNonce,
         external,
         cancelable,
         countOpen,
         countAllOpen,
-        lastConfirmed,
-        lockKeys,
-        fees
+        lastConfirmed
       })
     })
   )
