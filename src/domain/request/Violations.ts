@@ -34,6 +34,19 @@ const fieldName = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey
   return name === "" ? root : name.slice(0, 128).replace(/\p{C}/gu, "?")
 }
 
+const isUnknownField = (issue: SchemaIssue.Issue): boolean =>
+  issue._tag === "Pointer" && issue.issue._tag === "UnexpectedKey"
+
+/** `Infinity` if the issue is not one of an object. */
+const unknownFields = (issue: SchemaIssue.Issue): number =>
+  issue._tag === "Composite" ? issue.issues.filter(isUnknownField).length : Number.POSITIVE_INFINITY
+
+/** The issues of the members of a union that know most fields of the object: the caller meant one of these members. */
+const closest = (issues: ReadonlyArray<SchemaIssue.Issue>): ReadonlyArray<SchemaIssue.Issue> => {
+  const fewest = Math.min(...issues.map(unknownFields))
+  return issues.filter((issue) => unknownFields(issue) === fewest)
+}
+
 /** Keeps the first `maxViolations` issues, because formatting one takes microseconds and a body may cause 100,000. */
 const prune = (whole: SchemaIssue.Issue): { readonly issue: SchemaIssue.Issue | undefined; readonly more: number } => {
   let count = 0
@@ -51,7 +64,9 @@ const prune = (whole: SchemaIssue.Issue): { readonly issue: SchemaIssue.Issue | 
       }
       case "AnyOf": {
         if (issue.issues.length === 0) return keepLeaf(issue)
-        const kept = issue.issues.map(keep).filter((kept) => kept !== undefined)
+        const kept = closest(issue.issues)
+          .map(keep)
+          .filter((kept) => kept !== undefined)
         return kept.length === 0 ? undefined : new SchemaIssue.AnyOf(issue.ast, kept)
       }
       case "Pointer": {

@@ -42,15 +42,24 @@ const Member = Schema.Struct({
   type: field(Schema.String, "Solidity type of the member, or the name of another type.", "address")
 }).annotate({ identifier: "TypedDataMember", description: "A member of a type." })
 
-const example = {
-  name: "Example",
-  version: "1",
-  chainId: 1,
-  verifyingContract: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-}
+const hex = Schema.TemplateLiteral(["0x", Schema.String])
+
+const Contract = hex.check(Schema.isPattern(/^0x[0-9a-fA-F]{40}$/u, { expected: "an address: 0x and 40 hex digits" }))
+const Salt = hex.check(Schema.isPattern(/^0x[0-9a-fA-F]{64}$/u, { expected: "32 bytes: 0x and 64 hex digits" }))
+
+/** The five fields that EIP-712 defines. */
+const Domain = Schema.Struct({
+  name: Schema.optionalKey(field(Schema.String, "Name of the application.", "Example")),
+  version: Schema.optionalKey(field(Schema.String, "Version of the application.", "1")),
+  chainId: Schema.optionalKey(field(Schema.Natural, "Chain id (EIP-155).", 1)),
+  verifyingContract: Schema.optionalKey(
+    field(Contract, "Contract that checks the signature.", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
+  ),
+  salt: Schema.optionalKey(field(Salt, "Tells domains apart that are the same otherwise.", `0x${"5c".repeat(32)}`))
+}).annotate({ identifier: "TypedDataDomain", description: "Domain that typed data belongs to (EIP-712)." })
 
 const SignTypedDataJson = Schema.Struct({
-  domain: field(Schema.Record(Schema.String, Value), "Domain that the data belongs to.", example),
+  domain: field(Domain, "Domain that the data belongs to."),
   types: field(Schema.Record(Schema.String, Schema.Array(Member)), "Members of each type.", {
     Permit: [{ name: "owner", type: "address" }]
   }),

@@ -1,8 +1,8 @@
 // The 32 bytes that are signed for a message (EIP-191) and for typed data (EIP-712), and what a signature looks like.
 // viem takes 15 MB and is loaded when it is first needed.
 import { Effect } from "effect"
-import type { TypedDataDefinition } from "viem"
 import { BadRequest } from "../../domain/request/Request.ts"
+import type { Violation } from "../../domain/request/Request.ts"
 import type {
   EvmSignature,
   SignTypedData,
@@ -25,21 +25,31 @@ const ofHashes = ({ domain_separator, hash_struct_message }: SignTypedDataHashes
     keccak256(Buffer.concat([bytesOf("1901"), bytesOf(domain_separator), bytesOf(hash_struct_message)]), "bytes")
   )
 
-const invalid = BadRequest.of([
-  { field: "body", message: "is not valid typed data (EIP-712): domain, types and message do not fit each other" }
-])
+/** Violations by the names of viem's errors. All other errors are about the message. */
+const misfits: Readonly<Record<string, Violation>> = {
+  InvalidStructTypeError: { field: "types", message: "must not have a type with the name of a Solidity type" },
+  InvalidTypedDataTypeError: { field: "types", message: "must say the size of int and uint, such as uint256" }
+}
+
+const misfit: Violation = { field: "message", message: "does not fit types (EIP-712)" }
+
+const violationOf = (error: unknown): Violation => (error instanceof Error ? misfits[error.name] : undefined) ?? misfit
+
+const tryOrRefuse = <A>(evaluate: () => A, violation: (error: unknown) => Violation) =>
+  Effect.try({ try: evaluate, catch: (error) => BadRequest.of([violation(error)]) })
 
 const ofJson = ({ domain, types, primaryType, message }: SignTypedDataJson) =>
-  Effect.flatMap(load, ({ hashTypedData, validateTypedData }) =>
-    Effect.try({
-      try: () => {
-        const definition = { domain, types, primaryType, message } as unknown as TypedDataDefinition
-        validateTypedData(definition)
-        return bytesOf(hashTypedData(definition))
-      },
-      catch: () => invalid
-    })
-  )
+  Effect.flatMap(load, ({ hashStruct, hashTypedData }) => {
+    if (!Object.hasOwn(types, primaryType)) {
+      return Effect.fail(BadRequest.of([{ field: "primaryType", message: "is not in types" }]))
+    }
+    const hashDomain = () =>
+      types.EIP712Domain === undefined ? undefined : hashStruct({ data: domain, primaryType: "EIP712Domain", types })
+    return Effect.andThen(
+      tryOrRefuse(hashDomain, () => ({ field: "domain", message: "does not fit types.EIP712Domain" })),
+      tryOrRefuse(() => bytesOf(hashTypedData({ domain, types, primaryType, message })), violationOf)
+    )
+  })
 
 export const ofTypedData = (request: SignTypedData): Effect.Effect<Uint8Array, BadRequest> =>
   "domain_separator" in request ? ofHashes(request) : ofJson(request)

@@ -1,0 +1,115 @@
+// Signatures of typed data over HTTP (EIP-712). viem computes the same digests independently of the service.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { recoverTypedDataAddress } from "viem"
+import { privateKeyToAddress } from "viem/accounts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import { prepare, receiver } from "./Fixtures.ts"
+
+/** Of the key in `Fixtures.ts`. */
+const signer = privateKeyToAddress(`0x${"03".repeat(32)}`)
+
+const typedData = {
+  domain: {
+    name: "Example",
+    version: "1",
+    chainId: 31_337,
+    verifyingContract: receiver,
+    salt: `0x${"5c".repeat(32)}`
+  },
+  types: {
+    Person: [
+      { name: "name", type: "string" },
+      { name: "wallet", type: "address" }
+    ],
+    Mail: [
+      { name: "from", type: "Person" },
+      { name: "to", type: "Person[]" },
+      { name: "amount", type: "uint256" },
+      { name: "contents", type: "bytes" }
+    ]
+  },
+  primaryType: "Mail",
+  message: {
+    from: { name: "Cow", wallet: receiver },
+    to: [{ name: "Bob", wallet: receiver }],
+    amount: "115792089237316195423570985008687907853269984665640564039457584007913129639935",
+    contents: "0xdeadbeef"
+  }
+} as const
+
+const sign = (body: object) =>
+  Effect.flatMap(TestApi.TestApi, ({ call }) => call("/api/v1/relayers/sender/sign-typed-data", { body }))
+
+const { domain, types, message } = typedData
+
+/** The error that the response has, and the body. */
+const invalid: ReadonlyArray<readonly [what: string, error: string, body: object]> = [
+  ["an unknown field of the domain", "domain.chain: is not a known field", { ...typedData, domain: { chain: 1 } }],
+  [
+    "a short contract",
+    "domain.verifyingContract: Expected an address: 0x and 40 hex digits",
+    { ...typedData, domain: { verifyingContract: "0x12" } }
+  ],
+  ["a missing message", "message: is required", { domain, types, primaryType: "Mail" }],
+  [
+    "a domain that lacks a declared field",
+    "domain: does not fit types.EIP712Domain",
+    { ...typedData, domain: {}, types: { ...types, EIP712Domain: [{ name: "salt", type: "bytes32" }] } }
+  ],
+  ["a primary type that is not declared", "primaryType: is not in types", { ...typedData, primaryType: "Letter" }],
+  [
+    "a type with the name of a Solidity type",
+    "types: must not have a type with the name of a Solidity type",
+    { ...typedData, types: { Mail: [{ name: "a", type: "uint8" }], uint8: [] }, message: { a: 1 } }
+  ],
+  [
+    "an integer without a size",
+    "types: must say the size of int and uint, such as uint256",
+    { ...typedData, types: { Mail: [{ name: "a", type: "uint" }] }, message: { a: 1 } }
+  ],
+  [
+    "an integer that is too large",
+    "message: does not fit types (EIP-712)",
+    { ...typedData, types: { Mail: [{ name: "a", type: "uint8" }] }, message: { a: 256 } }
+  ],
+  ["a member that is missing", "message: does not fit types (EIP-712)", { ...typedData, message: {} }],
+  ["one hash of two", "hash_struct_message: is required", { domain_separator: "11".repeat(32) }]
+]
+
+layerEach(TestApi.layer())("a signature of typed data", (it) => {
+  it.effect("is by the relayer's key, over the digest of EIP-712", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { status, json } = yield* sign(typedData)
+      assert.strictEqual(status, 200)
+      const { sig } = json.data as { readonly sig: string }
+      const exact = { ...message, amount: BigInt(message.amount) }
+      const recovered = yield* Effect.promise(() =>
+        recoverTypedDataAddress({ ...typedData, message: exact, signature: `0x${sig}` })
+      )
+      assert.strictEqual(recovered, signer)
+    })
+  )
+
+  it.effect("keeps every digit of a number in the message", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const text = JSON.stringify(typedData).replace(`"${message.amount}"`, message.amount)
+      const { call } = yield* TestApi.TestApi
+      const asNumber = yield* call("/api/v1/relayers/sender/sign-typed-data", { body: text })
+      assert.deepStrictEqual(asNumber.json.data, (yield* sign(typedData)).json.data)
+    })
+  )
+
+  for (const [what, error, body] of invalid) {
+    it.effect(`with ${what} is refused with 400, which names the field`, () =>
+      Effect.gen(function* () {
+        yield* prepare()
+        const { status, json } = yield* sign(body)
+        assert.deepStrictEqual([status, json.error], [400, error])
+      })
+    )
+  }
+})
