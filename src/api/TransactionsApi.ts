@@ -147,7 +147,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
         OpenApi.annotations({
           summary: "Replace a transaction",
           description:
-            "Sends another request at the same nonce. Given fees must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority`, `not_before` and `valid_until` cannot be changed."
+            "Sends another request at the same nonce. Given fees must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority` and `not_before` cannot be changed."
         })
       ),
     HttpApiEndpoint.delete("cancel", "/:relayer_id/transactions/:transaction_id", {

@@ -4,9 +4,10 @@ import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import { highest, isReplacement, maxFeeOf, minimumReplacement, tipOf } from "./Fees.ts"
+import type { Moment } from "./Moment.ts"
 import { givenFees } from "./Offer.ts"
 import type { Violation } from "../request/Request.ts"
-import { currentAttempts, isFinal } from "./Transaction.ts"
+import { currentAttempts, isFinal, newestRequest } from "./Transaction.ts"
 import type { Request, Transaction } from "./Transaction.ts"
 
 /** The transaction is in a state that does not allow it. */
@@ -64,4 +65,31 @@ export const feeViolation = (transaction: Transaction, request: Request): Violat
         field: "max_fee_per_gas",
         message: `must be at least ${maxFeeOf(minimum)}, and max_priority_fee_per_gas at least ${tipOf(minimum)}, to replace what was sent`
       }
+}
+
+const deadlineViolation = ({ notBefore }: Transaction, validUntil: Moment | undefined): Violation | undefined =>
+  notBefore !== undefined && validUntil !== undefined && validUntil <= notBefore
+    ? { field: "valid_until", message: "must be after not_before of the transaction" }
+    : undefined
+
+/** `validUntil`: the new deadline. Absent: the deadline stays. */
+export const replacementViolations = (
+  transaction: Transaction,
+  request: Request,
+  validUntil: Moment | undefined
+): ReadonlyArray<Violation> =>
+  [feeViolation(transaction, request), deadlineViolation(transaction, validUntil)].filter(
+    (violation) => violation !== undefined
+  )
+
+/** The transaction with a new version. A request without `wait_for_funds` keeps that of the former version. */
+export const replaced = (
+  transaction: Transaction,
+  request: Request,
+  validUntil: Moment = transaction.validUntil
+): Transaction => {
+  const [first, ...others] = transaction.versions
+  const { wait_for_funds } = newestRequest(transaction)
+  const version = wait_for_funds === undefined ? request : { wait_for_funds, ...request }
+  return { ...transaction, versions: [first, ...others, version], validUntil }
 }

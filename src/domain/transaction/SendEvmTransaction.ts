@@ -59,10 +59,15 @@ export const SendEvmTransaction = Schema.Struct(fields).annotate({
 })
 export type SendEvmTransaction = typeof SendEvmTransaction.Type
 
-/** A replacement keeps what decides about its place and its end. */
-export const ReplaceEvmTransaction = Schema.Struct(
-  Struct.omit(fields, ["valid_until", "not_before", "nonce", "external_id", "priority", "wait_for_funds"])
-).annotate({
+/** A replacement keeps its place and its name. */
+export const ReplaceEvmTransaction = Schema.Struct({
+  ...Struct.omit(fields, ["not_before", "nonce", "external_id", "priority"]),
+  valid_until: maybe(Instant, doc("Deadline. If absent, the former one stays.", "2026-11-22T18:00:00.000Z")),
+  wait_for_funds: maybe(
+    Schema.Boolean,
+    doc("Whether it waits for funds until its deadline. If absent, this stays as it was.", true)
+  )
+}).annotate({
   identifier: "ReplaceEvmTransactionRequest",
   description: "What a transaction does instead."
 })

@@ -54,11 +54,12 @@ export class Ledger extends Context.Service<
       relayerNumber: number,
       id: TransactionId
     ): Effect.Effect<StoredTransaction, TransactionNotFound | TransactionConflict>
-    /** Adds a version of the request. */
+    /** Adds a version of the request. Without `validUntil`, the deadline stays. */
     replace(
       relayerNumber: number,
       id: TransactionId,
-      request: Request
+      request: Request,
+      validUntil?: Moment
     ): Effect.Effect<
       StoredTransaction,
       TransactionNotFound | TransactionConflict | RelayerNotFound | RelayerPaused | BadRequest

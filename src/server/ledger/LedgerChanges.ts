@@ -3,10 +3,17 @@ import { Clock, Effect, Option } from "effect"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { RelayerPaused } from "../../domain/transaction/Admittance.ts"
-import { canReplace, cancel as cancellationOf, feeViolation } from "../../domain/transaction/Cancellation.ts"
+import {
+  canReplace,
+  cancel as cancellationOf,
+  replaced,
+  replacementViolations
+} from "../../domain/transaction/Cancellation.ts"
 import { TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
 import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
 import { withCancellation } from "../../domain/transaction/Transition.ts"
+import { newestRequest } from "../../domain/transaction/Transaction.ts"
 import type { Request } from "../../domain/transaction/Transaction.ts"
 import * as Deadlock from "../../sql/Deadlock.ts"
 import * as Transaction from "../../sql/Transaction.ts"
@@ -53,17 +60,16 @@ export const make = Effect.gen(function* () {
   )
 
   const replace = Effect.fn("Ledger.replace")(
-    function* (relayerNumber: number, id: TransactionId, request: Request) {
+    function* (relayerNumber: number, id: TransactionId, request: Request, validUntil?: Moment) {
       const relayer = yield* relayers.holdRelayer(relayerNumber)
       if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
       if (relayer.value.paused) return yield* new RelayerPaused({})
       const before = yield* hold(relayerNumber, id)
       yield* Effect.fromResult(canReplace(before.transaction))
-      const violation = feeViolation(before.transaction, request)
-      if (violation !== undefined) return yield* BadRequest.of([violation])
-      yield* transactions.addRequest(id, request)
-      const [first, ...others] = before.transaction.versions
-      const after = { ...before.transaction, versions: [first, ...others, request] as const }
+      const violations = replacementViolations(before.transaction, request, validUntil)
+      if (violations.length > 0) return yield* BadRequest.of(violations)
+      const after = replaced(before.transaction, request, validUntil)
+      yield* transactions.addRequest(id, newestRequest(after), after.validUntil)
       return yield* save("transaction.replaced", { before, after })
     },
     transaction,

@@ -33,7 +33,7 @@ export class TransactionsRepo extends Context.Service<
      */
     update(changed: ReadonlyArray<StoredTransaction>, now: Moment): Effect.Effect<number>
     /** Keeps the newest request as a former version. The row is locked. */
-    addRequest(id: TransactionId, request: Request): Effect.Effect<void>
+    addRequest(id: TransactionId, request: Request, validUntil: Moment): Effect.Effect<void>
   }
 >()("effect-relayer/server/ledger/TransactionsRepo") {
   static readonly layer = Layer.effect(
@@ -85,13 +85,14 @@ export class TransactionsRepo extends Context.Service<
           query("TransactionsRepo.update")
         )
 
-      const addRequest = (id: TransactionId, request: Request) =>
+      const addRequest = (id: TransactionId, request: Request, validUntil: Moment) =>
         sql`
           WITH kept AS (
             INSERT INTO transaction_requests (transaction_id, version, request)
             SELECT t.id, t.request_version, t.request FROM transactions t WHERE t.id = ${id}::uuid
           )
-          UPDATE transactions t SET request = ${requestText(request)}::text::json, request_version = t.request_version + 1
+          UPDATE transactions t SET request = ${requestText(request)}::text::json, request_version = t.request_version + 1,
+            valid_until = to_timestamp(${validUntil}::float8 / 1000)
           WHERE t.id = ${id}::uuid`.pipe(Effect.asVoid, query("TransactionsRepo.addRequest"))
 
       return TransactionsRepo.of({ find, hold, lock, update, addRequest })

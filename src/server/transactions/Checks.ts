@@ -5,6 +5,7 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import { isMixedCase, violationsOf } from "../../domain/transaction/Admission.ts"
 import { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { ReplaceEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
 import { SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
 import type { Request } from "../../domain/transaction/Transaction.ts"
@@ -12,7 +13,7 @@ import { exceeded, TransactionLimitExceeded } from "../../domain/transaction/Tra
 import * as EvmBytes from "../chains/evm/EvmBytes.ts"
 import type { Sender } from "./Senders.ts"
 
-/** The fields of a request that decide about its effect and its price. */
+/** The fields of a body that decide about its effect and its price. */
 const effective = [
   "to",
   "value",
@@ -26,8 +27,11 @@ const effective = [
   "wait_for_funds"
 ] as const
 
-export const requestOf = (body: SendEvmTransaction | ReplaceEvmTransaction): Request =>
-  Struct.pick(body as SendEvmTransaction, effective)
+export const requestOf = (body: SendEvmTransaction): Request => Struct.pick(body, effective)
+
+/** The deadline that a body gives. */
+export const deadlineIn = ({ valid_until }: ReplaceEvmTransaction): Moment | undefined =>
+  valid_until === undefined ? undefined : DateTime.toEpochMillis(valid_until)
 
 const encode = Schema.encodeSync(SendEvmTransaction)
 

@@ -121,7 +121,9 @@ export class Transactions extends Context.Service<
       ) {
         const sender = yield* senders.get(relayerId)
         yield* Checks.admit(request, sender, yield* Caller.current)
-        return yield* views.one(yield* ledger.replace(sender.account.relayerNumber, id, Checks.requestOf(request)))
+        const { relayerNumber } = sender.account
+        const validUntil = Checks.deadlineIn(request)
+        return yield* views.one(yield* ledger.replace(relayerNumber, id, Checks.requestOf(request), validUntil))
       })
 
       const cancel = Effect.fn("Transactions.cancel")(function* (relayerId: RelayerId, id: TransactionId) {

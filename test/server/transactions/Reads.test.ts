@@ -1,12 +1,17 @@
 // Reading, replacing and canceling transactions that wait, over HTTP.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { dataOf, prepare, receiver, send, transactions } from "./Fixtures.ts"
 import type { Shown } from "./Fixtures.ts"
 
 const unknown = "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+
+const day = 86_400_000
+/** The clock of the test stands at 0. */
+const inDays = (days: number) => DateTime.formatIso(DateTime.makeUnsafe(days * day))
 
 const listOf = ({ json }: TestApi.Answer) => json.data as ReadonlyArray<Shown>
 
@@ -94,6 +99,47 @@ layerEach(TestApi.layer())("transactions", (it) => {
       const refused = yield* put({ to: receiver, nonce: 5 })
       assert.strictEqual(refused.status, 400)
       assert.include(refused.json.error ?? "", "nonce")
+    })
+  )
+
+  it.effect("keep their deadline and wait_for_funds in a replacement that does not give them", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const ledger = yield* Ledger
+      const [first, second] = [inDays(1), inDays(2)]
+      const { id } = dataOf(yield* send({ to: receiver, valid_until: first, wait_for_funds: false }))
+      const replace = Effect.fnUntraced(function* (body: object) {
+        const { status, json } = yield* call(`${transactions}/${id}`, {
+          method: "PUT",
+          body: { to: receiver, ...body }
+        })
+        const [stored] = yield* ledger.select({ filter: {}, limit: 1 })
+        const { valid_until } = json.data as { readonly valid_until: string }
+        return [status, valid_until, stored?.transaction.versions.at(-1)?.wait_for_funds]
+      })
+      assert.deepStrictEqual(yield* replace({ value: 2 }), [200, first, false])
+      assert.deepStrictEqual(yield* replace({ valid_until: second, wait_for_funds: true }), [200, second, true])
+      assert.deepStrictEqual(yield* replace({}), [200, second, true])
+    })
+  )
+
+  it.effect("are not replaced with a deadline in the past or before not_before: 400 names the field", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const { id } = dataOf(yield* send({ to: receiver, not_before: inDays(2), valid_until: inDays(3) }))
+      const put = (valid_until: string) =>
+        call(`${transactions}/${id}`, { method: "PUT", body: { to: receiver, valid_until } })
+      const past = yield* put(inDays(-1))
+      assert.deepStrictEqual([past.status, past.json.error], [400, "valid_until: must be in the future"])
+      const early = yield* put(inDays(1))
+      assert.deepStrictEqual(
+        [early.status, early.json.error],
+        [400, "valid_until: must be after not_before of the transaction"]
+      )
+      const { json } = yield* call(`${transactions}/${id}`)
+      assert.strictEqual((json.data as { readonly valid_until: string }).valid_until, inDays(3))
     })
   )
 
