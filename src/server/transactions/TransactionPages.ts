@@ -1,12 +1,11 @@
 // Pages of transactions: by number with a total, and by cursor without one.
-import { Effect, Schema } from "effect"
+import { Array as Arr, DateTime, Effect, Schema } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
-import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { TransactionStatus } from "../../domain/transaction/EvmTransaction.ts"
-import { DateTime } from "effect"
 import { maxCountedTransactions } from "../../domain/transaction/Numbers.ts"
 import type { State } from "../../domain/transaction/Transaction.ts"
 import type {
@@ -84,13 +83,15 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
     return yield* afterCursor(filter, pageRequest(query).perPage, cursor)
   })
 
-  /** The relayers of the filter that the caller can use. Undefined: all. */
+  /** The wanted relayers that the caller can use; those that do not exist are left out. Undefined: all relayers. */
   const numbersFor = Effect.fnUntraced(function* (wanted: ReadonlyArray<RelayerId> | undefined) {
     const caller = yield* Caller.current
-    const ids = wanted?.filter((id) => Caller.mayUseRelayer(caller, id)) ?? (caller.relayerIds as typeof wanted)
+    const ids = (wanted ?? caller.relayerIds)?.filter((id) => Caller.mayUseRelayer(caller, id))
     if (ids === undefined) return undefined
-    const found = yield* Effect.forEach(ids, (id) => Effect.option(senders.numberOf(id)))
-    return found.flatMap((number) => (number._tag === "Some" ? [number.value] : []))
+    const found = yield* Effect.forEach(ids, (id) => Effect.option(senders.numberOf(RelayerId.make(id))), {
+      concurrency: "unbounded"
+    })
+    return Arr.getSomes(found)
   })
 
   const listAll = Effect.fnUntraced(function* ({ relayer_id, cursor, ...query }: AllTransactionsQuery) {
