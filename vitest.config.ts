@@ -26,7 +26,8 @@ const unit = [
   "test/sql/{Rows,Tls}.test.ts",
   "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts",
   "test/server/http/Yaml.test.ts",
-  "test/server/responses/{Accept,ClientAddress}.test.ts"
+  "test/server/responses/{Accept,ClientAddress}.test.ts",
+  "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 
 /** These tests need Redis or a browser: `npm run test:redis`, `npm run test:browser`. */

@@ -1,6 +1,6 @@
-// The figures of a simulation, from what a provider has answered. Pure.
+// The figures of a simulation, from what a provider and the ledger say. Pure.
 import type { Violation } from "../../domain/request/Request.ts"
-import { atMost } from "../../domain/transaction/Fees.ts"
+import { atMost, maxFeeOf } from "../../domain/transaction/Fees.ts"
 import type { Fees } from "../../domain/transaction/Fees.ts"
 import { costOf, noopReserve, shortageOf } from "../../domain/transaction/Funds.ts"
 import { capsOf, limitOf } from "../../domain/transaction/Gas.ts"
@@ -8,14 +8,19 @@ import { floorOf, priceOf } from "../../domain/transaction/Market.ts"
 import type { Market } from "../../domain/transaction/Market.ts"
 import { transactionGas } from "../../domain/transaction/Numbers.ts"
 import { givenFees, priceType, speedOf } from "../../domain/transaction/Offer.ts"
-import { maxFeeOf } from "../../domain/transaction/Fees.ts"
 import type { Simulation } from "../../domain/transaction/Simulation.ts"
 import type { Speed } from "../../domain/transaction/Speed.ts"
 import type { Request } from "../../domain/transaction/Transaction.ts"
 import type { Estimate, Head } from "../../domain/transaction/View.ts"
 import type { Sender } from "./Senders.ts"
 
-/** What the provider and the ledger know now. */
+/** What the relayer's policy and its network decide. */
+export interface Rules {
+  readonly relayer: Pick<Sender["relayer"], "policies">
+  readonly numbers: Pick<Sender["numbers"], "isEip1559" | "transactionGasCap">
+}
+
+/** What the provider and the ledger say now. */
 export interface Known {
   readonly head: Pick<Head, "gasLimit">
   readonly market: Market
@@ -31,7 +36,7 @@ const feeFields = (fees: Fees) =>
     ? { gas_price: fees.gasPrice }
     : { max_fee_per_gas: fees.maxFee, max_priority_fee_per_gas: fees.tip }
 
-const gasOf = (request: Request, { numbers }: Sender, { estimate, head }: Known): bigint | undefined =>
+const gasOf = (request: Request, { numbers }: Rules, { estimate, head }: Known): bigint | undefined =>
   request.gas_limit ?? (estimate._tag === "Gas" ? limitOf(estimate.gas, capsOf(head, numbers)) : undefined)
 
 const revertOf = (estimate: Estimate) => {
@@ -41,18 +46,21 @@ const revertOf = (estimate: Estimate) => {
   return { would_revert: true, ...(reason === undefined ? {} : { revert_reason: reason }) }
 }
 
-const shortfall = (cost: bigint, { relayer }: Sender, { balance, reserved, market }: Known): Violation | undefined => {
+const shortfall = (cost: bigint, { relayer }: Rules, { balance, reserved, market }: Known): Violation | undefined => {
   const minBalance = relayer.policies?.min_balance ?? 0n
   const budget = { balance, reserved, minBalance, reserve: noopReserve(market, transactionGas) }
   return shortageOf(cost, budget) === undefined
     ? undefined
-    : { field: "balance", message: `${cost} wei are needed, ${balance} are there, ${reserved} are reserved` }
+    : {
+        field: "balance",
+        message: `${cost} wei are needed; ${balance} are on the account, ${reserved} of them reserved`
+      }
 }
 
 const tooLow = (price: Fees, { market }: Known): Violation | undefined => {
   const floor = floorOf(market)
   return maxFeeOf(price) < floor
-    ? { field: "fees", message: `offer ${maxFeeOf(price)} wei per gas, and the next block takes at least ${floor}` }
+    ? { field: "fees", message: `offer ${maxFeeOf(price)} wei per gas; the next block demands at least ${floor}` }
     : undefined
 }
 
@@ -61,17 +69,17 @@ const reverts = ({ estimate }: Known, { simulate, gas_limit }: Request): Violati
     ? { field: "data", message: "the call reverts now" }
     : undefined
 
-/** `violations`: why a send would be refused, whatever the chain says. */
+/** `violations` are the reasons for which a send would be refused whatever the chain says. */
 export const simulationOf = (
   request: Request,
-  sender: Sender,
+  rules: Rules,
   known: Known,
   violations: ReadonlyArray<Violation>
 ): Simulation => {
   const { market, balance, reserved, estimate } = known
-  const { policies } = sender.relayer
-  const type = priceType({ isEip1559: sender.numbers.isEip1559 && policies?.eip1559_pricing !== false })
-  const gas = gasOf(request, sender, known)
+  const { policies } = rules.relayer
+  const type = priceType({ isEip1559: rules.numbers.isEip1559 && policies?.eip1559_pricing !== false })
+  const gas = gasOf(request, rules, known)
   const offer = (speed: Speed): Fees => atMost(priceOf(market, speed, type), policies?.gas_price_cap)
   const shownAs = (fees: Fees) => ({
     ...feeFields(fees),
@@ -82,7 +90,7 @@ export const simulationOf = (
     ...violations,
     reverts(known, request),
     tooLow(price, known),
-    gas === undefined ? undefined : shortfall(costOf(price, gas, request.value), sender, known)
+    gas === undefined ? undefined : shortfall(costOf(price, gas, request.value), rules, known)
   ].filter((violation) => violation !== undefined)
   return {
     is_accepted: violations.length === 0,
