@@ -6,6 +6,7 @@ import { Console, Effect } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Chart from "./harness/Chart.ts"
+import * as Document from "./harness/Document.ts"
 import * as Goals from "./harness/Goals.ts"
 import * as Markdown from "./harness/Markdown.ts"
 import * as Results from "./harness/Results.ts"
@@ -65,13 +66,7 @@ const program = Effect.gen(function* () {
   }
 
   const document = path.join(folder, "performance.md")
-  let text = fs.readFileSync(document, "utf8")
-  for (const [name, content] of Object.entries(sections)) {
-    const section = new RegExp(`(<!-- bench: ${name} -->\n).*?(<!-- /bench -->)`, "s")
-    if (!section.test(text)) return yield* Effect.die(new Error(`${document} has no section for ${name}`))
-    text = text.replace(section, (_, begin, end) => `${begin}\n${content}\n\n${end}`)
-  }
-  fs.writeFileSync(document, text)
+  yield* Document.write(document, sections)
   for (const [name, svg] of Object.entries(charts)) fs.writeFileSync(path.join(folder, name), svg)
   yield* Console.log(`${document}: ${[...Object.keys(sections), ...Object.keys(charts)].join(", ")}`)
 })

@@ -15,7 +15,8 @@ type Direction = "at least" | "at most"
 
 const signs = { "at least": "≥", "at most": "≤" }
 
-const judge = (
+/** Judges one figure. Empty: it was not measured. */
+export const judge = (
   about: string,
   measured: number | undefined,
   direction: Direction,

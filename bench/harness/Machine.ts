@@ -19,3 +19,6 @@ export const describe = (): Machine => ({
 
 /** The load average of the last minute. */
 export const load = (): number => Math.round((os.loadavg()[0] ?? 0) * 100) / 100
+
+/** Milliseconds since 1970, as exact as the clock is. */
+export const now = (): number => performance.timeOrigin + performance.now()

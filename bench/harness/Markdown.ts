@@ -2,7 +2,7 @@
 import type { Goal } from "./Goals.ts"
 import type { Memory, Results, Row, Start } from "./Results.ts"
 
-const table = (head: ReadonlyArray<string>, lines: ReadonlyArray<ReadonlyArray<string>>): string => {
+export const table = (head: ReadonlyArray<string>, lines: ReadonlyArray<ReadonlyArray<string>>): string => {
   const all = [head, ...lines]
   const widths = head.map((_, column) => Math.max(3, ...all.map((line) => line[column]?.length ?? 0)))
   const row = (line: ReadonlyArray<string>) => `| ${line.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(" | ")} |`

@@ -3,7 +3,7 @@ import type { Goal } from "./Goals.ts"
 import type { Row, Start } from "./Results.ts"
 
 /** The first `left` columns are aligned to the left, the others to the right. */
-const aligned = (lines: ReadonlyArray<ReadonlyArray<string>>, left: number): string => {
+export const aligned = (lines: ReadonlyArray<ReadonlyArray<string>>, left: number): string => {
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
   const cell = (text: string, column: number) =>
     column < left ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0)

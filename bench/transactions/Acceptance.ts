@@ -1,0 +1,61 @@
+// Accepted transactions per second while nothing is sent, beside created relayers, by the same generator on the same service.
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import * as Fill from "../harness/Fill.ts"
+import * as Measure from "../harness/Measure.ts"
+import * as Writes from "../harness/Writes.ts"
+import { receiver } from "./Sending.ts"
+import { network } from "./World.ts"
+import type { World } from "./World.ts"
+
+const connections = 64
+
+const transaction = {
+  method: "POST",
+  path: "/api/v1/relayers/@ID@/transactions",
+  body: JSON.stringify({ to: receiver, value: 1, gas_limit: 21_000, speed: "fast" })
+} as const
+
+const relayer = {
+  method: "POST",
+  path: "/api/v1/relayers",
+  body: JSON.stringify({
+    name: "Relayer of a benchmark",
+    network,
+    network_type: "evm",
+    paused: false,
+    signer_id: `${Fill.freshSigner}@N@`,
+    policies: Fill.policies
+  })
+} as const
+
+/** Nothing may be sent later, and the relayers that were created have no keys. */
+const clear = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`DELETE FROM transactions WHERE state = 'pending'`
+  yield* sql`DELETE FROM relayers WHERE signer_id LIKE ${`${Fill.freshSigner}%`}`
+  yield* sql`VACUUM ANALYZE transactions`
+})
+
+/** In turn, round by round. */
+export const measure = Effect.fnUntraced(function* (world: World, rounds: Measure.Rounds) {
+  const { installation, ids } = world
+  const target = { server: installation.service, installation }
+  const accept = (seconds: number) =>
+    Effect.map(
+      Measure.load(target, { requests: [transaction], ids, from: 0 }, connections, seconds),
+      ({ reading }) => reading
+    )
+  const create = (seconds: number) => Writes.writes(target, [relayer], connections, seconds)
+  const [accepted, created] = yield* Measure.alternate(
+    "acceptance",
+    connections,
+    [
+      { target, run: accept },
+      { target, run: create }
+    ],
+    rounds
+  )
+  yield* Effect.provideService(clear, SqlClient.SqlClient, installation.sql)
+  return { accepted: accepted?.perSecond ?? Number.NaN, created: created?.perSecond ?? Number.NaN }
+})

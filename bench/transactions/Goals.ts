@@ -1,0 +1,110 @@
+// The goals of the benchmark of transactions. Rates are ratios within one run.
+import { judge } from "../harness/Goals.ts"
+import type { Goal } from "../harness/Goals.ts"
+import { blockTime } from "./World.ts"
+import type { Figures, Results, Row } from "./Results.ts"
+
+/** Figures that history may make worse by this factor. */
+const growth = 1.3
+
+/** Rates, of which a lower one is worse. */
+const rates = ["acceptedPerSecond", "perSecond"] as const
+/** Times and costs, of which a higher one is worse. */
+const costs = ["toBroadcast", "toEvent", "lastToEvent", "calls", "serverMs", "postgresMs", "walBytes"] as const
+
+const names: Readonly<Record<(typeof rates | typeof costs)[number], string>> = {
+  acceptedPerSecond: "acceptance",
+  perSecond: "end to end",
+  toBroadcast: "request to broadcast",
+  toEvent: "block to event",
+  lastToEvent: "last event",
+  calls: "RPC calls",
+  serverMs: "CPU of the service",
+  postgresMs: "CPU of PostgreSQL",
+  walBytes: "write-ahead log"
+}
+
+const ratio = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? undefined : one / other
+
+export const judged = ({ rows, acceptances, idleCalls }: Results): ReadonlyArray<Goal> => {
+  const row = (name: string, stored = 0): Row | undefined =>
+    rows.find((each) => each.case === name && each.stored === stored)
+  /** A rate relative to the contender's in the same part of the run. */
+  const toBlast = (name: string, field: (typeof rates)[number], stored = 0) =>
+    ratio(row(name, stored)?.[field], row("blast", stored)?.[field])
+  const seconds = (name: string, field: keyof Figures) => ratio(row(name)?.[field], 1000)
+  const [empty, full] = acceptances
+  const filled = full?.stored ?? 0
+
+  const growths = rows
+    .filter(({ stored, case: name }) => stored === 0 && name !== "blast")
+    .flatMap(({ case: name }) => {
+      const slower = rates.flatMap((field) => [
+        [names[field], ratio(toBlast(name, field), toBlast(name, field, filled))] as const
+      ])
+      const dearer = costs.flatMap((field) => [
+        [names[field], ratio(row(name, filled)?.[field], row(name)?.[field])] as const
+      ])
+      return [...slower, ...dearer].map(([about, times]) => ({ about: `${name}, ${about}`, times }))
+    })
+    .flatMap(({ about, times }) => (times === undefined || Number.isNaN(times) ? [] : [{ about, times }]))
+  const worst = growths.toSorted((one, other) => other.times - one.times)[0]
+  const at = filled.toLocaleString("en")
+
+  return [
+    ...judge(
+      "accepted while nothing is sent, to creating relayers",
+      ratio(empty?.accepted, empty?.created),
+      "at least",
+      0.8
+    ),
+    ...judge(
+      "accepted while all is sent, one lane, to blast",
+      toBlast("one lane", "acceptedPerSecond"),
+      "at least",
+      0.35
+    ),
+    ...judge(
+      "accepted while all is sent, twenty lanes, to blast",
+      toBlast("twenty lanes", "acceptedPerSecond"),
+      "at least",
+      0.35
+    ),
+    ...judge("one lane, end to end, to blast", toBlast("one lane", "perSecond"), "at least", 0.3),
+    ...judge("twenty lanes, end to end, to blast", toBlast("twenty lanes", "perSecond"), "at least", 0.3),
+    ...judge("last event after its block, one lane", seconds("one lane", "lastToEvent"), "at most", 2, "s"),
+    ...judge("last event after its block, twenty lanes", seconds("twenty lanes", "lastToEvent"), "at most", 2, "s"),
+    ...judge("last event after its block, 2,000 in one block", seconds("drain", "lastToEvent"), "at most", 2, "s"),
+    ...judge("block to event, single, median", seconds("single", "toEvent"), "at most", 1.2 * blockTime + 0.3, "s"),
+    ...judge(
+      "block to event, 50/s, median",
+      seconds("50/s, one lane", "toEvent"),
+      "at most",
+      1.2 * blockTime + 0.3,
+      "s"
+    ),
+    ...judge("request to broadcast when idle, median", row("single")?.toBroadcast, "at most", 50, "ms", 0),
+    ...judge("RPC calls per transaction at 50/s, one lane", row("50/s, one lane")?.calls, "at most", 3, "calls"),
+    ...judge(
+      "RPC calls per transaction at 50/s, twenty lanes",
+      row("50/s, twenty lanes")?.calls,
+      "at most",
+      3,
+      "calls"
+    ),
+    ...judge("RPC calls about idle relayers in 10 s", idleCalls, "at most", 0, "calls", 0),
+    ...judge(
+      `acceptance while nothing is sent, with ${at} final, worse by`,
+      filled === 0 ? undefined : ratio(ratio(empty?.accepted, empty?.created), ratio(full?.accepted, full?.created)),
+      "at most",
+      growth
+    ),
+    ...judge(
+      `worst figure with ${at} final (${worst?.about}), worse by`,
+      filled === 0 ? undefined : worst?.times,
+      "at most",
+      growth
+    )
+  ]
+}

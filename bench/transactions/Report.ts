@@ -1,0 +1,48 @@
+// Tables of a run, for a terminal and for `docs/performance.md`.
+import * as Markdown from "../harness/Markdown.ts"
+import * as Print from "../harness/Print.ts"
+import { judged } from "./Goals.ts"
+import type { Acceptance, Results, Row } from "./Results.ts"
+
+const number = (value: number | undefined, digits = 0): string =>
+  value === undefined || Number.isNaN(value)
+    ? ""
+    : value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+const columns: Readonly<Record<string, (row: Row) => string>> = {
+  case: (row) => row.case,
+  "final before": ({ stored }) => number(stored),
+  "accepted/s": ({ acceptedPerSecond }) => number(acceptedPerSecond),
+  "end to end/s": ({ perSecond }) => number(perSecond),
+  "to broadcast ms": ({ toBroadcast }) => number(toBroadcast),
+  "block to event ms": ({ toEvent }) => number(toEvent),
+  "last event ms": ({ lastToEvent }) => number(lastToEvent),
+  "RPC calls": ({ calls }) => number(calls, 1),
+  "CPU ms, service": ({ serverMs }) => number(serverMs, 2),
+  "CPU ms, PostgreSQL": ({ postgresMs }) => number(postgresMs, 2),
+  rows: ({ inserted }) => number(inserted, 1),
+  updates: ({ updated }) => number(updated, 1),
+  "WAL bytes": ({ walBytes }) => number(walBytes)
+}
+
+const lines = (rows: ReadonlyArray<Row>) => rows.map((row) => Object.values(columns).map((column) => column(row)))
+
+const rowsOf = (rows: ReadonlyArray<Row>): string => Print.aligned([Object.keys(columns), ...lines(rows)], 1)
+
+const acceptance = ({ stored, accepted, created }: Acceptance): string =>
+  `Nothing is sent, ${number(stored)} final before: ${number(accepted)} transactions a second, ${number(created)} relayers a second.`
+
+const facts = (results: Results): ReadonlyArray<string> => [
+  ...results.acceptances.map(acceptance),
+  `The first transaction of a process is with a node after ${number(results.firstOfProcess)} ms.`,
+  `Load of the machine ${results.loadBefore} before and ${results.loadAfter} at the end of ${results.minutes} minutes; medians of ${results.rounds} rounds.`
+]
+
+export const text = (results: Results): string =>
+  [rowsOf(results.rows), facts(results).join("\n"), Print.goals(judged(results))].join("\n\n")
+
+/** By the name of their section. */
+export const sections = (results: Results): Readonly<Record<string, string>> => ({
+  "transaction goals": Markdown.goals(judged(results)),
+  transactions: `${Markdown.table(Object.keys(columns), lines(results.rows))}\n\n${facts(results).join("\n")}`
+})

@@ -1,0 +1,77 @@
+// The results of a run of the benchmark of transactions.
+import type { Machine } from "../harness/Machine.ts"
+import { median } from "../harness/Statistics.ts"
+import type { Measured } from "./Sending.ts"
+
+/** What a case does not measure is absent. */
+export interface Figures {
+  readonly acceptedPerSecond?: number
+  readonly perSecond?: number
+  /** Milliseconds. */
+  readonly toBroadcast?: number
+  readonly toEvent?: number
+  readonly lastToEvent?: number
+  /** Of a transaction. */
+  readonly calls?: number
+  readonly serverMs?: number
+  readonly postgresMs?: number
+  readonly inserted?: number
+  readonly updated?: number
+  readonly walBytes?: number
+}
+
+/** A case, with medians over the rounds. */
+export interface Row extends Figures {
+  readonly case: string
+  /** Final transactions that are stored. */
+  readonly stored: number
+}
+
+export interface Acceptance {
+  readonly stored: number
+  /** Per second, while nothing is sent. */
+  readonly accepted: number
+  readonly created: number
+}
+
+export interface Results {
+  readonly machine: Machine
+  /** Load average of the machine before and at the end of the run. */
+  readonly loadBefore: number
+  readonly loadAfter: number
+  readonly minutes: number
+  readonly rounds: number
+  readonly acceptances: ReadonlyArray<Acceptance>
+  readonly rows: ReadonlyArray<Row>
+  /** Milliseconds from the request of the first transaction of a process until a node has it. */
+  readonly firstOfProcess: number
+  /** Calls about relayers without open transactions, in ten seconds. */
+  readonly idleCalls: number
+}
+
+const fields = [
+  "acceptedPerSecond",
+  "perSecond",
+  "toBroadcast",
+  "toEvent",
+  "lastToEvent",
+  "calls",
+  "serverMs",
+  "postgresMs",
+  "inserted",
+  "updated",
+  "walBytes"
+] as const satisfies ReadonlyArray<keyof Figures>
+
+export const figuresOf = ({ usage, ...rest }: Measured): Figures => ({ ...rest, ...usage })
+
+/** Of a few transactions over many seconds, the processes' own work is most of what they cost. */
+export const withoutCosts = ({ usage, ...rest }: Measured): Figures => ({ ...rest, calls: usage.calls })
+
+export const summary = (name: string, stored: number, rounds: ReadonlyArray<Figures>): Row => {
+  const known = fields.flatMap((field) => {
+    const values = rounds.flatMap((round) => round[field] ?? [])
+    return values.length === 0 ? [] : [[field, median(values)] as const]
+  })
+  return { case: name, stored, ...Object.fromEntries(known) }
+}

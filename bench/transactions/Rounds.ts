@@ -1,0 +1,59 @@
+// Runs the cases in turn, round by round, so that other load on the machine affects all of them.
+import { Console, Effect } from "effect"
+import * as Blast from "./Blast.ts"
+import * as Cases from "./Cases.ts"
+import type { NotConfirmed } from "./Confirmations.ts"
+import type { HttpFailed } from "./Http.ts"
+import { figuresOf, summary, withoutCosts } from "./Results.ts"
+import type { Figures } from "./Results.ts"
+import type { Scale } from "./Scale.ts"
+import * as Usage from "./Usage.ts"
+import * as World from "./World.ts"
+
+/** Per second. */
+const steadyRate = 50
+
+type Measured = Effect.Success<ReturnType<typeof Cases.burst>>
+type Errors = Effect.Error<ReturnType<typeof Cases.single>> | NotConfirmed | HttpFailed
+
+const casesOf = (sender: World.Sender, scale: Scale) => {
+  const { lanes, ofOne, ofEach, singles, steadySeconds } = scale
+  const cases: Readonly<Record<string, Effect.Effect<Measured, Errors>>> = {
+    "one lane": Cases.burst(sender, 1, ofOne),
+    "twenty lanes": Cases.burst(sender, lanes, ofEach),
+    single: Cases.single(sender, singles),
+    "50/s, one lane": Cases.steady(sender, 1, steadyRate, steadySeconds),
+    "50/s, twenty lanes": Cases.steady(sender, lanes, steadyRate, steadySeconds),
+    drain: Cases.drain(sender, lanes, Math.ceil(ofOne / lanes))
+  }
+  return Object.entries(cases).filter(([name]) => scale.cases === undefined || scale.cases.includes(name))
+}
+
+/** Calls in ten seconds, after the lanes were given back. */
+const idleCalls = Effect.fnUntraced(function* (sender: World.Sender) {
+  yield* Effect.sleep("5 seconds")
+  const before = yield* Usage.read(sender)
+  yield* Effect.sleep("10 seconds")
+  return (yield* Usage.read(sender)).calls - before.calls
+})
+
+/** `stored`: final transactions that are there already. */
+export const measure = Effect.fnUntraced(function* (world: World.World, scale: Scale, stored: number) {
+  const sender = yield* World.startSender(world)
+  const { toBroadcast } = yield* Cases.burst(sender, 1, 1)
+  yield* Cases.burst(sender, scale.lanes, Math.ceil(scale.ofEach / 2))
+  const idle = stored === 0 ? yield* idleCalls(sender) : 0
+  const blasts: Array<Figures> = []
+  const found = casesOf(sender, scale).map(([name, run]) => ({ name, run, rounds: [] as Array<Figures> }))
+  for (let round = 0; round < scale.rounds; round++) {
+    blasts.push(yield* Blast.run(world, scale.lanes, Math.ceil(scale.ofOne / scale.lanes)))
+    for (const { name, run, rounds } of found) {
+      const measured = yield* run
+      const figures = name === "single" ? withoutCosts(measured) : figuresOf(measured)
+      yield* Console.log(`${name}: ${JSON.stringify(figures)}`)
+      rounds.push(figures)
+    }
+  }
+  const rows = [summary("blast", stored, blasts), ...found.map(({ name, rounds }) => summary(name, stored, rounds))]
+  return { rows, firstOfProcess: toBroadcast, idleCalls: idle }
+}, Effect.scoped)

@@ -1,0 +1,60 @@
+// The scale of a run of the benchmark of transactions, from the command line and its defaults.
+import { Option } from "effect"
+import type * as Measure from "../harness/Measure.ts"
+
+export interface Given {
+  readonly smoke: boolean
+  readonly rounds: Option.Option<number>
+  readonly stored: Option.Option<number>
+  readonly cases: Option.Option<ReadonlyArray<string>>
+}
+
+export interface Scale {
+  readonly rounds: number
+  /** Relayers. */
+  readonly lanes: number
+  /** Transactions of the one lane, and of each of several lanes. */
+  readonly ofOne: number
+  readonly ofEach: number
+  readonly singles: number
+  readonly steadySeconds: number
+  /** Final transactions of the second part. 0: there is none. */
+  readonly stored: number
+  readonly acceptance: Measure.Rounds
+  /** Undefined: all. */
+  readonly cases: ReadonlyArray<string> | undefined
+}
+
+const full: Scale = {
+  rounds: 2,
+  lanes: 20,
+  ofOne: 2000,
+  ofEach: 200,
+  singles: 5,
+  steadySeconds: 15,
+  stored: 1_000_000,
+  acceptance: { rounds: 3, seconds: 3, warmUp: 4 },
+  cases: undefined
+}
+
+const smoke: Scale = {
+  ...full,
+  rounds: 1,
+  lanes: 3,
+  ofOne: 30,
+  ofEach: 10,
+  singles: 1,
+  steadySeconds: 1,
+  stored: 0,
+  acceptance: { rounds: 1, seconds: 1, warmUp: 0 }
+}
+
+export const of = (given: Given): Scale => {
+  const scale = given.smoke ? smoke : full
+  return {
+    ...scale,
+    rounds: Option.getOrElse(given.rounds, () => scale.rounds),
+    stored: Option.getOrElse(given.stored, () => scale.stored),
+    cases: Option.getOrElse(given.cases, () => scale.cases)
+  }
+}

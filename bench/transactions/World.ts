@@ -1,0 +1,118 @@
+// What the benchmark of transactions runs on: a node, a service that only accepts, with the database, and relayers with funds.
+// A second service on the same database sends.
+import { Effect, Schema } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Anvil from "../../testkit/Anvil.ts"
+import * as Folder from "../harness/Folder.ts"
+import * as Installation from "../harness/Installation.ts"
+import * as Confirmations from "./Confirmations.ts"
+import * as Heads from "./Heads.ts"
+import * as Http from "./Http.ts"
+
+/** Seconds. */
+export const blockTime = 1
+
+/** The nonce of each relayer's first transaction of the run: its former transactions have the nonces below. */
+export const firstNonce = 100_000
+
+/** Gas of a block: room for 10,000 transfers, so that blocks are never what is waited for. */
+const blockGas = 210_000_000
+
+/** Hex wei: a million ether. */
+const funds = "0xd3c21bcecceda1000000"
+
+/** Connections of a client that sends a burst. */
+const connections = 64
+
+export const network = "bench"
+
+const networkBody = (url: string) => ({
+  network_type: "evm",
+  name: network,
+  chain_id: 31_337,
+  rpc_urls: [url],
+  average_blocktime_ms: blockTime * 1000,
+  required_confirmations: 1,
+  features: ["eip1559"],
+  symbol: "ETH",
+  transaction_window: 1000
+})
+
+/** Neither service may call anything but the node. Relayers are checked once: calls that follow are about transactions. */
+const environment = { OUTBOUND_ALLOW: "127.0.0.1", HEALTH_CHECK_INTERVAL_MS: "86400000" }
+
+const Created = Schema.fromJsonString(
+  Schema.Struct({ data: Schema.Struct({ id: Schema.String, address: Schema.optionalKey(Schema.String) }) })
+)
+
+const create = Effect.fnUntraced(function* (client: Http.Http, resource: string, body: object) {
+  const text = yield* client.post(`/api/v1/${resource}`, JSON.stringify(body))
+  return (yield* Schema.decodeEffect(Created)(text)).data
+})
+
+export interface Relayer {
+  readonly id: string
+  readonly address: string
+}
+
+const createRelayer = Effect.fnUntraced(function* (client: Http.Http, node: Node) {
+  const signer = yield* create(client, "signers", { type: "plain" })
+  const body = { name: "R", network, network_type: "evm", paused: false, signer_id: signer.id }
+  const { id, address = "" } = yield* create(client, "relayers", body)
+  yield* node.call("anvil_setBalance", [address, funds])
+  yield* node.call("anvil_setNonce", [address, `0x${firstNonce.toString(16)}`])
+  const relayer: Relayer = { id, address }
+  return relayer
+})
+
+type Node = Effect.Success<ReturnType<typeof Anvil.start>>
+
+export interface World {
+  readonly node: Node
+  readonly heads: Heads.Heads
+  /** Accepts, and sends nothing. */
+  readonly installation: Installation.Installation
+  readonly relayers: ReadonlyArray<Relayer>
+  /** A file with the ids of the relayers, one per line. */
+  readonly ids: string
+}
+
+export const make = Effect.fnUntraced(function* (count: number) {
+  const node = yield* Anvil.start({ blockTime, more: ["--gas-limit", String(blockGas)] })
+  const installation = yield* Installation.make({
+    size: 0,
+    contender: "service",
+    checkout: Installation.root,
+    env: environment
+  })
+  const client = yield* Http.make(installation.service.url, 1, Installation.key)
+  yield* create(client, "networks", networkBody(node.url))
+  const relayers = yield* Effect.forEach(Array.from({ length: count }), () => createRelayer(client, node))
+  const ids = path.join(installation.folder, "relayers")
+  fs.writeFileSync(ids, relayers.map(({ id }) => id).join("\n"))
+  const heads = yield* Heads.follow(node.url)
+  const world: World = { node, heads, installation, relayers, ids }
+  return world
+})
+
+/** A running service that sends, and what is seen of it. */
+export interface Sender extends World {
+  readonly pid: number
+  readonly url: string
+  readonly client: Http.Http
+  readonly confirmations: Confirmations.Confirmations
+}
+
+/** Starts the service that sends. It ends with the scope. */
+export const startSender = Effect.fnUntraced(function* (world: World) {
+  const { pid, url } = yield* Installation.startService({
+    contender: "sender",
+    checkout: Installation.root,
+    dataDir: yield* Folder.temporary,
+    env: { ...Installation.databaseOf(world.installation), ...environment, WATCH: "on" }
+  })
+  const client = yield* Http.make(url, connections, Installation.key)
+  const sender: Sender = { ...world, pid, url, client, confirmations: yield* Confirmations.follow(url) }
+  return sender
+})
