@@ -14,6 +14,8 @@ export interface LaneSigner {
 
 const failed = ({ message }: { readonly message: string }) => new SigningFailed({ message })
 
+const wrongKey = () => failed({ message: "the key is not the one of the relayer's address" })
+
 /** `address`: of the lane, in lower case. A signature of another key would be a transaction of another account. */
 export const make = (signers: Signers["Service"], address: string): LaneSigner => {
   const opened = new Map<SignerId, SignerBackend>()
@@ -21,18 +23,21 @@ export const make = (signers: Signers["Service"], address: string): LaneSigner =
   const open = Effect.fnUntraced(function* (id: SignerId) {
     const found = opened.get(id)
     if (found !== undefined) return found
-    const backend = yield* signers.use(id)
+    const backend = yield* Effect.mapError(signers.use(id), () => failed({ message: "the signer does not exist" }))
+    if (backend.hasFixedKey === true) {
+      const publicKey = yield* Effect.mapError(backend.publicKey("secp256k1"), failed)
+      if ((yield* EvmBytes.addressOf(publicKey)) !== address) return yield* wrongKey()
+    }
     opened.set(id, backend)
     return backend
   })
 
   const sign: LaneSigner["sign"] = Effect.fn("LaneSigner.sign")(function* (signerId, unsigned) {
-    const backend = yield* Effect.mapError(open(signerId), () => failed({ message: "the signer does not exist" }))
+    const backend = yield* open(signerId)
     const digest = yield* EvmBytes.digestOf(unsigned)
     const signature = yield* Effect.mapError(backend.sign("secp256k1", digest), failed)
-    const signed = yield* EvmBytes.seal(unsigned, signature)
-    if (signed.sender !== address) return yield* failed({ message: "the key is not the one of the relayer's address" })
-    return signed
+    const isOwn = backend.hasFixedKey === true || (yield* EvmBytes.signerOf(digest, signature)) === address
+    return isOwn ? yield* EvmBytes.seal(unsigned, signature) : yield* wrongKey()
   })
 
   return { sign }

@@ -22,8 +22,6 @@ export interface Unsigned {
 export interface Signed {
   readonly hash: string
   readonly raw: Uint8Array
-  /** Lower-case hex address that the signature belongs to. */
-  readonly sender: string
 }
 
 const load = Effect.promise(() => import("viem/utils"))
@@ -52,24 +50,35 @@ export const digestOf = Effect.fnUntraced(function* (unsigned: Unsigned) {
   return keccak256(serializeTransaction(serializable(unsigned)), "bytes")
 })
 
-/** `signature`: r, s and the recovery bit, 65 bytes. */
-export const seal = Effect.fnUntraced(function* (unsigned: Unsigned, signature: Uint8Array) {
-  const { hexToBytes, keccak256, recoverAddress, serializeTransaction } = yield* load
-  const transaction = serializable(unsigned)
+const partsOf = (signature: Uint8Array) => {
   const yParity = signature[64] ?? 0
-  const parts = {
+  // A legacy transaction has `v`; viem adds the chain id (EIP-155).
+  return {
     r: hexOfBytes(signature.subarray(0, 32)),
     s: hexOfBytes(signature.subarray(32, 64)),
     yParity,
-    // A legacy transaction has it; viem adds the chain id (EIP-155).
     v: 27n + BigInt(yParity)
   }
-  const hash = keccak256(serializeTransaction(transaction))
-  const sender = yield* Effect.promise(() => recoverAddress({ hash, signature: parts }))
-  const raw = serializeTransaction(transaction, parts)
-  const signed: Signed = { hash: keccak256(raw), raw: hexToBytes(raw), sender: sender.toLowerCase() }
+}
+
+/** `signature`: r, s and the recovery bit, 65 bytes. */
+export const seal = Effect.fnUntraced(function* (unsigned: Unsigned, signature: Uint8Array) {
+  const { hexToBytes, keccak256, serializeTransaction } = yield* load
+  const raw = serializeTransaction(serializable(unsigned), partsOf(signature))
+  const signed: Signed = { hash: keccak256(raw), raw: hexToBytes(raw) }
   return signed
 })
+
+/** The lower-case address whose key made the signature. It takes four times as long as a signature. */
+export const signerOf = Effect.fnUntraced(function* (digest: Uint8Array, signature: Uint8Array) {
+  const { recoverAddress } = yield* load
+  const hash = hexOfBytes(digest)
+  return (yield* Effect.promise(() => recoverAddress({ hash, signature: partsOf(signature) }))).toLowerCase()
+})
+
+/** The lower-case address of a public key of 65 bytes. */
+export const addressOf = (publicKey: Uint8Array) =>
+  Effect.map(load, ({ keccak256 }) => `0x${keccak256(publicKey.subarray(1)).slice(-40)}`)
 
 /** The address whose key signed a transaction of a block. Undefined: its hash does not belong to its fields. */
 export const senderOf = Effect.fnUntraced(function* ({ hash, transaction, signature }: SignedTransaction) {

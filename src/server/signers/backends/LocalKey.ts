@@ -17,6 +17,7 @@ export const make = (key: Redacted.Redacted): SignerBackend => {
     })
 
   return {
+    hasFixedKey: true,
     publicKey: (curve: Curve) => use((bytes) => operations[curve].publicKey(bytes)),
     sign: (curve: Curve, message: Uint8Array) => use((bytes) => operations[curve].sign(bytes, message))
   }

@@ -30,6 +30,8 @@ export class SignerUnavailable extends Schema.TaggedError<SignerUnavailable>()("
 }) {}
 
 export interface SignerBackend {
+  /** Whether it signs with one key as long as it is open, so that the key is checked once. Absent: the key can change. */
+  readonly hasFixedKey?: boolean
   /** secp256k1: 65 bytes, uncompressed; ed25519: 32 bytes. */
   publicKey(curve: Curve): Effect.Effect<Uint8Array, SignerUnavailable>
   /**

@@ -9,10 +9,13 @@ const key = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 const account = privateKeyToAccount(`0x${key}`)
 const to = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
+const local = LocalKey.make(Redacted.make(key))
+
 const sign = Effect.fnUntraced(function* (unsigned: EvmBytes.Unsigned) {
   const digest = yield* EvmBytes.digestOf(unsigned)
-  const signature = yield* LocalKey.make(Redacted.make(key)).sign("secp256k1", digest)
-  return yield* EvmBytes.seal(unsigned, signature)
+  const signature = yield* local.sign("secp256k1", digest)
+  const sender = yield* EvmBytes.signerOf(digest, signature)
+  return { ...(yield* EvmBytes.seal(unsigned, signature)), sender }
 })
 
 const common = { chainId: 8453, nonce: 7, value: 5n, data: "0xa9059cbb", gasLimit: 60_000n }
@@ -31,6 +34,12 @@ describe("EvmBytes", () => {
       const creation = yield* Effect.promise(() => account.signTransaction({ ...rest, type: "legacy", gasPrice: 9n }))
       assert.strictEqual(`0x${Buffer.from(legacy.raw).toString("hex")}`, creation)
       assert.strictEqual(legacy.sender, account.address.toLowerCase())
+    })
+  )
+
+  it.effect("derives the address of a public key", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* EvmBytes.addressOf(yield* local.publicKey("secp256k1")), account.address.toLowerCase())
     })
   )
 

@@ -1,0 +1,48 @@
+// Signatures for a lane, by keys that are the lane's and by others.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { SignerId } from "../../../src/domain/signer/Signer.ts"
+import * as EvmBytes from "../../../src/server/chains/evm/EvmBytes.ts"
+import * as LaneSigner from "../../../src/server/lanes/LaneSigner.ts"
+import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
+import type { SignerBackend } from "../../../src/server/signers/backends/SignerBackend.ts"
+import { Signers } from "../../../src/server/signers/Signers.ts"
+
+const own = LocalKey.make(Redacted.make("11".repeat(32)))
+const other = LocalKey.make(Redacted.make("22".repeat(32)))
+
+const unsigned: EvmBytes.Unsigned = {
+  chainId: 1,
+  nonce: 0,
+  value: 0n,
+  gasLimit: 21_000n,
+  fees: { type: "legacy", gasPrice: 1n }
+}
+
+const signWith = Effect.fnUntraced(function* (backend: SignerBackend) {
+  const address = yield* EvmBytes.addressOf(yield* own.publicKey("secp256k1"))
+  const signers = yield* Signers.pipe(Effect.provide(Layer.mock(Signers, { use: () => Effect.succeed(backend) })))
+  const signer = LaneSigner.make(signers, address)
+  return yield* signer.sign(SignerId.make("s"), unsigned)
+})
+
+const changing: SignerBackend = { publicKey: own.publicKey, sign: other.sign }
+
+describe("a signer of a lane", () => {
+  it.effect("signs with the key of the lane's address", () =>
+    Effect.gen(function* () {
+      const digest = yield* EvmBytes.digestOf(unsigned)
+      const expected = yield* EvmBytes.seal(unsigned, yield* own.sign("secp256k1", digest))
+      assert.strictEqual((yield* signWith(own)).hash, expected.hash)
+      assert.strictEqual((yield* signWith({ publicKey: own.publicKey, sign: own.sign })).hash, expected.hash)
+    })
+  )
+
+  it.effect("refuses a key of another address, and a key that has changed since it was opened", () =>
+    Effect.gen(function* () {
+      for (const backend of [other, changing]) {
+        assert.match((yield* Effect.flip(signWith(backend))).message, /not the one of the relayer's address/)
+      }
+    })
+  )
+})
