@@ -24,7 +24,7 @@ import type { LaneSigner } from "./LaneSigner.ts"
 export interface LaneContext {
   readonly ledger: LaneLedger["Service"]
   readonly nodes: EvmNodes["Service"]
-  readonly targets: RelayerTargets["Service"]
+  readonly targets: Pick<RelayerTargets["Service"], "get">
   readonly signer: LaneSigner
   readonly fees: LaneFees
   readonly newId: Effect.Effect<TransactionId>

@@ -59,7 +59,10 @@ const toLaneRelayer = ({ relayer, network, urls }: RelayerTarget): LaneRelayer |
     : undefined
 
 /** By id. A relayer that was deleted is left out. */
-export const load = Effect.fnUntraced(function* (targets: RelayerTargets["Service"], ids: Iterable<RelayerId>) {
+export const load = Effect.fnUntraced(function* (
+  targets: Pick<RelayerTargets["Service"], "get">,
+  ids: Iterable<RelayerId>
+) {
   const found = yield* Effect.forEach(new Set(ids), (id) =>
     Effect.map(
       Effect.orElseSucceed(targets.get(id), () => undefined),

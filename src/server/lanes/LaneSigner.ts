@@ -17,7 +17,7 @@ const failed = ({ message }: { readonly message: string }) => new SigningFailed(
 const wrongKey = () => failed({ message: "the key is not the one of the relayer's address" })
 
 /** `address`: of the lane, in lower case. A signature of another key would be a transaction of another account. */
-export const make = (signers: Signers["Service"], address: string): LaneSigner => {
+export const make = (signers: Pick<Signers["Service"], "use">, address: string): LaneSigner => {
   const opened = new Map<SignerId, SignerBackend>()
 
   const open = Effect.fnUntraced(function* (id: SignerId) {

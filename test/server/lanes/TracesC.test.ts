@@ -1,0 +1,136 @@
+// Traces C1 to C10 of the model check, in the driver and the ledger.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { SqlClient } from "effect/sql"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import { account, eventsOf, insert, ledger } from "../ledger/Fixtures.ts"
+import { hex } from "./fake/Hex.ts"
+import * as Scenes from "./fake/Scenes.ts"
+import * as World from "./fake/World.ts"
+
+layerEach(ledger)("C1: a node whose head is below the block of a transaction", (it) => {
+  it.effect("does not undo it", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent()
+      world.chain.mine()
+      yield* world.look()
+      const [node] = world.nodes
+      if (node !== undefined) node.lag = 1
+      yield* world.look(2)
+      assert.strictEqual((yield* world.transaction(id)).state, "mined")
+      if (node !== undefined) node.lag = 0
+      yield* Scenes.finish(world)
+      assert.notInclude(yield* eventsOf(id), "transaction.reorged")
+    })
+  )
+})
+
+layerEach(ledger)("C2: what a relayer holds back", (it) => {
+  it.effect("does not hide the transactions of other relayers of the lane, however many it has", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      yield* world.accept(200)
+      const other = { ...account(2), address: world.account.address, chain: world.account.chain }
+      const [id] = yield* insert(other, 1)
+      world.relayer = { ...world.relayer, paused: true }
+      yield* world.look()
+      const { pending, pendingCount } = yield* world.contents
+      assert.strictEqual(pendingCount, 201)
+      assert.isTrue(pending.some((row) => row.id === id))
+    })
+  )
+})
+
+layerEach(ledger)("C3: a transaction without funds", (it) => {
+  it.effect("fails ten minutes after the last one in flight, and the ledger knows since when it waits", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent()
+      world.chain.balance = 0n
+      const [id] = yield* world.accept()
+      yield* world.look()
+      yield* TestClock.adjust("10 minutes")
+      yield* world.look()
+      assert.strictEqual((yield* world.transaction(id)).cause?.code, "insufficient_funds", "one is in flight")
+      world.chain.mine(4)
+      yield* world.look(2)
+      yield* TestClock.adjust("9 minutes")
+      yield* world.look()
+      assert.strictEqual((yield* world.transaction(id)).state, "pending")
+      yield* TestClock.adjust("1 minute")
+      yield* world.look()
+      const { cause, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code], ["failed", "insufficient_funds"])
+    })
+  )
+})
+
+layerEach(ledger)("C4: a no-op of an account with code", (it) => {
+  it.effect("gets the gas of an estimate, and ends the transaction even if it is reverted", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent({ network: { transaction_window: 1 } })
+      world.chain.code = `0xef0100${"11".repeat(20)}`
+      yield* world.claim
+      yield* (yield* Ledger).cancel(1, id)
+      yield* world.look()
+      assert.strictEqual((yield* world.transaction(id)).attempts.at(-1)?.gasLimit, 36_000n)
+      world.chain.mine(1, { isSuccess: false })
+      yield* Scenes.finish(world)
+      assert.strictEqual((yield* world.transaction(id)).state, "canceled")
+    })
+  )
+})
+
+layerEach(ledger)("C6: a pending transaction", (it) => {
+  it.effect("ends at its deadline although its relayer is paused", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept(1, { validUntil: 1500 })
+      world.relayer = { ...world.relayer, paused: true }
+      const next = yield* world.look()
+      assert.deepStrictEqual(next, { _tag: "Wait", until: 1500 })
+      yield* world.look()
+      const { cause, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code], ["expired", "deadline_passed"])
+    })
+  )
+})
+
+layerEach(ledger)("C8: the tables refuse", (it) => {
+  it.effect("a signed or final transaction without a nonce, and counters in a wrong order", () =>
+    Effect.gen(function* () {
+      const { id } = yield* Scenes.sent()
+      const sql = yield* SqlClient.SqlClient
+      const wrong = [
+        sql`UPDATE transactions SET nonce = NULL WHERE id = ${id}`,
+        sql`UPDATE transactions SET state = 'pending' WHERE id = ${id}`,
+        sql`UPDATE transactions SET state = 'confirmed', final_at = now() WHERE id = ${id}`,
+        sql`UPDATE transactions SET final_at = now() WHERE id = ${id}`,
+        sql`UPDATE lanes SET settled_nonce = chain_nonce + 1`,
+        sql`UPDATE lanes SET chain_nonce = next_nonce + 1`,
+        sql`UPDATE lanes SET window_size = 0`
+      ]
+      for (const statement of wrong) assert.isTrue(yield* Effect.isFailure(statement))
+    })
+  )
+})
+
+layerEach(ledger)("C10: the window of a lane", (it) => {
+  it.effect("counts what is in flight, not the distance of the next nonce from the chain's count", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ network: { transaction_window: 2 } })
+      const ids = yield* world.accept(3)
+      yield* world.look()
+      const nonces = Effect.forEach(ids, (id) => Effect.map(world.transaction(id), ({ nonce }) => nonce))
+      assert.deepStrictEqual(yield* nonces, [0, 1, undefined])
+      const [node] = world.nodes
+      // A look that sees the receipts, but an old count of the account.
+      world.chain.mine()
+      yield* world.look()
+      node?.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(0) }))
+      yield* world.look()
+      assert.deepStrictEqual(yield* nonces, [0, 1, 2])
+    })
+  )
+})

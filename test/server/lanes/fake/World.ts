@@ -1,0 +1,167 @@
+// The driver of one lane on a real ledger, with nodes in memory. A step of the driver runs when a test says so; between two
+// steps the test clock moves by the time of a block.
+import { assert } from "@effect/vitest"
+import { Array, Effect, Random, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { randomUUID } from "node:crypto"
+import { privateKeyToAccount } from "viem/accounts"
+import { NetworkId, NetworkName } from "../../../../src/domain/network/Network.ts"
+import type { EvmNetwork } from "../../../../src/domain/network/Network.ts"
+import type { EvmPolicy } from "../../../../src/domain/relayer/Policy.ts"
+import { EvmRelayer, RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
+import { SignerId } from "../../../../src/domain/signer/Signer.ts"
+import { TransactionId } from "../../../../src/domain/transaction/EvmTransaction.ts"
+import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
+import * as EvmProviders from "../../../../src/server/chains/evm/EvmProviders.ts"
+import type { LaneContext } from "../../../../src/server/lanes/LaneContext.ts"
+import * as LaneMemory from "../../../../src/server/lanes/LaneMemory.ts"
+import * as LaneSigner from "../../../../src/server/lanes/LaneSigner.ts"
+import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
+import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
+import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
+import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
+import { claimOne, insert } from "../../ledger/Fixtures.ts"
+import * as Chain from "./Chain.ts"
+import * as Node from "./Node.ts"
+
+const key = `0x${"42".repeat(32)}` as const
+const signer = privateKeyToAccount(key)
+
+/** Of the account, in lower case. */
+const address = signer.address.toLowerCase()
+
+/** Transactions of tests pay 1 wei to it, if they do not say otherwise. */
+export const receiver = `0x${"ab".repeat(20)}` as const
+
+/** Milliseconds between two blocks. */
+const blockTime = 1000
+
+export interface Given {
+  readonly providers?: number
+  readonly network?: Partial<typeof EvmNetwork.Type>
+  readonly policies?: EvmPolicy
+}
+
+const notEmpty = <A>(items: ReadonlyArray<A>) =>
+  Array.isReadonlyArrayNonEmpty(items) ? items : assert.fail("nothing was accepted")
+
+/** The first that is given is asked first. */
+const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
+
+const networkOf = (over: Given["network"]): typeof EvmNetwork.Type => ({
+  id: NetworkId.make("evm:local"),
+  name: NetworkName.make("local"),
+  source: "own",
+  network_type: "evm",
+  rpc_urls: [],
+  average_blocktime_ms: blockTime,
+  is_testnet: true,
+  chain_id: 31_337,
+  required_confirmations: 2,
+  features: ["eip1559"],
+  symbol: "ETH",
+  ...over
+})
+
+export const make = Effect.fnUntraced(function* ({ providers = 1, network, policies = {} }: Given = {}) {
+  const lanes = yield* LaneLedger
+  const ledger = yield* Ledger
+  const chain = Chain.make()
+  const nodes = Array.makeBy(providers, (index) => Node.make(chain, `http://node-${index}.example`))
+  const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
+  const account: Account = {
+    relayerId: RelayerId.make("r1"),
+    relayerNumber: 1,
+    chain: "evm:31337",
+    address,
+    window: 64
+  }
+  const backend = LocalKey.make(Redacted.make(key))
+  let hold: Hold | undefined
+  const contents = Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold)))
+
+  const world = {
+    chain,
+    nodes,
+    account,
+    relayer: EvmRelayer.make({
+      id: account.relayerId,
+      name: "R",
+      network: NetworkName.make("local"),
+      address,
+      paused: false,
+      system_disabled: false,
+      signer_id: SignerId.make("s1"),
+      network_type: "evm",
+      policies
+    }),
+    backend,
+    context: undefined as LaneContext | undefined,
+    accept: (count = 1, over: Partial<NewTransaction> = {}) => Effect.map(insert(account, count, over), notEmpty),
+    transaction: (id: TransactionId) => Effect.map(ledger.get(1, id), ({ transaction }) => transaction),
+    /** The lane and its open transactions. */
+    contents,
+    lane: Effect.map(contents, ({ stored }) => stored.lane)
+  }
+
+  const nodeOf = (url: string) => nodes.find((node) => node.url === url)?.node ?? nodes[0]!.node
+
+  /** A process that remembers nothing holds the lane from now on. */
+  const claim = Effect.gen(function* () {
+    if (hold !== undefined) yield* lanes.release(hold, "draining")
+    const claimed = yield* claimOne
+    hold = claimed.hold
+    const context: LaneContext = {
+      ledger: lanes,
+      nodes: {
+        providers: (given, identity) =>
+          Effect.provideService(EvmProviders.make(nodeOf, given, identity), Random.Random, inOrder),
+        markets: EvmMarkets.make()
+      },
+      targets: {
+        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(network), urls })
+      },
+      signer: LaneSigner.make({ use: () => Effect.sync(() => world.backend) }, address),
+      fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
+      newId: Effect.sync(() => TransactionId.make(randomUUID())),
+      hold,
+      memory: LaneMemory.make()
+    }
+    world.context = context
+    return context
+  })
+
+  const step = Effect.gen(function* () {
+    const context = world.context ?? (yield* claim)
+    yield* TestClock.adjust(blockTime)
+    return yield* LaneStep.run(context)
+  })
+
+  /** Runs steps of the driver, each the time of a block after the one before. Returns what the last one says to do next. */
+  const look = Effect.fnUntraced(function* (times = 1) {
+    for (let done = 1; done < times; done++) yield* step
+    return yield* step
+  })
+
+  /** What another program signs with the same key. */
+  const foreign = (nonce: number, value = 999n) =>
+    Effect.map(
+      Effect.promise(() =>
+        signer.signTransaction({
+          type: "eip1559",
+          chainId: 31_337,
+          nonce,
+          to: receiver,
+          value,
+          gas: 21_000n,
+          maxFeePerGas: 100n * Chain.gwei,
+          maxPriorityFeePerGas: 50n * Chain.gwei
+        })
+      ),
+      Chain.parse
+    )
+
+  return Object.assign(world, { claim, look, foreign })
+})
