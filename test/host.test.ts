@@ -119,7 +119,7 @@ layer(Layer.provideMerge(Mount.layer(keys, 0), support))(
 
     it.effect("serves health and the documents without a key", () =>
       Effect.gen(function* () {
-        for (const path of ["/relay/v1/health", "/relay/openapi.json", "/relay/docs", "/relay/metrics"]) {
+        for (const path of ["/relay/v1/health", "/relay/openapi.json", "/relay/docs", "/relay/metrics", "/relay"]) {
           assert.strictEqual((yield* anonymous("GET", path)).status, 200, path)
         }
       })

@@ -9,6 +9,7 @@ import * as LaneMetrics from "./lanes/LaneMetrics.ts"
 import * as LifecycleMetrics from "./lifecycle/LifecycleMetrics.ts"
 import * as RateLimitMetrics from "./limits/RateLimitMetrics.ts"
 import * as DeliveryMetrics from "./notifications/delivery/DeliveryMetrics.ts"
+import * as BuildMetrics from "./observability/BuildMetrics.ts"
 import * as ProcessMetrics from "./observability/ProcessMetrics.ts"
 import * as RelayerMetrics from "./relayers/RelayerMetrics.ts"
 
@@ -24,6 +25,7 @@ const all = [
   ...ChainMetrics.all,
   ...LaneMetrics.all,
   ...DeliveryMetrics.all,
+  ...BuildMetrics.all,
   ...ProcessMetrics.all
 ]
 

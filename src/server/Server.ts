@@ -21,6 +21,7 @@ import { SigningHttp } from "./transactions/SigningHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import { DocsHttp } from "./http/DocsHttp.ts"
+import { HomeHttp } from "./http/HomeHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
 import { OutboundLimitHttp } from "./limits/OutboundLimitHttp.ts"
 import * as MetricsAccessHttp from "./http/MetricsAccessHttp.ts"
@@ -73,7 +74,7 @@ export const routes = ({
   metricsToken,
   docs = true
 }: Pick<Options, "maxBodyBytes" | "metricsToken" | "docs"> = defaults) =>
-  Layer.mergeAll(HttpApiBuilder.layer(Api), docs ? DocsHttp : Layer.empty).pipe(
+  Layer.mergeAll(HttpApiBuilder.layer(Api), docs ? Layer.merge(DocsHttp, HomeHttp) : Layer.empty).pipe(
     Layer.provide(handlers),
     Layer.provide(middleware),
     Layer.provide(MetricsAccessHttp.layer(metricsToken)),

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { IdempotencyKey } from "../../domain/request/Idempotency.ts"
 import * as Examples from "../Examples.ts"
-import { child, items, mapEntries, mapOperations } from "./Node.ts"
+import { child, isNode, items, mapEntries, mapOperations } from "./Node.ts"
 import type { Node, Operation } from "./Node.ts"
 import { header } from "./Operation.ts"
 
@@ -65,10 +65,18 @@ const headersOf = (status: string, isResource: boolean, isIdempotent: boolean, h
   }
 }
 
-const withExample = (body: Node, example: unknown): Node => ({
+const withExample = (body: Node, value: unknown): Node => ({
   ...body,
-  content: mapEntries(child(body, "content"), (content) => ({ ...content, example }))
+  content: mapEntries(child(body, "content"), (content) => ({ ...content, examples: { default: { value } } }))
 })
+
+/** An optional parameter is not part of the request that `/docs` offers to send: `x-disabled` is read by that page. */
+const withoutDefault = (parameter: Node): Node => {
+  if (parameter.required === true) return parameter
+  const schema = child(parameter, "schema")
+  const [value] = [...items(schema, "examples"), ...items(schema, "enum")]
+  return { ...parameter, examples: { default: { ...(value === undefined ? {} : { value }), "x-disabled": true } } }
+}
 
 /** A `GET` of a resource that has a version. */
 const notModified = (method: string, responses: Node): Node => {
@@ -102,7 +110,7 @@ const describe = ({ path, method, node }: Operation, scopes: ReadonlyMap<string,
       ...items(node, "parameters"),
       ...(isResource ? [debugParameter] : []),
       ...(isIdempotent ? [idempotencyParameter] : [])
-    ],
+    ].map((each) => (isNode(each) ? withoutDefault(each) : each)),
     ...(example === undefined ? {} : { requestBody: withExample(child(node, "requestBody"), example) }),
     responses: mapEntries({ ...responses, ...notModified(method, responses) }, (response, status) => ({
       ...response,

@@ -150,7 +150,7 @@ export const variables = {
     schema: Schema.Literals(["on", "off"]),
     default: "on",
     example: "off",
-    help: "off: /docs and /openapi.* are not served"
+    help: "off: /, /docs and /openapi.* are not served"
   },
   WATCH: {
     schema: Schema.Literals(["on", "off"]),

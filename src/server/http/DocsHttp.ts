@@ -9,6 +9,14 @@ import { OpenDocument } from "./OpenDocument.ts"
 import * as Revalidation from "./Revalidation.ts"
 import * as Yaml from "./Yaml.ts"
 
+/** What the page shows. Buttons that need a service of another host are left out. */
+const page = {
+  withDefaultFonts: false,
+  authentication: { preferredSecurityScheme: "bearer" },
+  showDeveloperTools: "never",
+  hideClientButton: true
+} as const
+
 /** The response is made when it is first asked for. */
 const document = (
   path: `/${string}`,
@@ -24,8 +32,5 @@ const document = (
 export const DocsHttp = Layer.mergeAll(
   document("/openapi.json", "application/json", JSON.stringify),
   document("/openapi.yaml", "application/yaml", Yaml.stringify),
-  HttpApiScalar.layer(Api, {
-    path: "/docs",
-    scalar: { withDefaultFonts: false, authentication: { preferredSecurityScheme: "bearer" } }
-  }).pipe(Layer.provide(DocsPage))
+  HttpApiScalar.layer(Api, { path: "/docs", scalar: page }).pipe(Layer.provide(DocsPage))
 ).pipe(Layer.provide(OpenDocument))

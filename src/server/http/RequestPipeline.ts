@@ -24,7 +24,7 @@ export interface Options {
   readonly maxBodyBytes: number
   /** Origins from which browsers may call, such as `https://console.example.com`. Absent: none. */
   readonly corsOrigins?: ReadonlyArray<string>
-  /** False: `/docs` and `/openapi.*` are 404. Absent: they are served to everybody. */
+  /** False: `/`, `/docs` and `/openapi.*` are 404. Absent: they are served to everybody. */
   readonly docs?: boolean
   /** Proxies whose `X-Forwarded-For` names the client. Absent: none, so that the client is the sender of the request. */
   readonly trustedProxies?: ClientAddress.TrustedProxies

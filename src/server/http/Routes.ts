@@ -15,7 +15,8 @@ HttpApi.reflect(Api, {
 })
 
 const documents = FindMyWay.make<true>({ ignoreTrailingSlash: true })
-for (const path of ["/docs", "/openapi.json", "/openapi.yaml"] as const) documents.on("GET", path, true)
+for (const path of ["/", "/favicon.ico", "/docs", "/openapi.json", "/openapi.yaml"] as const)
+  documents.on("GET", path, true)
 
 /** Empty if no endpoint has this path. `docs`: whether the instance serves the documents. */
 export const allowedMethods = (url: string, docs: boolean): ReadonlyArray<string> => {

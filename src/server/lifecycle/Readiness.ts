@@ -3,6 +3,7 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotReady } from "../../api/SystemApi.ts"
 import type { Readiness as Report } from "../../api/SystemApi.ts"
+import { version } from "../../api/Version.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Health from "../../sql/Health.ts"
 import { Conditions } from "./Conditions.ts"
@@ -62,6 +63,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
         const readiness: Report = {
           ready,
           ...(ready ? degraded : status(false)),
+          version,
           components: {
             database: status(isAnswering),
             process: status(accepting),

@@ -1,5 +1,5 @@
 // The handlers of `MetricsApi`.
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
@@ -8,6 +8,7 @@ import { prometheusContentType } from "../../api/MetricsApi.ts"
 import { NotFound } from "../../domain/request/Request.ts"
 import { preferred } from "../responses/Accept.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
+import { buildInfo } from "./BuildMetrics.ts"
 import { Gauges } from "./Gauges.ts"
 
 /** Scrapers that ask for OpenMetrics read the Prometheus format as well. */
@@ -36,6 +37,7 @@ export const layer = (metrics: ReadonlyArray<string>) =>
     "metrics",
     Effect.fnUntraced(function* (handlers) {
       const gauges = yield* Gauges
+      yield* Metric.update(buildInfo, 1)
       const exposition = Effect.andThen(gauges.measure, PrometheusMetrics.format())
 
       return handlers.handleAll({

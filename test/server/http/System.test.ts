@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { evmRelayer, signer } from "../../../testkit/fixtures.ts"
+import { version } from "../../../src/api/Version.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -91,6 +92,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
         /requests_total\{endpoint="\/api\/v1\/relayers\/:relayer_id",method="GET",status="404"\} [1-9]/
       )
       assert.match(scraped.text, /database_query_seconds_count\{query="RelayersRepo.findAll"\} [1-9]/)
+      assert.include(scraped.text, `\nbuild_info{version="${version}"} 1\n`)
       assert.match(scraped.text, /\nrelayers\{network_type="evm",state="active"\} 1\n/)
       assert.match(scraped.text, /\nrelayers\{network_type="stellar",state="paused"\} 0\n/)
       assert.match(scraped.text, /database_connections\{state="\w+"\} [1-9]/)
@@ -126,6 +128,7 @@ layer(TestApi.layer())("the system's own endpoints", (it) => {
       assert.deepStrictEqual(ready.json, {
         ready: true,
         status: "healthy",
+        version,
         components: {
           database: healthy,
           process: healthy,

@@ -85,7 +85,14 @@ layerEach(TestApi.layer())("an address that reads documents and metrics", (it) =
     Effect.gen(function* () {
       const statuses = yield* statusesOf(300, "/metrics", () => ({ key: null }))
       assert.deepStrictEqual(Object.fromEntries(statuses), { 200: 100, 429: 200 })
-      for (const path of ["/metrics/relayers", "/debug/metrics/scrape", "/openapi.json", "/openapi.yaml", "/docs"]) {
+      for (const path of [
+        "/metrics/relayers",
+        "/debug/metrics/scrape",
+        "/openapi.json",
+        "/openapi.yaml",
+        "/docs",
+        "/"
+      ]) {
         const refused = yield* call(path, { method: "HEAD" })
         assert.strictEqual(refused.status, 429)
         assert.strictEqual(refused.headers.get("retry-after"), "1")
@@ -112,7 +119,7 @@ layer(TestApi.layer({ server: closed }))("an instance with a metrics token and w
     )
   }
 
-  for (const path of ["/docs", "/openapi.json", "/openapi.yaml"]) {
+  for (const path of ["/", "/favicon.ico", "/docs", "/openapi.json", "/openapi.yaml"]) {
     it.effect(`answers 404 for ${path}, whatever the method`, () =>
       Effect.gen(function* () {
         for (const method of ["GET", "POST", "OPTIONS"]) assert.strictEqual((yield* call(path, { method })).status, 404)
