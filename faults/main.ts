@@ -19,6 +19,13 @@ import { OutOfMemory } from "./OutOfMemory.ts"
 import { ReadOnly } from "./ReadOnly.ts"
 import * as Random from "./Random.ts"
 import { Relay } from "./Relay.ts"
+import { RelayFrozen } from "./RelayFrozen.ts"
+import { RelayFunds } from "./RelayFunds.ts"
+import { RelayInstances } from "./RelayInstances.ts"
+import { RelayReorg } from "./RelayReorg.ts"
+import { RelayRestore } from "./RelayRestore.ts"
+import { RelayRpc } from "./RelayRpc.ts"
+import { RelaySpike } from "./RelaySpike.ts"
 import * as Report from "./Report.ts"
 import { Signals } from "./Signals.ts"
 import { SlowClients } from "./SlowClients.ts"
@@ -43,7 +50,14 @@ const cases: ReadonlyArray<Case> = [
   Signals,
   Clock,
   Upgrade,
-  Relay
+  Relay,
+  RelayInstances,
+  RelayFrozen,
+  RelayRestore,
+  RelayReorg,
+  RelayRpc,
+  RelaySpike,
+  RelayFunds
 ]
 
 const { values: flags } = parseArgs({

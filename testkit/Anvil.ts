@@ -74,5 +74,5 @@ export const start = ({ chainId = 31337, blockTime, timestamp, more = [] }: Opti
       child.kill()
       return ended
     })
-    return { url, call, kill }
+    return { pid: child.pid ?? 0, url, call, kill }
   })

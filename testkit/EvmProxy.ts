@@ -86,7 +86,9 @@ const fail = (response: ServerResponse, error: unknown) => {
   return response.destroy()
 }
 
-export const make = Effect.fnUntraced(function* (url: string) {
+/** `url`: of the node. It may change with each call. */
+export const make = Effect.fnUntraced(function* (given: string | (() => string)) {
+  const url = typeof given === "string" ? () => given : given
   const rules = new Map<string, Rule>()
   const seen: Array<Call> = []
 
@@ -99,7 +101,7 @@ export const make = Effect.fnUntraced(function* (url: string) {
     const { isBatch, calls } = await bodyOf(request)
     seen.push(...calls)
     try {
-      const answers = await Promise.all(calls.map((call) => answer(url, call, behaviourOf(call.method))))
+      const answers = await Promise.all(calls.map((call) => answer(url(), call, behaviourOf(call.method))))
       response.end(JSON.stringify(isBatch ? answers : answers[0]))
     } catch (error) {
       fail(response, error)

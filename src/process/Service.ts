@@ -53,6 +53,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     databaseFailover: settings.DATABASE_FAILOVER,
     jobs: settings.WATCH === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS,
+    laneLease: settings.LANE_LEASE_MS,
     retention: settings.RETENTION_DAYS === 0 ? Duration.infinity : Duration.days(settings.RETENTION_DAYS)
   }).pipe(
     Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)),

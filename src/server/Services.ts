@@ -73,14 +73,18 @@ export interface Options {
    * wait for an operator's answer after it was promoted. Absent: `unknown`.
    */
   readonly databaseFailover?: "synchronous" | "unknown"
+  /** Time after which other instances send the transactions of an instance that hangs. Absent: 30 seconds. */
+  readonly laneLease?: Duration.Input
   /** Time after which events and final transactions are deleted; infinite: never. Absent: 365 days. */
   readonly retention?: Duration.Input
 }
 
-const ledger = ({ databaseFailover: failover }: Options) =>
+const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(
     Layer.provideMerge(LaneLedger.layer),
-    Layer.provideMerge(LedgerTables.layer(failover === undefined ? {} : { failover }))
+    Layer.provideMerge(
+      LedgerTables.layer({ ...(failover === undefined ? {} : { failover }), ...(lease === undefined ? {} : { lease }) })
+    )
   )
 
 const resources = (options: Options) =>

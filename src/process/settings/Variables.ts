@@ -164,6 +164,12 @@ export const variables = {
     example: "60000",
     help: "Milliseconds between two checks of a healthy relayer"
   },
+  LANE_LEASE_MS: {
+    schema: integer(3000, 600_000),
+    default: "30000",
+    example: "30000",
+    help: "Milliseconds after which other instances send the transactions of an instance that hangs"
+  },
   RETENTION_DAYS: {
     schema: integer(0, 36_500),
     default: "365",

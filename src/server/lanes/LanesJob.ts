@@ -1,6 +1,6 @@
 // The job that holds lanes: it claims those with open transactions, runs a fiber for each, and renews their leases. Any
 // number of instances share the lanes; each lane has one holder at a time.
-import { Effect, FiberMap, Layer } from "effect"
+import { Duration, Effect, FiberMap, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import { EvmNodes } from "../chains/evm/EvmNodes.ts"
@@ -30,8 +30,8 @@ const pollEvery = "1 second"
 /** Between two rounds, however often the job is woken: each round is two statements. */
 const pause = "10 millis"
 
-/** A third of the lease. */
-const renewEvery = "10 seconds"
+/** Renewals in the time of a lease: one or two of them may fail or be late. */
+const renewalsPerLease = 3
 
 /** When the job stops, steps have this long to end. After that, another instance continues. */
 const grace = "5 seconds"
@@ -56,6 +56,7 @@ const make = Effect.gen(function* () {
   const supervised = yield* jobs.supervise({ job: "lanes", task: "step" })
   const lanes = new Map<LaneId, Held>()
   const fibers = yield* FiberMap.make<LaneId, void, never>()
+  const renewEvery = Duration.times(ledger.lease, 1 / renewalsPerLease)
   let isStopping = false
 
   const wakeAll = Effect.suspend(() => Effect.forEach(lanes.values(), ({ life }) => life.wake, { discard: true }))

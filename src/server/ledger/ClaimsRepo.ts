@@ -1,5 +1,5 @@
 // Claims on the table `lanes`. The clock of leases is the database's, so that no process's own clock matters.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Duration, Effect, Layer, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import * as SessionLock from "../../sql/SessionLock.ts"
@@ -10,13 +10,13 @@ import { LedgerMark } from "./LedgerMark.ts"
 import { LaneId } from "./StoredLane.ts"
 import type { Hold } from "./StoredLane.ts"
 
-/** Milliseconds after which another process may claim a lane that was not renewed: longer than the longest call of a provider. */
-const defaultLease = 30_000
-
 export interface Options {
-  /** Milliseconds of a claim. Absent: 30 seconds. */
-  readonly lease?: number
+  /** Time after which another process may claim a lane that was not renewed. Absent: 30 seconds. */
+  readonly lease?: Duration.Input
 }
+
+/** Longer than the longest call of a provider. */
+const defaultLease = "30 seconds"
 
 const readHolds = Rows.all(Schema.Struct({ id: LaneId, epoch: Schema.Int }))
 const readHas = Rows.one(Schema.Struct({ has: Schema.Boolean }))
@@ -25,6 +25,8 @@ const readNewest = Rows.all(Schema.Struct({ id: LaneId, number: Schema.Int }))
 export class ClaimsRepo extends Context.Service<
   ClaimsRepo,
   {
+    /** A lane that is not renewed for this long is free. */
+    readonly lease: Duration.Duration
     claim(limit: number, among: ReadonlyArray<LaneId> | undefined): Effect.Effect<ReadonlyArray<LaneAtEpoch>>
     renew(holds: ReadonlyArray<Hold>): Effect.Effect<ReadonlyArray<Hold>>
     /** False if it is not held, or not idle although `ifIdle`. */
@@ -41,7 +43,8 @@ export class ClaimsRepo extends Context.Service<
         const sql = yield* client
         const { id: holder } = yield* Holder
         const mark = yield* LedgerMark
-        const until = sql`now() + ${options.lease ?? defaultLease}::float8 * interval '1 millisecond'`
+        const lease = Duration.fromInputUnsafe(options.lease ?? defaultLease)
+        const until = sql`now() + ${Duration.toMillis(lease)}::float8 * interval '1 millisecond'`
 
         // Two conditions, so that each one uses its partial index.
         const hasOpen = sql`(
@@ -121,7 +124,7 @@ export class ClaimsRepo extends Context.Service<
             query("ClaimsRepo.newestPending")
           )
 
-        return ClaimsRepo.of({ claim, renew, release, isHeld, hasWork, newestPending })
+        return ClaimsRepo.of({ lease, claim, renew, release, isHeld, hasWork, newestPending })
       })
     )
 }

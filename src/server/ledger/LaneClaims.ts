@@ -25,5 +25,6 @@ export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
     return isGone
   })
 
-  return { claim, renew, release, hasWork: repo.hasWork, newestPending: repo.newestPending }
+  const { lease, hasWork, newestPending } = repo
+  return { lease, claim, renew, release, hasWork, newestPending }
 })

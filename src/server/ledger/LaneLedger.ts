@@ -1,6 +1,6 @@
 // The ledger for the holder of a lane. Every write checks that the process still holds the lane; a lost lane writes nothing.
 import { Context, Effect, Layer } from "effect"
-import type { Array as Arr } from "effect"
+import type { Array as Arr, Duration } from "effect"
 import type { Effect as ChainEffect } from "../../domain/transaction/Taker.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
@@ -29,6 +29,8 @@ import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 export class LaneLedger extends Context.Service<
   LaneLedger,
   {
+    /** A held lane that is not renewed for this long is free. */
+    readonly lease: Duration.Duration
     /** Claims free lanes with open transactions, those whose look is due the longest first. `among`: only these lanes. */
     claim(limit: number, among?: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyArray<HeldLane>>
     /** Extends the lease. Returns the lanes that are still held. */

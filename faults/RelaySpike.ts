@@ -1,0 +1,51 @@
+// The base fee rises far above the cap of the relayers and falls again, twice, while transactions are sent.
+import { Effect, Schedule } from "effect"
+import type { Case } from "./Case.ts"
+import * as Load from "./sending/Load.ts"
+import * as Node from "./sending/Node.ts"
+import * as Relayers from "./sending/Relayers.ts"
+import * as Verdict from "./sending/Verdict.ts"
+import * as World from "./World.ts"
+
+/** Wei per gas. */
+const cap = 5_000_000_000n
+const normal = 1_000_000_000n
+const high = 100_000_000_000n
+
+const spikes = 2
+
+/** Milliseconds. */
+const lasts = 15_000
+
+export const RelaySpike: Case = {
+  name: "relay-spike",
+  promise:
+    "base fee above the cap and back: no attempt pays more, all are confirmed after it, each effect happens once",
+  run: ({ random, tally }) =>
+    Effect.gen(function* () {
+      const world = yield* World.make
+      const node = yield* Node.start
+      const service = yield* world.listen(Relayers.env)
+      const relayers = yield* Relayers.make(service, node, { count: 4, policies: { gas_price_cap: String(cap) } })
+      let baseFee = normal
+      const setFee = Effect.suspend(() => node.call("anvil_setNextBlockBaseFeePerGas", [`0x${baseFee.toString(16)}`]))
+      yield* setFee.pipe(Effect.repeat(Schedule.spaced("100 millis")), Effect.forkScoped)
+      const { load, stop } = yield* Load.start({ urls: () => [service.baseUrl], relayers, random })
+      for (let count = 0; count < spikes; count++) {
+        yield* Effect.sleep(8000)
+        baseFee = high
+        yield* Effect.sleep(lasts)
+        const open = (yield* Verdict.openIn(service)) ?? []
+        const waiting = open.filter(({ code }) => code === "gas_price_above_cap")
+        tally.add("waiting for the price", waiting.length)
+        tally.expect(waiting.length > 0, "transactions say that they wait for the price")
+        baseFee = normal
+      }
+      yield* Effect.sleep(5000)
+      yield* stop
+      const rows = yield* Verdict.check(tally, node, service, relayers, load)
+      const prices = rows.flatMap(({ attempts = [] }) => attempts.map((one) => BigInt(one.max_fee_per_gas ?? 0)))
+      const above = prices.filter((price) => price > cap)
+      tally.expect(above.length === 0, `no attempt costs more than the cap: ${above[0]}`)
+    })
+}

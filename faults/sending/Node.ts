@@ -1,0 +1,41 @@
+// The chain of the cases about transactions: anvil behind a proxy, with the contract that counts effects. It can be killed.
+import { Effect, Exit, Scope } from "effect"
+import * as Anvil from "../../testkit/Anvil.ts"
+import * as EvmProxy from "../../testkit/EvmProxy.ts"
+import * as World from "../World.ts"
+import * as Counter from "./Counter.ts"
+
+/** Seconds between two blocks. */
+const blockTime = 1
+
+/** The node answers at the URL of the proxy while it lives. Calls of the harness go to the node itself. */
+export const start = Effect.gen(function* () {
+  const open = Effect.fnUntraced(function* () {
+    const scope = yield* Scope.make()
+    const anvil = yield* Anvil.start({ more: ["--no-mining"] }).pipe(Scope.provide(scope))
+    return { anvil, scope }
+  })
+  let { anvil, scope } = yield* open()
+  yield* Effect.addFinalizer(() => Effect.suspend(() => Scope.close(scope, Exit.void)))
+  const call = (method: string, params: ReadonlyArray<unknown>) => Effect.suspend(() => anvil.call(method, params))
+  const { url, set, clear } = yield* EvmProxy.make(() => anvil.url)
+  yield* Counter.install({ call })
+  yield* call("evm_setIntervalMining", [blockTime])
+
+  /** SIGKILL, and another start later: blocks and balances are as before, transactions that were in no block are gone. */
+  const outage = Effect.fnUntraced(function* (milliseconds: number) {
+    yield* call("evm_setIntervalMining", [0])
+    const state = yield* call("anvil_dumpState", [true])
+    yield* World.signal((yield* World.family(anvil.pid)).toReversed(), "SIGKILL")
+    yield* Scope.close(scope, Exit.void)
+    yield* Effect.sleep(milliseconds)
+    const next = yield* open()
+    yield* next.anvil.call("anvil_loadState", [state])
+    ;({ anvil, scope } = next)
+    yield* call("evm_setIntervalMining", [blockTime])
+  })
+
+  return { url, misbehave: set, behave: clear, call, outage }
+})
+
+export type Node = Effect.Success<typeof start>

@@ -1,0 +1,54 @@
+// Relayers on a node, each with an account of its own that has funds.
+import { Array, Effect, Schema } from "effect"
+import type { Listening } from "../../testkit/process/Service.ts"
+import type { Node } from "./Node.ts"
+
+const Created = Schema.fromJsonString(Schema.Struct({ data: Schema.Struct({ id: Schema.String }) }))
+const Relayer = Schema.fromJsonString(
+  Schema.Struct({ data: Schema.Struct({ id: Schema.String, address: Schema.String }) })
+)
+
+const create = Effect.fnUntraced(function* (service: Listening, resource: string, body: object) {
+  const { status, text } = yield* service.call(`/api/v1/${resource}`, { body })
+  if (status !== 201) return yield* Effect.die(new Error(`${resource}: ${status} ${text}`))
+  return text
+})
+
+interface Given {
+  readonly count: number
+  /** Fields of the network that differ. */
+  readonly network?: object
+  readonly policies?: object
+}
+
+/** Settings of a service whose relayers may use a node of this machine. */
+export const env = { OUTBOUND_ALLOW: "127.0.0.1", WATCH: "on" }
+
+/** 1,000 ether. */
+export const funds = "0x3635c9adc5dea00000"
+
+export const make = Effect.fnUntraced(function* (service: Listening, node: Node, { count, network, policies }: Given) {
+  yield* create(service, "networks", {
+    network_type: "evm",
+    name: "anvil",
+    chain_id: 31_337,
+    rpc_urls: [node.url],
+    average_blocktime_ms: 1000,
+    required_confirmations: 2,
+    features: ["eip1559"],
+    symbol: "ETH",
+    ...network
+  })
+  return yield* Effect.forEach(Array.range(1, count), () =>
+    Effect.gen(function* () {
+      const signer = yield* create(service, "signers", { type: "plain" })
+      const { id } = (yield* Schema.decodeEffect(Created)(signer)).data
+      const body = { name: "R", network: "anvil", network_type: "evm", paused: false, signer_id: id, policies }
+      const { data } = yield* Schema.decodeEffect(Relayer)(yield* create(service, "relayers", body))
+      yield* node.call("anvil_setBalance", [data.address, funds])
+      return data
+    })
+  ).pipe(Effect.orDie)
+})
+
+export type Relayer = Effect.Success<ReturnType<typeof make>>[number]
