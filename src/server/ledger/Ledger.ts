@@ -19,7 +19,7 @@ import * as LedgerOperations from "./LedgerOperations.ts"
 import * as LedgerReading from "./LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
 import type { Filter, Selection } from "./Selection.ts"
-import type { LaneId, LaneKey, StoredLane } from "./StoredLane.ts"
+import type { LaneCounts, LaneId, LaneKey, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 
 export class Ledger extends Context.Service<
@@ -67,8 +67,10 @@ export class Ledger extends Context.Service<
 
     laneById(id: LaneId): Effect.Effect<Option.Option<StoredLane>>
     laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
-    /** Transactions of the lane that have a nonce and are not final, and the first pending ones. */
-    openOf(key: LaneKey, limit: number): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** How many transactions of the lane are open. */
+    countLane(key: LaneKey): Effect.Effect<LaneCounts>
+    /** Wei that the transactions of the lane in flight can cost. */
+    reserved(key: LaneKey): Effect.Effect<bigint>
     /**
      * An operator says that the chain's count is right, and what becomes of transactions whose fate cannot be proven: all of
      * the lane, or one. Returns those that it decided.

@@ -5,11 +5,10 @@ import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import { AttemptsRepo } from "./AttemptsRepo.ts"
 import { feePeriod } from "./FeeLimits.ts"
 import { FeesRepo } from "./FeesRepo.ts"
-import { LaneContentsRepo } from "./LaneContentsRepo.ts"
 import { LanesRepo } from "./LanesRepo.ts"
+import { LaneTotalsRepo } from "./LaneTotalsRepo.ts"
 import { RelayerTransactionsRepo } from "./RelayerTransactionsRepo.ts"
-import type { LaneKey } from "./StoredLane.ts"
-import type { StoredTransaction } from "./StoredTransaction.ts"
+import type { LaneCounts, LaneId, LaneKey } from "./StoredLane.ts"
 import { TransactionPagesRepo } from "./TransactionPagesRepo.ts"
 import { TransactionsRepo } from "./TransactionsRepo.ts"
 
@@ -19,7 +18,7 @@ export const make = Effect.gen(function* () {
   const relayers = yield* RelayerTransactionsRepo
   const fees = yield* FeesRepo
   const lanes = yield* LanesRepo
-  const contents = yield* LaneContentsRepo
+  const totals = yield* LaneTotalsRepo
   const { bytes } = yield* AttemptsRepo
 
   const get = Effect.fn("Ledger.get")(function* (relayerNumber: number, id: TransactionId) {
@@ -40,17 +39,14 @@ export const make = Effect.gen(function* () {
     return yield* fees.sum(keyId, (yield* Clock.currentTimeMillis) - feePeriod)
   })
 
-  const openOf = Effect.fn("Ledger.openOf")(function* (key: LaneKey, limit: number) {
-    const lane = yield* lanes.find(key)
-    if (Option.isNone(lane)) return []
-    const inFlight = yield* contents.inFlight(lane.value.id)
-    const { states } = yield* contents.pending(lane.value.id, yield* Clock.currentTimeMillis)
-    const rows = yield* transactions.find([...inFlight, ...states].slice(0, limit).map(({ id }) => id))
-    const nonceOf = ({ transaction }: StoredTransaction) => transaction.nonce ?? Number.MAX_SAFE_INTEGER
-    return rows.toSorted(
-      (one, other) => nonceOf(one) - nonceOf(other) || one.transaction.number - other.transaction.number
-    )
-  })
+  const lane = <A>(key: LaneKey, read: (id: LaneId) => Effect.Effect<A>, none: A) =>
+    Effect.flatMap(lanes.find(key), Option.match({ onNone: () => Effect.succeed(none), onSome: ({ id }) => read(id) }))
+
+  const countLane = Effect.fn("Ledger.countLane")((key: LaneKey) =>
+    lane<LaneCounts>(key, totals.counts, { pending: 0, inFlight: 0 })
+  )
+
+  const reserved = Effect.fn("Ledger.reserved")((key: LaneKey) => lane(key, totals.reserved, 0n))
 
   return {
     get,
@@ -64,6 +60,7 @@ export const make = Effect.gen(function* () {
     feesOfLastDay,
     laneOf: lanes.find,
     laneById: lanes.findById,
-    openOf
+    countLane,
+    reserved
   }
 })

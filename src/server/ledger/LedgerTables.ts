@@ -8,6 +8,7 @@ import { GapsRepo } from "./GapsRepo.ts"
 import { Holder } from "./Holder.ts"
 import { LaneContentsRepo } from "./LaneContentsRepo.ts"
 import { LanesRepo } from "./LanesRepo.ts"
+import { LaneTotalsRepo } from "./LaneTotalsRepo.ts"
 import { LedgerMark } from "./LedgerMark.ts"
 import type * as Mark from "./LedgerMark.ts"
 import { NewTransactionsRepo } from "./NewTransactionsRepo.ts"
@@ -25,6 +26,7 @@ export const layer = (options: Options = {}) =>
     GapsRepo.layer,
     LaneContentsRepo.layer,
     LanesRepo.layer,
+    LaneTotalsRepo.layer,
     NewTransactionsRepo.layer,
     RelayerTransactionsRepo.layer,
     TransactionPagesRepo.layer,

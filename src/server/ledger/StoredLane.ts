@@ -35,6 +35,15 @@ export interface StoredLane {
   readonly isHeld: boolean
 }
 
+export interface LaneCounts {
+  /** Open transactions without a nonce. */
+  readonly pending: number
+  /** Open transactions with a nonce. */
+  readonly inFlight: number
+  /** The lowest nonce of an open transaction. */
+  readonly oldestNonce?: number
+}
+
 /** What the holder of a lane stores after a look. */
 export interface LaneState {
   readonly lane: Lane

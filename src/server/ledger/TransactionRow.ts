@@ -1,7 +1,7 @@
 // Transactions as the rows of the table `transactions`.
 import { Effect, Schema, Struct } from "effect"
 import type { Array as Arr } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Attempt } from "../../domain/transaction/Attempt.ts"
 import { Figures } from "../../domain/transaction/Cause.ts"
@@ -59,22 +59,28 @@ type Row = (typeof Row)["Type"]
 
 const read = Rows.all(Row)
 
-/** The columns of the transaction `t` and its lane `l`. */
-export const columns = (sql: SqlClient.SqlClient) => {
+const columnsWith = (sql: SqlClient.SqlClient, json: (request: Statement.Fragment) => Statement.Fragment) => {
   const number = (column: string) => sql`t.${sql(column)}::float8 AS ${sql(column)}`
   const millis = (column: string) =>
     sql`(extract(epoch FROM t.${sql(column)}) * 1000)::bigint::float8 AS ${sql(column)}`
   return sql`
     t.id, ${number("version")}, ${number("number")}, t.relayer_id, ${number("relayer_number")}, ${number("lane_id")}, l.address,
-    t.generation, t.origin, t.request::text AS request, t.intent, t.clear_code, t.state, t.code, ${millis("code_since")},
+    t.generation, t.origin, ${json(sql`t.request`)}::text AS request, t.intent, t.clear_code, t.state, t.code, ${millis("code_since")},
     t.figures::text AS figures, t.priority, ${number("nonce")}, t.mined_attempt, t.restored, ${number("required_nonce")},
     t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues,
     t.fee::text AS fee, ${millis("created_at")}, ${millis("final_at")},
     CASE WHEN t.request_version > 1 THEN (
-      SELECT json_agg(v.request ORDER BY v.version)::text FROM transaction_requests v WHERE v.transaction_id = t.id
+      SELECT json_agg(${json(sql`v.request`)} ORDER BY v.version)::text FROM transaction_requests v WHERE v.transaction_id = t.id
     ) END AS older,
     ${AttemptRow.jsonOf(sql)}`
 }
+
+/** The columns of the transaction `t` and its lane `l`. */
+export const columns = (sql: SqlClient.SqlClient) => columnsWith(sql, (request) => request)
+
+/** The same, with requests that lack their `data`. */
+export const columnsWithoutData = (sql: SqlClient.SqlClient) =>
+  columnsWith(sql, (request) => sql`(${request}::jsonb - 'data')`)
 
 type Optional<A> = { readonly [K in keyof A]?: Exclude<A[K], undefined> }
 

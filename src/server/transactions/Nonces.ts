@@ -12,16 +12,13 @@ import type { ResyncNonce } from "../../domain/transaction/TransactionRequests.t
 import { countAt } from "../chains/evm/EvmCalls.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
-import type { StoredLane } from "../ledger/StoredLane.ts"
+import type { LaneCounts, StoredLane } from "../ledger/StoredLane.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
 import * as RelayerNodes from "./RelayerNodes.ts"
 import * as Senders from "./Senders.ts"
 import type { Sender } from "./Senders.ts"
 
 type Unknown = RelayerNotFound | NotImplemented
-
-/** Open transactions that are counted, at most: those of one account. */
-const maxOpen = 10_000
 
 const laneFields = (found: Option.Option<StoredLane>) => {
   if (Option.isNone(found)) return { generation: 0, next_nonce: 0, known_count: 0, settled_nonce: 0 }
@@ -37,14 +34,11 @@ const laneFields = (found: Option.Option<StoredLane>) => {
   }
 }
 
-const openFields = (open: ReadonlyArray<StoredTransaction>) => {
-  const nonces = open.flatMap(({ transaction }) => transaction.nonce ?? [])
-  return {
-    pending: open.length - nonces.length,
-    in_flight: nonces.length,
-    ...(nonces.length === 0 ? {} : { oldest_open_nonce: Math.min(...nonces) })
-  }
-}
+const openFields = ({ pending, inFlight, oldestNonce }: LaneCounts) => ({
+  pending,
+  in_flight: inFlight,
+  ...(oldestNonce === undefined ? {} : { oldest_open_nonce: oldestNonce })
+})
 
 const decisionOf = (changed: ReadonlyArray<StoredTransaction>): NonceDecision => ({
   transaction_ids: changed.map(({ id }) => id)
@@ -74,7 +68,7 @@ export class Nonces extends Context.Service<
 
       const ofLedger = Effect.fnUntraced(function* ({ account, numbers }: Sender) {
         const lane = yield* ledger.laneOf(account)
-        const open = yield* ledger.openOf(account, maxOpen)
+        const open = yield* ledger.countLane(account)
         return { address: account.address, chain_id: numbers.chainId, ...laneFields(lane), ...openFields(open) }
       })
 

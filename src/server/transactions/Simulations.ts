@@ -6,7 +6,6 @@ import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts
 import type { BadGateway, NotImplemented } from "../../domain/request/Request.ts"
 import type { SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
 import type { Simulation } from "../../domain/transaction/Simulation.ts"
-import { totalsOf } from "../../domain/transaction/Totals.ts"
 import type { Estimate } from "../../domain/transaction/View.ts"
 import { balanceOf, blockAt } from "../chains/evm/EvmCalls.ts"
 import * as EvmEstimates from "../chains/evm/EvmEstimates.ts"
@@ -20,9 +19,6 @@ import * as RelayerNodes from "./RelayerNodes.ts"
 import * as Senders from "./Senders.ts"
 import type { Sender } from "./Senders.ts"
 import { simulationOf } from "./Simulated.ts"
-
-/** Open transactions of the account that are counted, at most. */
-const maxOpen = 1000
 
 /** A simulation asks one provider: nothing depends on its answer. */
 const toEstimate = (found: EvmEstimates.First): Estimate =>
@@ -47,16 +43,6 @@ export class Simulations extends Context.Service<
       const { markets } = yield* EvmNodes
       const ledger = yield* Ledger
       const outboundWork = yield* OutboundWork
-
-      const reservedBy = ({ account }: Sender) =>
-        Effect.map(
-          ledger.openOf(account, maxOpen),
-          (open) =>
-            totalsOf(
-              open.map(({ transaction }) => transaction),
-              {}
-            ).reserved
-        )
 
       const askNode = Effect.fnUntraced(function* (
         node: EvmNode,
@@ -83,7 +69,7 @@ export class Simulations extends Context.Service<
         const sender = yield* senders.get(id)
         const limit = Checks.limitViolation(body, yield* Caller.current)
         const violations = [...(yield* Checks.violations(body, sender)), ...(limit === undefined ? [] : [limit])]
-        const reserved = yield* reservedBy(sender)
+        const reserved = yield* ledger.reserved(sender.account)
         const known = yield* outboundWork.run(nodes(id, sender.numbers.chainId, (node) => askNode(node, body, sender)))
         return simulationOf(Checks.requestOf(body), sender, { ...known, reserved }, violations)
       })

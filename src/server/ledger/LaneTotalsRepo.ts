@@ -1,0 +1,64 @@
+// What the open transactions of a lane amount to. Their call data, up to 128 kB each, stays in the database.
+import { Context, Effect, Layer, Schema } from "effect"
+import { totalsOf } from "../../domain/transaction/Totals.ts"
+import { client, query } from "../../sql/Query.ts"
+import * as Rows from "../../sql/Rows.ts"
+import type { LaneCounts, LaneId } from "./StoredLane.ts"
+import * as TransactionRow from "./TransactionRow.ts"
+
+const Counts = Rows.withoutNulls(
+  Schema.Struct({
+    pending: Schema.Int,
+    in_flight: Schema.Int,
+    oldest_nonce: Schema.optionalKey(Schema.Int)
+  })
+)
+
+const readCounts = Rows.one(Counts)
+
+export class LaneTotalsRepo extends Context.Service<
+  LaneTotalsRepo,
+  {
+    counts(lane: LaneId): Effect.Effect<LaneCounts>
+    /** Wei that the transactions in flight can cost. */
+    reserved(lane: LaneId): Effect.Effect<bigint>
+  }
+>()("effect-relayer/server/ledger/LaneTotalsRepo") {
+  static readonly layer = Layer.effect(
+    LaneTotalsRepo,
+    Effect.gen(function* () {
+      const sql = yield* client
+
+      const counts = (lane: LaneId) =>
+        sql`
+          SELECT
+            (SELECT count(*) FROM transactions t WHERE t.lane_id = ${lane}::bigint AND t.state = 'pending')::float8 AS pending,
+            count(*)::float8 AS in_flight, min(t.nonce)::float8 AS oldest_nonce
+          FROM transactions t
+          WHERE t.lane_id = ${lane}::bigint AND t.state IN ('signed', 'submitted', 'mined')`.pipe(
+          Effect.flatMap(readCounts),
+          Effect.map(({ pending, in_flight, oldest_nonce }) => ({
+            pending,
+            inFlight: in_flight,
+            ...(oldest_nonce === undefined ? {} : { oldestNonce: oldest_nonce })
+          })),
+          query("LaneTotalsRepo.counts")
+        )
+
+      // A mined transaction reserves nothing.
+      const reserved = (lane: LaneId) =>
+        sql`
+          SELECT ${TransactionRow.columnsWithoutData(sql)} FROM transactions t JOIN lanes l ON l.id = t.lane_id
+          WHERE t.lane_id = ${lane}::bigint AND t.state IN ('signed', 'submitted')`.pipe(
+          Effect.flatMap(TransactionRow.readAll),
+          Effect.map((rows) => {
+            const transactions = rows.map(({ transaction }) => transaction)
+            return totalsOf(transactions, {}).reserved
+          }),
+          query("LaneTotalsRepo.reserved")
+        )
+
+      return LaneTotalsRepo.of({ counts, reserved })
+    })
+  )
+}
