@@ -1,9 +1,10 @@
 // The providers of a relayer, for requests: they are chosen and checked once, and kept for the next requests.
 import { Cache, Duration, Effect } from "effect"
+import { maskUrl } from "../../domain/chain/Rpc.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
 import { EvmNodes } from "../chains/evm/EvmNodes.ts"
-import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
+import type { EvmProviders, NoProvider } from "../chains/evm/EvmProviders.ts"
 import type { EvmNode } from "../chains/evm/EvmNode.ts"
 import type { RpcFailure } from "../chains/RpcFailure.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
@@ -18,16 +19,13 @@ interface Place {
   readonly chainId: number
 }
 
-const sentences: Partial<Readonly<Record<RpcFailure["code"], string>>> = {
-  unreachable: "no provider answers",
-  rate_limited: "the providers limit the rate of calls",
-  refused: "the providers refuse the call",
-  invalid_answer: "the provider does not answer as a node does",
-  mismatch: "the providers serve another chain"
+/** Names what each provider failed with, as the balance of a relayer does. */
+const toBadGateway = ({ failures }: NoProvider): BadGateway => {
+  const texts = failures.map(({ url, failure }) => `${maskUrl(url)}: ${failure.text}`)
+  return new BadGateway({
+    error: texts.length === 0 ? "no RPC URL of the relayer has a weight above 0" : texts.join("; ")
+  })
 }
-
-const toBadGateway = ({ code }: RpcFailure): BadGateway =>
-  new BadGateway({ error: sentences[code] ?? "no provider answers" })
 
 export const make = Effect.gen(function* () {
   const nodes = yield* EvmNodes
@@ -55,6 +53,6 @@ export const make = Effect.gen(function* () {
     use: (node: EvmNode) => Effect.Effect<A, RpcFailure>
   ) {
     const found = yield* of(id, chainId)
-    return yield* Effect.mapError(found.first(use), toBadGateway)
+    return yield* Effect.mapError(found.tryAll(use), toBadGateway)
   })
 })

@@ -60,7 +60,7 @@ export class Simulations extends Context.Service<
           [node.call(blockAt("latest")), node.call(balanceOf(relayer.address)), EvmEstimates.at(node, call)],
           { concurrency: 3 }
         )
-        if (head === null) return yield* RpcFailure.failure("invalid_answer")
+        if (head === null) return yield* RpcFailure.failure("invalid_answer").of("eth_getBlockByNumber")
         const market = yield* markets.at(node, numbers, head.hash)
         return { head, balance, estimate: toEstimate(estimate), market }
       })

@@ -172,12 +172,15 @@ layerEach(TestApi.layer())("transactions", (it) => {
     })
   )
 
-  it.effect("cannot be simulated without a chain: 502 names it", () =>
+  it.effect("cannot be simulated without a chain: 502 names the provider and the call", () =>
     Effect.gen(function* () {
       yield* prepare()
       const { call } = yield* TestApi.TestApi
       const { status, json } = yield* call(`${transactions}/simulate`, { body: { to: receiver } })
-      assert.deepStrictEqual([status, json.message, json.error], [502, "Bad Gateway", "no provider answers"])
+      assert.deepStrictEqual(
+        [status, json.message, json.error],
+        [502, "Bad Gateway", "http://127.0.0.1:1: eth_chainId: cannot be reached"]
+      )
     })
   )
 })

@@ -40,7 +40,8 @@ export interface Ways {
 interface Ask extends RpcCall, Request.Request<RpcAnswer, Unanswered> {}
 const Ask = Request.of<Ask>()
 
-const timedOut = () => new Unanswered({ failure: RpcFailure.failure("unreachable") })
+const timedOut = () =>
+  new Unanswered({ failure: RpcFailure.failure("unreachable", `no answer within ${requestTimeout} ms`) })
 
 /** Each call of a batch counts. */
 const count = Effect.fnUntraced(function* (
@@ -122,16 +123,17 @@ export const make = ({ client, breakers, withoutBatches }: Ways, url: string): E
 
   const request = ({ method, params }: RpcCall) => Effect.request(Ask({ method, params }), resolver)
 
-  const ask: EvmNode["ask"] = (call) => Effect.mapError(request(call), ({ failure }) => failure)
+  const ask: EvmNode["ask"] = (call) => Effect.mapError(request(call), ({ failure }) => failure.of(call.method))
+
+  const resultOf = <A>(call: EvmCall<A>, answer: RpcAnswer) =>
+    answer._tag === "Result"
+      ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(answer.value), () =>
+          RpcFailure.failure("invalid_answer")
+        )
+      : Effect.fail(toFailure(answer))
 
   const call: EvmNode["call"] = (call) =>
-    Effect.flatMap(ask(call), (answer) =>
-      answer._tag === "Result"
-        ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(answer.value), () =>
-            RpcFailure.failure("invalid_answer")
-          )
-        : Effect.fail(toFailure(answer))
-    )
+    Effect.flatMap(ask(call), (answer) => Effect.mapError(resultOf(call, answer), (failure) => failure.of(call.method)))
 
   const send: EvmNode["send"] = (raw) =>
     request({ method: "eth_sendRawTransaction", params: [raw] }).pipe(

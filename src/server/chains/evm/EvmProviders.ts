@@ -1,6 +1,6 @@
 // The providers of one lane: the first answers as long as it can, so that counts do not jump between back ends; the others
 // give second opinions. Every provider proves that it is on the lane's chain before it is believed or gets bytes.
-import { Effect } from "effect"
+import { Data, Effect } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import type { NodeAnswer } from "../../../domain/transaction/Refusal.ts"
 import * as RpcFailure from "../RpcFailure.ts"
@@ -17,9 +17,22 @@ export interface ChainIdentity {
   readonly genesis?: string
 }
 
+export interface ProviderFailure {
+  /** Not masked. */
+  readonly url: string
+  readonly failure: RpcFailure.RpcFailure
+}
+
+/** No provider answered. Each has a failure, in the order of the calls. */
+export class NoProvider extends Data.TaggedError("NoProvider")<{
+  readonly failures: ReadonlyArray<ProviderFailure>
+}> {}
+
 export interface EvmProviders {
   /** Asks the present provider, and the next ones if it fails. The one that answered is asked first from then on. */
   first<A>(use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>): Effect.Effect<A, RpcFailure.RpcFailure>
+  /** The same, with the failure of each provider. */
+  tryAll<A>(use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>): Effect.Effect<A, NoProvider>
   /** Asks the others, until one answers. Undefined: none does. `not_configured`: there is only one. */
   second<A>(
     use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>
@@ -46,9 +59,11 @@ export const make = Effect.fnUntraced(function* (
   const prove = Effect.fnUntraced(function* (node: EvmNode) {
     if (trusted.has(node)) return
     const [id, block] = yield* Effect.all([node.call(chainId), node.call(blockAt(0))], { concurrency: 2 })
+    if (id !== BigInt(identity.chainId)) return yield* RpcFailure.answered("mismatch").of("eth_chainId")
     genesis ??= block?.hash
-    const isSame = block === null || block.hash === genesis
-    if (id !== BigInt(identity.chainId) || !isSame) return yield* RpcFailure.answered("mismatch")
+    if (block !== null && block.hash !== genesis) {
+      return yield* RpcFailure.answered("mismatch").of("eth_getBlockByNumber")
+    }
     trusted.add(node)
   })
 
@@ -58,18 +73,21 @@ export const make = Effect.fnUntraced(function* (
       Effect.suspend(() => use(node))
     )
 
-  const first: EvmProviders["first"] = Effect.fnUntraced(function* (use) {
-    const failures: Array<RpcFailure.RpcFailure> = []
+  const tryAll: EvmProviders["tryAll"] = Effect.fnUntraced(function* (use) {
+    const failures: Array<ProviderFailure> = []
     for (const node of order) {
       const asked = yield* Effect.result(on(node, use))
       if (asked._tag === "Success") {
         order = [node, ...order.filter((other) => other !== node)]
         return asked.success
       }
-      failures.push(asked.failure)
+      failures.push({ url: node.url, failure: asked.failure })
     }
-    return yield* RpcFailure.firstOver(failures)
+    return yield* new NoProvider({ failures })
   })
+
+  const first: EvmProviders["first"] = (use) =>
+    Effect.mapError(tryAll(use), ({ failures }) => RpcFailure.firstOver(failures.map(({ failure }) => failure)))
 
   const second = Effect.fnUntraced(function* <A>(use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>) {
     const others = order.slice(1)
@@ -90,6 +108,7 @@ export const make = Effect.fnUntraced(function* (
 
   const providers: EvmProviders = {
     first,
+    tryAll,
     second,
     broadcast,
     doubt: Effect.sync(() => void (trusted = new Set())),

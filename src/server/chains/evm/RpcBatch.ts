@@ -79,7 +79,7 @@ const failedStatus = Effect.fnUntraced(function* (response: HttpClientResponse.H
   const failure = yield* RpcFailure.ofStatus(response)
   const message = yield* messageIn(yield* Effect.orElseSucceed(response.text, () => ""))
   return new Unanswered({
-    failure: isAboutTransaction(message) ? RpcFailure.answered("refused") : failure,
+    failure: isAboutTransaction(message) ? RpcFailure.answered("refused", `HTTP ${response.status}`) : failure,
     http: { status: response.status, message }
   })
 })

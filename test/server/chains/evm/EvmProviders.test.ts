@@ -1,0 +1,66 @@
+// Which provider answers for a lane, and what is said if none does.
+import { assert, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import type { EvmNode } from "../../../../src/server/chains/evm/EvmNode.ts"
+import * as EvmProviders from "../../../../src/server/chains/evm/EvmProviders.ts"
+import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
+
+/** Results of a node by method. A method without a result fails. */
+type Results = Readonly<Record<string, unknown>>
+
+const block = (digit: string) => ({
+  number: "0x0",
+  hash: `0x${digit.repeat(64)}`,
+  gasLimit: "0x1c9c380",
+  timestamp: "0x0"
+})
+
+const node = (url: string, results: Results): EvmNode => ({
+  url,
+  call: (call) =>
+    call.method in results
+      ? Effect.orDie(Schema.decodeUnknownEffect(call.result)(results[call.method]))
+      : Effect.fail(RpcFailure.failure("unreachable", "HTTP 503").of(call.method)),
+  ask: () => Effect.die("not used"),
+  send: () => Effect.die("not used")
+})
+
+const right: Results = { eth_chainId: "0x1", eth_getBlockByNumber: block("a") }
+const wrongChain: Results = { eth_chainId: "0x2", eth_getBlockByNumber: block("b") }
+
+/** The providers in a random order. */
+const providers = (nodes: Readonly<Record<string, Results>>) =>
+  EvmProviders.make(
+    (url) => node(url, nodes[url] ?? {}),
+    Object.keys(nodes).map((url) => ({ url, weight: 100 })),
+    { chainId: 1 }
+  )
+
+/** Enough for every order of three providers to come up. */
+const repetitions = 50
+
+it.effect("a provider of another chain does not decide the genesis of the others", () =>
+  Effect.gen(function* () {
+    for (let count = 0; count < repetitions; count++) {
+      const { first } = yield* providers({ wrong: wrongChain, right, down: {} })
+      assert.strictEqual(yield* first(({ url }) => Effect.succeed(url)), "right")
+    }
+  })
+)
+
+it.effect("each provider has its failure if none answers", () =>
+  Effect.gen(function* () {
+    const { tryAll, first } = yield* providers({ wrong: wrongChain, down: {}, right })
+    const use = () => Effect.fail(RpcFailure.answered("refused", "JSON-RPC error -32000").of("eth_call"))
+    const { failures } = yield* Effect.flip(tryAll(use))
+    assert.sameMembers(
+      failures.map(({ url, failure }) => `${url}: ${failure.text}`),
+      [
+        "wrong: eth_chainId: serves another chain",
+        "down: eth_chainId: HTTP 503",
+        "right: eth_call: JSON-RPC error -32000"
+      ]
+    )
+    assert.strictEqual((yield* Effect.flip(first(use))).code, "unreachable")
+  })
+)

@@ -1,0 +1,82 @@
+// A request that needs a chain, while no provider gives a usable answer: 502 says why, for each provider.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import * as EvmRpc from "../../../testkit/EvmRpc.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import * as RpcServer from "../../../testkit/RpcServer.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import { asTimePasses } from "../events/LiveApi.ts"
+import { prepare, receiver, transactions } from "./Fixtures.ts"
+
+const maskOf = (url: string) => `${new URL(url).origin}/***`
+
+const chainId = 31_337n
+
+/** The relayer `sender` has these URLs. */
+const prepareOn = (...urls: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    yield* prepare()
+    const { call } = yield* TestApi.TestApi
+    const body = { custom_rpc_urls: urls.map((url) => ({ url })) }
+    assert.strictEqual((yield* call("/api/v1/relayers/sender", { method: "PATCH", body })).status, 200)
+  })
+
+const simulate = Effect.flatMap(TestApi.TestApi, ({ call }) =>
+  call(`${transactions}/simulate`, { body: { to: receiver } })
+)
+
+const pass = (method: string) =>
+  Effect.flatMap(TestApi.TestApi, ({ call }) =>
+    call("/api/v1/relayers/sender/rpc", { body: { jsonrpc: "2.0", id: 1, method, params: [] } })
+  )
+
+/** The parts of the error, in any order, because the providers are shuffled. */
+const partsOf = ({ status, json, text }: TestApi.Answer) => {
+  assert.deepStrictEqual([status, json.message], [502, "Bad Gateway"])
+  assert.notInclude(text, RpcServer.secret)
+  return (json.error ?? "").split("; ").sort()
+}
+
+layerEach(TestApi.layer())("a chain that does not answer", (it) => {
+  it.effect("is 502 with the masked URL, the method and the HTTP status or the JSON-RPC code of each provider", () =>
+    Effect.gen(function* () {
+      const busy = yield* EvmRpc.make({ chainId })
+      busy.fail({ status: 503 })
+      const refusing = yield* EvmRpc.make({ chainId })
+      refusing.fail({ error: -32_000 })
+      const other = yield* EvmRpc.make({ chainId: 1n })
+      other.results.set("eth_getBlockByNumber", () => null)
+      const dead = yield* RpcServer.dead
+      yield* prepareOn(busy.url, refusing.url, other.url, dead)
+      const expected = [
+        `${maskOf(busy.url)}: eth_chainId: HTTP 503`,
+        `${maskOf(refusing.url)}: eth_chainId: JSON-RPC error -32000`,
+        `${maskOf(other.url)}: eth_chainId: serves another chain`,
+        `${maskOf(dead)}: eth_chainId: cannot be reached`
+      ].sort()
+      assert.deepStrictEqual(partsOf(yield* simulate), expected)
+      assert.deepStrictEqual(partsOf(yield* pass("eth_blockNumber")), expected)
+    })
+  )
+
+  it.effect("is 502 with the time limit if a provider hangs", () =>
+    Effect.gen(function* () {
+      const hanging = yield* EvmRpc.make({ chainId })
+      hanging.fail("hang")
+      yield* prepareOn(hanging.url)
+      const answer = yield* asTimePasses(simulate)
+      assert.deepStrictEqual(partsOf(answer), [`${maskOf(hanging.url)}: eth_chainId: no answer within 5000 ms`])
+    })
+  )
+
+  it.effect("is 502 if no URL of the relayer may be called", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const body = { custom_rpc_urls: [{ url: "http://127.0.0.1:1", weight: 0 }] }
+      const patched = yield* call("/api/v1/relayers/sender", { method: "PATCH", body })
+      assert.strictEqual(patched.status, 200, patched.text)
+      assert.deepStrictEqual(partsOf(yield* simulate), ["no RPC URL of the relayer has a weight above 0"])
+    })
+  )
+})
