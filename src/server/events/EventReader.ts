@@ -25,11 +25,17 @@ export interface Options<E> {
   readonly limit: number
 }
 
+/** Whether the event is about one of these relayers or about a transaction of one of them. */
+const isOf = (ids: ReadonlyArray<string>, { event, relayerId }: PlacedEvent): boolean =>
+  relayerId === undefined
+    ? event.type.startsWith("relayer.") && ids.includes(event.resource_id)
+    : ids.includes(relayerId)
+
 /** Selects the same events as `EventsRepo.page`. */
-const matches = ({ type, resource_id, relayerIds }: Filter, { event }: PlacedEvent): boolean =>
-  (type === undefined || event.type === type) &&
-  (resource_id === undefined || event.resource_id === resource_id) &&
-  (relayerIds === undefined || (event.type.startsWith("relayer.") && relayerIds.includes(event.resource_id)))
+const matches = ({ type, resource_id, relayerIds }: Filter, placed: PlacedEvent): boolean =>
+  (type === undefined || placed.event.type === type) &&
+  (resource_id === undefined || placed.event.resource_id === resource_id) &&
+  (relayerIds === undefined || isOf(relayerIds, placed))
 
 export const make = <E>({ page, buffer, filter, from, limit }: Options<E>): EventReader<E> => {
   let at = from

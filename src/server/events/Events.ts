@@ -22,6 +22,8 @@ export interface EncodedEvent {
   readonly data: string
   /** Null outside of requests. */
   readonly requestId: string | null
+  /** The relayer of the transaction that the event is about. Absent: the event is about another resource. */
+  readonly relayerId?: string
 }
 
 const encode = <S extends Schema.ConstraintEncoder<unknown>>(
@@ -58,7 +60,13 @@ export class Events extends Context.Service<
 
       const emitMany = Effect.fn("Events.emitMany")(function* (events: ReadonlyArray<EncodedEvent>) {
         const ids = yield* repo.append(
-          events.map(({ type, id, data, requestId }) => ({ type, resource_id: id, request_id: requestId, data }))
+          events.map(({ type, id, data, requestId, relayerId = null }) => ({
+            type,
+            resource_id: id,
+            request_id: requestId,
+            relayer_id: relayerId,
+            data
+          }))
         )
         yield* written.afterCommit
         return ids

@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import type { Option } from "effect"
 import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
+import type { Statement } from "effect/sql"
 import { parse } from "../../domain/request/ExactJson.ts"
 import * as FittingRows from "../../sql/FittingRows.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
@@ -15,12 +16,14 @@ export type NewRow = {
   readonly type: string
   readonly resource_id: string
   readonly request_id: string | null
+  /** The relayer of the transaction that the event is about. Null: the event is not about a transaction. */
+  readonly relayer_id: string | null
   /** JSON text. */
   readonly data: string
 }
 
 export interface Filter extends EventFilter {
-  /** Only events of these relayers. Absent: every event. */
+  /** Only events about these relayers and their transactions. Absent: every event. */
   readonly relayerIds?: ReadonlyArray<string>
 }
 
@@ -32,6 +35,8 @@ export interface Selection extends Filter {
 export interface PlacedEvent {
   readonly position: Position
   readonly event: Event
+  /** The relayer of the transaction that the event is about. */
+  readonly relayerId?: string
   /** Size of `event.data` as JSON. */
   readonly bytes: number
 }
@@ -45,11 +50,26 @@ export interface EventPage {
 const Place = Schema.Struct({ xid: Schema.BigIntFromString, id: Rows.Integer })
 const readPosition = Rows.first(Place)
 
-const Placed = Rows.withoutNulls(Schema.Struct({ ...Event.fields, xid: Schema.BigIntFromString, bytes: Schema.Int }), {
-  id: Number,
-  data: (text) => parse(String(text))
-})
+const Placed = Rows.withoutNulls(
+  Schema.Struct({
+    ...Event.fields,
+    xid: Schema.BigIntFromString,
+    relayer_id: Schema.optionalKey(Schema.String),
+    bytes: Schema.Int
+  }),
+  {
+    id: Number,
+    data: (text) => parse(String(text))
+  }
+)
 const readPlaced = Rows.allPaced(Placed)
+
+const placed = ({ xid, bytes, relayer_id, ...event }: (typeof Placed)["Type"]): PlacedEvent => ({
+  position: { xid, id: event.id },
+  event,
+  ...(relayer_id === undefined ? {} : { relayerId: relayer_id }),
+  bytes
+})
 
 const readIds = Rows.all(Schema.Struct({ id: Rows.Integer }))
 const readHeld = Rows.one(Schema.Struct({ held: Schema.Boolean }))
@@ -79,14 +99,14 @@ export class EventsRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
       const shown = sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
-      const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, data::text AS data,
+      const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, relayer_id, data::text AS data,
         octet_length(data::text) AS bytes`
 
       // Ids are generated in the order of the rows, but RETURNING does not promise an order.
       const append = (events: ReadonlyArray<NewRow>) =>
         sql`
-          INSERT INTO events (type, resource_id, request_id, data)
-          SELECT type, resource_id, request_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
+          INSERT INTO events (type, resource_id, request_id, relayer_id, data)
+          SELECT type, resource_id, request_id, relayer_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
           RETURNING id`.pipe(
           Effect.flatMap(readIds),
           Effect.map((rows) => rows.map(({ id }) => id).sort((one, other) => one - other)),
@@ -109,20 +129,19 @@ export class EventsRepo extends Context.Service<
         const conditions = [
           shown,
           sql`(xid, id) > (${String(after.xid)}::text::xid8, ${after.id}::bigint)`,
-          ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`),
-          ...(relayerIds === undefined ? [] : [sql`type LIKE 'relayer.%'`, sql.in("resource_id", relayerIds)])
+          ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`)
         ]
+        const order = sql`ORDER BY events.xid, events.id LIMIT ${limit}`
+        const of = (more: ReadonlyArray<Statement.Fragment>) =>
+          sql`SELECT * FROM events WHERE ${sql.and([...conditions, ...more])} ${order}`
+        // Two parts, so that each one uses its index.
+        const chosen = (ids: ReadonlyArray<string>) => sql`
+          (${of([sql`type LIKE 'relayer.%'`, sql.in("resource_id", ids)])}) UNION ALL (${of([sql.in("relayer_id", ids)])})`
         const rows = sql`
-          SELECT ${columns} FROM events WHERE ${sql.and(conditions)}
-          ORDER BY events.xid, events.id LIMIT ${limit}`
+          SELECT ${columns} FROM (${relayerIds === undefined ? of([]) : chosen(relayerIds)}) events ${order}`
         return Effect.gen(function* () {
           const found = yield* FittingRows.select(sql, { rows, size: sql`bytes`, orderBy: sql`xid::xid8, id` })
-          const placed = yield* readPlaced(found.rows)
-          const events = placed.map(({ xid, bytes, ...event }): PlacedEvent => ({
-            position: { xid, id: event.id },
-            event,
-            bytes
-          }))
+          const events = (yield* readPlaced(found.rows)).map(placed)
           return { events, isFull: found.isCut || events.length === limit }
         }).pipe(query("EventsRepo.page"))
       }

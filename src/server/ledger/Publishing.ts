@@ -35,6 +35,7 @@ export const make = Effect.gen(function* () {
       type,
       id: stored.id,
       requestId,
+      relayerId: stored.relayerId,
       data: textOf(stored)
     }))
     const ids = yield* events.emitMany(encoded)

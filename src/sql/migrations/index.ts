@@ -16,6 +16,7 @@ import records from "./0014_records.ts"
 import transactions from "./0016_transactions.ts"
 import transactionLimits from "./0017_transaction_limits.ts"
 import rowMacs from "./0018_row_macs.ts"
+import eventRelayers from "./0019_event_relayers.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -34,7 +35,8 @@ export const migrations = {
   "0014_records": records,
   "0016_transactions": transactions,
   "0017_transaction_limits": transactionLimits,
-  "0018_row_macs": rowMacs
+  "0018_row_macs": rowMacs,
+  "0019_event_relayers": eventRelayers
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */
