@@ -42,10 +42,21 @@ const Member = Schema.Struct({
   type: field(Schema.String, "Solidity type of the member, or the name of another type.", "address")
 }).annotate({ identifier: "TypedDataMember", description: "A member of a type." })
 
-const hex = Schema.TemplateLiteral(["0x", Schema.String])
+/** Text that starts with `0x`, as viem types it. */
+const hex = (digits: number, expected: string) => {
+  const source = `^0x[0-9a-fA-F]{${digits}}$`
+  const pattern = new RegExp(source, "u")
+  return Schema.String.pipe(
+    Schema.refine((text): text is `0x${string}` => pattern.test(text), {
+      expected,
+      toJsonSchema: () => ({ pattern: source }),
+      arbitraryConstraint: { patterns: [{ source, flags: "" }] }
+    })
+  )
+}
 
-const Contract = hex.check(Schema.isPattern(/^0x[0-9a-fA-F]{40}$/u, { expected: "an address: 0x and 40 hex digits" }))
-const Salt = hex.check(Schema.isPattern(/^0x[0-9a-fA-F]{64}$/u, { expected: "32 bytes: 0x and 64 hex digits" }))
+const Contract = hex(40, "an address: 0x and 40 hex digits")
+const Salt = hex(64, "32 bytes: 0x and 64 hex digits")
 
 /** The five fields that EIP-712 defines. */
 const Domain = Schema.Struct({
@@ -59,7 +70,12 @@ const Domain = Schema.Struct({
 }).annotate({ identifier: "TypedDataDomain", description: "Domain that typed data belongs to (EIP-712)." })
 
 const SignTypedDataJson = Schema.Struct({
-  domain: field(Domain, "Domain that the data belongs to."),
+  domain: field(Domain, "Domain that the data belongs to.", {
+    name: "Example",
+    version: "1",
+    chainId: 1,
+    verifyingContract: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+  }),
   types: field(Schema.Record(Schema.String, Schema.Array(Member)), "Members of each type.", {
     Permit: [{ name: "owner", type: "address" }]
   }),
