@@ -49,8 +49,8 @@ const shortage = ({ lane, view }: Situation<Seen>, { gasLimit, value }: Wanted, 
 
 /** The signature, or the code of what forbids it. */
 export const allow = (situation: Situation<Seen>, wanted: Wanted): Result.Result<Command, Cause> => {
-  const { signerRetryAt } = situation.lane
-  if (signerRetryAt !== undefined) return Result.fail(cause("signer_unavailable", { until: signerRetryAt }))
+  const { signerRetry } = situation.lane
+  if (signerRetry !== undefined) return Result.fail(cause(signerRetry.code, { until: signerRetry.at }))
   const ceiling = ceilingOf(situation, wanted)
   const { kind, least, gasLimit } = wanted
   if (ceiling !== undefined && maxFeeOf(least) > ceiling) return Result.fail(tooExpensive(situation, wanted, ceiling))

@@ -19,8 +19,10 @@ import type { Request } from "./Transaction.ts"
 import type { Seen } from "./View.ts"
 
 const signer: Row<Seen> = (situation) => {
-  const until = situation.lane.signerRetryAt
-  return until === undefined ? undefined : holdUntil(situation, cause("signer_unavailable", { until }), "lane", until)
+  const { signerRetry } = situation.lane
+  if (signerRetry === undefined) return undefined
+  const { code, at } = signerRetry
+  return holdUntil(situation, cause(code, { until: at }), "lane", at)
 }
 
 const windowFull: Row<Seen> = (situation) => {

@@ -79,8 +79,12 @@ const held = {
     next: `${nextBlock} Send funds to the account; without \`wait_for_funds\` it fails after ten minutes in which nothing of its lane is in flight.`
   }),
   signer_unavailable: () => ({
-    reason: "Its signer does not answer.",
+    reason: "Its signer cannot sign: it does not answer, or has another key than the relayer.",
     next: "The signer is asked again after a pause; nothing is lost."
+  }),
+  row_changed: () => ({
+    reason: "Its relayer, network or signer was changed or removed in the database, outside of the service.",
+    next: "Nothing is signed or sent with it. It goes on when the row is restored from a backup; the log names the row."
   }),
   providers_unavailable: () => ({
     reason: "No RPC provider gives the answers that a decision needs, or two of them disagree.",

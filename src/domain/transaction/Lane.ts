@@ -56,6 +56,12 @@ export interface Others {
   readonly arePredecessorsAccepted: boolean
 }
 
+/** `row_changed`: the row of the signer is not as the service has written it. */
+export interface SignerRetry {
+  readonly code: "signer_unavailable" | "row_changed"
+  readonly at: Moment
+}
+
 export interface LaneSituation {
   readonly lane: Lane
   readonly network: NetworkNumbers
@@ -65,6 +71,6 @@ export interface LaneSituation {
   readonly stop?: Cause
   /** Whether a final transaction's nonce is open again. */
   readonly isDeepReorg: boolean
-  /** When a signer that did not answer is asked again. Absent: it answers. */
-  readonly signerRetryAt?: Moment
+  /** Why the signer cannot sign, and when it is asked again. Absent: it can. */
+  readonly signerRetry?: SignerRetry
 }

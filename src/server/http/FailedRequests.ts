@@ -5,8 +5,7 @@ import { HttpServerError, HttpServerResponse } from "effect/http"
 import * as Request from "../../domain/request/Request.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
 import * as Failures from "../responses/Failures.ts"
-import { SecretUnreadable } from "../secrets/Keyring.ts"
-import { RowChanged } from "../secrets/RowMacs.ts"
+import * as ChangedRow from "../secrets/ChangedRow.ts"
 
 type Response = HttpServerResponse.HttpServerResponse
 
@@ -47,21 +46,12 @@ const ofCause = (cause: Cause.Cause<unknown>): Response | undefined => {
   return undefined
 }
 
-/** A row that somebody else changed. The caller needs to know which one, so that it can be repaired. */
-const changedRow = ({ reasons }: Cause.Cause<unknown>): SecretUnreadable | RowChanged | undefined => {
-  for (const reason of reasons) {
-    if (reason._tag !== "Die") continue
-    const { defect } = reason
-    if (defect instanceof SecretUnreadable || defect instanceof RowChanged) return defect
-  }
-  return undefined
-}
-
 export const respond = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
   if (isClientAbort(cause)) return Effect.interrupt
   const response = ofCause(cause)
   if (response !== undefined) return Effect.succeed(response)
-  const changed = changedRow(cause)
+  // The caller needs to know which row it is, so that it can be repaired.
+  const changed = ChangedRow.inCause(cause)
   if (changed !== undefined) {
     return Effect.logWarning("request failed because a row was changed in the database").pipe(
       Effect.annotateLogs({ request_id: requestId, reason: changed.message }),

@@ -62,13 +62,13 @@ export const totals = ({ rows, context: { memory }, now }: Work): Totals => {
 
 export const baseOf = (work: Work, { numbers }: LaneRelayer): LaneBase => {
   const { lane, stop, isDeepReorg, now } = work
-  const { signerRetryAt } = work.context.memory
+  const { signerRetry } = work.context.memory
   return {
     lane,
     network: numbers,
     isDeepReorg,
     ...(stop === undefined ? {} : { stop: cause(stop) }),
-    ...(signerRetryAt === undefined || signerRetryAt <= now ? {} : { signerRetryAt })
+    ...(signerRetry === undefined || signerRetry.at <= now ? {} : { signerRetry })
   }
 }
 

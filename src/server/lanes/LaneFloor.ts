@@ -14,12 +14,12 @@ import type { StoredLane } from "../ledger/StoredLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import type { ChainLook } from "./ChainLook.ts"
 import { reach } from "./CrashPoints.ts"
-import { totals, update } from "./LaneContext.ts"
+import { baseOf, totals, update } from "./LaneContext.ts"
 import type { Work } from "./LaneContext.ts"
 import * as Providers from "./LaneProviders.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 import { send } from "./LaneSending.ts"
-import { attemptOf, unsignedOf } from "./LaneSigning.ts"
+import { attemptOf, noteFailure, unsignedOf } from "./LaneSigning.ts"
 
 /** Transactions of the account that are in no attempt: the ledger may have lost requests that they are. */
 const markSuspects = Effect.fnUntraced(function* (work: Work, relayer: LaneRelayer, from: number, to: number) {
@@ -65,7 +65,7 @@ const fillGaps = Effect.fnUntraced(function* (
   nonces: ReadonlyArray<number>
 ) {
   const { market, noopGas } = look.base
-  if (market === undefined) return
+  if (market === undefined || baseOf(work, relayer).signerRetry !== undefined) return
   const fees = priceOf(market, "fast", relayer.numbers.isEip1559 ? "eip1559" : "legacy")
   const command = { kind: "noop", fees, gasLimit: noopGas } as const
   const sign = Effect.fnUntraced(function* (nonce: number) {
@@ -76,7 +76,10 @@ const fillGaps = Effect.fnUntraced(function* (
     const gap: GapSignature = { id, attempt, raw, cause: cause("gap_filled") }
     return gap
   })
-  const signed = yield* Effect.orElseSucceed(Effect.forEach(nonces, sign), (): ReadonlyArray<GapSignature> => [])
+  const none: ReadonlyArray<GapSignature> = []
+  const signed = yield* Effect.catch(Effect.forEach(nonces, sign), (failure) =>
+    Effect.as(noteFailure(work, failure), none)
+  )
   if (!isReadonlyArrayNonEmpty(signed)) return
   const stored = yield* work.context.ledger.commitGaps(work.context.hold, owner, signed)
   yield* reach("committed")

@@ -2,6 +2,8 @@
 // makes looks cheaper, and tells how long something has lasted.
 import type { Claim } from "../../domain/transaction/Floor.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { SignerRetry } from "../../domain/transaction/Lane.ts"
 import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
 import type { ChainLook } from "./ChainLook.ts"
 
@@ -17,9 +19,11 @@ export interface LaneMemory {
   lastSignedAt: Moment | undefined
   /** Since when nothing is in flight. */
   quietSince: Moment | undefined
-  /** When the signer is asked again, and how often it has failed in a row. */
-  signerRetryAt: Moment | undefined
+  signerRetry: SignerRetry | undefined
+  /** How often the signer has failed in a row. */
   signerFailures: number
+  /** Relayers that the lane could not use when they were last loaded. */
+  unusable: ReadonlySet<RelayerId>
   /** By genesis hash and `LaneRelayer.urlsKey`. */
   readonly providers: Map<string, EvmProviders>
   /** The newest look, by `LaneRelayer.urlsKey`. */
@@ -37,8 +41,9 @@ export const make = (): LaneMemory => ({
   window: undefined,
   lastSignedAt: undefined,
   quietSince: undefined,
-  signerRetryAt: undefined,
+  signerRetry: undefined,
   signerFailures: 0,
+  unusable: new Set(),
   providers: new Map(),
   looks: new Map(),
   lookedAt: undefined,

@@ -1,5 +1,5 @@
 // The relayers whose transactions are in a lane: their networks, their providers, and what they allow now.
-import { Effect } from "effect"
+import { Array, Effect, Result } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { EvmPolicy } from "../../domain/relayer/Policy.ts"
 import type { DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
@@ -12,6 +12,7 @@ import { newestRequest } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
+import * as ChangedRow from "../secrets/ChangedRow.ts"
 
 export interface LaneRelayer {
   readonly id: RelayerId
@@ -58,18 +59,37 @@ const toLaneRelayer = ({ relayer, network, urls }: RelayerTarget): LaneRelayer |
       }
     : undefined
 
-/** By id. A relayer that was deleted is left out. */
-export const load = Effect.fnUntraced(function* (
-  targets: Pick<RelayerTargets["Service"], "get">,
-  ids: Iterable<RelayerId>
-) {
-  const found = yield* Effect.forEach(new Set(ids), (id) =>
-    Effect.map(
-      Effect.orElseSucceed(targets.get(id), () => undefined),
-      (target) => target && toLaneRelayer(target)
-    )
+/** A relayer that the lane cannot use, because a row was changed or removed in the database. */
+export interface Unusable {
+  readonly id: RelayerId
+  /** For the log. */
+  readonly reason: string
+}
+
+type Targets = Pick<RelayerTargets["Service"], "get">
+
+type Loaded = Result.Result<LaneRelayer, Unusable>
+
+const loadOne = (targets: Targets, id: RelayerId): Effect.Effect<Loaded> => {
+  const unusable = (reason: string): Loaded => Result.fail({ id, reason })
+  const missing = unusable("there is no evm relayer with this id in the database")
+  return targets.get(id).pipe(
+    Effect.map((target): Loaded => {
+      const relayer = toLaneRelayer(target)
+      return relayer === undefined ? missing : Result.succeed(relayer)
+    }),
+    Effect.catchTag("RelayerNotFound", () => Effect.succeed(missing)),
+    Effect.catchCause((cause) => {
+      const changed = ChangedRow.inCause(cause)
+      return changed === undefined ? Effect.failCause(cause) : Effect.succeed(unusable(changed.message))
+    })
   )
-  return new Map(found.flatMap((relayer) => (relayer === undefined ? [] : [[relayer.id, relayer] as const])))
+}
+
+/** The relayers by id, and those that cannot be used. */
+export const load = Effect.fnUntraced(function* (targets: Targets, ids: Iterable<RelayerId>) {
+  const [relayers, unusable] = Array.separate(yield* Effect.forEach(new Set(ids), (id) => loadOne(targets, id)))
+  return { relayers: new Map(relayers.map((relayer) => [relayer.id, relayer])), unusable }
 })
 
 export const termsOf = (relayer: LaneRelayer, transaction: Transaction, address: string): Terms => {

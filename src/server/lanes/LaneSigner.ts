@@ -2,30 +2,46 @@
 import { Effect, Schema } from "effect"
 import type { SignerId } from "../../domain/signer/Signer.ts"
 import * as EvmBytes from "../chains/evm/EvmBytes.ts"
+import * as ChangedRow from "../secrets/ChangedRow.ts"
 import type { SignerBackend } from "../signers/backends/SignerBackend.ts"
 import type { Signers } from "../signers/Signers.ts"
 
-/** The key cannot be used now, or is not the one of the lane. */
-class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", { message: Schema.String }) {}
+/** The key cannot be used now. */
+export class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", {
+  code: Schema.Literals(["signer_unavailable", "row_changed"]),
+  message: Schema.String
+}) {}
 
 export interface LaneSigner {
   sign(signerId: SignerId, unsigned: EvmBytes.Unsigned): Effect.Effect<EvmBytes.Signed, SigningFailed>
 }
 
-const failed = ({ message }: { readonly message: string }) => new SigningFailed({ message })
+const unavailable = ({ message }: { readonly message: string }) =>
+  new SigningFailed({ code: "signer_unavailable", message })
 
-const wrongKey = () => failed({ message: "the key is not the one of the relayer's address" })
+const changed = (message: string) => new SigningFailed({ code: "row_changed", message })
+
+const wrongKey = () => unavailable({ message: "the key is not the one of the relayer's address" })
 
 /** `address`: of the lane, in lower case. A signature of another key would be a transaction of another account. */
 export const make = (signers: Pick<Signers["Service"], "use">, address: string): LaneSigner => {
   const opened = new Map<SignerId, SignerBackend>()
 
+  const use = (id: SignerId) =>
+    signers.use(id).pipe(
+      Effect.catchTag("SignerNotFound", () => Effect.fail(changed("the signer is not in the database"))),
+      Effect.catchCause((cause) => {
+        const row = ChangedRow.inCause(cause)
+        return row === undefined ? Effect.failCause(cause) : Effect.fail(changed(row.message))
+      })
+    )
+
   const open = Effect.fnUntraced(function* (id: SignerId) {
     const found = opened.get(id)
     if (found !== undefined) return found
-    const backend = yield* Effect.mapError(signers.use(id), () => failed({ message: "the signer does not exist" }))
+    const backend = yield* use(id)
     if (backend.hasFixedKey === true) {
-      const publicKey = yield* Effect.mapError(backend.publicKey("secp256k1"), failed)
+      const publicKey = yield* Effect.mapError(backend.publicKey("secp256k1"), unavailable)
       if ((yield* EvmBytes.addressOf(publicKey)) !== address) return yield* wrongKey()
     }
     opened.set(id, backend)
@@ -35,7 +51,7 @@ export const make = (signers: Pick<Signers["Service"], "use">, address: string):
   const sign: LaneSigner["sign"] = Effect.fn("LaneSigner.sign")(function* (signerId, unsigned) {
     const backend = yield* open(signerId)
     const digest = yield* EvmBytes.digestOf(unsigned)
-    const signature = yield* Effect.mapError(backend.sign("secp256k1", digest), failed)
+    const signature = yield* Effect.mapError(backend.sign("secp256k1", digest), unavailable)
     const isOwn = backend.hasFixedKey === true || (yield* EvmBytes.signerOf(digest, signature)) === address
     return isOwn ? yield* EvmBytes.seal(unsigned, signature) : yield* wrongKey()
   })

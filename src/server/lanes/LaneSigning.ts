@@ -10,6 +10,7 @@ import type { Signature } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
 import type { Work } from "./LaneContext.ts"
+import type { SigningFailed } from "./LaneSigner.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 
 export type Sign = Extract<Command, { readonly _tag: "Sign" }>
@@ -73,19 +74,29 @@ const signOne = Effect.fnUntraced(function* ({ context, lane, budget }: Work, wa
   return signature
 })
 
+/** One warning per episode, which ends with a signature. */
+export const noteFailure = Effect.fnUntraced(function* ({ context }: Work, { code, message }: SigningFailed) {
+  const { memory, hold } = context
+  const failures = memory.signerFailures++
+  memory.signerRetry = {
+    code,
+    at: (yield* Clock.currentTimeMillis) + Math.min(firstRetry * 2 ** failures, longestRetry)
+  }
+  if (failures > 0) return
+  yield* Effect.annotateLogs(Effect.logWarning("transactions of a lane cannot be signed"), {
+    lane_id: hold.laneId,
+    reason: message
+  })
+})
+
 /** The longest prefix that could be signed: a nonce without bytes would hold all later ones. */
 export const sign = Effect.fn("LaneSigning.sign")(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
-  const { memory, hold } = work.context
+  const { memory } = work.context
   const results = yield* Effect.forEach(wanted, (one) => Effect.result(signOne(work, one)), { concurrency: 8 })
   const signed: Array<Signature> = []
   for (const result of results) {
     if (result._tag === "Failure") {
-      const wait = Math.min(firstRetry * 2 ** memory.signerFailures++, longestRetry)
-      memory.signerRetryAt = (yield* Clock.currentTimeMillis) + wait
-      yield* Effect.annotateLogs(Effect.logWarning("transaction could not be signed"), {
-        lane_id: hold.laneId,
-        reason: result.failure.message
-      })
+      yield* noteFailure(work, result.failure)
       break
     }
     signed.push(result.success)

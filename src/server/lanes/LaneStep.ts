@@ -18,6 +18,7 @@ import * as Metrics from "./LaneMetrics.ts"
 import * as Providers from "./LaneProviders.ts"
 import * as LaneRelayers from "./LaneRelayers.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
+import { holdAll } from "./LaneUnusable.ts"
 
 type Next =
   | { readonly _tag: "Idle" }
@@ -33,7 +34,7 @@ const workOf = Effect.fnUntraced(function* (
 ) {
   const open = [...inFlight, ...pending]
   const now = yield* Clock.currentTimeMillis
-  const relayers = yield* LaneRelayers.load(
+  const { relayers, unusable } = yield* LaneRelayers.load(
     context.targets,
     open.map(({ relayerId }) => relayerId)
   )
@@ -50,6 +51,7 @@ const workOf = Effect.fnUntraced(function* (
     rows: new Map(open.map((one) => [one.transaction.number, one])),
     nextLookAt: earliest(now + look.maximum, nextMoment)
   }
+  yield* holdAll(work, unusable)
   return work
 })
 
@@ -149,11 +151,11 @@ export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
     contents = yield* ledger.read(hold)
   }
   const work = yield* workOf(context, contents)
-  const [owner] = oldest(work.rows)
-  const poll = owner && work.relayers.get(owner.relayerId)
   const wait: Next = { _tag: "Wait", until: work.nextLookAt }
-  if (owner === undefined) return contents.pendingCount === 0 ? ({ _tag: "Idle" } as const) : wait
-  if (poll === undefined) return wait
+  if (work.rows.size === 0) return contents.pendingCount === 0 ? ({ _tag: "Idle" } as const) : wait
+  const owner = oldest(work.rows).find(({ relayerId }) => work.relayers.has(relayerId))
+  const poll = owner && work.relayers.get(owner.relayerId)
+  if (owner === undefined || poll === undefined) return wait
   const isDue = isLookDue(work, poll)
   const failures: Failures = isDue ? yield* fullLook(work, contents, owner, poll) : new Map()
   const signed = yield* assign(work, poll, viewsOf(work, failures))

@@ -37,6 +37,10 @@ export const make = Effect.gen(function* () {
 
   const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
 
+  const findNumber = yield* Batcher.make<RelayerId, Option.Option<number>>(sql, { all: repo.findNumbers })
+
+  const numberOf = (id: RelayerId) => Effect.flatMap(findNumber(id), orNotFound)
+
   const readPage = Effect.fnUntraced(function* (selection: RelayerSelection) {
     const { page, last, served, isCut } = yield* pages.find(selection)
     if (isCut && selection.from === undefined) return Result.fail(tooLarge(served))
@@ -61,5 +65,5 @@ export const make = Effect.gen(function* () {
     return yield* Effect.flatMap(findPage({ selection, callerId, share }), Effect.fromResult)
   })
 
-  return { get, list }
+  return { get, numberOf, list }
 })

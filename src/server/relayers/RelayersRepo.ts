@@ -25,6 +25,7 @@ const RelayerCount = Schema.Struct({
 })
 export type RelayerCount = typeof RelayerCount.Type
 
+const readNumbers = Rows.all(Schema.Struct({ id: Schema.String, seq: Schema.Int }))
 const readCounts = Rows.all(RelayerCount)
 
 export class RelayersRepo extends Context.Service<
@@ -33,6 +34,8 @@ export class RelayersRepo extends Context.Service<
     find(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
     /** In the order of the ids. */
     findAll(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
+    /** `StoredRelayer.number`, even if rows were changed in the database. In the order of the ids. */
+    findNumbers(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<number>>>
     findSealed(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
     /** Locks the row until the transaction ends. */
     findForUpdate(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
@@ -80,6 +83,16 @@ export class RelayersRepo extends Context.Service<
             return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
           }),
           query("RelayersRepo.findAll")
+        )
+
+      const findNumbers = (ids: ReadonlyArray<RelayerId>) =>
+        sql`SELECT t.id, t.seq::float8 AS seq FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
+          Effect.flatMap(readNumbers),
+          Effect.map((rows) => {
+            const found = new Map<string, number>(rows.map(({ id, seq }) => [id, seq]))
+            return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
+          }),
+          query("RelayersRepo.findNumbers")
         )
 
       const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
@@ -148,6 +161,7 @@ export class RelayersRepo extends Context.Service<
       return RelayersRepo.of({
         find,
         findAll,
+        findNumbers,
         findSealed,
         findForUpdate,
         findForDelete,

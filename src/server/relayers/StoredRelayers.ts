@@ -29,6 +29,8 @@ export class StoredRelayers extends Context.Service<
     create(request: CreateRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | BadRequest | Forbidden>
     list(query: RelayerQuery): Effect.Effect<StoredPage, BadRequest>
     get(id: RelayerId): Effect.Effect<StoredRelayer, RelayerNotFound>
+    /** `StoredRelayer.number`, even if the row was changed in the database. */
+    numberOf(id: RelayerId): Effect.Effect<number, RelayerNotFound>
     /** `ifMatch` is an `If-Match` header. Fails with `PreconditionFailed` if it names another version. */
     update(
       id: RelayerId,

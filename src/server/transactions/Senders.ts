@@ -36,8 +36,11 @@ export const make = Effect.gen(function* () {
   const relayers = yield* StoredRelayers
   const networks = yield* Networks
 
-  /** Its number tells a relayer from an earlier one with the same id. */
-  const numberOf = (id: RelayerId) => Effect.map(relayers.get(id), ({ number }) => number)
+  /**
+   * Its number tells a relayer from an earlier one with the same id. Transactions are shown even if the row of their relayer was
+   * changed in the database: `explain` reports it.
+   */
+  const { numberOf } = relayers
 
   const get = Effect.fnUntraced(
     function* (id: RelayerId) {

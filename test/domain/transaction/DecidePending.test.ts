@@ -110,7 +110,12 @@ const waiting: ReadonlyArray<Case> = [
     undefined,
     { _tag: "Unreachable", code: "rate_limited", retryAt: now + 9 }
   ],
-  ["without a signer", "Hold lane signer_unavailable", pending(), lane({ signerRetryAt: now + 9 })],
+  [
+    "without a signer",
+    "Hold lane signer_unavailable",
+    pending(),
+    lane({ signerRetry: { code: "signer_unavailable", at: now + 9 } })
+  ],
   ["behind a full window", "Hold lane lane_window_full", pending(), lane({ others: others({ inFlight: 16 }) })],
   [
     "with a cap below the base fee",

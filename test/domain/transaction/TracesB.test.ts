@@ -239,14 +239,21 @@ describe("B12", () => {
     const poor = commandsOf(canceled, lane(), seen({ ...absent, balance: 1n }))
     assert.deepStrictEqual(tagsOf(poor), ["Broadcast", "Hold", "LookAt"])
     assert.strictEqual(only(poor, "Hold").cause.code, "insufficient_funds")
-    const unsigned = commandsOf(canceled, lane({ signerRetryAt: now + 9 }), seen(absent))
+    const unsigned = commandsOf(
+      canceled,
+      lane({ signerRetry: { code: "signer_unavailable", at: now + 9 } }),
+      seen(absent)
+    )
     assert.strictEqual(only(unsigned, "Hold").cause.code, "signer_unavailable")
     assert.include(tagsOf(unsigned), "Broadcast")
   })
 
   it("bytes of a canceled request that never left are not sent for the first time", () => {
     const canceled = submitted({ state: "signed", intent: "cancel", attempts: [unsent(attempt(1))] })
-    assert.notInclude(tagsOf(commandsOf(canceled, lane({ signerRetryAt: now + 9 }))), "Broadcast")
+    assert.notInclude(
+      tagsOf(commandsOf(canceled, lane({ signerRetry: { code: "signer_unavailable", at: now + 9 } }))),
+      "Broadcast"
+    )
   })
 
   it("older attempts that do the same are tried after the newest, and none that does something else", () => {

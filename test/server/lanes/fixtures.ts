@@ -14,10 +14,12 @@ import { until } from "../../../testkit/process/Folder.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-export const api = Layer.provideMerge(
-  LedgerTables.layer(),
-  TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })
-).pipe(Layer.provideMerge(Logger.layer([])))
+export const apiWith = <A>(logger: Layer.Layer<A>) =>
+  Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+    Layer.provideMerge(logger)
+  )
+
+export const api = apiWith(Logger.layer([]))
 
 const ether = 10n ** 18n
 
@@ -36,12 +38,16 @@ export interface Given {
   readonly network?: object
   readonly policies?: object
   readonly funds?: bigint
+  /** Absent: a plain signer with a new key. */
+  readonly signer?: { readonly id: string }
 }
 
 /** A relayer on a network of its own, with 100 ether. */
-export const relayerAt = Effect.fnUntraced(function* (node: Node, { urls, network, policies, funds }: Given = {}) {
+export const relayerAt = Effect.fnUntraced(function* (node: Node, given: Given = {}) {
+  const { urls, network, policies, funds } = given
   const sql = yield* SqlClient.SqlClient
   const id = randomUUID()
+  const signer = given.signer ?? { id, type: "plain", config: { key: key() } }
   yield* Prepared.create("networks", {
     network_type: "evm",
     name: id,
@@ -53,8 +59,8 @@ export const relayerAt = Effect.fnUntraced(function* (node: Node, { urls, networ
     symbol: "ETH",
     ...network
   })
-  yield* Prepared.create("signers", { id, type: "plain", config: { key: key() } })
-  const relayer = { id, name: "R", network: id, network_type: "evm", paused: false, signer_id: id, policies }
+  yield* Prepared.create("signers", signer)
+  const relayer = { id, name: "R", network: id, network_type: "evm", paused: false, signer_id: signer.id, policies }
   const created = yield* Prepared.create("relayers", relayer)
   const { address } = created as { readonly address?: string }
   const [row] = yield* sql<{ seq: number }>`SELECT seq::float8 AS seq FROM relayers WHERE id = ${id}`
