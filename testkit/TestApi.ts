@@ -20,6 +20,7 @@ export interface Options {
   /** Absent: no background jobs run. */
   readonly jobs?: boolean
   readonly healthCheckInterval?: Duration.Input
+  readonly metricsPerRelayer?: boolean
   /** Absent: this machine. */
   readonly outboundAllow?: ReadonlyArray<string>
 }
@@ -112,6 +113,7 @@ export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.S
         masterKey: Redacted.make(masterKey),
         outboundAllow: options.outboundAllow ?? ["localhost", "127.0.0.0/8", "::1"],
         jobs: options.jobs ?? false,
+        metricsPerRelayer: options.metricsPerRelayer ?? false,
         healthCheckInterval: options.healthCheckInterval ?? "1 minute"
       })
     ),

@@ -52,6 +52,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     outboundNotAllowed: ": add it to OUTBOUND_ALLOW to allow it",
     databaseFailover: settings.DATABASE_FAILOVER,
     jobs: settings.WATCH === "on",
+    metricsPerRelayer: settings.METRICS_PER_RELAYER === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS,
     laneLease: settings.LANE_LEASE_MS,
     retention: settings.RETENTION_DAYS === 0 ? Duration.infinity : Duration.days(settings.RETENTION_DAYS)

@@ -14,6 +14,7 @@ import { Cursors } from "./cursors/Cursors.ts"
 import { EventStreams } from "./events/EventStreams.ts"
 import { HealthChecks } from "./health/HealthChecks.ts"
 import * as HealthJob from "./health/HealthJob.ts"
+import * as RelayerGauges from "./health/RelayerGauges.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
 import * as EventDelay from "./events/EventDelay.ts"
 import * as EventRetention from "./events/EventRetention.ts"
@@ -77,6 +78,8 @@ export interface Options {
   readonly laneLease?: Duration.Input
   /** Time after which events and final transactions are deleted; infinite: never. Absent: 365 days. */
   readonly retention?: Duration.Input
+  /** Whether metrics have series for each relayer: of at most 5,000 relayers. Absent: false. */
+  readonly metricsPerRelayer?: boolean
 }
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
@@ -124,7 +127,14 @@ const health = ({ healthCheckInterval = "1 minute" }: Options) =>
     Layer.provideMerge(chains)
   )
 
-const gauges = Layer.mergeAll(ConnectionGauge.layer, RelayerGauge.layer, EventDelay.layer)
+const gauges = ({ metricsPerRelayer = false }: Options) =>
+  Layer.mergeAll(
+    ConnectionGauge.layer,
+    RelayerGauge.layer,
+    EventDelay.layer,
+    metricsPerRelayer ? RelayerGauges.layer : Layer.empty
+  )
+
 const transactions = Layer.mergeAll(
   Transactions.layer,
   Simulations.layer,
@@ -151,7 +161,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
  * was written with another master key.
  */
 export const layerNoAuthentication = (options: Options) =>
-  Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges, jobs(options)).pipe(
+  Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges(options), jobs(options)).pipe(
     Layer.provideMerge(transactions),
     Layer.provideMerge(health(options)),
     Layer.provideMerge(resources(options)),

@@ -146,6 +146,12 @@ export const variables = {
     example: "the output of: openssl rand -hex 32",
     help: "Bearer token that readers of /metrics need; if unset, everybody may read it"
   },
+  METRICS_PER_RELAYER: {
+    schema: Schema.Literals(["on", "off"]),
+    default: "off",
+    example: "on",
+    help: "on: metrics have the state and the balance of each relayer, for at most 5,000 relayers"
+  },
   DOCS: {
     schema: Schema.Literals(["on", "off"]),
     default: "on",

@@ -1,6 +1,7 @@
 // Problems that an operator has to solve although all jobs are healthy. Features report them, and readiness shows them.
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import type { ConditionName } from "../../api/SystemApi.ts"
+import { componentHealthy } from "./LifecycleMetrics.ts"
 
 export interface Problem {
   /** A constant lower-case sentence for the log and for readiness, which needs no API key. */
@@ -11,6 +12,9 @@ export interface Problem {
 
 export type Problems = Readonly<Record<ConditionName, Problem | undefined>>
 
+const show = (component: ConditionName, isHealthy: boolean) =>
+  Metric.update(Metric.withAttributes(componentHealthy, { component }), Number(isHealthy))
+
 export class Conditions extends Context.Service<
   Conditions,
   {
@@ -19,22 +23,29 @@ export class Conditions extends Context.Service<
     readonly problems: Effect.Effect<Problems>
   }
 >()("effect-relayer/server/lifecycle/Conditions") {
-  static readonly layer = Layer.sync(Conditions, () => {
-    const known = new Map<ConditionName, Problem>()
+  static readonly layer = Layer.effect(
+    Conditions,
+    Effect.gen(function* () {
+      yield* show("audit", true)
+      yield* show("events", true)
+      const known = new Map<ConditionName, Problem>()
 
-    const report = (condition: ConditionName, problem: Problem | undefined) =>
-      Effect.suspend(() => {
-        const before = known.get(condition)
-        if (problem === undefined) known.delete(condition)
-        else known.set(condition, problem)
-        if (before?.reason === problem?.reason) return Effect.void
-        return problem === undefined
-          ? Effect.annotateLogs(Effect.logInfo("condition resolved"), { condition })
-          : Effect.annotateLogs(Effect.logWarning(problem.reason), { condition, ...problem.details })
-      })
+      const report = (condition: ConditionName, problem: Problem | undefined) =>
+        Effect.suspend(() => {
+          const before = known.get(condition)
+          if (problem === undefined) known.delete(condition)
+          else known.set(condition, problem)
+          if (before?.reason === problem?.reason) return Effect.void
+          const log =
+            problem === undefined
+              ? Effect.annotateLogs(Effect.logInfo("condition resolved"), { condition })
+              : Effect.annotateLogs(Effect.logWarning(problem.reason), { condition, ...problem.details })
+          return Effect.andThen(show(condition, problem === undefined), log)
+        })
 
-    const problems = Effect.sync((): Problems => ({ audit: known.get("audit"), events: known.get("events") }))
+      const problems = Effect.sync((): Problems => ({ audit: known.get("audit"), events: known.get("events") }))
 
-    return Conditions.of({ report, problems })
-  })
+      return Conditions.of({ report, problems })
+    })
+  )
 }

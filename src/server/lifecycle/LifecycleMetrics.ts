@@ -9,4 +9,9 @@ export const databaseConnections = Metric.gauge("database_connections", {
   description: "Connections of all instances to the database, by state."
 })
 
-export const all = [jobHealthy, databaseConnections]
+export const componentHealthy = Metric.gauge("component_healthy", {
+  description:
+    "0 while a component of readiness, `audit` or `events`, has a problem that an operator has to solve, else 1."
+})
+
+export const all = [jobHealthy, componentHealthy, databaseConnections]

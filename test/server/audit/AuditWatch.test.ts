@@ -71,6 +71,10 @@ describe("an instance that has verified the audit log", () => {
         const { components } = yield* passUntil("degraded")
         assert.deepStrictEqual(components.audit, { status: "unhealthy", reason })
         assert.deepStrictEqual(warnings, [reason])
+        const api = yield* TestApi.TestApi
+        const { text } = yield* api.call("/metrics/component_healthy", { key: null })
+        assert.include(text, 'component_healthy{component="audit"} 0\n')
+        assert.include(text, 'component_healthy{component="events"} 1\n')
       })
       const restarted = Effect.gen(function* () {
         yield* createSigner("e")

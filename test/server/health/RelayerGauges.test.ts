@@ -1,0 +1,41 @@
+// The metrics with a series for each relayer.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import * as EvmRpc from "../../../testkit/EvmRpc.ts"
+import * as TestApi from "../../../testkit/TestApi.ts"
+import { relayerAt } from "./RelayerAt.ts"
+
+/** The lines of a metric once the job has measured what makes them match. */
+const seriesOf = (name: string, matches: (text: string) => boolean) =>
+  Effect.gen(function* () {
+    const api = yield* TestApi.TestApi
+    const measured = Effect.andThen(TestClock.adjust("10 seconds"), api.call(`/metrics/${name}`, { key: null }))
+    const { text } = yield* Effect.repeat(measured, { until: ({ text }) => matches(text) })
+    return text
+  })
+
+layer(TestApi.layer({ metricsPerRelayer: true }))("the metrics of each relayer", (it) => {
+  it.effect("follow its state and its balance, and end when it is deleted", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const rpc = yield* EvmRpc.make({ balance: 77n })
+      const relayer = yield* relayerAt([rpc.url], { min_balance: "50" })
+      const { id } = relayer
+      const labels = `{relayer_id="${id}",network_type="evm",network="sepolia"}`
+      assert.include(yield* seriesOf("relayer_enabled", (text) => text.includes(id)), `relayer_enabled${labels} 1\n`)
+      assert.include(yield* seriesOf("relayer_min_balance", (text) => text.includes(id)), `${labels} 50\n`)
+      assert.notInclude((yield* api.call("/metrics/relayer_balance", { key: null })).text, id)
+      assert.strictEqual((yield* relayer.check()).status, 200)
+      assert.include(yield* seriesOf("relayer_balance", (text) => text.includes(id)), `relayer_balance${labels} 77\n`)
+
+      yield* api.call(`/api/v1/relayers/${id}`, { method: "PATCH", body: { paused: true } })
+      assert.include(yield* seriesOf("relayer_paused", (text) => text.includes("} 1")), `relayer_paused${labels} 1\n`)
+
+      yield* api.call(`/api/v1/relayers/${id}`, { method: "DELETE" })
+      yield* seriesOf("relayer_enabled", (text) => !text.includes(id))
+      const { text } = yield* api.call("/debug/metrics/scrape", { key: null })
+      assert.notInclude(text, id)
+    })
+  )
+})
