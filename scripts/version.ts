@@ -1,9 +1,15 @@
-// Copies the version of package.json into the source. `npm version` runs it before it commits.
+// Copies the version of package.json into the source and the Kubernetes manifest. `npm version` runs it before it commits.
 import * as fs from "node:fs"
 import * as path from "node:path"
 
 const root = path.resolve(import.meta.dirname, "..")
 const { version } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"))
-const file = path.join(root, "src/api/Version.ts")
-const text = fs.readFileSync(file, "utf8")
-fs.writeFileSync(file, text.replace(/version = ".*"/, `version = ${JSON.stringify(version)}`))
+
+const replace = (name: string, pattern: RegExp, replacement: string) => {
+  const file = path.join(root, name)
+  fs.writeFileSync(file, fs.readFileSync(file, "utf8").replaceAll(pattern, replacement))
+}
+
+replace("src/api/Version.ts", /version = ".*"/g, `version = ${JSON.stringify(version)}`)
+replace("deploy/kubernetes.yaml", /(effect-relayer):\d[\w.-]*/g, `$1:${version}`)
+replace("deploy/effect-relayer.service", /effect-relayer-\d[\w.-]*\.tgz/g, `effect-relayer-${version}.tgz`)

@@ -16,7 +16,10 @@ const dockerfile = read("deploy/Dockerfile")
 const image = dockerfile.slice(dockerfile.lastIndexOf("\nFROM "))
 const baked = Object.fromEntries([...image.matchAll(/^ENV (\w+)=(.+)$/gm)].map(([, name = "", value]) => [name, value]))
 
-const [deployment, service, budget] = parseAllDocuments(read("deploy/kubernetes.yaml")).map((each) => each.toJS())
+const [deployment, service, budget, network] = parseAllDocuments(read("deploy/kubernetes.yaml")).map((each) =>
+  each.toJS()
+)
+const monitor = parse(read("deploy/monitoring/service-monitor.yaml"))
 const pod = deployment.spec.template.spec
 const [container] = pod.containers
 const compose = ["deploy/compose.yaml", "deploy/compose.embedded.yaml"].map((file) => parse(read(file)))
@@ -94,6 +97,21 @@ describe("the Kubernetes manifest", () => {
     assert.deepStrictEqual(service.spec.selector, labels)
     assert.deepStrictEqual(budget.spec.selector.matchLabels, labels)
     assert.isBelow(budget.spec.minAvailable, deployment.spec.replicas)
+    assert.deepStrictEqual(network.spec.podSelector.matchLabels, labels)
+    assert.deepStrictEqual(network.spec.policyTypes, ["Ingress", "Egress"])
+  })
+
+  it("pins the image to the version of the package, as npm version does", () => {
+    assert.strictEqual(container.image, `registry.example.com/effect-relayer:${packageJson.version}`)
+    assert.strictEqual(container.imagePullPolicy, "IfNotPresent")
+    assert.include(packageJson.scripts.version, "scripts/version.ts")
+  })
+
+  it("has a monitor that scrapes the service", () => {
+    assert.deepStrictEqual(monitor.spec.selector.matchLabels, service.metadata.labels)
+    const [endpoint] = monitor.spec.endpoints
+    assert.strictEqual(endpoint.port, service.spec.ports[0].name)
+    assert.isTrue(getPaths.has(endpoint.path), endpoint.path)
   })
 })
 
@@ -118,5 +136,51 @@ describe("the compose files", () => {
     const { hostname, pathname, username } = new URL(url)
     assert.deepStrictEqual([hostname, pathname, username], ["postgres", "/relayer", environment.POSTGRES_USER])
     assert.strictEqual(environment.POSTGRES_DB, "relayer")
+  })
+})
+
+describe("the systemd unit", () => {
+  const unit = read("deploy/effect-relayer.service")
+  const environment = Object.fromEntries(
+    [...unit.matchAll(/^Environment=(\w+)=(.+)$/gm)].map(([, name = "", value]) => [name, value])
+  )
+
+  it("sets only variables that exist, keeps the data of its user, and waits for the service to stop", () => {
+    const { NODE_ENV, ...rest } = environment
+    assert.strictEqual(NODE_ENV, "production")
+    for (const name of Object.keys(rest)) assert.isTrue(settings.has(name), name)
+    const [, folder] = /^StateDirectory=(.+)$/m.exec(unit) ?? []
+    assert.strictEqual(environment.DATA_DIR, `/var/lib/${folder}`)
+    const stop = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
+    assert.isAbove(stop, Number(environment.SHUTDOWN_GRACE_MS) / 1000 + beyondDrain)
+    assert.match(unit, /^ExecStart=\/usr\/bin\/env effect-relayer serve$/m)
+    assert.include(unit, `effect-relayer-${packageJson.version}.tgz`)
+  })
+})
+
+describe("the proxies", () => {
+  const defaults = new Map<string, string | undefined>(Settings.described.map((each) => [each.name, each.default]))
+  const caddy = read("deploy/Caddyfile")
+  const nginx = read("deploy/nginx.conf")
+
+  it("forward to the address that the service listens on by default, and wait longer than the service", () => {
+    const address = `${defaults.get("HOST")}:${defaults.get("PORT")}`
+    assert.include(caddy, `reverse_proxy ${address}`)
+    assert.include(nginx, `server ${address};`)
+    const timeout = Number(defaults.get("REQUEST_TIMEOUT_MS")) / 1000
+    for (const text of [/response_header_timeout (\d+)s/.exec(caddy), /proxy_read_timeout (\d+)s/.exec(nginx)]) {
+      assert.isAbove(Number(text?.[1]), timeout)
+    }
+    assert.strictEqual(defaults.get("MAX_BODY_BYTES"), String(2 ** 20))
+    assert.include(nginx, "client_max_body_size 1m;")
+  })
+
+  it("send the address of the client, and keep metrics inside", () => {
+    assert.include(nginx, "proxy_set_header X-Forwarded-For $remote_addr;")
+    assert.match(caddy, /@inside path \/metrics/)
+    assert.match(nginx, /location ~ \^\/\(metrics\|debug\)/)
+    assert.include(nginx, "proxy_buffering off;")
+    assert.include(caddy, "flush_interval -1")
+    assert.isTrue(getPaths.has(/health_uri (\S+)/.exec(caddy)?.[1] ?? ""))
   })
 })
