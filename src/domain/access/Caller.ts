@@ -46,10 +46,15 @@ export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthoriz
 }) {}
 
 /** The key's scopes do not allow the call. */
-export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {
+export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {}) {
   /** The caller, if an endpoint refuses it as a whole: the request counts against its rate limit. Not part of the response. */
-  callerId: Schema.optionalKey(Schema.String)
-}) {}
+  declare readonly callerId?: string
+
+  /** The refusal of a caller by an endpoint. */
+  static of(callerId: string): Forbidden {
+    return Object.assign(new Forbidden(), { callerId })
+  }
+}
 
 /** The token bucket of the key is empty. */
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {

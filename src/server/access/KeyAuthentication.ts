@@ -34,7 +34,7 @@ export const layer = (options: { readonly administrator: Redacted.Redacted }) =>
         const caller = found.value
         if (use === undefined || isAllowed(caller, use)) return caller
         yield* refused(caller, use)
-        return yield* new Forbidden({ callerId: caller.id })
+        return yield* Forbidden.of(caller.id)
       })
 
       return Authentication.of({
