@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createRequire } from "node:module"
 import { createInterface } from "node:readline"
+import * as JsonRpc from "./JsonRpc.ts"
 
 const require = createRequire(import.meta.url)
 
@@ -61,18 +62,14 @@ export const start = ({ chainId = 31337, blockTime, timestamp, more = [] }: Opti
     child.stdout.resume()
     const url = `http://127.0.0.1:${port}`
 
-    const call = (method: string, params: ReadonlyArray<unknown>) =>
-      Effect.promise(async (): Promise<unknown> => {
-        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params })
-        const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body })
-        const { error, result } = await response.json()
-        if (error !== undefined) throw new Error(error.message)
-        return result
-      })
+    const call = JsonRpc.call(url)
+
+    const fund = (address: string, wei: bigint) =>
+      Effect.asVoid(call("anvil_setBalance", [address, `0x${wei.toString(16)}`]))
 
     const kill = Effect.promise(() => {
       child.kill()
       return ended
     })
-    return { pid: child.pid ?? 0, url, call, kill }
+    return { pid: child.pid ?? 0, url, chainId, call, fund, kill }
   })

@@ -23,14 +23,16 @@ export const api = apiWith(Logger.layer([]))
 
 const ether = 10n ** 18n
 
-/** An account without transactions; `anvil_setBalance` gives it funds. */
-const key = () => `${randomUUID()}${randomUUID()}`.replaceAll("-", "")
+/** Of an account without transactions. */
+export const key = () => `${randomUUID()}${randomUUID()}`.replaceAll("-", "")
 
-export const receiver = `0x${"cd".repeat(20)}`
+export const receiver = `0x${"cd".repeat(20)}` as const
 
-interface Node {
+export interface Node {
   readonly url: string
+  readonly chainId: number
   call(method: string, params: ReadonlyArray<unknown>): Effect.Effect<unknown>
+  fund(address: string, wei: bigint): Effect.Effect<void>
 }
 
 export interface Given {
@@ -51,7 +53,7 @@ export const relayerAt = Effect.fnUntraced(function* (node: Node, given: Given =
   yield* Prepared.create("networks", {
     network_type: "evm",
     name: id,
-    chain_id: 31337,
+    chain_id: node.chainId,
     rpc_urls: urls ?? [node.url],
     average_blocktime_ms: 1000,
     required_confirmations: 1,
@@ -67,11 +69,11 @@ export const relayerAt = Effect.fnUntraced(function* (node: Node, given: Given =
   const account: Account = {
     relayerId: RelayerId.make(id),
     relayerNumber: row?.seq ?? 0,
-    chain: "evm:31337",
+    chain: `evm:${node.chainId}`,
     address: address ?? "",
     window: 64
   }
-  yield* node.call("anvil_setBalance", [account.address, `0x${(funds ?? 100n * ether).toString(16)}`])
+  yield* node.fund(account.address, funds ?? 100n * ether)
   return account
 })
 
