@@ -5,6 +5,12 @@ import type { ReleaseReason } from "../ledger/HeldLane.ts"
 import type { LaneContext } from "./LaneContext.ts"
 import * as LaneStep from "./LaneStep.ts"
 
+/**
+ * Milliseconds that a lane rests at most after a step that assigned nonces. It rests as long as the step took: what arrives
+ * meanwhile shares the next step, so that steps grow and do not become more when many lanes are busy.
+ */
+const maxRest = 250
+
 /** Transactions that get a nonce before a lane is given back because others wait. */
 const fairShare = 256
 
@@ -36,6 +42,12 @@ export const make = (context: LaneContext, { draining, supervised, isWaitedFor }
     })
   )
 
+  /** A transaction of an idle lane does not wait. */
+  const rest = Effect.fnUntraced(function* (began: number) {
+    const now = yield* Clock.currentTimeMillis
+    if ((memory.lastSignedAt ?? 0) >= began) yield* Effect.sleep(Math.min(now - began, maxRest))
+  })
+
   const waitUntil = Effect.fnUntraced(function* (until: number) {
     const now = yield* Clock.currentTimeMillis
     yield* Effect.timeoutOption(latch.await, Math.max(until - now, 0))
@@ -45,6 +57,7 @@ export const make = (context: LaneContext, { draining, supervised, isWaitedFor }
   const turn = Effect.gen(function* () {
     if (draining.isDraining()) return yield* release("draining")
     yield* latch.close
+    const began = yield* Clock.currentTimeMillis
     const next = yield* supervised(step)
     switch (next._tag) {
       case "Lost":
@@ -54,6 +67,7 @@ export const make = (context: LaneContext, { draining, supervised, isWaitedFor }
       case "Again":
         return memory.signed >= fairShare && (yield* isWaitedFor) ? yield* release("next") : false
       case "Wait":
+        yield* rest(began)
         yield* waitUntil(next.until)
         return false
     }
