@@ -65,7 +65,7 @@ export class ApiKeysRepo extends Context.Service<
     delete(ids: ReadonlyArray<ApiKeyId>): Effect.Effect<void>
     /** The current key becomes the previous key. */
     rotate(id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc): Effect.Effect<void>
-    /** The limits of fees per day of the key, which may be deleted, and of the keys that it descends from. */
+    /** The limits of fees per day of the key and of the keys that it descends from. They outlive the keys. */
     feeLimits(id: string): Effect.Effect<ReadonlyArray<FeeLimit>>
     touch(id: ApiKeyId, at: DateTime.Utc, from: string | undefined): Effect.Effect<void>
   }
@@ -83,6 +83,13 @@ export class ApiKeysRepo extends Context.Service<
       const addDescendant = (id: ApiKeyId, ancestors: ReadonlyArray<string>) =>
         sql`INSERT INTO api_key_descendants (ancestor, id) SELECT ancestor, ${id} FROM unnest(${ancestors}::text[]) AS given (ancestor)`
 
+      const addFeeLimit = ({ id, transaction_limits: limits }: ApiKey) =>
+        limits?.max_fee_per_day === undefined
+          ? Effect.void
+          : Effect.asVoid(
+              sql`INSERT INTO api_key_fee_limits (key_id, maximum) VALUES (${id}, ${String(limits.max_fee_per_day)}::numeric)`
+            )
+
       const insert = (key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>) =>
         sql`INSERT INTO api_keys ${sql.insert({
           id: key.id,
@@ -96,14 +103,18 @@ export class ApiKeysRepo extends Context.Service<
           ancestors,
           transaction_limits:
             key.transaction_limits === undefined ? null : JSON.stringify(encodeLimits(key.transaction_limits))
-        })}`.pipe(Effect.andThen(addDescendant(key.id, ancestors)), Effect.asVoid, query("ApiKeysRepo.insert"))
+        })}`.pipe(
+          Effect.andThen(addDescendant(key.id, ancestors)),
+          Effect.andThen(addFeeLimit(key)),
+          Effect.asVoid,
+          query("ApiKeysRepo.insert")
+        )
 
       const feeLimits = (id: string) =>
         sql`
-          SELECT k.id, k.transaction_limits ->> 'max_fee_per_day' AS maximum FROM api_keys k
-          WHERE k.id IN (SELECT ${id} UNION ALL SELECT d.ancestor FROM api_key_descendants d WHERE d.id = ${id})
-            AND k.transaction_limits ? 'max_fee_per_day'
-          ORDER BY k.id`.pipe(
+          SELECT l.key_id AS id, l.maximum::text AS maximum FROM api_key_fee_limits l
+          WHERE l.key_id IN (SELECT ${id} UNION ALL SELECT d.ancestor FROM api_key_descendants d WHERE d.id = ${id})
+          ORDER BY l.key_id`.pipe(
           Effect.flatMap(readFeeLimits),
           Effect.map((rows) => rows.map(({ id: keyId, ...limit }): FeeLimit => ({ keyId, ...limit }))),
           query("ApiKeysRepo.feeLimits")

@@ -1,4 +1,4 @@
-// The limits of fees per day. The sum is computed under a lock on the row of the API key, in the SQL transaction that adds to it:
+// The limits of fees per day. The sum is computed under a lock on the limit of the API key, in the SQL transaction that adds to it:
 // two of them cannot both use what is left.
 import { Effect } from "effect"
 import { FeeLimitExceeded } from "../../domain/transaction/Admittance.ts"
@@ -36,10 +36,10 @@ export const spendingsOf = (signatures: ReadonlyArray<Signature>, now: Moment): 
 export const make = Effect.gen(function* () {
   const fees = yield* FeesRepo
 
-  /** Locks the keys until the running transaction ends. Fails if one of them would exceed its limit. */
+  /** Locks the limits until the running transaction ends. Fails if one of them would exceed its limit. */
   const spend = Effect.fnUntraced(function* (spendings: ReadonlyArray<Spending>, now: Moment) {
     if (spendings.length === 0) return
-    yield* fees.lockKeys(spendings.map(({ keyId }) => keyId))
+    yield* fees.lockLimits(spendings.map(({ keyId }) => keyId))
     for (const { keyId, maximum, more } of spendings) {
       const used = yield* fees.sum(keyId, now - feePeriod)
       if (used + more > maximum) return yield* new FeeLimitExceeded({ limit: maximum, used })

@@ -9,8 +9,8 @@ const readSum = Rows.one(Schema.Struct({ sum: Schema.BigIntFromString }))
 export class FeesRepo extends Context.Service<
   FeesRepo,
   {
-    /** Locks API keys, in the order of their ids, until the transaction ends. */
-    lockKeys(ids: ReadonlyArray<string>): Effect.Effect<void>
+    /** Locks the limits of API keys, in the order of the ids, until the transaction ends. */
+    lockLimits(keyIds: ReadonlyArray<string>): Effect.Effect<void>
     /**
      * Wei that transactions of the key and of its descendants can cost, or have cost if they became final after `since`.
      * Deleted descendants are included.
@@ -23,10 +23,10 @@ export class FeesRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
 
-      const lockKeys = (ids: ReadonlyArray<string>) =>
-        sql`SELECT 1 FROM api_keys WHERE id = ANY(${ids}::text[]) ORDER BY id FOR NO KEY UPDATE`.pipe(
+      const lockLimits = (ids: ReadonlyArray<string>) =>
+        sql`SELECT 1 FROM api_key_fee_limits WHERE key_id = ANY(${ids}::text[]) ORDER BY key_id FOR UPDATE`.pipe(
           Effect.asVoid,
-          query("FeesRepo.lockKeys")
+          query("FeesRepo.lockLimits")
         )
 
       const sum = (keyId: string, since: Moment) =>
@@ -40,7 +40,7 @@ export class FeesRepo extends Context.Service<
           query("FeesRepo.sum")
         )
 
-      return FeesRepo.of({ lockKeys, sum })
+      return FeesRepo.of({ lockLimits, sum })
     })
   )
 }

@@ -31,7 +31,6 @@ export interface NewTransaction {
 
 /** A limit of the fees in 24 hours of an API key and its descendants, in wei. */
 export interface FeeLimit {
-  /** The row of this key is locked while the fees are summed. */
   readonly keyId: string
   readonly maximum: bigint
 }

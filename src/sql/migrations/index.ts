@@ -17,6 +17,7 @@ import transactions from "./0016_transactions.ts"
 import transactionLimits from "./0017_transaction_limits.ts"
 import rowMacs from "./0018_row_macs.ts"
 import eventRelayers from "./0019_event_relayers.ts"
+import feeLimits from "./0020_fee_limits.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -36,7 +37,8 @@ export const migrations = {
   "0016_transactions": transactions,
   "0017_transaction_limits": transactionLimits,
   "0018_row_macs": rowMacs,
-  "0019_event_relayers": eventRelayers
+  "0019_event_relayers": eventRelayers,
+  "0020_fee_limits": feeLimits
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

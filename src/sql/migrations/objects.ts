@@ -3,6 +3,7 @@
 /** Every table except that of the migrations themselves. A host may keep tables of its own beside them. */
 export const tables: ReadonlyArray<string> = [
   "api_key_descendants",
+  "api_key_fee_limits",
   "api_keys",
   "attempts",
   "audit",

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
+import { until } from "../../../testkit/process/Folder.ts"
 import { api, becomes, receiver, relayerAt } from "./fixtures.ts"
 
 /** Sends with a key that may spend this many wei on fees in 24 hours. */
@@ -12,10 +13,10 @@ const sendWith = Effect.fnUntraced(function* (relayerId: string, max_fee_per_day
   const created = yield* call("/api/v1/api-keys", {
     body: { name: "limited", scopes: ["transactions:*"], transaction_limits: { max_fee_per_day } }
   })
-  const { key } = created.json.data as { readonly key: string }
+  const { id, key } = created.json.data as { readonly id: string; readonly key: string }
   const sent = yield* call(`/api/v1/relayers/${relayerId}/transactions`, { key, body: { to: receiver, value: 1 } })
   assert.strictEqual(sent.status, 200, sent.text)
-  return TransactionId.make((sent.json.data as { readonly id: string }).id)
+  return { keyId: id, id: TransactionId.make((sent.json.data as { readonly id: string }).id) }
 })
 
 layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it) => {
@@ -23,10 +24,31 @@ layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it
     Effect.gen(function* () {
       const node = yield* Anvil.start({ blockTime: 1 })
       const { relayerId } = yield* relayerAt(node)
-      const held = yield* becomes(yield* sendWith(relayerId, "21000"), "pending", "gas_price_above_cap")
-      assert.lengthOf(held.attempts, 0)
+      const { id } = yield* sendWith(relayerId, "21000")
+      assert.lengthOf((yield* becomes(id, "pending", "gas_price_above_cap")).attempts, 0)
       const { relayerId: other } = yield* relayerAt(node)
-      yield* becomes(yield* sendWith(other, "1000000000000000000"), "confirmed")
+      yield* becomes((yield* sendWith(other, "1000000000000000000")).id, "confirmed")
+    })
+  )
+
+  it.effect("keeps its limit for what it has sent after it is deleted, and explain names the price", () =>
+    Effect.gen(function* () {
+      const { call } = yield* TestApi.TestApi
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const { relayerId } = yield* relayerAt(node)
+      const { id, keyId } = yield* sendWith(relayerId, "21000")
+      yield* becomes(id, "pending", "gas_price_above_cap")
+      const deleted = yield* call(`/api/v1/api-keys/${keyId}`, { method: "DELETE" })
+      assert.strictEqual(deleted.status, 200, deleted.text)
+      const looked = Number(yield* node.call("eth_blockNumber", []))
+      yield* until(
+        "blocks after the deletion",
+        Effect.map(node.call("eth_blockNumber", []), (block) => (Number(block) > looked + 3 ? true : undefined))
+      )
+      const explained = yield* call(`/api/v1/relayers/${relayerId}/transactions/${id}/explain`)
+      const { code, reason } = explained.json.data as { readonly code: string; readonly reason: string }
+      assert.strictEqual(code, "gas_price_above_cap")
+      assert.include(reason, "may offer 1 wei")
     })
   )
 })

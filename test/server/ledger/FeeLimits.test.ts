@@ -11,11 +11,10 @@ import { account, claimOne, insert, ledger, signature } from "./Fixtures.ts"
 /** What a signature of `Fixtures.signature` costs, in wei. */
 const cost = 21_000n * 10_000_000_000n
 
-/** The key that `Fixtures.insert` accepts with. */
-const createKey = Effect.flatMap(
+/** A limit of the key that `Fixtures.insert` accepts with; each test gives the amount to the commit. */
+const createLimit = Effect.flatMap(
   SqlClient.SqlClient,
-  (sql) =>
-    sql`INSERT INTO api_keys (id, name, hash, scopes, ancestors) VALUES ('key', 'Key', decode('00', 'hex'), ARRAY['transactions:*'], '{}')`
+  (sql) => sql`INSERT INTO api_key_fee_limits (key_id, maximum) VALUES ('key', 1)`
 )
 
 /** Signs the first pending transaction of a lane. */
@@ -30,7 +29,7 @@ const commitFirst = Effect.fnUntraced(function* ({ hold }: HeldLane, maximum: bi
 layerEach(ledger)("a commit of signatures", (it) => {
   it.effect("of two lanes with one API key passes for one of them if the key has fees left for one", () =>
     Effect.gen(function* () {
-      yield* createKey
+      yield* createLimit
       const rounds = 10
       yield* insert(account(1), rounds, { fee: 0n })
       yield* insert(account(2), rounds, { fee: 0n })
@@ -48,7 +47,7 @@ layerEach(ledger)("a commit of signatures", (it) => {
 
   it.effect("passes beyond the limit if it does not raise the fees of the key, and for a no-op", () =>
     Effect.gen(function* () {
-      yield* createKey
+      yield* createLimit
       yield* insert(account(1), 1, { fee: cost })
       const lane = yield* claimOne
       const committed = yield* commitFirst(lane, 1n)
