@@ -172,7 +172,7 @@ describe("openapi.json", () => {
     const { webhooks } = document as OpenApi.OpenAPISpec & {
       readonly webhooks: Record<string, { readonly post: Node }>
     }
-    assert.sameMembers(Object.keys(webhooks), ["relayer", "test"])
+    assert.sameMembers(Object.keys(webhooks), ["relayer", "transaction", "test"])
     for (const { post } of Object.values(webhooks)) {
       assert.isString(post.description)
       assert.deepStrictEqual(post.security, [])

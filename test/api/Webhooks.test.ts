@@ -1,9 +1,10 @@
 // The bodies of webhooks are what openapi.json documents.
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime } from "effect"
+import { DateTime, Schema } from "effect"
 import * as Webhook from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { eventTypes } from "../../src/domain/relayer/RelayerNames.ts"
+import { EvmTransaction } from "../../src/domain/transaction/EvmTransaction.ts"
 import * as Documented from "../../testkit/Documented.ts"
 
 const origin = { id: "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11", at: DateTime.makeUnsafe("2026-01-02T03:04:05.678Z") }
@@ -14,6 +15,8 @@ const headers = {
   "webhook-event-type": "test"
 }
 
+const encode = Schema.encodeSync(EvmTransaction)
+
 describe("webhooks of openapi.json", () => {
   for (const type of eventTypes) {
     it.prop(`the body of ${type} is as documented`, [Relayer], ([relayer]) => {
@@ -21,6 +24,11 @@ describe("webhooks of openapi.json", () => {
       assert.deepStrictEqual(Documented.webhookFaultsOf("relayer", { headers, body }), [])
     })
   }
+
+  it.prop("the body about a transaction is as documented", [EvmTransaction], ([transaction]) => {
+    const body = Webhook.transactionBody({ ...origin, transaction: JSON.stringify(encode(transaction)) })
+    assert.deepStrictEqual(Documented.webhookFaultsOf("transaction", { headers, body }), [])
+  })
 
   it("the body of a test is as documented", () => {
     const body = Webhook.testBody({ ...origin, notificationId: "ops" })

@@ -1,150 +1,13 @@
 // Every response is what openapi.json documents: status, headers, content type and each property of the body.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Scope } from "effect"
 import * as Documented from "../../testkit/Documented.ts"
-import * as EvmRpc from "../../testkit/EvmRpc.ts"
 import * as Prepared from "../../testkit/Prepared.ts"
-import * as Receiver from "../../testkit/Receiver.ts"
 import * as RpcServer from "../../testkit/RpcServer.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { evmRelayer, notification, relayers } from "../../testkit/fixtures.ts"
-
-/** Parts of the path, and `query`, which follows it. */
-type Params = Readonly<Record<string, string>>
-
-type Request = (name: string) => Effect.Effect<unknown, never, Scope.Scope | TestApi.TestApi>
-
-/** Sends a request to an operation. The test fails if the response differs from the document. */
-const send = Effect.fnUntraced(function* (operation: string, params: Params = {}, call: TestApi.Call = {}) {
-  const api = yield* TestApi.TestApi
-  const [method = "", template = ""] = operation.split(" ")
-  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? "missing")
-  const answer = yield* api.call(`${path}${params.query ?? ""}`, { method: method.toUpperCase(), ...call })
-  assert.deepStrictEqual(Documented.faultsOf(operation, answer), [])
-  return answer
-})
-
-let created = 0
-
-/** Creates something that the test may change, and gives its id. */
-const made = Effect.fnUntraced(function* (resource: string, body: object) {
-  const { id } = yield* Prepared.create(resource, { id: `own-${++created}`, ...body })
-  return id
-})
-
-const ownRelayer = (more: object = {}) => made("relayers", { ...evmRelayer, id: `own-${++created}`, ...more })
-const ownNetwork = Effect.suspend(() =>
-  Effect.map(
-    Prepared.create("networks", { name: `own-${++created}`, network_type: "evm", from: "sepolia" }),
-    ({ id }) => id
-  )
-)
-
-/** A notification with one delivery. */
-const notified = Effect.gen(function* () {
-  const receiver = yield* Receiver.make
-  const notification_id = yield* made("notifications", { url: receiver.url })
-  yield* send("patch /api/v1/relayers/{relayer_id}", { relayer_id: yield* ownRelayer({ notification_id }) }, paused)
-  const { json } = yield* send("get /api/v1/notifications/{notification_id}/deliveries", { notification_id })
-  const [{ id: delivery_id }] = json.data as [{ readonly id: string }]
-  return { notification_id, delivery_id }
-})
-
-const checkpoint = Effect.map(
-  send("post /api/v1/audit/checkpoints"),
-  ({ json }) => json.data as { readonly position: number; readonly hash: string }
-)
-
-const paused = { body: { paused: true } }
-
-const onChain = Effect.gen(function* () {
-  const { url } = yield* EvmRpc.make()
-  return { relayer_id: yield* ownRelayer({ custom_rpc_urls: [{ url }] }) }
-})
-
-const notification_id = "notification-1"
-const signer_id = "signer-1"
-const network_id = "evm:sepolia"
-
-const inRelayer = "/api/v1/relayers/{relayer_id}"
-const inNotification = "/api/v1/notifications/{notification_id}"
-const inCheckpoint = "/api/v1/audit/checkpoints/{position}"
-const inKey = "/api/v1/api-keys/{key_id}"
-
-const newKey = { name: "of a test", scopes: ["relayers:read"], expires_at: "2999-01-01T00:00:00Z" }
-
-/** A request to each operation that succeeds. */
-const successes: Readonly<Record<string, Request>> = {
-  "post /api/v1/relayers": (name) =>
-    Effect.forEach(relayers, (relayer) => send(name, {}, { body: { ...relayer, id: `post-${relayer.id}` } })),
-  "get /api/v1/relayers": (name) =>
-    Effect.andThen(send(name), send(name, { query: "?per_page=1" }, { headers: { "x-relayer-debug": "true" } })),
-  [`get ${inRelayer}`]: (name) => Effect.forEach(relayers, ({ id }) => send(name, { relayer_id: id })),
-  [`patch ${inRelayer}`]: (name) => Effect.flatMap(ownRelayer(), (relayer_id) => send(name, { relayer_id }, paused)),
-  [`delete ${inRelayer}`]: (name) => Effect.flatMap(ownRelayer(), (relayer_id) => send(name, { relayer_id })),
-  [`get ${inRelayer}/status`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
-  [`get ${inRelayer}/balance`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
-  [`post ${inRelayer}/check`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
-  [`get ${inRelayer}/explain`]: (name) => Effect.forEach(relayers, ({ id }) => send(name, { relayer_id: id })),
-  "post /api/v1/signers": (name) => send(name, {}, { body: { type: "plain", id: "post-signer" } }),
-  "get /api/v1/signers": (name) => send(name),
-  "get /api/v1/signers/{signer_id}": (name) => send(name, { signer_id }),
-  "delete /api/v1/signers/{signer_id}": (name) =>
-    Effect.flatMap(made("signers", { type: "plain" }), (signer_id) => send(name, { signer_id })),
-  "post /api/v1/signers/{signer_id}/verify": (name) => send(name, { signer_id }),
-  "post /api/v1/notifications": (name) => send(name, {}, { body: { ...notification, id: "post-notification" } }),
-  "get /api/v1/notifications": (name) => send(name),
-  [`get ${inNotification}`]: (name) => send(name, { notification_id }),
-  [`patch ${inNotification}`]: (name) =>
-    Effect.flatMap(made("notifications", { url: notification.url }), (notification_id) =>
-      send(name, { notification_id }, paused)
-    ),
-  [`delete ${inNotification}`]: (name) =>
-    Effect.flatMap(made("notifications", { url: notification.url }), (notification_id) =>
-      send(name, { notification_id })
-    ),
-  [`post ${inNotification}/test`]: (name) =>
-    Effect.flatMap(notified, ({ notification_id }) => send(name, { notification_id })),
-  [`get ${inNotification}/deliveries`]: (name) =>
-    Effect.flatMap(notified, ({ notification_id }) => send(name, { notification_id })),
-  [`post ${inNotification}/deliveries/{delivery_id}/retry`]: (name) =>
-    Effect.flatMap(notified, (params) => send(name, params)),
-  [`post ${inNotification}/replay`]: (name) =>
-    Effect.flatMap(notified, ({ notification_id }) => send(name, { notification_id }, { body: period })),
-  "post /api/v1/networks": (name) =>
-    send(name, {}, { body: { name: "post-network", network_type: "evm", from: "sepolia" } }),
-  "get /api/v1/networks": (name) => send(name, { query: "?per_page=1000" }),
-  "get /api/v1/networks/{network_id}": (name) =>
-    Effect.forEach([network_id, "solana:devnet", "stellar:testnet"], (network_id) => send(name, { network_id })),
-  "patch /api/v1/networks/{network_id}": (name) =>
-    Effect.flatMap(ownNetwork, (network_id) => send(name, { network_id }, { body: { tags: ["changed"] } })),
-  "delete /api/v1/networks/{network_id}": (name) =>
-    Effect.flatMap(ownNetwork, (network_id) => send(name, { network_id })),
-  "post /api/v1/api-keys": (name) => send(name, {}, { body: newKey }),
-  "get /api/v1/api-keys": (name) => Effect.andThen(Prepared.create("api-keys", newKey), send(name)),
-  [`get ${inKey}`]: (name) =>
-    Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id })),
-  [`delete ${inKey}`]: (name) =>
-    Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id })),
-  [`post ${inKey}/rotate`]: (name) =>
-    Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id }, { body: {} })),
-  "get /api/v1/audit": (name) => send(name),
-  "get /api/v1/audit/verify": (name) => send(name),
-  "get /api/v1/audit/export": (name) => send(name),
-  "get /api/v1/audit/checkpoints": (name) => Effect.andThen(checkpoint, send(name)),
-  "post /api/v1/audit/checkpoints": (name) => send(name),
-  [`post ${inCheckpoint}/prune`]: (name) =>
-    Effect.flatMap(checkpoint, ({ position, hash }) => send(name, { position: String(position) }, { body: { hash } })),
-  "get /api/v1/events": (name) => Effect.andThen(notified, send(name)),
-  "post /api/v1/master-key/rotate": (name) => send(name),
-  "get /v1/health": (name) => send(name),
-  "get /api/v1/health": (name) => send(name),
-  "get /api/v1/ready": (name) => send(name),
-  "get /metrics": (name) => Effect.andThen(send(name), send(name, {}, { headers: { accept: "text/plain" } })),
-  "get /metrics/{metric_name}": (name) => send(name, { metric_name: "requests_total" }),
-  "get /debug/metrics/scrape": (name) => send(name)
-}
+import { inRelayer, isAboutTransactions, made, ownRelayer, send } from "./Requests.ts"
+import { existing, inNotification, period, successes } from "./Successes.ts"
 
 const maxBodyBytes = 65_536
 
@@ -156,9 +19,6 @@ const prepared = Prepared.layer(
   { server: { requestTimeoutMs: 30_000, maxBodyBytes } }
 )
 
-/** They succeed only with a chain that accepts transactions. `test/server/transactions` has tests of them. */
-const onChainOnly = /\/(transactions|sign|sign-typed-data|rpc|nonce)(\/|$)/
-
 /** Names of the operations on resources that document a status. */
 const documenting = (status: number) =>
   [...Documented.operations]
@@ -166,8 +26,6 @@ const documenting = (status: number) =>
     .map(([name]) => name)
 
 const hasBody = (name: string) => Documented.operations.get(name)?.requestBody !== undefined
-
-const period = { since: "2026-01-01T00:00:00Z", until: "2999-01-01T00:00:00Z" }
 
 /** A valid body of an operation on a resource. */
 const bodyFor = (name: string) =>
@@ -182,7 +40,7 @@ const bodyFor = (name: string) =>
 /** The list of checkpoints takes nothing invalid; bodies of transactions are checked before their relayer is looked up. */
 const isExempt = (status: number, name: string) =>
   (status === 400 && name === "get /api/v1/audit/checkpoints") ||
-  (status === 404 && hasBody(name) && onChainOnly.test(name))
+  (status === 404 && hasBody(name) && isAboutTransactions(name))
 
 const noTransaction = "00000000-0000-4000-8000-000000000000"
 
@@ -201,13 +59,10 @@ const refused = (status: number, request: (name: string) => ReturnType<typeof se
     )
   })
 
-/** Resources that exist. */
-const existing: Params = { relayer_id: "relayer-1", notification_id, signer_id, network_id }
-
 layer(prepared, { excludeTestServices: true })("a response is as documented", (it) => {
   it.effect("there is a request that succeeds for each operation", () =>
     Effect.sync(() => {
-      const names = [...Documented.operations.keys()].filter((name) => !onChainOnly.test(name))
+      const names = [...Documented.operations.keys()].filter((name) => !isAboutTransactions(name))
       assert.sameMembers(Object.keys(successes), names)
     })
   )
@@ -280,7 +135,7 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
       yield* Prepared.create("networks", network)
       const answers = [
         yield* send("post /api/v1/relayers", {}, { body: evmRelayer }),
-        yield* send("post /api/v1/signers", {}, { body: { id: signer_id, type: "plain" } }),
+        yield* send("post /api/v1/signers", {}, { body: { id: existing.signer_id, type: "plain" } }),
         yield* send("post /api/v1/notifications", {}, { body: notification }),
         yield* send("post /api/v1/networks", {}, { body: network }),
         yield* send("delete /api/v1/signers/{signer_id}", existing),

@@ -1,6 +1,6 @@
 // Describes the webhooks that the service sends, as `webhooks` of the OpenAPI document.
 import { Schema } from "effect"
-import { RelayerWebhook, TestWebhook } from "../../domain/notification/WebhookBodies.ts"
+import { RelayerWebhook, TestWebhook, TransactionWebhook } from "../../domain/notification/WebhookBodies.ts"
 import { child, mapNodes } from "./Node.ts"
 import type { Node } from "./Node.ts"
 
@@ -64,6 +64,12 @@ const webhooks = {
     "Sent to the notification of the relayer after a change, in the order of the relayer's events, at least once.",
     "RelayerWebhook"
   ),
+  transaction: webhook(
+    "webhooks.transaction",
+    "An event of a transaction",
+    "Sent to the notification of the transaction's relayer after each change of its status and with each new hash, in the order of the transaction's events, at least once. The header `webhook-event-type` says what happened.",
+    "TransactionWebhook"
+  ),
   test: webhook("webhooks.test", "A test", "Sent when a caller tests the notification, once.", "TestWebhook")
 }
 
@@ -80,7 +86,8 @@ const moved = (definitions: Node): Node =>
 export const withWebhooks = (document: Node): Node => {
   const components = child(document, "components")
   const schemas = child(components, "schemas")
-  const all = Object.entries(moved({ ...schemasOf(RelayerWebhook), ...schemasOf(TestWebhook) }))
+  const bodies = [RelayerWebhook, TransactionWebhook, TestWebhook]
+  const all = bodies.flatMap((body) => Object.entries(moved(schemasOf(body))))
   const added = Object.fromEntries(all.filter(([name]) => !(name in schemas)))
   return { ...document, webhooks, components: { ...components, schemas: { ...schemas, ...added } } }
 }

@@ -4,6 +4,7 @@ import { Relayer } from "../relayer/Relayer.ts"
 import * as RelayerNames from "../relayer/RelayerNames.ts"
 import { field } from "../request/Field.ts"
 import { resourceId } from "../request/Text.ts"
+import { EvmTransaction } from "../transaction/EvmTransaction.ts"
 import { Webhook } from "./Webhook.ts"
 
 const { id, timestamp } = Webhook.fields
@@ -33,6 +34,18 @@ export const RelayerWebhook = Schema.Struct({
   payload: field(RelayerPayload, "What happened."),
   timestamp
 }).annotate({ identifier: "RelayerWebhook", description: "The body of a webhook about a relayer." })
+
+const TransactionPayload = Schema.Struct({
+  payload_type: field(Schema.Literal("transaction"), "Always `transaction`.", "transaction"),
+  ...EvmTransaction.fields
+})
+
+export const TransactionWebhook = Schema.Struct({
+  id,
+  event: field(Schema.Literal("transaction_update"), "Always `transaction_update`.", "transaction_update"),
+  payload: field(TransactionPayload, "The transaction after the event, without `signature`."),
+  timestamp
+}).annotate({ identifier: "TransactionWebhook", description: "The body of a webhook about a transaction." })
 
 export const TestWebhook = Schema.Struct({
   id,
