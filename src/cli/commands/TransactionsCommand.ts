@@ -31,7 +31,17 @@ const fields = {
   gas_price: Field.text("gas_price", "Wei per gas of a legacy transaction"),
   max_fee_per_gas: Field.text("max_fee_per_gas", "Wei per gas at most"),
   max_priority_fee_per_gas: Field.text("max_priority_fee_per_gas", "Wei per gas for the block's producer"),
-  speed: Field.choice("speed", Speed.literals, "How soon it should be mined (default fast)")
+  speed: Field.choice("speed", Speed.literals, "How soon it should be mined (default fast)"),
+  valid_until: Field.text("valid_until", "Deadline, such as 2030-01-01T00:00:00Z (default: in 8 hours)"),
+  wait_for_funds: Field.boolean("wait_for_funds", "Wait for funds until the deadline (default true)"),
+  simulate: Field.boolean("simulate", "Estimate the call before it is sent (default: if there is no gas limit)")
+}
+
+/** A replacement keeps what these two say if they are not given. */
+const replacementFields = {
+  ...fields,
+  valid_until: Field.text("valid_until", "New deadline (default: it stays)"),
+  wait_for_funds: Field.boolean("wait_for_funds", "Wait for funds until the deadline (default: as before)")
 }
 
 const send = Command.make(
@@ -43,9 +53,9 @@ const send = Command.make(
       {
         ...fields,
         external_id: Field.text("external_id", "Your identifier; sending it again returns the same transaction"),
-        valid_until: Field.text("valid_until", "Deadline, such as 2030-01-01T00:00:00Z (default: in 8 hours)"),
         not_before: Field.text("not_before", "Time before which it is not sent"),
-        nonce: Field.integer("nonce", "Nonce with which it is executed, or never")
+        nonce: Field.integer("nonce", "Nonce with which it is executed, or never"),
+        priority: Field.integer("priority", "Order among the relayer's transactions: -1, 0 or 1 (default 0)")
       },
       {}
     )
@@ -64,7 +74,7 @@ const send = Command.make(
 
 const replace = Command.make(
   "replace",
-  { ...target, body: Body.config(fields, {}) },
+  { ...target, body: Body.config(replacementFields, {}) },
   Effect.fnUntraced(function* ({ given, relayer, id, body }) {
     const payload = yield* Body.read(ReplaceEvmTransaction, body)
     const params = { relayer_id: relayer, transaction_id: id }

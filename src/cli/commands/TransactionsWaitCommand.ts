@@ -12,7 +12,7 @@ import * as Print from "../kit/Print.ts"
 import * as Table from "../kit/Table.ts"
 import * as Verb from "../kit/Verb.ts"
 
-/** Between two looks: the shortest block time of common networks is a second. */
+/** Between two reads: the shortest block time of common networks is a second. */
 const interval = Duration.seconds(1)
 
 /** Seconds. Most networks confirm within minutes. */
@@ -23,6 +23,10 @@ const order: ReadonlyArray<TransactionStatus> = ["pending", "sent", "submitted",
 
 const hasReached = (status: TransactionStatus, wanted: TransactionStatus): boolean =>
   order.indexOf(status) >= order.indexOf(wanted)
+
+/** A restart of the service, or a rate limit, does not end the wait. */
+const isPassing = ({ exitCode, status }: CommandFailed): boolean =>
+  exitCode === exitCodes.unreachable || status === 429 || status === 503
 
 const hasFailed = (status: TransactionStatus): boolean => !order.includes(status)
 
@@ -55,6 +59,7 @@ export const TransactionsWaitCommand = Command.make(
     })
 
     const { transaction, answer } = yield* look.pipe(
+      Effect.retry({ schedule: Schedule.spaced(interval), while: isPassing }),
       Effect.repeat({
         schedule: Schedule.spaced(interval),
         until: ({ transaction }) => hasReached(transaction.status, wanted) || hasFailed(transaction.status)
