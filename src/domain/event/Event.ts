@@ -13,7 +13,7 @@ import { Instant } from "../request/Instant.ts"
 import { count } from "../request/Page.ts"
 import { searchText } from "../request/Text.ts"
 
-export const EventType = Schema.Literals([
+const eventTypes = [
   ...RelayerNames.eventTypes,
   ...SignerNames.eventTypes,
   ...NotificationNames.eventTypes,
@@ -21,8 +21,11 @@ export const EventType = Schema.Literals([
   ...ApiKeyNames.eventTypes,
   ...MasterKeyNames.eventTypes,
   ...TransactionNames.eventTypes
-]).annotate({
+] as const
+
+export const EventType = Schema.Literals(eventTypes).annotate({
   identifier: "EventType",
+  message: `Expected one of ${eventTypes.join(", ")}`,
   description: "What happened to which kind of resource.",
   examples: ["relayer.paused"]
 })

@@ -25,7 +25,10 @@ export const TransactionStatus = Schema.Literals([
   "failed",
   "canceled",
   "expired"
-]).annotate({ identifier: "TransactionStatus" })
+]).annotate({
+  identifier: "TransactionStatus",
+  message: "Expected pending, sent, submitted, mined, confirmed, failed, canceled or expired"
+})
 export type TransactionStatus = typeof TransactionStatus.Type
 
 /** An amount as a text of digits. */
