@@ -1,6 +1,7 @@
 // The internal hosts and address ranges that URLs of users may point to.
-import { Schema, SchemaTransformation } from "effect"
+import { Schema } from "effect"
 import * as Address from "./Address.ts"
+import { CommaSeparated } from "./CommaSeparated.ts"
 import * as HostName from "./HostName.ts"
 
 const isEntry = (text: string) => Address.parseRange(text) !== undefined || HostName.parse(text) !== undefined
@@ -16,20 +17,8 @@ const AllowList = Schema.Array(Schema.String)
   .pipe(Schema.brand("AllowList"))
 export type AllowList = typeof AllowList.Type
 
-/** `localhost,10.1.0.0/16`. White space and empty entries are ignored. */
-export const FromText = Schema.String.pipe(
-  Schema.decodeTo(
-    AllowList,
-    SchemaTransformation.transform({
-      decode: (text: string): ReadonlyArray<string> =>
-        text
-          .split(",")
-          .map((entry) => entry.trim())
-          .filter((entry) => entry !== ""),
-      encode: (entries) => entries.join(",")
-    })
-  )
-)
+/** `localhost,10.1.0.0/16`. */
+export const FromText = CommaSeparated.pipe(Schema.decodeTo(AllowList))
 
 /** Throws if an entry is invalid. */
 export const make = (entries: ReadonlyArray<string>): AllowList => AllowList.make(entries)
