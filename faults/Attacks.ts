@@ -114,7 +114,7 @@ const upload = {
   }
 }
 
-/** Of the relayer `attacked` and the notification `attacked`, which call a silent server. */
+/** The relayer `attacked` and the notification `attacked` call a server that never answers. */
 export const attacks: Readonly<Record<string, Attack>> = {
   "webhook tests": repeated(45, () => ({ method: "POST", path: "/api/v1/notifications/attacked/test" })),
   "checks of a slow RPC": repeated(12, () => ({ method: "POST", path: "/api/v1/relayers/attacked/check" })),

@@ -2,10 +2,11 @@
 // leaves both or neither (ADR 0005).
 import { Context, DateTime, Duration, Effect, Exit, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { createHash } from "node:crypto"
+import { createHash, createHmac } from "node:crypto"
 import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../domain/request/Idempotency.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Secrets } from "../secrets/Secrets.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import { IdempotencyRepo } from "./IdempotencyRepo.ts"
 import type { Run } from "./IdempotencyRepo.ts"
 
@@ -39,11 +40,13 @@ const leaseSeconds = 90
 /** Rows of one statement of `prune`. */
 const batch = 1000
 
-const sha256 = (...parts: ReadonlyArray<string>) => {
-  const hash = createHash("sha256")
-  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
-  return hash.digest()
-}
+/** Unambiguous: no two lists of texts have the same one. */
+const joined = (...parts: ReadonlyArray<string>) => parts.map((part) => `${Buffer.byteLength(part)}:${part}`).join("")
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest()
+
+/** With a secret of the service, so that the stored hash does not confirm a guess of the request. */
+const hmac = (secret: string, text: string) => createHmac("sha256", secret).update(text).digest()
 
 const place = (id: string) => ({ table: "idempotency_keys", id, column: "body" })
 
@@ -76,6 +79,7 @@ export class IdempotencyStore extends Context.Service<
     Effect.gen(function* () {
       const repo = yield* IdempotencyRepo
       const secrets = yield* Secrets
+      const secret = (yield* ServiceSecrets).get("idempotency")
       const random = yield* SecureRandom.SecureRandom
       const transaction = yield* Transaction.makePausable
 
@@ -83,9 +87,11 @@ export class IdempotencyStore extends Context.Service<
 
       const makeRun = Effect.fnUntraced(function* ({ callerId, key, method, url, body }: KeyedRequest) {
         const at = yield* DateTime.now
+        const request = joined(method, url, body)
         const run: Run = {
-          id: sha256(callerId, key).toString("hex"),
-          requestHash: sha256(method, url, body),
+          id: sha256(joined(callerId, key)).toString("hex"),
+          requestHash: hmac(yield* secret, request),
+          olderHash: sha256(request),
           claim: yield* random.uuidV4(),
           at,
           validSince: validSince(at)
@@ -93,11 +99,12 @@ export class IdempotencyStore extends Context.Service<
         return run
       })
 
-      const find = Effect.fnUntraced(function* ({ id, requestHash, validSince }: Run) {
+      const find = Effect.fnUntraced(function* ({ id, olderHash, requestHash, validSince }: Run) {
         const found = yield* repo.find(id, validSince)
         if (Option.isNone(found)) return undefined
         const row = found.value
-        if (Buffer.compare(row.request_hash, requestHash) !== 0) return yield* new IdempotencyKeyReused({})
+        const isSame = [requestHash, olderHash].some((hash) => Buffer.compare(row.request_hash, hash) === 0)
+        if (!isSame) return yield* new IdempotencyKeyReused({})
         if (row.is_running) return yield* new IdempotencyKeyBusy({})
         const { status, headers, body_sealed } = row
         const body = yield* Effect.orDie(secrets.open(body_sealed, place(id)))
@@ -147,5 +154,7 @@ export class IdempotencyStore extends Context.Service<
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([IdempotencyRepo.layer, SecureRandom.layerWebCrypto]))
+  static readonly layer = this.layerNoDeps.pipe(
+    Layer.provide([IdempotencyRepo.layer, ServiceSecrets.layer, SecureRandom.layerWebCrypto])
+  )
 }

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { createHash } from "node:crypto"
 import * as IdempotencyRetention from "../../../src/server/idempotency/IdempotencyRetention.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -43,6 +44,23 @@ layerEach(TestApi.layer())("idempotency", (it) => {
       }
       assert.deepStrictEqual(yield* counted, before)
       assert.notStrictEqual((yield* post("two", plain)).text, first.text)
+    })
+  )
+
+  it.effect("a stored hash does not confirm a guess of the request, and one of version 0.1 is still valid", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const first = yield* post("hashed", plain)
+      const guess = createHash("sha256")
+        .update(`4:POST15:/api/v1/signers16:${JSON.stringify(plain)}`)
+        .digest()
+      const stored = yield* sql<{ request_hash: Uint8Array }>`SELECT request_hash FROM idempotency_keys`
+      assert.lengthOf(stored, 1)
+      assert.notDeepEqual(Buffer.from(stored[0]?.request_hash ?? []), guess)
+      yield* sql`UPDATE idempotency_keys SET request_hash = ${guess}`
+      assert.strictEqual((yield* post("hashed", plain)).text, first.text)
+      yield* sql`UPDATE idempotency_keys SET request_hash = sha256(request_hash)`
+      assert.strictEqual((yield* post("hashed", plain)).status, 422)
     })
   )
 
