@@ -26,8 +26,12 @@ const exactIntegers: Reviver = (_, value, { source } = {}) =>
     ? BigInt(source)
     : value
 
+/** There may be an integer beyond ±(2^53−1). The digits of an address, which follow a quote or a letter, are none. */
+const mayHaveLarge = /(?:^|[[,:\s])-?\d{16}/
+
 /** `JSON.parse`, except that integers beyond ±(2^53−1) become `bigint`. Throws as `JSON.parse` does. */
-export const parse = (text: string): unknown => parseWithSource(text, /\d{16}/.test(text) ? exactIntegers : undefined)
+export const parse = (text: string): unknown =>
+  parseWithSource(text, mayHaveLarge.test(text) ? exactIntegers : undefined)
 
 /** JSON text with every digit of `bigint` values. */
 export const rawInteger = (value: bigint): RawInteger => JSON.rawJSON(String(value))
