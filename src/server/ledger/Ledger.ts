@@ -18,7 +18,7 @@ import * as LedgerChanges from "./LedgerChanges.ts"
 import * as LedgerOperations from "./LedgerOperations.ts"
 import * as LedgerReading from "./LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
-import type { Filter, Selection } from "./Selection.ts"
+import type { Filter, SelectedTransactions, Selection } from "./Selection.ts"
 import type { LaneCounts, LaneId, LaneKey, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 
@@ -37,7 +37,7 @@ export class Ledger extends Context.Service<
     get(relayerNumber: number, id: TransactionId): Effect.Effect<StoredTransaction, TransactionNotFound>
     /** In the present generation of the lane; the request that has it, or had it last. */
     byNonce(relayerNumber: number, nonce: number): Effect.Effect<StoredTransaction, TransactionNotFound>
-    select(selection: Selection): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    select(selection: Selection): Effect.Effect<SelectedTransactions>
     /** Counts to `maxCountedTransactions`. */
     count(filter: Filter): Effect.Effect<number>
     /** Requests of the relayer that are pending, signed or submitted, oldest first. */

@@ -1,6 +1,7 @@
 // Which transactions a list has.
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { State } from "../../domain/transaction/Transaction.ts"
+import type { StoredTransaction } from "./StoredTransaction.ts"
 
 export interface Filter {
   /** Absent: transactions of all relayers. */
@@ -25,4 +26,10 @@ export interface Selection {
   /** Number of the last transaction before the selection. Absent: it begins with the newest, after `offset`. */
   readonly after?: number
   readonly offset?: number
+}
+
+export interface SelectedTransactions {
+  readonly transactions: ReadonlyArray<StoredTransaction>
+  /** Whether further ones of the selection did not fit into 1 MiB. */
+  readonly isCut: boolean
 }

@@ -3,21 +3,24 @@ import { Context, Effect, Layer, Schema } from "effect"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { maxCountedTransactions } from "../../domain/transaction/Numbers.ts"
 import type { Statement } from "effect/sql"
+import * as FittingRows from "../../sql/FittingRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import type { Filter, Selection } from "./Selection.ts"
-import type { StoredTransaction } from "./StoredTransaction.ts"
+import type { Filter, SelectedTransactions, Selection } from "./Selection.ts"
 import * as TransactionRow from "./TransactionRow.ts"
 
 /** Milliseconds by which the moments of two transactions can differ from the order of their numbers. */
 const disorder = 60_000
+
+/** A selection of at most as many is always whole: the usual page of 10, and the one after it. A request may have 256 kB of hex. */
+const alwaysWhole = 11
 
 const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
 
 export class TransactionPagesRepo extends Context.Service<
   TransactionPagesRepo,
   {
-    select(selection: Selection): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    select(selection: Selection): Effect.Effect<SelectedTransactions>
     /** Counts to `maxCountedTransactions`. */
     count(filter: Filter): Effect.Effect<number>
   }
@@ -26,6 +29,8 @@ export class TransactionPagesRepo extends Context.Service<
     TransactionPagesRepo,
     Effect.gen(function* () {
       const sql = yield* client
+
+      const size = sql`octet_length(request) + coalesce(octet_length(older), 0) + coalesce(octet_length(attempts), 0)`
 
       const moment = (at: Moment) => sql`to_timestamp(${at}::float8 / 1000)`
 
@@ -96,14 +101,17 @@ export class TransactionPagesRepo extends Context.Service<
       const select = ({ filter, limit, after, offset = 0 }: Selection) => {
         const order = orderOf(filter)
         const from = after === undefined ? [] : [order.to(sql`${after - 1}::bigint`)]
-        return sql`
+        const rows = sql`
           SELECT ${TransactionRow.columns(sql)} FROM (
             SELECT t.id FROM transactions t WHERE ${sql.and([...conditionsOf(filter), ...from])}
             ORDER BY ${order.by} LIMIT ${limit} OFFSET ${offset}
-          ) page JOIN transactions t ON t.id = page.id JOIN lanes l ON l.id = t.lane_id ORDER BY t.number DESC`.pipe(
-          Effect.flatMap(TransactionRow.readAll),
-          query("TransactionPagesRepo.select")
-        )
+          ) page JOIN transactions t ON t.id = page.id JOIN lanes l ON l.id = t.lane_id ORDER BY t.number DESC`
+        const fitting = FittingRows.select(sql, { rows, size, orderBy: sql`number DESC` })
+        const whole = Effect.map(rows, (rows) => ({ rows, isCut: false }))
+        return Effect.gen(function* () {
+          const { rows, isCut } = yield* limit <= alwaysWhole ? whole : fitting
+          return { transactions: yield* TransactionRow.readAll(rows), isCut }
+        }).pipe(query("TransactionPagesRepo.select"))
       }
 
       const count = (filter: Filter) =>

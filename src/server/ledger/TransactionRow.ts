@@ -57,7 +57,7 @@ const Row = Rows.withoutNulls(
 )
 type Row = (typeof Row)["Type"]
 
-const read = Rows.all(Row)
+const read = Rows.allPaced(Row)
 
 const columnsWith = (sql: SqlClient.SqlClient, json: (request: Statement.Fragment) => Statement.Fragment) => {
   const number = (column: string) => sql`t.${sql(column)}::float8 AS ${sql(column)}`

@@ -13,9 +13,10 @@ import type {
   TransactionFilter,
   TransactionQuery
 } from "../../domain/transaction/TransactionRequests.ts"
+import { maxPageBytes } from "../../sql/FittingRows.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
-import type { Filter } from "../ledger/Selection.ts"
+import type { Filter, SelectedTransactions } from "../ledger/Selection.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import type { Senders } from "./Senders.ts"
 
@@ -34,6 +35,12 @@ const filterOf = (
   ...(origin === undefined ? {} : { origin })
 })
 
+/** A page by number has to be whole: a caller that counts pages would miss what was left off. */
+const tooLarge = (served: number) => {
+  const message = `only ${served} of these transactions fit into ${maxPageBytes} bytes; ask for fewer, and follow the Link header`
+  return BadRequest.of([{ field: "per_page", message }])
+}
+
 const readNumber = Schema.decodeUnknownEffect(Schema.Int)
 
 /** A cursor belongs to one list with its filters. */
@@ -48,12 +55,12 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
   /** One more than the page has says whether there is a next one. */
   const withNext = Effect.fnUntraced(function* (
     filter: Filter,
-    found: ReadonlyArray<StoredTransaction>,
+    { transactions, isCut }: SelectedTransactions,
     limit: number
   ) {
-    const items = found.slice(0, limit)
+    const items = transactions.slice(0, limit)
     const last = items.at(-1)
-    if (found.length <= limit || last === undefined) return { items }
+    if ((!isCut && transactions.length <= limit) || last === undefined) return { items }
     return { items, next: yield* cursors.make(listOf(filter), last.transaction.number) }
   })
 
@@ -70,6 +77,8 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
     const total = yield* ledger.count(filter)
     if (perPage === 0 || offset >= Math.min(total, maxCountedTransactions)) return { items: [], total, request }
     const found = yield* ledger.select({ filter, limit: perPage + 1, offset })
+    const served = found.transactions.length
+    if (found.isCut && served < perPage) return yield* tooLarge(served)
     return { ...(yield* withNext(filter, found, perPage)), total, request }
   })
 

@@ -7,6 +7,7 @@ import { Command } from "../../../src/domain/transaction/Command.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import type { SelectedTransactions } from "../../../src/server/ledger/Selection.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, claimOne, eventsOf, insert, ledger, sentOf, signAll, signature } from "./Fixtures.ts"
 
@@ -16,8 +17,7 @@ const actions = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   )
 )
 
-const numbersOf = (rows: ReadonlyArray<{ readonly transaction: { readonly number: number } }>) =>
-  rows.map(({ transaction }) => transaction.number)
+const numbersOf = ({ transactions }: SelectedTransactions) => transactions.map(({ transaction }) => transaction.number)
 
 layerEach(ledger)("lists of transactions", (it) => {
   it.effect("go from the newest to the oldest, in pages by offset or after a number", () =>

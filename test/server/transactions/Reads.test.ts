@@ -114,7 +114,7 @@ layerEach(TestApi.layer())("transactions", (it) => {
           method: "PUT",
           body: { to: receiver, ...body }
         })
-        const [stored] = yield* ledger.select({ filter: {}, limit: 1 })
+        const [stored] = (yield* ledger.select({ filter: {}, limit: 1 })).transactions
         const { valid_until } = json.data as { readonly valid_until: string }
         return [status, valid_until, stored?.transaction.versions.at(-1)?.wait_for_funds]
       })
