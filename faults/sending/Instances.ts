@@ -1,5 +1,5 @@
 // Two instances on one database send transactions. At random moments one of them is killed, or frozen beyond its lease.
-import { Array, Effect } from "effect"
+import { Effect } from "effect"
 import type { Scope } from "effect"
 import type { Listening } from "../../testkit/process/Service.ts"
 import type { Context } from "../Case.ts"
@@ -24,6 +24,8 @@ const relayers = 6
 const pause = 60
 
 type Fault = "kill" | "freeze"
+
+const several = (length: number, fault: Fault): ReadonlyArray<Fault> => Array.from({ length }, () => fault)
 
 const shuffled = (random: Random, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
   faults
@@ -52,7 +54,7 @@ export const run = Effect.fnUntraced(function* ({ listen, kills, freezes, lease,
     yield* Effect.sleep(lease + random.int(200, 1000)).pipe(Effect.ensuring(kill("SIGCONT")))
   })
 
-  const faults = [...Array.makeBy(kills, (): Fault => "kill"), ...Array.makeBy(freezes, (): Fault => "freeze")]
+  const faults = [...several(kills, "kill"), ...several(freezes, "freeze")]
   for (const fault of shuffled(random, faults)) {
     yield* Effect.sleep(random.int(0, 500))
     const which = random.pick([0, 1])

@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { apiKey } from "../../testkit/process/Service.ts"
 import type { Listening } from "../../testkit/process/Service.ts"
-import type { Random } from "../Random.ts"
+import * as Random from "../Random.ts"
 import * as Counter from "./Counter.ts"
 import type { Relayer } from "./Relayers.ts"
 
@@ -18,7 +18,7 @@ interface Options {
   /** URLs of instances. Some of them may be dead or frozen. */
   readonly urls: () => ReadonlyArray<string>
   readonly relayers: ReadonlyArray<Relayer>
-  readonly random: Random
+  readonly random: Random.Random
   /** Milliseconds between two requests of one sender. */
   readonly pause?: number
   /** The first slot that it counts in. Loads of one node need different ones. */
@@ -61,16 +61,20 @@ export class Load {
   #slot: number
   #isOver = false
   readonly #options: Options
+  /** Its own, so that the choices of a case do not depend on the speed of the requests. */
+  readonly #random: Random.Random
   readonly #senders: ReadonlyArray<Promise<void>>
 
   constructor(options: Options) {
     this.#options = options
+    this.#random = Random.make(options.random.int(0, 1_000_000))
     this.#slot = options.firstSlot ?? 0
     this.#senders = Array.from({ length: senders }, () => this.#sender())
   }
 
   async #sender() {
-    const { relayers, random, pause = 150 } = this.#options
+    const random = this.#random
+    const { relayers, pause = 150 } = this.#options
     while (!this.#isOver) {
       await this.#one(random.pick([relayers[0] as Relayer, ...relayers.slice(1)]), this.#slot++)
       await sleep(random.int(0, 2 * pause))
@@ -78,11 +82,11 @@ export class Load {
   }
 
   async #one(relayer: Relayer, slot: number) {
-    const { urls, random } = this.#options
+    const { urls } = this.#options
     const body = bodyOf(slot)
     for (;;) {
       const all = urls()
-      const url = all[random.int(0, all.length - 1)]
+      const url = all[this.#random.int(0, all.length - 1)]
       const response = url === undefined ? undefined : await post(url, relayer, body)
       if (response?.status === 200) {
         return void this.accepted.push({ id: idIn(response.text), relayer, slot })

@@ -11,6 +11,7 @@ import type { Relayer } from "./Relayers.ts"
 
 interface Shown {
   readonly id: string
+  readonly relayer_id: string
   readonly status: string
   readonly code?: string
   readonly nonce?: number
@@ -33,10 +34,18 @@ export const shown = (service: Reads, { relayer, id }: Pick<Accepted, "relayer" 
   Effect.map(service.call(`/api/v1/relayers/${relayer.id}/transactions/${id}`), ({ text }) => data<Shown>(text))
 
 /** How many transactions have each code, and the newest of each. */
-const codes = (rows: ReadonlyArray<Shown> = []): string =>
+const codes = (rows: ReadonlyArray<Shown>): string =>
   [...Map.groupBy(rows, ({ status, code }) => `${status} ${code}`)]
     .map(([code, some]) => `${some.length} ${code}: ${JSON.stringify(some[0])}`)
     .join("\n")
+
+/** Why transactions are still open. */
+const explain = Effect.fnUntraced(function* (service: Reads) {
+  const rows = (yield* openIn(service)) ?? []
+  const ids = [...new Set(rows.map(({ relayer_id: id }) => id))]
+  const nonces = yield* Effect.forEach(ids, (id) => service.call(`/api/v1/relayers/${id}/nonce`))
+  return [codes(rows), ...nonces.map(({ text }) => text)].join("\n")
+})
 
 /** Waits until no transaction is open. */
 export const settled = (service: Reads, patience: Duration.Input = "3 minutes") =>
@@ -46,7 +55,7 @@ export const settled = (service: Reads, patience: Duration.Input = "3 minutes") 
     patience
   ).pipe(
     Effect.catchDefect((defect) =>
-      Effect.flatMap(openIn(service), (rows) => Effect.die(new Error(`${String(defect)}\n${codes(rows)}`)))
+      Effect.flatMap(explain(service), (why) => Effect.die(new Error(`${String(defect)}\n${why}`)))
     )
   )
 
