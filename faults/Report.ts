@@ -17,7 +17,7 @@ const outcome = ({ tally }: Result): string =>
 const counts = ({ tally }: Result): string => tally.skipped ?? tally.text
 
 export const line = (result: Result): string =>
-  `${result.case.name.padEnd(14)}${outcome(result).padEnd(9)}${`${result.seconds.toFixed(0)} s`.padEnd(8)}${counts(result)}`
+  `${result.case.name.padEnd(16)}${outcome(result).padEnd(9)}${`${result.seconds.toFixed(0)} s`.padEnd(8)}${counts(result)}`
 
 const file = path.resolve(import.meta.dirname, "../docs/faults.md")
 const section = /(<!-- figures -->\n)[\s\S]*(<!-- end of figures -->)/

@@ -92,7 +92,7 @@ const run = Effect.fnUntraced(function* (each: Case, seed: number) {
 
 const program = Effect.gen(function* () {
   if (flags.list) {
-    return yield* Effect.forEach(cases, ({ name, promise }) => Console.log(`${name.padEnd(14)}${promise}`), {
+    return yield* Effect.forEach(cases, ({ name, promise }) => Console.log(`${name.padEnd(16)}${promise}`), {
       discard: true
     })
   }

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
+import * as World from "../../faults/World.ts"
 import { folder, isGone, postgresPid, until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
 
@@ -127,6 +128,32 @@ describe.concurrent("a kill", () => {
       assert.isEmpty([...seen].filter((status) => status !== 200 && status !== 503))
       assert.strictEqual((yield* service.call("/v1/health")).status, 200)
       assert.deepStrictEqual(yield* Service.stop(service), { code: 0, signal: null })
+    })
+  )
+
+  it.live("of both processes does not fail the next start while a session of that PostgreSQL still ends", () =>
+    Effect.gen(function* () {
+      const home = yield* folder
+      const first = yield* Service.listen({ folder: home })
+      const postgres = (yield* postgresPid(path.join(home, "data"))) ?? assert.fail("no PostgreSQL")
+      const sessions = (yield* World.family(postgres)).filter((pid) => pid !== postgres)
+      yield* World.signal(sessions, "SIGSTOP")
+      yield* first.kill("SIGKILL")
+      yield* kill(postgres)
+      yield* first.exited
+      yield* gone(postgres)
+
+      const second = yield* Service.start({ folder: home })
+      yield* until(
+        "a start that finds the sessions",
+        Effect.sync(() => second.stdout().includes("pre-existing shared memory block") || undefined)
+      ).pipe(Effect.ensuring(World.signal(sessions, "SIGCONT")))
+      const listening = until(
+        "the service to listen",
+        Effect.sync(() => second.stdout().includes("effect-relayer listens on") || undefined)
+      )
+      const ended = Effect.map(second.exited, ({ code }) => assert.fail(`ended with ${code}: ${second.stderr()}`))
+      yield* Effect.raceFirst(listening, ended)
     })
   )
 

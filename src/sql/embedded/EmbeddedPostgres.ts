@@ -75,8 +75,13 @@ export const start = Effect.fn("EmbeddedPostgres.start")(function* (
 
   const run = Owner.clear(folder).pipe(
     Effect.andThen(Postmaster.start(binaries, folder, user, listen)),
-    // A service that was killed may have started a server that claims the files first. A failed start leaves no lock file.
-    Effect.retry({ while: () => Pid.isClaimed(folder), schedule: Schedule.spaced("200 millis"), times: 50 })
+    // A service that was killed may have started a server that claims the files first. A failed start leaves no lock file. The
+    // sessions of a server that was killed end a moment after it.
+    Effect.retry({
+      while: (error) => Pid.isClaimed(folder) || Postmaster.isBeforeSessionsEnded(error),
+      schedule: Schedule.spaced("200 millis"),
+      times: 50
+    })
   )
   yield* supervise(run)
   return server

@@ -107,6 +107,12 @@ const signal = (pid: number, name: NodeJS.Signals): void => {
   }
 }
 
+/** A session of a server that was killed still uses its shared memory. */
+const earlierSessions = "pre-existing shared memory block"
+
+/** Whether a start failed because sessions of an earlier server have not ended yet. */
+export const isBeforeSessionsEnded = ({ message }: DatabaseError): boolean => message.includes(earlierSessions)
+
 /** The number of lines of the server that are kept for the error of a start that fails. */
 const keptLines = 50
 
