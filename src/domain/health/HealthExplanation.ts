@@ -3,6 +3,8 @@ import { Schema } from "effect"
 import type { DateTime } from "effect"
 import { HealthStatus, failuresLeft } from "./Health.ts"
 import type { Health } from "./Health.ts"
+import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
+import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
@@ -30,6 +32,7 @@ export const RelayerExplanation = Schema.Struct({
     "What happens next, for people.",
     "It is checked again; one failure alone does not disable it."
   ),
+  funding: Schema.optionalKey(Funding),
   next_at: field(Instant, "When `next` happens. A time in the past means very soon.", "2026-01-02T03:05:05.678Z"),
   since: Schema.optionalKey(
     field(Instant, "Since when the relayer is in its state. Absent before the first check.", "2026-01-02T03:04:05.678Z")
@@ -90,18 +93,22 @@ const pausedByOperator = "It is paused by the operator, and takes no transaction
 export interface Situation {
   readonly relayer: Relayer
   readonly health: Health
+  /** What the last check found. */
+  readonly reading: ChainSnapshot | undefined
   readonly next_at: DateTime.Utc
   readonly since: DateTime.Utc | undefined
 }
 
-export const explain = ({ relayer, health, next_at, since }: Situation): RelayerExplanation => {
+export const explain = ({ relayer, health, reading, next_at, since }: Situation): RelayerExplanation => {
   const { code, reason, next } = wordsOf(health)
+  const funding = fundingOf(relayer, reading)
   return {
     state: health.status,
     code,
     paused: relayer.paused,
     reason: relayer.paused ? `${pausedByOperator} ${reason}` : reason,
-    next,
+    next: funding === undefined ? next : `${sentenceOf(funding)} ${next}`,
+    ...(funding === undefined ? {} : { funding }),
     next_at,
     ...(since === undefined ? {} : { since })
   }

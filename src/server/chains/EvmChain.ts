@@ -2,12 +2,10 @@
 import { Effect, Result } from "effect"
 import type { EvmNetwork } from "../../domain/network/Network.ts"
 import type { EvmRelayer } from "../../domain/relayer/Relayer.ts"
+import { minBalanceOf } from "../../domain/health/Funding.ts"
 import * as CheckResult from "./CheckResult.ts"
 import type { ProviderPool } from "./ProviderPool.ts"
 import * as Quantity from "./Quantity.ts"
-
-/** Wei. */
-const defaultMinBalance = 1n
 
 const chainId = { method: "eth_chainId", params: [], result: Quantity.Uint64 }
 
@@ -35,7 +33,7 @@ export const inspect = Effect.fn("EvmChain.inspect")(function* (
     ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
     failures: [
       ...CheckResult.failures("NonceSyncFailed", nonce),
-      ...CheckResult.balanceFailures(balance, policies?.min_balance ?? defaultMinBalance)
+      ...CheckResult.balanceFailures(balance, minBalanceOf(network_type, policies))
     ]
   }
 })

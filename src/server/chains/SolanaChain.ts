@@ -2,11 +2,9 @@
 import { Effect, Result, Schema } from "effect"
 import { Uint64 } from "../../domain/chain/Amount.ts"
 import type { SolanaRelayer } from "../../domain/relayer/Relayer.ts"
+import { minBalanceOf } from "../../domain/health/Funding.ts"
 import * as CheckResult from "./CheckResult.ts"
 import type { ProviderPool } from "./ProviderPool.ts"
-
-/** Lamports. */
-const defaultMinBalance = 10_000_000n
 
 const commitment = { commitment: "confirmed" }
 
@@ -37,6 +35,6 @@ export const inspect = Effect.fn("SolanaChain.inspect")(function* (
   return {
     network_type,
     ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
-    failures: CheckResult.balanceFailures(balance, policies?.min_balance ?? defaultMinBalance)
+    failures: CheckResult.balanceFailures(balance, minBalanceOf(network_type, policies))
   }
 })

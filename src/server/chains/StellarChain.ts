@@ -4,12 +4,10 @@ import { Effect, Result, Schema } from "effect"
 import type { StellarNetwork } from "../../domain/network/Network.ts"
 import type { CheckFailure } from "../../domain/chain/ChainSnapshot.ts"
 import type { StellarRelayer } from "../../domain/relayer/Relayer.ts"
+import { minBalanceOf } from "../../domain/health/Funding.ts"
 import * as CheckResult from "./CheckResult.ts"
 import type { ProviderPool } from "./ProviderPool.ts"
 import * as StellarAccount from "./StellarAccount.ts"
-
-/** Stroops. */
-const defaultMinBalance = 1_000_000n
 
 const network = { method: "getNetwork", result: Schema.Struct({ passphrase: Schema.String }) }
 
@@ -26,6 +24,6 @@ export const inspect = Effect.fn("StellarChain.inspect")(function* (
   const account = yield* Effect.result(probed.success.call(yield* StellarAccount.get(address)))
   if (Result.isFailure(account)) return { network_type, failures: CheckResult.failures("SequenceSyncFailed", account) }
   if (account.success === null) return { network_type, failures: [noAccount] }
-  const failures = CheckResult.tooLow(account.success.balance, policies?.min_balance ?? defaultMinBalance)
+  const failures = CheckResult.tooLow(account.success.balance, minBalanceOf(network_type, policies))
   return { network_type, ...account.success, failures }
 })

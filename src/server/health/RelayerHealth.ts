@@ -110,8 +110,8 @@ export class RelayerHealth extends Context.Service<
 
       const explanation = Effect.fn("RelayerHealth.explain")(function* (id: RelayerId) {
         const { value: relayer } = yield* relayers.get(id)
-        const { state: health, next_check_at: next_at, since } = yield* find(id)
-        return explain({ relayer, health, next_at, since })
+        const { state: health, reading, next_check_at: next_at, since } = yield* find(id)
+        return explain({ relayer, health, reading, next_at, since })
       })
 
       return RelayerHealth.of({ status, balance, check, explain: explanation })

@@ -86,6 +86,16 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
       const failing = yield* explain
       assert.deepStrictEqual([failing.state, failing.code], ["failing", "BalanceCheckFailed"])
       assert.include(String(failing.next), "disabled if that check fails too")
+      const { address } = (yield* api.call(relayer.path)).json.data as { readonly address: string }
+      assert.include(String(failing.next), `Send at least 90 wei to ${address} on evm:sepolia: it has 10 of the 100`)
+      assert.deepStrictEqual(failing.funding, {
+        address,
+        network: "evm:sepolia",
+        unit: "wei",
+        balance: "10",
+        min_balance: "100",
+        missing: "90"
+      })
 
       const second = yield* relayer.check()
       const { health, system_disabled, disabled_reason } = second.json.data as Record<string, unknown>
@@ -111,7 +121,7 @@ layer(live, { excludeTestServices: true })("the health of a relayer", (it) => {
       rpc.account.balance = 1000n
       yield* relayer.check()
       const healthy = yield* explain
-      assert.deepStrictEqual([healthy.state, healthy.code], ["healthy", "all_well"])
+      assert.deepStrictEqual([healthy.state, healthy.code, healthy.funding], ["healthy", "all_well", undefined])
       const listed = yield* api.call("/api/v1/relayers?system_disabled=true")
       assert.notInclude(listed.text, relayer.id)
     })

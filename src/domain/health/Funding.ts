@@ -1,0 +1,52 @@
+// How much to send to the account of a relayer, and where, so that a check finds enough.
+import { Schema } from "effect"
+import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
+import { networkId } from "../network/Network.ts"
+import type { NetworkType } from "../network/Network.ts"
+import type { Relayer } from "../relayer/Relayer.ts"
+import { unitOf } from "../relayer/RelayerStatus.ts"
+import { field } from "../request/Field.ts"
+import { balanceOf } from "./HealthSnapshot.ts"
+
+/** In wei, lamports and stroops. */
+const defaultMinBalance: Record<NetworkType, bigint> = { evm: 1n, solana: 10_000_000n, stellar: 1_000_000n }
+
+/** Stroops that create an account: two base reserves of 0.5 XLM. */
+const stellarAccount = 10_000_000n
+
+/** What must stay on the account of the relayer, in the smallest unit of its chain. */
+export const minBalanceOf = (
+  network_type: NetworkType,
+  policies: { readonly min_balance?: bigint } | undefined
+): bigint => policies?.min_balance ?? defaultMinBalance[network_type]
+
+export const Funding = Schema.Struct({
+  address: field(Schema.String, "Where to send it.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"),
+  network: field(Schema.String, "Network of the address.", "evm:sepolia"),
+  unit: field(Schema.Literals(["wei", "lamport", "stroop"]), "The chain's smallest unit.", "wei"),
+  balance: field(Schema.BigIntFromString, "Balance at the last check.", "40000000000000000"),
+  min_balance: field(Schema.BigIntFromString, "What the relayer needs.", "100000000000000000"),
+  missing: field(Schema.BigIntFromString, "What to send at least.", "60000000000000000")
+}).annotate({ identifier: "Funding", description: "What to send where, while the balance is below `min_balance`." })
+export type Funding = typeof Funding.Type
+
+/** `undefined`: the last check found enough, or no balance. */
+export const fundingOf = (relayer: Relayer, reading: ChainSnapshot | undefined): Funding | undefined => {
+  const balance = reading === undefined ? undefined : balanceOf(reading)
+  if (reading === undefined || balance === undefined) return undefined
+  const isAbsent = reading.failures.some(({ code }) => code === "no_account")
+  const usual = minBalanceOf(relayer.network_type, relayer.policies)
+  const min_balance = isAbsent && usual < stellarAccount ? stellarAccount : usual
+  if (balance >= min_balance) return undefined
+  return {
+    address: relayer.address,
+    network: networkId(relayer.network_type, relayer.network),
+    unit: unitOf[relayer.network_type],
+    balance,
+    min_balance,
+    missing: min_balance - balance
+  }
+}
+
+export const sentenceOf = ({ address, balance, min_balance, missing, network, unit }: Funding): string =>
+  `Send at least ${missing} ${unit} to ${address} on ${network}: it has ${balance} of the ${min_balance} that it needs.`

@@ -1,0 +1,51 @@
+// What to send to the account of a relayer, and where.
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
+import { fundingOf } from "../../../src/domain/health/Funding.ts"
+import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
+
+const relayer = (network_type: "evm" | "solana" | "stellar", policies?: object) =>
+  Schema.decodeSync(Relayer)({
+    id: "one",
+    name: "One",
+    network: "one",
+    network_type,
+    address: "address-of-one",
+    paused: false,
+    system_disabled: false,
+    signer_id: "one",
+    ...(policies === undefined ? {} : { policies })
+  })
+
+const missing = (of: Relayer, reading: ChainSnapshot | undefined) => fundingOf(of, reading)?.missing
+
+const evm = (balance: bigint): ChainSnapshot => ({ network_type: "evm", balance, failures: [], providers: [] })
+const noAccount: ChainSnapshot = {
+  network_type: "stellar",
+  failures: [{ type: "SequenceSyncFailed", code: "no_account" }],
+  providers: []
+}
+
+describe("the funding of a relayer", () => {
+  it("is what its balance lacks of its policy, or of the default of its network type", () => {
+    assert.strictEqual(missing(relayer("evm", { min_balance: "100" }), evm(40n)), 60n)
+    assert.isUndefined(missing(relayer("evm", { min_balance: "100" }), evm(100n)))
+    assert.strictEqual(missing(relayer("evm"), evm(0n)), 1n)
+    const solana: ChainSnapshot = { network_type: "solana", balance: 1n, failures: [], providers: [] }
+    assert.strictEqual(missing(relayer("solana"), solana), 9_999_999n)
+  })
+
+  it("is unknown before a balance was read, and on a wrong chain", () => {
+    assert.isUndefined(fundingOf(relayer("evm"), undefined))
+    const unread: ChainSnapshot = { network_type: "evm", failures: [], providers: [] }
+    assert.isUndefined(fundingOf(relayer("evm"), unread))
+    const wrong = { ...evm(0n), failures: [{ type: "ChainIdMismatch", code: "mismatch" }] } as const
+    assert.isUndefined(fundingOf(relayer("evm"), wrong))
+  })
+
+  it("creates a stellar account that does not exist", () => {
+    assert.strictEqual(missing(relayer("stellar"), noAccount), 10_000_000n)
+    assert.strictEqual(missing(relayer("stellar", { min_balance: "50000000" }), noAccount), 50_000_000n)
+  })
+})
