@@ -152,13 +152,13 @@ const withNewHeights = Effect.fnUntraced(function* (node: EvmNode, asked: Asked,
 })
 
 /** Only about blocks that the first provider calls final. */
-const seconds = Effect.fnUntraced(function* (asked: Asked, seen: Account, found: Details) {
+const seconds = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account, found: Details) {
   const { providers, numbers, lane } = asked
   const deep = [...found.hashes.keys()].filter((height) => height <= seen.at.finalHeight)
   const count = needsSecondCount(asked, seen)
-    ? yield* providers.second((node) => node.call(Calls.countAt(lane.address, "latest")))
+    ? yield* providers.second(node, (other) => other.call(Calls.countAt(lane.address, "latest")))
     : undefined
-  return { opinions: yield* opinionsOf(providers, numbers.finality, deep), count }
+  return { opinions: yield* opinionsOf(providers, node, numbers.finality, deep), count }
 })
 
 const blockHashes = (
@@ -204,7 +204,7 @@ const look = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
   const { lane, providers } = asked
   if (seen.at.head.number < (lane.chainBlock?.number ?? 0)) yield* providers.doubt
   const found = yield* withNewHeights(node, asked, seen, yield* details(node, asked, seen))
-  const second = yield* seconds(asked, seen, found)
+  const second = yield* seconds(node, asked, seen, found)
   const base = baseOf(seen, found)
   const hashAtChainBlock = lane.chainBlock && found.hashes.get(lane.chainBlock.number)
   const views = asked.transactions.map((transaction): readonly [number, Seen] => {

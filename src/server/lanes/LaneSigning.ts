@@ -101,7 +101,8 @@ export const sign = Effect.fn("LaneSigning.sign")(function* (work: Work, wanted:
     }
     signed.push(result.success)
   }
-  if (signed.length === wanted.length) memory.signerFailures = 0
+  // A step without anything to sign says nothing about the signer.
+  if (signed.length > 0 && signed.length === wanted.length) memory.signerFailures = 0
   yield* reach("signed")
   return signed
 })

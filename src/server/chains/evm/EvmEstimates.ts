@@ -47,6 +47,6 @@ export const estimate = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Estimate, RpcFailure> {
   const first = yield* at(node, call)
   if (first._tag !== "Reverts") return first
-  const second = opinionOf(yield* providers.second((other) => at(other, call)))
+  const second = opinionOf(yield* providers.second(node, (other) => at(other, call)))
   return { _tag: "Reverts", second, ...(first.reason === undefined ? {} : { reason: first.reason }) }
 })

@@ -31,14 +31,15 @@ export const hashesAt = (node: EvmNode, heights: ReadonlyArray<number>) =>
     (blocks) => new Map(blocks.flatMap((block) => (block === null ? [] : [[block.number, block.hash] as const])))
   )
 
-/** The opinion of a second provider about each height. A height without one is unknown. */
+/** The opinion of a provider other than `first` about each height. A height without one is unknown. */
 export const opinionsOf = Effect.fnUntraced(function* (
   providers: EvmProviders,
+  first: EvmNode,
   finality: Finality,
   heights: ReadonlyArray<number>
 ) {
   if (heights.length === 0) return new Map<number, SecondOpinion>()
-  const asked = yield* providers.second((node) =>
+  const asked = yield* providers.second(first, (node) =>
     Effect.all({ at: headOf(node, finality), hashes: hashesAt(node, heights) }, { concurrency: 2 })
   )
   if (asked === undefined) return new Map<number, SecondOpinion>()

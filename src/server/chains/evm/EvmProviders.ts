@@ -33,8 +33,9 @@ export interface EvmProviders {
   first<A>(use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>): Effect.Effect<A, RpcFailure.RpcFailure>
   /** The same, with the failure of each provider. */
   tryAll<A>(use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>): Effect.Effect<A, NoProvider>
-  /** Asks the others, until one answers. Undefined: none does. `not_configured`: there is only one. */
+  /** Asks others than `asked`, until one answers. Undefined: none does. `not_configured`: there is only one. */
   second<A>(
+    asked: EvmNode,
     use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>
   ): Effect.Effect<A | undefined | "not_configured">
   /** Sends bytes to up to two providers. Empty: none of them is on the chain. */
@@ -89,12 +90,16 @@ export const make = Effect.fnUntraced(function* (
   const first: EvmProviders["first"] = (use) =>
     Effect.mapError(tryAll(use), ({ failures }) => RpcFailure.firstOver(failures.map(({ failure }) => failure)))
 
-  const second = Effect.fnUntraced(function* <A>(use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>) {
-    const others = order.slice(1)
+  // Not the order decides: it is not changed before the whole look at a provider has succeeded.
+  const second = Effect.fnUntraced(function* <A>(
+    asked: EvmNode,
+    use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>
+  ) {
+    const others = order.filter((node) => node !== asked)
     if (others.length === 0) return "not_configured" as const
     for (const node of others) {
-      const asked = yield* Effect.result(on(node, use))
-      if (asked._tag === "Success") return asked.success
+      const found = yield* Effect.result(on(node, use))
+      if (found._tag === "Success") return found.success
     }
     return undefined
   })

@@ -63,6 +63,7 @@ const search = Effect.fnUntraced(function* (node: EvmNode, wanted: Wanted, head:
 
 const fetched = Effect.fnUntraced(function* (
   providers: EvmProviders,
+  node: EvmNode,
   wanted: Wanted,
   value: unknown
 ): Effect.fn.Return<TakerEvidence> {
@@ -72,7 +73,7 @@ const fetched = Effect.fnUntraced(function* (
   const sender = signed && (yield* EvmBytes.senderOf(signed))
   if (sender === undefined) return { _tag: "NotFound" }
   const { hash, nonce, to, value: wei, input, blockNumber, blockHash } = found
-  const second = (yield* opinionsOf(providers, wanted.finality, [blockNumber])).get(blockNumber)
+  const second = (yield* opinionsOf(providers, node, wanted.finality, [blockNumber])).get(blockNumber)
   return {
     _tag: "Fetched",
     hash,
@@ -113,10 +114,10 @@ export const find = Effect.fn("EvmTaker.find")(function* (
   head: number
 ): Effect.fn.Return<TakerEvidence, RpcFailure> {
   const value = yield* search(node, wanted, head)
-  if (value !== undefined) return yield* fetched(providers, wanted, value)
+  if (value !== undefined) return yield* fetched(providers, node, wanted, value)
   const first = yield* Effect.orElseSucceed(silence(node, wanted), () => undefined)
   if (first === undefined) return { _tag: "NotFound" }
-  const second = yield* providers.second((other) => silence(other, wanted))
+  const second = yield* providers.second(node, (other) => silence(other, wanted))
   return second === undefined || second === "not_configured"
     ? { _tag: "Silent", first }
     : { _tag: "Silent", first, second }

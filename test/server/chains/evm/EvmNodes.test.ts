@@ -89,9 +89,10 @@ describe("EvmNodes", () => {
       assert.deepStrictEqual(yield* alone.broadcast(yield* transfer(0)), [])
 
       const both = yield* nodes.providers(urls(wrong.url, right.url), identity)
-      assert.strictEqual(yield* both.first((node) => node.call(EvmCalls.chainId)), 31337n)
+      const used = yield* both.first((node) => Effect.as(node.call(EvmCalls.chainId), node))
+      assert.strictEqual(used.url, right.url)
       assert.strictEqual((yield* both.broadcast(yield* transfer(0))).length, 1)
-      assert.isUndefined(yield* both.second((node) => node.call(EvmCalls.chainId)))
+      assert.isUndefined(yield* both.second(used, (node) => node.call(EvmCalls.chainId)))
 
       const genesis = yield* both.genesis
       const begunAnew = yield* Anvil.start({ timestamp: 1_700_000_000 })

@@ -21,6 +21,7 @@ import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
+import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
 import { claimOne, insert } from "../../ledger/Fixtures.ts"
 import * as Chain from "./Chain.ts"
@@ -78,7 +79,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     address,
     window: 64
   }
-  const backend = LocalKey.make(Redacted.make(key))
+  const { publicKey, sign } = LocalKey.make(Redacted.make(key))
   let hold: Hold | undefined
   const contents = Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold)))
 
@@ -97,7 +98,8 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       network_type: "evm",
       policies
     }),
-    backend,
+    /** What the signer does. */
+    sign,
     context: undefined as LaneContext | undefined,
     accept: (count = 1, over: Partial<NewTransaction> = {}) => Effect.map(insert(account, count, over), notEmpty),
     transaction: (id: TransactionId) => Effect.map(ledger.get(1, id), ({ transaction }) => transaction),
@@ -107,6 +109,8 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
   }
 
   const nodeOf = (url: string) => nodes.find((node) => node.url === url)?.node ?? nodes[0]!.node
+
+  const backend: SignerBackend = { publicKey, sign: (curve, message) => world.sign(curve, message) }
 
   /** A process that remembers nothing holds the lane from now on. */
   const claim = Effect.gen(function* () {
@@ -123,7 +127,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       targets: {
         get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(network), urls })
       },
-      signer: LaneSigner.make({ use: () => Effect.sync(() => world.backend) }, address),
+      signer: LaneSigner.make({ use: () => Effect.succeed(backend) }, address),
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
       hold,

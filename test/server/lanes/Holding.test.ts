@@ -1,0 +1,111 @@
+// What keeps a transaction from getting a nonce: it waits with a code, leaves no hole, and goes on by itself.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { SignerUnavailable } from "../../../src/server/signers/backends/SignerBackend.ts"
+import { ledger } from "../ledger/Fixtures.ts"
+import { gwei } from "./fake/Chain.ts"
+import * as Scenes from "./fake/Scenes.ts"
+import * as World from "./fake/World.ts"
+
+const { receiver } = World
+
+layerEach(ledger)("a lane", (it) => {
+  it.effect("whose signer fails gives no nonce, asks it again later and later, and leaves no hole", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const { sign } = world
+      let asked = 0
+      const away = new SignerUnavailable({ reason: "unreachable", message: "Vault cannot be reached" })
+      world.sign = () => Effect.suspend(() => (asked++, Effect.fail(away)))
+      const ids = yield* world.accept(3)
+      yield* world.look(32)
+      // After 1, 2, 4, 8 and 16 seconds; three transactions are signed at once.
+      assert.isAtMost(asked, 3 * 6)
+      const held = yield* world.transaction(ids[0])
+      assert.deepStrictEqual([held.state, held.nonce, held.cause?.code], ["pending", undefined, "signer_unavailable"])
+      assert.strictEqual((yield* world.lane).nextNonce, 0)
+      world.sign = sign
+      yield* TestClock.adjust("1 minute")
+      yield* Scenes.finish(world)
+      assert.strictEqual(world.chain.effects(receiver), 3)
+      assert.strictEqual((yield* world.transaction(ids[0])).nonce, 0)
+    })
+  )
+
+  it.effect("whose signer fails in the middle of a batch commits what comes before", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const { sign } = world
+      let left = 2
+      const away = new SignerUnavailable({ reason: "unreachable", message: "Vault cannot be reached" })
+      world.sign = (curve, message) => (left-- > 0 ? sign(curve, message) : Effect.fail(away))
+      yield* world.accept(5)
+      yield* world.look()
+      assert.strictEqual(world.chain.pool.size, 2)
+      assert.strictEqual((yield* world.lane).nextNonce, 2)
+      world.sign = sign
+      yield* TestClock.adjust("1 minute")
+      yield* Scenes.finish(world)
+      assert.strictEqual(world.chain.effects(receiver), 5)
+    })
+  )
+
+  it.effect("with funds for some sends these, and the others when more funds come", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      // A transfer reserves 21,000 gas at 3 gwei; two no-ops are kept back.
+      world.chain.balance = 21_000n * 3n * gwei * 5n
+      const ids = yield* world.accept(10)
+      yield* world.look()
+      const sent = world.chain.pool.size
+      assert.isAbove(sent, 0)
+      assert.isBelow(sent, 10)
+      const next = yield* world.transaction(ids[sent] ?? ids[0])
+      assert.deepStrictEqual([next.nonce, next.cause?.code], [undefined, "insufficient_funds"])
+      world.chain.balance *= 10n
+      yield* Scenes.finish(world)
+      assert.strictEqual(world.chain.effects(receiver), 10)
+    })
+  )
+
+  it.effect("of a relayer that was paused or disabled finishes what has a nonce, and starts nothing", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent()
+      const active = world.relayer
+      const [waiting] = yield* world.accept()
+      world.relayer = { ...active, paused: true }
+      yield* Scenes.finish(world, 1)
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+      assert.strictEqual((yield* world.transaction(waiting)).cause?.code, "relayer_paused")
+      const disabled_reason = { type: "RpcValidationFailed", details: "the providers do not answer" } as const
+      world.relayer = { ...active, system_disabled: true, disabled_reason }
+      yield* world.look(2)
+      assert.strictEqual((yield* world.transaction(waiting)).cause?.code, "providers_unavailable")
+      world.relayer = active
+      yield* Scenes.finish(world)
+      assert.strictEqual((yield* world.transaction(waiting)).nonce, 1)
+    })
+  )
+
+  it.effect("whose providers are away says so, and goes on when one of them answers", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent({ providers: 2 })
+      const [waiting] = yield* world.accept()
+      for (const node of world.nodes) node.isAway = true
+      yield* world.look(2)
+      assert.strictEqual((yield* world.transaction(id)).cause?.code, "providers_unavailable")
+      assert.strictEqual((yield* world.transaction(waiting)).cause?.code, "providers_unavailable")
+      const [, second] = world.nodes
+      if (second !== undefined) second.isAway = false
+      world.chain.mine(4)
+      yield* world.look(2)
+      assert.strictEqual((yield* world.transaction(id)).state, "mined", "the other one has not confirmed the block")
+      assert.strictEqual((yield* world.transaction(waiting)).nonce, 1)
+      for (const node of world.nodes) node.isAway = false
+      yield* Scenes.finish(world)
+      assert.strictEqual(world.chain.effects(receiver), 2)
+    })
+  )
+})
