@@ -1,5 +1,6 @@
 // The rules of networks, with the version of each network, for HTTP: the version becomes its `ETag`.
-import { Context, Effect, Layer } from "effect"
+import { Array, Context, Effect, Function, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
 import { Network, NetworkIdTaken, NetworkInUse, networkId } from "../../domain/network/Network.ts"
 import type { CreateNetwork, NetworkId, NetworkNotFound, UpdateNetwork } from "../../domain/network/Network.ts"
@@ -11,6 +12,7 @@ import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Secrets } from "../secrets/Secrets.ts"
@@ -39,6 +41,7 @@ export class VersionedNetworks extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     VersionedNetworks,
     Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
       const repo = yield* NetworksRepo
       const secrets = yield* Secrets
       const outbound = yield* Outbound
@@ -46,9 +49,16 @@ export class VersionedNetworks extends Context.Service<
       const transaction = yield* Transaction.make
       const { read, rpcUrls } = yield* NetworkReading.make
 
-      const current = Effect.fnUntraced(function* (id: NetworkId) {
-        return yield* NetworkReading.orNotFound((yield* read(id)).versioned(id))
+      /** Every accepted transaction reads its network: reads of one network at one moment share a statement. */
+      const find = yield* Batcher.make<NetworkId, Versioned<Network> | undefined>(sql, {
+        group: (id) => id,
+        all: (ids) => {
+          const [id] = ids
+          return Effect.map(read(id), (resolver) => Array.makeBy(ids.length, Function.constant(resolver.versioned(id))))
+        }
       })
+
+      const current = (id: NetworkId) => Effect.flatMap(find(id), NetworkReading.orNotFound)
 
       const get = Effect.fn("VersionedNetworks.get")(current)
 
