@@ -1,4 +1,5 @@
 // The results of a run of the benchmark of transactions.
+import { Struct } from "effect"
 import type { Machine } from "../harness/Machine.ts"
 import { median } from "../harness/Statistics.ts"
 import type { Measured } from "./Sending.ts"
@@ -65,8 +66,17 @@ const fields = [
 
 export const figuresOf = ({ usage, ...rest }: Measured): Figures => ({ ...rest, ...usage })
 
+/** Of a load whose rate is given. */
+export const withoutRates = (measured: Measured): Figures => ({
+  ...measured.usage,
+  ...Struct.pick(measured, ["toBroadcast", "toEvent", "lastToEvent"])
+})
+
 /** Of a few transactions over many seconds, the processes' own work is most of what they cost. */
-export const withoutCosts = ({ usage, ...rest }: Measured): Figures => ({ ...rest, calls: usage.calls })
+export const latencies = ({ usage, ...rest }: Measured): Figures => ({
+  calls: usage.calls,
+  ...Struct.pick(rest, ["toBroadcast", "toEvent"])
+})
 
 export const summary = (name: string, stored: number, rounds: ReadonlyArray<Figures>): Row => {
   const known = fields.flatMap((field) => {

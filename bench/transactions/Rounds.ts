@@ -4,7 +4,7 @@ import * as Blast from "./Blast.ts"
 import * as Cases from "./Cases.ts"
 import type { NotConfirmed } from "./Confirmations.ts"
 import type { HttpFailed } from "./Http.ts"
-import { figuresOf, summary, withoutCosts } from "./Results.ts"
+import { figuresOf, latencies, summary, withoutRates } from "./Results.ts"
 import type { Figures } from "./Results.ts"
 import type { Scale } from "./Scale.ts"
 import * as Usage from "./Usage.ts"
@@ -13,18 +13,17 @@ import * as World from "./World.ts"
 /** Per second. */
 const steadyRate = 50
 
-type Measured = Effect.Success<ReturnType<typeof Cases.burst>>
 type Errors = Effect.Error<ReturnType<typeof Cases.single>> | NotConfirmed | HttpFailed
 
 const casesOf = (sender: World.Sender, scale: Scale) => {
   const { lanes, ofOne, ofEach, singles, steadySeconds } = scale
-  const cases: Readonly<Record<string, Effect.Effect<Measured, Errors>>> = {
-    "one lane": Cases.burst(sender, 1, ofOne),
-    "twenty lanes": Cases.burst(sender, lanes, ofEach),
-    single: Cases.single(sender, singles),
-    "50/s, one lane": Cases.steady(sender, 1, steadyRate, steadySeconds),
-    "50/s, twenty lanes": Cases.steady(sender, lanes, steadyRate, steadySeconds),
-    drain: Cases.drain(sender, lanes, Math.ceil(ofOne / lanes))
+  const cases: Readonly<Record<string, Effect.Effect<Figures, Errors>>> = {
+    "one lane": Effect.map(Cases.burst(sender, 1, ofOne), figuresOf),
+    "twenty lanes": Effect.map(Cases.burst(sender, lanes, ofEach), figuresOf),
+    single: Effect.map(Cases.single(sender, singles), latencies),
+    "50/s, one lane": Effect.map(Cases.steady(sender, 1, steadyRate, steadySeconds), withoutRates),
+    "50/s, twenty lanes": Effect.map(Cases.steady(sender, lanes, steadyRate, steadySeconds), withoutRates),
+    drain: Effect.map(Cases.drain(sender, lanes, Math.ceil(ofOne / lanes)), withoutRates)
   }
   return Object.entries(cases).filter(([name]) => scale.cases === undefined || scale.cases.includes(name))
 }
@@ -48,8 +47,7 @@ export const measure = Effect.fnUntraced(function* (world: World.World, scale: S
   for (let round = 0; round < scale.rounds; round++) {
     blasts.push(yield* Blast.run(world, scale.lanes, Math.ceil(scale.ofOne / scale.lanes)))
     for (const { name, run, rounds } of found) {
-      const measured = yield* run
-      const figures = name === "single" ? withoutCosts(measured) : figuresOf(measured)
+      const figures = yield* run
       yield* Console.log(`${name}: ${JSON.stringify(figures)}`)
       rounds.push(figures)
     }

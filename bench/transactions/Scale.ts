@@ -33,7 +33,7 @@ const full: Scale = {
   singles: 5,
   steadySeconds: 15,
   stored: 1_000_000,
-  acceptance: { rounds: 3, seconds: 3, warmUp: 4 },
+  acceptance: { rounds: 3, seconds: 3, warmUp: 8 },
   cases: undefined
 }
 

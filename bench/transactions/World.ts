@@ -56,8 +56,9 @@ export interface Relayer {
   readonly address: string
 }
 
-const createRelayer = Effect.fnUntraced(function* (client: Http.Http, node: Node) {
-  const signer = yield* create(client, "signers", { type: "plain" })
+/** The id of its signer differs from those that the creation of relayers uses. */
+const createRelayer = Effect.fnUntraced(function* (client: Http.Http, node: Node, index: number) {
+  const signer = yield* create(client, "signers", { id: `lane-${index}`, type: "plain" })
   const body = { name: "R", network, network_type: "evm", paused: false, signer_id: signer.id }
   const { id, address = "" } = yield* create(client, "relayers", body)
   yield* node.call("anvil_setBalance", [address, funds])
@@ -88,7 +89,9 @@ export const make = Effect.fnUntraced(function* (count: number) {
   })
   const client = yield* Http.make(installation.service.url, 1, Installation.key)
   yield* create(client, "networks", networkBody(node.url))
-  const relayers = yield* Effect.forEach(Array.from({ length: count }), () => createRelayer(client, node))
+  const relayers = yield* Effect.forEach(Array.from({ length: count }), (_, index) =>
+    createRelayer(client, node, index)
+  )
   const ids = path.join(installation.folder, "relayers")
   fs.writeFileSync(ids, relayers.map(({ id }) => id).join("\n"))
   const heads = yield* Heads.follow(node.url)
