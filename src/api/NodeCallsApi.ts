@@ -1,4 +1,4 @@
-// The endpoint that passes JSON-RPC calls on to the providers of a relayer.
+// The endpoint that answers JSON-RPC calls as a node that holds the key of the relayer.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
@@ -16,6 +16,7 @@ export class NodeCallsApi extends HttpApiGroup.make("nodeCalls")
       success: Json.body(NodeReplies),
       error: [
         Errors.RelayerNotFoundError,
+        Errors.ForbiddenError,
         Errors.NotImplementedError,
         Errors.BadGatewayError,
         ...Errors.ofOutboundWork,
@@ -29,7 +30,7 @@ export class NodeCallsApi extends HttpApiGroup.make("nodeCalls")
         OpenApi.annotations({
           summary: "Call a JSON-RPC method of the chain",
           description:
-            "Passes the call on to a provider of the relayer if the method is in `rpc_methods` of the network. The response is plain JSON-RPC, without an envelope."
+            "Answers as a node that holds the key of the relayer, so that viem, ethers, web3.py, Hardhat and Foundry send through it. The service itself answers `eth_accounts`, `eth_requestAccounts`, `eth_chainId`, `net_version`, `eth_sendTransaction` (needs `transactions:write`), `personal_sign`, `eth_sign` and `eth_signTypedData_v4` (need `transactions:sign`). Other methods are passed on to a provider of the relayer if they are in `rpc_methods` of the network. `eth_sendTransaction` is admitted as `POST /transactions`, and returns the hash of the first signed version; an error in its reply means that the transaction is never executed. The response is plain JSON-RPC, without an envelope; `Idempotency-Key` has no effect."
         })
       )
   )

@@ -135,12 +135,8 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
     metricsPerRelayer ? RelayerGauges.layer : Layer.empty
   )
 
-const transactions = Layer.mergeAll(
-  Transactions.layer,
-  Simulations.layer,
-  MessageSigning.layer,
-  NodePassing.layer,
-  Nonces.layer
+const transactions = Layer.merge(NodePassing.layer, Simulations.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer))
 )
 
 const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 days" }: Options) =>

@@ -56,17 +56,16 @@ const gasLimit: Rule = ({ gas_limit }, { policy, network }) => {
     : undefined
 }
 
-const fees: Rule = (request, { policy, network }) => {
-  const given = givenFees(request)
-  if (given === undefined) return undefined
-  const field = given.type === "legacy" ? "gas_price" : "max_fee_per_gas"
-  if (given.type === "eip1559" && !network.isEip1559) {
-    return { field, message: "cannot be used because the network does not price by EIP-1559" }
-  }
-  const { gas_price_cap } = policy
-  return gas_price_cap !== undefined && maxFeeOf(given) > gas_price_cap
-    ? { field, message: `must be at most ${gas_price_cap}, the gas_price_cap of the relayer` }
+const priceType: Rule = (request, { network }) =>
+  givenFees(request)?.type === "eip1559" && !network.isEip1559
+    ? { field: "max_fee_per_gas", message: "cannot be used because the network does not price by EIP-1559" }
     : undefined
+
+const priceCap: Rule = (request, { policy: { gas_price_cap } }) => {
+  const given = givenFees(request)
+  if (given === undefined || gas_price_cap === undefined || maxFeeOf(given) <= gas_price_cap) return undefined
+  const field = given.type === "legacy" ? "gas_price" : "max_fee_per_gas"
+  return { field, message: `must be at most ${gas_price_cap}, the gas_price_cap of the relayer` }
 }
 
 const creation: Rule = ({ to, data = "0x" }) =>
@@ -97,7 +96,13 @@ const beginning: Rule = (request, { now }) => {
     : undefined
 }
 
-const rules: ReadonlyArray<Rule> = [checksum, receiver, gasLimit, fees, creation, deadline, beginning]
+/** What the relayer's policy forbids, however valid the request is. */
+const policyRules: ReadonlyArray<Rule> = [receiver, priceCap]
+
+const rules: ReadonlyArray<Rule> = [checksum, gasLimit, priceType, creation, deadline, beginning, ...policyRules]
+
+export const policyViolationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> =>
+  policyRules.flatMap((rule) => rule(request, admission) ?? [])
 
 /** Everything that is wrong with a request that was decoded, a field each. Empty: it is admitted. */
 export const violationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> => [

@@ -1,4 +1,4 @@
-// JSON-RPC calls that a relayer passes on to its providers.
+// JSON-RPC calls to a relayer, and the methods that it passes on to its providers.
 import { Schema } from "effect"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
@@ -10,7 +10,9 @@ const Id = Schema.NullOr(Schema.Union([Schema.String, Schema.Int]))
 
 export const NodeCall = Schema.Struct({
   jsonrpc: Schema.optionalKey(field(Schema.Literal("2.0"), "Version of JSON-RPC.", "2.0")),
-  id: Schema.optionalKey(field(Id, "Identifier that the answer repeats. The default is 1.", 1)),
+  id: Schema.optionalKey(
+    field(Id, "Identifier that the answer repeats. Absent: 1; in a batch, the call is not answered.", 1)
+  ),
   method: field(Schema.String.check(Schema.isMaxLength(128)), "Method to call.", "eth_blockNumber"),
   params: Schema.optionalKey(field(Value, "Parameters of the method.", []))
 }).annotate({ identifier: "JsonRpcRequest", description: "A JSON-RPC 2.0 call." })

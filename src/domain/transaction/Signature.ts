@@ -15,8 +15,8 @@ export const EvmSignature = Schema.Struct({
 }).annotate({ identifier: "EvmSignature", description: "An ECDSA signature on secp256k1." })
 export type EvmSignature = typeof EvmSignature.Type
 
-/** UTF-16 code units of a message. */
-const maxMessageLength = 65_536
+/** UTF-16 code units of a message; bytes of one that is given as hex. */
+export const maxMessageLength = 65_536
 
 export const SignMessage = Schema.Struct({
   message: field(
@@ -69,7 +69,7 @@ const Domain = Schema.Struct({
   salt: Schema.optionalKey(field(Salt, "Tells domains apart that are the same otherwise.", `0x${"5c".repeat(32)}`))
 }).annotate({ identifier: "TypedDataDomain", description: "Domain that typed data belongs to (EIP-712)." })
 
-const SignTypedDataJson = Schema.Struct({
+export const SignTypedDataJson = Schema.Struct({
   domain: field(Domain, "Domain that the data belongs to.", {
     name: "Example",
     version: "1",

@@ -54,6 +54,14 @@ export class Ledger extends Context.Service<
       relayerNumber: number,
       id: TransactionId
     ): Effect.Effect<StoredTransaction, TransactionNotFound | TransactionConflict>
+    /**
+     * Cancels the transaction if it has no bytes, and returns it as it was before: it is never executed. None: it was signed,
+     * or is final. The row is locked from the check to the cancel, so no lane can sign it in between.
+     */
+    withdraw(
+      relayerNumber: number,
+      id: TransactionId
+    ): Effect.Effect<Option.Option<StoredTransaction>, TransactionNotFound | TransactionConflict>
     /** Adds a version of the request. Without `validUntil`, the deadline stays. */
     replace(
       relayerNumber: number,

@@ -22,6 +22,7 @@ import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as Origin from "../responses/Origin.ts"
 import * as Auditing from "./Auditing.ts"
 import { NewTransactionsRepo } from "./NewTransactionsRepo.ts"
+import type { StoredTransaction } from "./StoredTransaction.ts"
 import { TransactionsRepo } from "./TransactionsRepo.ts"
 import * as Writing from "./Writing.ts"
 import type { Change } from "./Writing.ts"
@@ -47,13 +48,28 @@ export const make = Effect.gen(function* () {
     return after
   })
 
+  const cancelHeld = Effect.fnUntraced(function* (before: StoredTransaction) {
+    const cancellation = yield* Effect.fromResult(cancellationOf(before.transaction))
+    if (cancellation._tag === "unchanged") return before
+    const after = withCancellation(before.transaction, cancellation, yield* Clock.currentTimeMillis)
+    return yield* save("transaction.canceled", { before, after })
+  })
+
   const cancel = Effect.fn("Ledger.cancel")(
     function* (relayerNumber: number, id: TransactionId) {
+      return yield* cancelHeld(yield* hold(relayerNumber, id))
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  const withdraw = Effect.fn("Ledger.withdraw")(
+    function* (relayerNumber: number, id: TransactionId) {
       const before = yield* hold(relayerNumber, id)
-      const cancellation = yield* Effect.fromResult(cancellationOf(before.transaction))
-      if (cancellation._tag === "unchanged") return before
-      const after = withCancellation(before.transaction, cancellation, yield* Clock.currentTimeMillis)
-      return yield* save("transaction.canceled", { before, after })
+      const { state, attempts } = before.transaction
+      if (state !== "pending" || attempts.length > 0) return Option.none()
+      yield* cancelHeld(before)
+      return Option.some(before)
     },
     transaction,
     Deadlock.retry
@@ -76,5 +92,5 @@ export const make = Effect.gen(function* () {
     Deadlock.retry
   )
 
-  return { cancel, replace }
+  return { cancel, withdraw, replace }
 })

@@ -3,7 +3,8 @@ import { DateTime, Effect, Schema, Struct } from "effect"
 import type { Caller } from "../../domain/access/Caller.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
-import { isMixedCase, violationsOf } from "../../domain/transaction/Admission.ts"
+import { isMixedCase, policyViolationsOf, violationsOf } from "../../domain/transaction/Admission.ts"
+import type { Admission } from "../../domain/transaction/Admission.ts"
 import { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { ReplaceEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
@@ -42,16 +43,24 @@ export const textOf = (body: SendEvmTransaction): string => JSON.stringify(encod
 const checksumFor = ({ to }: Pick<SendEvmTransaction, "to">) =>
   to !== undefined && isMixedCase(to) ? EvmBytes.checksum : Effect.succeed((address: string) => address)
 
-/** Everything that is wrong with the request itself. Empty: it is admitted. */
-export const violations = Effect.fnUntraced(function* (body: SendEvmTransaction, { relayer, numbers }: Sender) {
-  return violationsOf(body, {
+const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, { relayer, numbers }: Sender) {
+  const admission: Admission = {
     now: DateTime.toEpochMillis(yield* DateTime.now),
     relayerAddress: relayer.address.toLowerCase(),
     policy: relayer.policies ?? {},
     network: numbers,
     checksum: yield* checksumFor(body)
-  })
+  }
+  return admission
 })
+
+/** Everything that is wrong with the request itself. Empty: it is admitted. */
+export const violations = (body: SendEvmTransaction, sender: Sender) =>
+  Effect.map(admissionOf(body, sender), (admission) => violationsOf(body, admission))
+
+/** Those of `violations` that only the relayer's policy forbids. */
+export const policyViolations = (body: SendEvmTransaction, sender: Sender) =>
+  Effect.map(admissionOf(body, sender), (admission) => policyViolationsOf(body, admission))
 
 /** What the API key does not allow. Fees per day are summed by the ledger. */
 export const limitViolation = (body: SendEvmTransaction, { transactionLimits }: Caller): Violation | undefined =>

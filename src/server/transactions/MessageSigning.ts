@@ -21,6 +21,8 @@ export class MessageSigning extends Context.Service<
   MessageSigning,
   {
     sign(id: RelayerId, request: SignMessage): Effect.Effect<EvmSignature, Failed>
+    /** The same for a message that is no text. */
+    signBytes(id: RelayerId, message: Uint8Array): Effect.Effect<EvmSignature, Failed>
     signTypedData(id: RelayerId, request: SignTypedData): Effect.Effect<EvmSignature, Failed | BadRequest>
   }
 >()("effect-relayer/server/transactions/MessageSigning") {
@@ -58,6 +60,10 @@ export class MessageSigning extends Context.Service<
         return yield* signDigest(id, yield* SigningDigests.ofMessage(message), "relayer.message_signed")
       })
 
+      const signBytes = Effect.fn("MessageSigning.signBytes")(function* (id: RelayerId, message: Uint8Array) {
+        return yield* signDigest(id, yield* SigningDigests.ofBytes(message), "relayer.message_signed")
+      })
+
       const signTypedData = Effect.fn("MessageSigning.signTypedData")(function* (
         id: RelayerId,
         request: SignTypedData
@@ -65,7 +71,7 @@ export class MessageSigning extends Context.Service<
         return yield* signDigest(id, yield* SigningDigests.ofTypedData(request), "relayer.typed_data_signed")
       })
 
-      return MessageSigning.of({ sign, signTypedData })
+      return MessageSigning.of({ sign, signBytes, signTypedData })
     })
   )
 }

@@ -1,84 +1,86 @@
-// Passes JSON-RPC calls of callers on to a provider of the relayer, as far as the network allows the methods.
+// Answers the JSON-RPC calls of `/rpc`: as a node that holds the relayer's key, and otherwise by a provider of the relayer.
 import { Context, Effect, Layer } from "effect"
+import { current, Forbidden, hasScope } from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadGateway, NotImplemented } from "../../domain/request/Request.ts"
-import { readingMethods } from "../../domain/transaction/NodeCall.ts"
-import type { NodeCall, NodeCalls, NodeReplies, NodeReply } from "../../domain/transaction/NodeCall.ts"
-import type { RpcAnswer } from "../chains/evm/RpcBatch.ts"
+import type { NodeCall, NodeCalls, NodeReplies } from "../../domain/transaction/NodeCall.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
-import * as RelayerNodes from "./RelayerNodes.ts"
 import * as Senders from "./Senders.ts"
+import type { Sender } from "./Senders.ts"
+import * as AccountMethods from "./wallet/AccountMethods.ts"
+import * as PassedCalls from "./wallet/PassedCalls.ts"
+import * as Replies from "./wallet/Replies.ts"
 
-/** Codes of JSON-RPC 2.0 and of EIP-1474. */
-const codes = { methodNotFound: -32_601, invalidParams: -32_602, internal: -32_603 } as const
-
-/** Texts of providers can repeat the URL, and with it the key of the account at the provider. */
-const isRevealing = (message: string): boolean => /:\/\/|api[_-]?key|[0-9a-z_-]{24,}\.[a-z]{2,}/i.test(message)
-
-const safe = (message: string): string => (isRevealing(message) ? "the node refused the call" : message)
-
-const replyOf = ({ id = 1 }: NodeCall, answer: RpcAnswer): NodeReply => {
-  const head = { jsonrpc: "2.0" as const, id }
-  switch (answer._tag) {
-    case "Result":
-      return { ...head, result: answer.value }
-    case "Missing":
-      return { ...head, error: { code: codes.internal, message: "the node did not answer this call of the batch" } }
-    case "RpcError": {
-      const { code, message, data } = answer
-      return {
-        ...head,
-        error: { code: Math.trunc(code), message: safe(message), ...(data === undefined ? {} : { data }) }
-      }
-    }
-  }
-}
-
-const notAllowed = ({ id = 1, method }: NodeCall): NodeReply => ({
-  jsonrpc: "2.0",
-  id,
-  error: { code: codes.methodNotFound, message: `the method ${method} is not in rpc_methods of the network` }
-})
-
-const notPositional = ({ id = 1 }: NodeCall): NodeReply => ({
-  jsonrpc: "2.0",
-  id,
-  error: { code: codes.invalidParams, message: "params must be a list" }
-})
+type Unreached = RelayerNotFound | BadGateway | TooManyRequests
 
 export class NodePassing extends Context.Service<
   NodePassing,
   {
-    /** A method that is not allowed gets a JSON-RPC error; the other calls of its batch are made. */
-    call(
-      id: RelayerId,
-      calls: NodeCalls
-    ): Effect.Effect<NodeReplies, RelayerNotFound | NotImplemented | BadGateway | TooManyRequests>
+    /** Each call of a batch has its own reply: an error of one does not touch the others. */
+    call(id: RelayerId, calls: NodeCalls): Effect.Effect<NodeReplies, Unreached | NotImplemented | Forbidden>
   }
 >()("effect-relayer/server/transactions/NodePassing") {
   static readonly layer = Layer.effect(
     NodePassing,
     Effect.gen(function* () {
       const senders = yield* Senders.make
-      const ask = yield* RelayerNodes.make
+      const methods = yield* AccountMethods.make
+      const pass = yield* PassedCalls.make
       const outboundWork = yield* OutboundWork
 
-      const call = Effect.fn("NodePassing.call")(function* (id: RelayerId, calls: NodeCalls) {
-        const { network, numbers } = yield* senders.get(id)
-        const allowed = network.rpc_methods === undefined ? readingMethods : new Set(network.rpc_methods)
-        const one = (call: NodeCall) => {
-          if (!allowed.has(call.method)) return Effect.succeed(notAllowed(call))
-          const { method, params = [] } = call
-          if (!Array.isArray(params)) return Effect.succeed(notPositional(call))
-          return ask(id, numbers.chainId, (node) =>
-            Effect.map(node.ask({ method, params }), (answer) => replyOf(call, answer))
-          )
-        }
-        const many = (batch: ReadonlyArray<NodeCall>) => Effect.forEach(batch, one, { concurrency: "unbounded" })
-        return yield* outboundWork.run<NodeReplies, BadGateway | RelayerNotFound, never>(
-          "method" in calls ? one(calls) : many(calls)
+      /** Before any call is made, so that a refused request has no effect. */
+      const checkScopes = Effect.fnUntraced(function* (calls: ReadonlyArray<NodeCall>) {
+        const caller = yield* current
+        const needed = calls.flatMap(({ method }) => methods.get(method)?.scope ?? [])
+        if (needed.some((scope) => !hasScope(caller, scope))) return yield* new Forbidden({})
+      })
+
+      /** Undefined: a provider answers the call. */
+      const begin = (sender: Sender, call: NodeCall) => {
+        const method = methods.get(call.method)
+        if (method === undefined) return Effect.undefined
+        return Effect.flatMap(Replies.paramsOf(call), (params) => method.begin(sender, params)).pipe(
+          Effect.map((end) => Replies.ofResult(call, end)),
+          Effect.catchTag("RpcError", (error) => Effect.succeed(Effect.succeed(Replies.ofError(call, error))))
         )
+      }
+
+      const single = Effect.fnUntraced(function* (sender: Sender, call: NodeCall) {
+        const begun = yield* begin(sender, call)
+        return yield* begun ?? outboundWork.run<Replies.Reply, Unreached, never>(pass(sender, call))
+      }, Effect.scoped)
+
+      const passAll = (sender: Sender, calls: ReadonlyArray<NodeCall>) => {
+        const all = Effect.forEach(
+          calls,
+          (call) => Effect.catch(pass(sender, call), (error) => Effect.succeed(Replies.ofUnreached(call, error))),
+          { concurrency: "unbounded" }
+        )
+        return Effect.catch(outboundWork.run<ReadonlyArray<Replies.Reply>, never, never>(all), (error) =>
+          Effect.succeed(calls.map((call) => Replies.ofUnreached(call, error)))
+        )
+      }
+
+      const batch = Effect.fnUntraced(function* (sender: Sender, calls: ReadonlyArray<NodeCall>) {
+        const begun = yield* Effect.forEach(calls, (call) => begin(sender, call))
+        const passed = calls.filter((_, index) => begun[index] === undefined)
+        const [ended, answered] = yield* Effect.all(
+          [
+            Effect.forEach(begun, (end) => end ?? Effect.undefined, { concurrency: "unbounded" }),
+            passed.length === 0 ? Effect.succeed([]) : passAll(sender, passed)
+          ],
+          { concurrency: 2 }
+        )
+        const replies = new Map(passed.map((call, index) => [call, answered[index]]))
+        return calls.flatMap((call, index) => (call.id === undefined ? [] : (ended[index] ?? replies.get(call) ?? [])))
+      }, Effect.scoped)
+
+      const call = Effect.fn("NodePassing.call")(function* (id: RelayerId, calls: NodeCalls) {
+        yield* checkScopes("method" in calls ? [calls] : calls)
+        const sender = yield* senders.get(id)
+        const replies: NodeReplies = yield* "method" in calls ? single(sender, calls) : batch(sender, calls)
+        return replies
       })
 
       return NodePassing.of({ call })

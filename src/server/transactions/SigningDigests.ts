@@ -20,6 +20,10 @@ const bytesOf = (text: string): Uint8Array => Buffer.from(text.replace(/^0x/i, "
 export const ofMessage = (message: string): Effect.Effect<Uint8Array> =>
   Effect.map(load, ({ hashMessage }) => bytesOf(hashMessage(message)))
 
+/** The same for a message that is no text. */
+export const ofBytes = (raw: Uint8Array): Effect.Effect<Uint8Array> =>
+  Effect.map(load, ({ hashMessage }) => bytesOf(hashMessage({ raw })))
+
 const ofHashes = ({ domain_separator, hash_struct_message }: SignTypedDataHashes) =>
   Effect.map(load, ({ keccak256 }) =>
     keccak256(Buffer.concat([bytesOf("1901"), bytesOf(domain_separator), bytesOf(hash_struct_message)]), "bytes")

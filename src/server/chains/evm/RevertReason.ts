@@ -40,6 +40,9 @@ const ofData = (data: string): string | undefined => {
 /** Whether the error says that the call reverts. */
 export const isRevert = ({ code, message }: RpcError): boolean => code === reverted || /revert/i.test(message)
 
+/** Revert data, in lower case. Undefined: the node gives none. */
+export const dataOf = (error: RpcError): string | undefined => (isRevert(error) ? dataIn(error.data) : undefined)
+
 export const ofError = ({ message, data }: RpcError): string | undefined => {
   const found = dataIn(data)
   const decoded = found === undefined ? undefined : ofData(found)
