@@ -1,6 +1,6 @@
 // `eth_sendTransaction` without a chain, so that nothing is ever signed: the call ends, and so does the transaction.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { until } from "../../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
@@ -74,20 +74,19 @@ layerEach(TestApi.layer())("a send of a wallet", (it) => {
     Effect.gen(function* () {
       yield* prepare()
       const { baseUrl } = yield* TestApi.TestApi
-      const client = new AbortController()
-      const answered = fetch(`${baseUrl}/api/v1/relayers/sender/rpc`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${TestApi.apiKey}`, "content-type": "application/json" },
-        body: JSON.stringify({ id: 1, method: "eth_sendTransaction", params: [{ to: receiver }] }),
-        signal: client.signal
-      }).then(
-        () => true,
-        () => false
+      const client = yield* Effect.forkChild(
+        Effect.promise((signal) =>
+          fetch(`${baseUrl}/api/v1/relayers/sender/rpc`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${TestApi.apiKey}`, "content-type": "application/json" },
+            body: JSON.stringify({ id: 1, method: "eth_sendTransaction", params: [{ to: receiver }] }),
+            signal
+          })
+        )
       )
       const has = (status: string) => Effect.map(all, ([row]) => (row?.status === status ? true : undefined))
       yield* until("the transaction", has("pending"))
-      client.abort()
-      assert.isFalse(yield* Effect.promise(() => answered))
+      yield* Fiber.interrupt(client)
       yield* until("the cancel", has("canceled"))
     })
   )
