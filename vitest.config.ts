@@ -30,8 +30,8 @@ const unit = [
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 
-/** These tests need Redis or a browser: `npm run test:redis`, `npm run test:browser`. */
-const elsewhere = ["test/redis/**", "test/browser/**"]
+/** These tests need Redis, a browser or wallet clients: `npm run test:redis`, `npm run test:browser`, `npm run test:wallets`. */
+const elsewhere = ["test/redis/**", "test/browser/**", "test/wallets/**"]
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000

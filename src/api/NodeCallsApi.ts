@@ -30,7 +30,7 @@ export class NodeCallsApi extends HttpApiGroup.make("nodeCalls")
         OpenApi.annotations({
           summary: "Call a JSON-RPC method of the chain",
           description:
-            "Answers as a node that holds the key of the relayer, so that viem, ethers, web3.py, Hardhat and Foundry send through it. The service itself answers `eth_accounts`, `eth_requestAccounts`, `eth_chainId`, `net_version`, `eth_sendTransaction` (needs `transactions:write`), `personal_sign`, `eth_sign` and `eth_signTypedData_v4` (need `transactions:sign`). Other methods are passed on to a provider of the relayer if they are in `rpc_methods` of the network. `eth_sendTransaction` is admitted as `POST /transactions`, and returns the hash of the first signed version; an error in its reply means that the transaction is never executed. The response is plain JSON-RPC, without an envelope; `Idempotency-Key` has no effect."
+            "Answers as a node that holds the key of the relayer, so that viem, ethers, web3.py, Hardhat and Foundry send through it. The service itself answers `eth_accounts`, `eth_requestAccounts`, `eth_chainId`, `net_version`, `eth_sendTransaction` (needs `transactions:write`), `personal_sign`, `eth_sign`, `eth_signTypedData` and `eth_signTypedData_v4` (need `transactions:sign`). Other methods are passed on to a provider of the relayer if they are in `rpc_methods` of the network. `eth_sendTransaction` is admitted as `POST /transactions`, and returns the hash of the first signed version; an error in its reply means that the transaction is never executed. The response is plain JSON-RPC, without an envelope; `Idempotency-Key` has no effect."
         })
       )
   )

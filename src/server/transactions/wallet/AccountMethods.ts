@@ -54,6 +54,8 @@ export const make = Effect.gen(function* () {
     ["personal_sign", signature(signing.personal)],
     ["eth_sign", signature(signing.sign)],
     ["eth_signTypedData_v4", signature(signing.typedData)],
+    // The name in EIP-712, which web3.py uses. The parameters are those of version 4.
+    ["eth_signTypedData", signature(signing.typedData)],
     ["eth_signTransaction", unsupported]
   ])
 })

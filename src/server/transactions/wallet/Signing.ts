@@ -1,4 +1,4 @@
-// `personal_sign`, `eth_sign` and `eth_signTypedData_v4`: signatures as nodes give them, audited as those of `sign`.
+// `personal_sign`, `eth_sign` and `eth_signTypedData`: signatures as nodes give them, audited as those of `sign`.
 import { Effect, Predicate, Schema } from "effect"
 import * as ExactJson from "../../../domain/request/ExactJson.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"

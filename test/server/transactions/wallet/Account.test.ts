@@ -108,6 +108,7 @@ layerEach(TestApi.layer())("a relayer as the account of a wallet", (it) => {
       )
       assert.strictEqual(signer.toLowerCase(), address.toLowerCase())
       assert.strictEqual((yield* rpc("eth_signTypedData_v4", [address, typedData])).result, signature)
+      assert.strictEqual((yield* rpc("eth_signTypedData", [address, typedData])).result, signature)
     })
   )
 
@@ -121,7 +122,8 @@ layerEach(TestApi.layer())("a relayer as the account of a wallet", (it) => {
         ["eth_sign", [address]],
         ["eth_signTypedData_v4", [address, "{"]],
         ["eth_signTypedData_v4", [address, JSON.stringify({ ...typedData, primaryType: "None" })]],
-        ["eth_signTypedData_v4", [receiver, JSON.stringify(typedData)]]
+        ["eth_signTypedData_v4", [receiver, JSON.stringify(typedData)]],
+        ["eth_signTypedData", [[{ type: "string", name: "m", value: "v" }], address]]
       ] as const
       for (const [method, params] of refused) {
         assert.strictEqual((yield* rpc(method, params)).error?.code, -32_602, method)

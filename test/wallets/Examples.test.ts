@@ -1,0 +1,21 @@
+// The examples of wallet clients print what they describe.
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { api } from "../server/lanes/fixtures.ts"
+import { connect, folderWith, output, root, tools } from "./Setup.ts"
+
+const prints = Effect.fnUntraced(function* (name: string, modules: string) {
+  const { env } = yield* connect({ blockTime: 1 })
+  const text = yield* Effect.promise(() => fs.readFile(path.join(root, "examples", name), "utf8"))
+  const cwd = yield* folderWith({ [name]: text }, modules)
+  const printed = yield* output(cwd, env, process.execPath, [name])
+  assert.match(printed, /^signed: true\nsent: (success|1) 0x[0-9a-f]{64}\nrefused: gas: must be at least 21000/)
+})
+
+layer(api, { excludeTestServices: true })("the example of", (it) => {
+  it.effect("viem signs, sends, and is refused", () => prints("viem.mjs", root))
+
+  it.effect("ethers signs, sends, and is refused", () => prints("ethers.mjs", tools))
+})
