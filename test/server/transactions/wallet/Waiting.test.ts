@@ -17,7 +17,7 @@ layerEach(TestApi.layer())("a send of a wallet", (it) => {
   it.effect("that gets no nonce within 15 seconds is canceled, and says why it waited", () =>
     Effect.gen(function* () {
       yield* prepare()
-      const { error } = yield* whileTimePasses(rpc("eth_sendTransaction", [{ to: receiver, value: "0x1" }]))
+      const { error } = yield* whileTimePasses(1, rpc("eth_sendTransaction", [{ to: receiver, value: "0x1" }]))
       const [row] = yield* all
       assert.strictEqual(error?.code, -32_000)
       assert.include(error?.message, "It waits for its nonce")
@@ -36,6 +36,7 @@ layerEach(TestApi.layer())("a send of a wallet", (it) => {
         params: [{ to: receiver, value }]
       }))
       const { text } = yield* whileTimePasses(
+        3,
         call("/api/v1/relayers/sender/rpc", { body: [{ id: 9, method: "eth_sendTransaction", params: [1] }, ...body] })
       )
       const replies: ReadonlyArray<{ readonly id: number; readonly error: { readonly code: number } }> =
@@ -65,7 +66,8 @@ layerEach(TestApi.layer())("a send of a wallet", (it) => {
     Effect.gen(function* () {
       yield* prepare()
       const headers = { "idempotency-key": "0123456789abcdef" }
-      for (const _ of [1, 2]) yield* whileTimePasses(rpc("eth_sendTransaction", [{ to: receiver }], { headers }))
+      for (const rows of [1, 2])
+        yield* whileTimePasses(rows, rpc("eth_sendTransaction", [{ to: receiver }], { headers }))
       assert.strictEqual(yield* count, 2)
     })
   )

@@ -1,8 +1,8 @@
 // JSON-RPC calls to a relayer, as wallet clients make them.
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { setImmediate } from "node:timers/promises"
 import * as TestApi from "../../../../testkit/TestApi.ts"
+import { count } from "../Fixtures.ts"
 
 export interface Reply {
   readonly jsonrpc: string
@@ -28,12 +28,12 @@ export const addressOf = (relayer = "sender") =>
     ({ json }) => (json.data as { readonly address: `0x${string}` }).address
   )
 
-/** Seconds pass until it ends. */
-export const whileTimePasses = Effect.fnUntraced(function* <A, E, R>(self: Effect.Effect<A, E, R>) {
+/** Waits until the relayer has so many transactions; then time passes until `self` ends, as fast as the service responds. */
+export const whileTimePasses = Effect.fnUntraced(function* <A, E, R>(rows: number, self: Effect.Effect<A, E, R>) {
   const fiber = yield* Effect.forkChild(self)
-  yield* Effect.andThen(
-    TestClock.adjust("1 second"),
-    Effect.promise(() => setImmediate())
-  ).pipe(Effect.repeat({ until: () => fiber.pollUnsafe() !== undefined }))
+  yield* Effect.repeat(count, { until: (found) => found === rows })
+  yield* Effect.andThen(TestClock.adjust("5 seconds"), count).pipe(
+    Effect.repeat({ until: () => fiber.pollUnsafe() !== undefined })
+  )
   return yield* Fiber.join(fiber)
 })

@@ -1,0 +1,54 @@
+// Withdrawals: what a client does with a transaction whose hash it does not want to wait for any longer.
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Option } from "effect"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { account, claimOne, eventsOf, insert, ledger, signAll, signature } from "./Fixtures.ts"
+
+const one = Effect.map(insert(account(1), 1), ([id]) => id ?? assert.fail("nothing was inserted"))
+
+layerEach(ledger)("a withdrawal", (it) => {
+  it.effect("cancels a transaction without bytes, and returns it as it was", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const id = yield* one
+      const before = yield* transactions.get(1, id)
+      assert.deepStrictEqual(yield* transactions.withdraw(1, id), Option.some(before))
+      assert.strictEqual((yield* transactions.get(1, id)).transaction.state, "canceled")
+      assert.deepStrictEqual(yield* eventsOf(id), ["transaction.canceled"])
+      assert.isTrue(Option.isNone(yield* transactions.withdraw(1, id)), "it is final")
+      assert.strictEqual((yield* Effect.flip(transactions.withdraw(2, id)))._tag, "TransactionNotFound")
+    })
+  )
+
+  it.effect("changes nothing about a transaction that was signed", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const id = yield* one
+      const { hold } = yield* claimOne
+      const [signed] = yield* signAll(hold)
+      assert.isTrue(Option.isNone(yield* transactions.withdraw(1, id)))
+      assert.deepStrictEqual(yield* transactions.get(1, id), signed)
+    })
+  )
+
+  it.effect("excludes a signature at the same time: one of the two takes place", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const lanes = yield* LaneLedger
+      const first = yield* one
+      const { hold } = yield* claimOne
+      for (let id = first, round = 0; round < 20; id = yield* one, round++) {
+        const { stored, pending } = yield* lanes.read(hold)
+        const row = pending[0] ?? assert.fail("nothing is pending")
+        const sign = Effect.exit(lanes.commitSignatures(hold, [signature(row, stored.lane.nextNonce)]))
+        const [withdrawn, signed] = yield* Effect.all([transactions.withdraw(1, id), sign], { concurrency: 2 })
+        const { state, attempts } = (yield* transactions.get(1, id)).transaction
+        const isWithdrawn = Option.isSome(withdrawn)
+        assert.strictEqual(Exit.isSuccess(signed), !isWithdrawn)
+        assert.deepStrictEqual([state, attempts.length], isWithdrawn ? ["canceled", 0] : ["signed", 1])
+      }
+    })
+  )
+})
