@@ -5,6 +5,9 @@ import type { SqlClient, Statement } from "effect/sql"
 /** Bytes of a page: rows that begin beyond it are left to the next page. A page has at least one row. */
 export const maxPageBytes = 1_048_576
 
+/** Bytes of a page by number. It is larger, because it has to be whole: a caller that counts pages would miss what was left off. */
+export const maxNumberedBytes = 2 * maxPageBytes
+
 interface Selection {
   /** A statement that selects the rows with their columns. */
   readonly rows: Statement.Fragment

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
+import * as FittingRows from "./FittingRows.ts"
 import * as Rows from "./Rows.ts"
 
 export interface Selection<Row extends Schema.ConstraintDecoder<unknown>> {
@@ -22,6 +23,11 @@ export interface Page {
   readonly with?: Statement.Fragment
   /** An expression. Absent: the rows that there are, counted. */
   readonly total?: Statement.Fragment
+}
+
+/** A page in creation order. */
+export interface NumberedPage extends Pick<Page, "perPage" | "where"> {
+  readonly offset: number
 }
 
 /** The offset walks an index; only the rows of the page are read whole. */
@@ -52,10 +58,24 @@ export const selectPage = <Row extends Schema.ConstraintDecoder<unknown>>(
   selection: Selection<Row>
 ) => {
   const select = selectRows(sql, selection)
-  const read = Rows.all(selection.Row)
+  const read = Rows.allPaced(selection.Row)
+  const table = sql(selection.table)
+  const everything = sql`true`
 
-  return Effect.fnUntraced(function* <Request extends Page>(request: Request) {
-    const { rows, total } = yield* select(request)
-    return { request, items: yield* read(rows), total }
+  /** The rows of the page that fit, in creation order. */
+  const fitting = ({ perPage, offset, where = everything }: NumberedPage) => sql`
+    t.seq IN (
+      SELECT seq FROM (
+        SELECT t.seq, ${FittingRows.bytesBefore(sql, sql`octet_length(t::text)`, sql`t.seq`)} AS bytes_before
+        FROM (SELECT * FROM ${table} t WHERE ${where} ORDER BY t.seq LIMIT ${perPage} OFFSET ${offset}) t
+      ) sized WHERE bytes_before < ${FittingRows.maxNumberedBytes})`
+
+  /** `isCut`: some items of the page did not fit. */
+  return Effect.fnUntraced(function* <Request extends NumberedPage>(request: Request) {
+    const { perPage, offset, where = everything } = request
+    const counted = sql`(SELECT count(*) FROM ${table} t WHERE ${where})`
+    const { rows, total } = yield* select({ perPage, offset: 0, where: fitting(request), total: counted })
+    const isCut = rows.length < Math.min(perPage, Math.max(0, total - offset))
+    return { request, items: yield* read(rows), total, isCut }
   })
 }

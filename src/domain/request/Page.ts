@@ -80,4 +80,6 @@ export interface Items<A> {
 export interface Page<A> extends Items<A> {
   readonly total: number
   readonly request: PageRequest
+  /** Whether items of the page are missing, because they are too large together. Over HTTP, such a page is refused. */
+  readonly isCut?: boolean
 }

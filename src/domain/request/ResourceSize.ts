@@ -21,3 +21,10 @@ export const check = (request: object, before?: object): Effect.Effect<void, Bad
     const message = `makes the resource ${bytes} bytes of JSON; at most ${maxResourceBytes} are allowed`
     return Effect.fail(BadRequest.of([{ field: largest?.field ?? "body", message }]))
   })
+
+/** The first of the resources, as many as have together at most so many bytes of JSON. */
+export const fitting = <A>(resources: ReadonlyArray<A>, bytes: number): ReadonlyArray<A> => {
+  let left = bytes
+  const end = resources.findIndex((resource) => (left -= bytesOf(resource)) < 0)
+  return end === -1 ? resources : resources.slice(0, end)
+}

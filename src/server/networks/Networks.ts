@@ -16,7 +16,9 @@ import type {
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
+import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
+import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { builtin } from "./builtin.ts"
 import * as NetworkReading from "./NetworkReading.ts"
 import * as NetworkResolver from "./NetworkResolver.ts"
@@ -62,8 +64,11 @@ export class Networks extends Context.Service<
           overrides: shown
         })
         const resolver = NetworkResolver.make(own.rows)
-        const items = [...shown, ...own.ids].flatMap((id) => resolver.get(id) ?? [])
-        return { items, total: builtin.length + own.total, request }
+        const all = own.isCut ? [] : [...shown, ...own.ids].flatMap((id) => resolver.get(id) ?? [])
+        // Each has a copy of what it inherits.
+        const items = ResourceSize.fitting(all, maxNumberedBytes)
+        const isCut = own.isCut || items.length < all.length
+        return { items, total: builtin.length + own.total, request, isCut }
       })
 
       const locate = Effect.fn("Networks.locate")(function* (type: NetworkType, name: NetworkName) {

@@ -3,6 +3,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { parse } from "../../domain/request/ExactJson.ts"
 import { NetworkId, NetworkInUse } from "../../domain/network/Network.ts"
 import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
+import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
@@ -45,6 +46,8 @@ export interface OwnPage {
   /** The rows of the page, and the rows that they and `overrides` inherit from. */
   readonly rows: ReadonlyArray<StoredNetwork>
   readonly total: number
+  /** There are no rows, because they are too large together. */
+  readonly isCut: boolean
 }
 
 /** The relayers and networks that use a network. */
@@ -127,15 +130,19 @@ export class NetworksRepo extends Context.Service<
               SELECT id FROM page UNION ALL SELECT id FROM networks WHERE ${sql.in("id", overrides)}
             ), ${line}
             SELECT counted.total, t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.mac,
-              t.id IN (SELECT id FROM page) AS listed
+              t.id IN (SELECT id FROM page) AS listed, sized.is_cut
             FROM (SELECT count(*) AS total FROM networks WHERE ${isOwn}) counted
-            LEFT JOIN networks t ON t.id IN (SELECT id FROM line)
+            CROSS JOIN (
+              SELECT coalesce(sum(octet_length(definition::text)), 0) > ${maxNumberedBytes} AS is_cut
+              FROM networks WHERE id IN (SELECT id FROM line)
+            ) sized
+            LEFT JOIN networks t ON t.id IN (SELECT id FROM line) AND NOT sized.is_cut
             ORDER BY t.seq`
           const present = found.filter(({ id }) => id !== null)
           yield* verify(present)
           const rows = yield* readRows(present)
           const ids = rows.filter((_, index) => found[index]?.listed === true).map(({ id }) => id)
-          return { ids, rows, total: Number(found[0]?.total ?? 0) }
+          return { ids, rows, total: Number(found[0]?.total ?? 0), isCut: found[0]?.is_cut === true }
         }).pipe(query("NetworksRepo.page"))
 
       const exists = (id: NetworkId) =>

@@ -146,7 +146,7 @@ export class NotificationsRepo extends Context.Service<
       const page = (request: PageRequest, relayerIds?: ReadonlyArray<string>) => {
         const where = sql`t.id IN (SELECT notification_id FROM relayers WHERE id = ANY(${relayerIds ?? []}::text[]))`
         return selectRows(relayerIds === undefined ? request : { ...request, where }).pipe(
-          Effect.map(({ items, total }) => ({ request, items, total })),
+          Effect.map((page) => ({ ...page, request })),
           query("NotificationsRepo.page")
         )
       }

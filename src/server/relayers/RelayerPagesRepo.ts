@@ -21,9 +21,6 @@ export interface RelayerSelection {
   readonly from: { readonly position: Position; readonly total: number } | undefined
 }
 
-/** Bytes of a page by number. It is larger than `maxPageBytes`, because it has to be whole: a page by cursor may end earlier. */
-export const maxNumberedBytes = 2 * FittingRows.maxPageBytes
-
 /** Relayers that fit on any page, whatever their size. */
 const maxSmall = FittingRows.maxPageBytes / maxResourceBytes
 
@@ -58,7 +55,7 @@ export class RelayerPagesRepo extends Context.Service<
       /** The JSON of relayers that do not fit is null. */
       const large = ({ sort, from }: RelayerSelection) => {
         const before = FittingRows.bytesBefore(sql, json, RelayerOrder.of(sql, sort).by)
-        const bytes = from === undefined ? maxNumberedBytes : FittingRows.maxPageBytes
+        const bytes = from === undefined ? FittingRows.maxNumberedBytes : FittingRows.maxPageBytes
         return selectRows(sql, {
           table: "relayers",
           columns: sql`t.id, CASE WHEN ${before} < ${bytes} THEN t.json END AS json, t.mac, t.name`

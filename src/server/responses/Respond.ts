@@ -3,9 +3,11 @@ import { Effect } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import * as Envelope from "../../api/Envelope.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
 import { entityTag } from "../../domain/request/Version.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { CurrentRecording } from "./Recording.ts"
+import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { setHeader } from "./CurrentRequest.ts"
 
 interface Recorded {
@@ -54,8 +56,20 @@ const linked = <A extends Pick<Items<unknown>, "next">, E, R>(self: Effect.Effec
 export const items = <A, E, R>(self: Effect.Effect<Items<A>, E, R>, parameter?: string) =>
   one(Effect.map(linked(self, parameter), ({ items }) => items))
 
+const tooLarge = BadRequest.of([
+  { field: "per_page", message: `these items do not fit into ${maxNumberedBytes} bytes; ask for fewer` }
+])
+
+/** A page by number has to be whole: a caller that counts pages would miss what was left off. */
+const orTooLarge = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
+  Effect.filterOrFail(
+    self,
+    ({ isCut }) => isCut !== true,
+    () => tooLarge
+  )
+
 export const page = <A, E, R>(self: Effect.Effect<Page<A>, E, R>) =>
-  Effect.flatMap(linked(self), (served) =>
+  Effect.flatMap(linked(orTooLarge(self)), (served) =>
     Effect.map(metadata, (extra) => ({
       success: true as const,
       data: served.items,
