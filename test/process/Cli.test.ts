@@ -86,10 +86,17 @@ describe("the command line", () => {
       const late = yield* call(["relayers", "resume", "relayer-1", "--if-match", tag])
       assert.strictEqual(late.code, 1)
       assert.match(late.stderr, /^effect-relayer: Precondition Failed \(x-request-id [0-9a-f-]{36}\)\n$/)
-      const inUse = yield* call(["signers", "delete", "signer-1"])
+      const inUse = yield* call(["signers", "delete", "signer-1", "--yes"])
       assert.strictEqual(inUse.code, 1)
       assert.include(inUse.stderr, "effect-relayer: Signer is in use: used by relayers: relayer-1")
-      assert.strictEqual(yield* output("relayers", "delete", "relayer-1"), "Relayer deleted successfully\n")
+      const unasked = yield* call(["relayers", "delete", "relayer-1"])
+      assert.strictEqual(unasked.code, 2)
+      assert.strictEqual(
+        unasked.stderr,
+        "effect-relayer: this would delete the relayer relayer-1 with its transactions: add --yes to do it without a question\n"
+      )
+      assert.strictEqual((yield* service.call("/api/v1/relayers/relayer-1")).status, 200)
+      assert.strictEqual(yield* output("relayers", "delete", "relayer-1", "--yes"), "Relayer deleted successfully\n")
     })
   )
 

@@ -21,7 +21,7 @@ describe("the audit log", () => {
       const checkpoint = /--before (2:[0-9a-f]{64})/.exec(printed)?.[1] ?? assert.fail(printed)
       assert.strictEqual((yield* Effect.promise(() => fs.stat(first))).mode & 0o777, 0o600)
       assert.match(yield* output("audit", "verify", "--file", first), /records +1 to 2/)
-      yield* output("audit", "prune", "--before", checkpoint)
+      yield* output("audit", "prune", "--yes", "--before", checkpoint)
       assert.notInclude(yield* output("audit", "list", "--resource", "signer"), "signer.created")
       assert.match(yield* output("audit", "verify"), /checked +2\n/)
       assert.match(yield* output("audit", "checkpoints"), new RegExp(`^${checkpoint} +yes$`, "m"))

@@ -6,6 +6,7 @@ import type { AuditHead } from "../../domain/audit/Audit.ts"
 import * as AuditFile from "../kit/AuditFile.ts"
 import * as Call from "../kit/Call.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
+import * as Confirm from "../kit/Confirm.ts"
 import * as Connection from "../kit/Connection.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
@@ -84,16 +85,19 @@ export const exported = Command.make(
 
 export const prune = Command.make(
   "prune",
-  { given: Print.flags, before: head("before", "The checkpoint, as export prints it") },
-  ({ given, before }) =>
-    Print.one(
-      given,
-      (client) => client.audit.prune({ params: { position: before.position }, payload: { hash: before.hash } }),
-      ({ data }) => [["pruned up to", textOf(data)]]
+  { given: Print.flags, before: head("before", "The checkpoint, as export prints it"), yes: Confirm.flag },
+  ({ given, before, yes }) =>
+    Effect.andThen(
+      Confirm.ask(yes, `delete the records of the audit log up to ${before.position}`),
+      Print.one(
+        given,
+        (client) => client.audit.prune({ params: { position: before.position }, payload: { hash: before.hash } }),
+        ({ data }) => [["pruned up to", textOf(data)]]
+      )
     )
 ).pipe(
   Verb.about(
-    "Delete the records up to a checkpoint, with the administrator's key. Export them first. The rest of the log still verifies.",
+    "Delete the records up to a checkpoint; asks first, with the administrator's key. Export them first. The rest of the log still verifies.",
     "audit prune --before 1203:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
   )
 )

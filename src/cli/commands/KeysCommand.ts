@@ -7,6 +7,7 @@ import { Grant } from "../../domain/access/Scope.ts"
 import * as Body from "../kit/Body.ts"
 import * as Call from "../kit/Call.ts"
 import { CommandFailed } from "../kit/CommandFailed.ts"
+import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
 import { Lifetime } from "../kit/Lifetime.ts"
 import * as List from "../kit/List.ts"
@@ -115,14 +116,18 @@ const revoke = Command.make(
       Flag.withoutNegation,
       Flag.withDescription("Revoke also the keys that it has created, directly or through others"),
       Flag.withDefault(false)
-    )
+    ),
+    yes: Confirm.flag
   },
-  ({ given, id, descendants }) =>
-    Print.one(given, (client) => client.apiKeys.delete({ params: { key_id: id }, query: { descendants } }))
+  ({ given, id, descendants, yes }) =>
+    Effect.andThen(
+      Confirm.ask(yes, `revoke the API key ${id}${descendants ? " and the keys that it has created" : ""}`),
+      Print.one(given, (client) => client.apiKeys.delete({ params: { key_id: id }, query: { descendants } }))
+    )
 ).pipe(
   Verb.about(
-    "Revoke an API key: it ends at once. Prints the keys that it has created and that stay valid.",
-    "keys delete 0b5c…",
+    "Revoke an API key: it ends at once; asks first. Prints the keys that it has created and that stay valid.",
+    "keys delete 0b5c… --yes",
     "keys delete 0b5c… --descendants"
   )
 )

@@ -4,6 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { CreateNetwork, NetworkId, NetworkType, UpdateNetwork } from "../../domain/network/Network.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import * as Body from "../kit/Body.ts"
+import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
 import * as List from "../kit/List.ts"
 import * as IfMatch from "../kit/IfMatch.ts"
@@ -111,14 +112,18 @@ export const NetworksCommand = Command.make("networks").pipe(
     ),
     create,
     update,
-    Command.make("delete", target, ({ given, id, ifMatch }) =>
-      Print.one(given, (client) =>
-        client.networks.delete({ params: { network_id: id }, headers: IfMatch.headers(ifMatch) })
+    Command.make("delete", { ...target, yes: Confirm.flag }, ({ given, id, ifMatch, yes }) =>
+      Effect.andThen(
+        Confirm.ask(yes, `delete the network ${id}, or its changes if it is built in`),
+        Print.one(given, (client) =>
+          client.networks.delete({ params: { network_id: id }, headers: IfMatch.headers(ifMatch) })
+        )
       )
     ).pipe(
       Verb.about(
-        "Delete a network that no relayer uses, or reset a built-in network.",
-        "networks delete evm:my-sepolia"
+        "Delete a network that no relayer uses, or reset a built-in network; asks first.",
+        "networks delete evm:my-sepolia",
+        "networks delete evm:my-sepolia --yes"
       )
     )
   ])

@@ -5,6 +5,7 @@ import { CreateNotification, NotificationId, UpdateNotification } from "../../do
 import type { Notification } from "../../domain/notification/Notification.ts"
 import * as Body from "../kit/Body.ts"
 import { DeliveriesCommands } from "./DeliveriesCommands.ts"
+import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
 import * as List from "../kit/List.ts"
 import * as IfMatch from "../kit/IfMatch.ts"
@@ -78,11 +79,20 @@ export const NotificationsCommand = Command.make("notifications").pipe(
     ).pipe(Verb.about("Get a notification.", "notifications get ops")),
     create,
     update,
-    Command.make("delete", target, ({ given, id, ifMatch }) =>
-      Print.one(given, (client) =>
-        client.notifications.delete({ params: { notification_id: id }, headers: IfMatch.headers(ifMatch) })
+    Command.make("delete", { ...target, yes: Confirm.flag }, ({ given, id, ifMatch, yes }) =>
+      Effect.andThen(
+        Confirm.ask(yes, `delete the notification ${id} with its deliveries`),
+        Print.one(given, (client) =>
+          client.notifications.delete({ params: { notification_id: id }, headers: IfMatch.headers(ifMatch) })
+        )
       )
-    ).pipe(Verb.about("Delete a notification that no relayer uses.", "notifications delete ops")),
+    ).pipe(
+      Verb.about(
+        "Delete a notification that no relayer uses; asks first.",
+        "notifications delete ops",
+        "notifications delete ops --yes"
+      )
+    ),
     ...DeliveriesCommands
   ])
 )

@@ -4,6 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { NetworkType } from "../../domain/network/Network.ts"
 import { CreateRelayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as Body from "../kit/Body.ts"
+import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
 import * as IfMatch from "../kit/IfMatch.ts"
 import * as Print from "../kit/Print.ts"
@@ -80,9 +81,12 @@ const pausing = <const Name extends string>(name: Name, paused: boolean) =>
     )
   )
 
-const remove = Command.make("delete", target, ({ given, id, ifMatch }) =>
-  Print.one(given, (client) =>
-    client.relayers.delete({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch) })
+const remove = Command.make("delete", { ...target, yes: Confirm.flag }, ({ given, id, ifMatch, yes }) =>
+  Effect.andThen(
+    Confirm.ask(yes, `delete the relayer ${id} with its transactions`),
+    Print.one(given, (client) =>
+      client.relayers.delete({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch) })
+    )
   )
 )
 
@@ -95,7 +99,9 @@ export const RelayersCommand = Command.make("relayers").pipe(
     ),
     create,
     update,
-    remove.pipe(Verb.about("Delete a relayer.", "relayers delete payouts")),
+    remove.pipe(
+      Verb.about("Delete a relayer; asks first.", "relayers delete payouts", "relayers delete payouts --yes")
+    ),
     pausing("pause", true).pipe(Verb.about("Pause a relayer.", "relayers pause payouts")),
     pausing("resume", false).pipe(Verb.about("Resume a paused relayer.", "relayers resume payouts")),
     ...RelayersHealthCommands,

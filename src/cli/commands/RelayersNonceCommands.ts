@@ -5,6 +5,7 @@ import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { ClearNonces } from "../../domain/transaction/NonceState.ts"
 import { ResyncNonce } from "../../domain/transaction/TransactionRequests.ts"
 import * as Body from "../kit/Body.ts"
+import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
@@ -47,16 +48,18 @@ const clear = Command.make(
   "nonce-clear",
   {
     ...target,
+    yes: Confirm.flag,
     body: Body.config(
       { from: Field.integer("from", "First nonce"), to: Field.integer("to", "Last nonce, itself included") },
       {}
     )
   },
-  Effect.fnUntraced(function* ({ given, id, body }) {
+  Effect.fnUntraced(function* ({ given, id, body, yes }) {
     const payload = yield* Body.read(ClearNonces, body)
+    yield* Confirm.ask(yes, `replace the open transactions ${payload.from} to ${payload.to} of ${id} by no-ops`)
     return yield* Print.one(given, (client) => client.nonces.clear({ params: { relayer_id: id }, payload }))
   })
-).pipe(Verb.about("Replace open transactions by no-ops.", "relayers nonce-clear payouts --from 10 --to 11"))
+).pipe(Verb.about("Replace open transactions by no-ops; asks first.", "relayers nonce-clear payouts --from 10 --to 11"))
 
 const generation = Verb.onOne("nonce-generation", RelayerId, (client, id) =>
   client.nonces.beginGeneration({ params: { relayer_id: id } })

@@ -5,6 +5,7 @@ import { CreateSigner, SignerId } from "../../domain/signer/Signer.ts"
 import type { Signer } from "../../domain/signer/Signer.ts"
 import * as Body from "../kit/Body.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
+import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
 import * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
@@ -81,6 +82,22 @@ const verify = Command.make(
   )
 )
 
+const remove = Command.make(
+  "delete",
+  { given: Print.flags, id: Verb.id(SignerId), yes: Confirm.flag },
+  ({ given, id, yes }) =>
+    Effect.andThen(
+      Confirm.ask(yes, `delete the signer ${id} and its key for good`),
+      Print.one(given, (client) => client.signers.delete({ params: { signer_id: id } }))
+    )
+).pipe(
+  Verb.about(
+    "Delete a signer that no relayer uses; asks first. Its key is lost for good.",
+    "signers delete hot-1",
+    "signers delete hot-1 --yes"
+  )
+)
+
 export const SignersCommand = Command.make("signers").pipe(
   Verb.about("Signers: the private keys that relayers sign with.", "signers list", "signers verify hot-1"),
   Command.withSubcommands([
@@ -90,8 +107,6 @@ export const SignersCommand = Command.make("signers").pipe(
     ),
     create,
     verify,
-    Verb.onOne("delete", SignerId, (client, id) => client.signers.delete({ params: { signer_id: id } })).pipe(
-      Verb.about("Delete a signer that no relayer uses. Its key is lost for good.", "signers delete hot-1")
-    )
+    remove
   ])
 )
