@@ -25,6 +25,7 @@ import * as Providers from "./LaneProviders.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 import { send, sendAgain } from "./LaneSending.ts"
 import { sign } from "./LaneSigning.ts"
+import * as LaneTraces from "./LaneTraces.ts"
 import type { Sign } from "./LaneSigning.ts"
 
 /** Decisions about one transaction in one look at most: a decision can ask for another one at once. */
@@ -158,6 +159,7 @@ export const applyChanges = Effect.fnUntraced(function* (work: Work, judged: Rea
   const changed = yield* context.ledger.apply(context.hold, decided)
   update(work, changed)
   yield* Metrics.countFinal(changed)
+  yield* LaneTraces.showFinal(changed)
 })
 
 const resend = Effect.fnUntraced(function* (work: Work, judged: ReadonlyArray<Judged>) {

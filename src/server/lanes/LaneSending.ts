@@ -15,6 +15,7 @@ import { reach } from "./CrashPoints.ts"
 import { update } from "./LaneContext.ts"
 import type { Work } from "./LaneContext.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
+import { inTrace } from "./LaneTraces.ts"
 import * as Providers from "./LaneProviders.ts"
 
 /** Transactions of a lane that are on their way to a node at once; one if the node keeps no gaps. */
@@ -44,7 +45,7 @@ const logUnknown = (answers: ReadonlyArray<NodeAnswer>) =>
     { discard: true }
   )
 
-const sendOne = Effect.fnUntraced(function* (work: Work, { stored, relayer, ordinals }: Sending, rawOf: RawOf) {
+const broadcast = Effect.fnUntraced(function* (work: Work, { stored, relayer, ordinals }: Sending, rawOf: RawOf) {
   const providers = yield* Providers.of(work, relayer)
   const head = work.context.memory.looks.get(relayer.urlsKey)?.base.head.number ?? 0
   const sent: Array<SentAttempt> = []
@@ -62,6 +63,9 @@ const sendOne = Effect.fnUntraced(function* (work: Work, { stored, relayer, ordi
   }
   return sent
 })
+
+const sendOne = (work: Work, sending: Sending, rawOf: RawOf) =>
+  inTrace("transaction.broadcast", sending.stored)(broadcast(work, sending, rawOf))
 
 /** A chain without a mempool drops what comes after one that it refused. */
 const inTurn = Effect.fnUntraced(function* (work: Work, sendings: ReadonlyArray<Sending>, rawOf: RawOf) {

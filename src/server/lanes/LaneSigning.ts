@@ -10,6 +10,7 @@ import type { Signature } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
 import type { Work } from "./LaneContext.ts"
+import { inTrace } from "./LaneTraces.ts"
 import type { SigningFailed } from "./LaneSigner.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 
@@ -92,7 +93,11 @@ export const noteFailure = Effect.fnUntraced(function* ({ context }: Work, { cod
 /** The longest prefix that could be signed: a nonce without bytes would hold all later ones. */
 export const sign = Effect.fn("LaneSigning.sign")(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
   const { memory } = work.context
-  const results = yield* Effect.forEach(wanted, (one) => Effect.result(signOne(work, one)), { concurrency: 8 })
+  const results = yield* Effect.forEach(
+    wanted,
+    (one) => Effect.result(inTrace("transaction.sign", one.stored)(signOne(work, one))),
+    { concurrency: 8 }
+  )
   const signed: Array<Signature> = []
   for (const result of results) {
     if (result._tag === "Failure") {

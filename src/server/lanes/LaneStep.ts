@@ -18,6 +18,7 @@ import * as Metrics from "./LaneMetrics.ts"
 import * as Providers from "./LaneProviders.ts"
 import * as LaneRelayers from "./LaneRelayers.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
+import * as LaneTraces from "./LaneTraces.ts"
 import { holdAll } from "./LaneUnusable.ts"
 
 type Next =
@@ -147,7 +148,9 @@ export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
   const now = yield* Clock.currentTimeMillis
   let contents = yield* ledger.read(hold)
   if (contents.nextMoment !== undefined && contents.nextMoment <= now) {
-    yield* Metrics.countFinal(yield* ledger.expire(hold))
+    const expired = yield* ledger.expire(hold)
+    yield* Metrics.countFinal(expired)
+    yield* LaneTraces.showFinal(expired)
     contents = yield* ledger.read(hold)
   }
   const work = yield* workOf(context, contents)
