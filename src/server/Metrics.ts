@@ -6,6 +6,7 @@ import * as EventMetrics from "./events/EventMetrics.ts"
 import * as HealthMetrics from "./health/HealthMetrics.ts"
 import * as RequestMetrics from "./http/RequestMetrics.ts"
 import * as LaneMetrics from "./lanes/LaneMetrics.ts"
+import * as LedgerGauges from "./ledger/LedgerGauges.ts"
 import * as LifecycleMetrics from "./lifecycle/LifecycleMetrics.ts"
 import * as RateLimitMetrics from "./limits/RateLimitMetrics.ts"
 import * as DeliveryMetrics from "./notifications/delivery/DeliveryMetrics.ts"
@@ -24,6 +25,7 @@ const all = [
   ...HealthMetrics.all,
   ...ChainMetrics.all,
   ...LaneMetrics.all,
+  ...LedgerGauges.all,
   ...DeliveryMetrics.all,
   ...BuildMetrics.all,
   ...ProcessMetrics.all

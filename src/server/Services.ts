@@ -50,6 +50,7 @@ import { MasterKeys } from "./masterKey/MasterKeys.ts"
 import { RowMacs } from "./secrets/RowMacs.ts"
 import { Secrets } from "./secrets/Secrets.ts"
 import { Signers } from "./signers/Signers.ts"
+import * as LedgerGauges from "./ledger/LedgerGauges.ts"
 import * as ConnectionGauge from "./lifecycle/ConnectionGauge.ts"
 import * as Lifecycle from "./lifecycle/Lifecycle.ts"
 import { Readiness } from "./lifecycle/Readiness.ts"
@@ -131,6 +132,7 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
   Layer.mergeAll(
     ConnectionGauge.layer,
     RelayerGauge.layer,
+    LedgerGauges.layer,
     EventDelay.layer,
     metricsPerRelayer ? RelayerGauges.layer : Layer.empty
   )

@@ -2,6 +2,7 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { Statement } from "effect/sql"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
@@ -12,6 +13,17 @@ const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
 const readExternal = Rows.all(
   Schema.Struct({ id: TransactionId, external_id: Schema.String, body_hash: Schema.String })
 )
+
+/** Transactions that are not final. */
+const Backlog = Schema.Struct({
+  state: Schema.Literals(["pending", "in_flight"]),
+  count: Schema.Int,
+  /** When the oldest one was accepted, or could begin. Absent: there is none. */
+  since: Schema.optionalKey(Schema.Int)
+})
+export type Backlog = typeof Backlog.Type
+
+const readBacklog = Rows.all(Rows.withoutNulls(Backlog))
 
 /** A transaction that was accepted with an `external_id`. */
 export interface External {
@@ -32,6 +44,8 @@ export class RelayerTransactionsRepo extends Context.Service<
     countOpen(relayerNumbers: ReadonlyArray<number>): Effect.Effect<ReadonlyMap<number, number>>
     /** Open transactions of all relayers, counted to `limit`. */
     countAllOpen(limit: number): Effect.Effect<number>
+    /** Open transactions of all relayers, by state. Reads every one of them. */
+    readonly backlog: Effect.Effect<ReadonlyArray<Backlog>>
     lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
   }
 >()("effect-relayer/server/ledger/RelayerTransactionsRepo") {
@@ -97,6 +111,19 @@ export class RelayerTransactionsRepo extends Context.Service<
           query("RelayerTransactionsRepo.countAllOpen")
         )
 
+      const waiting = (state: string, condition: Statement.Fragment) => sql`
+        SELECT ${state} AS state, count(*)::float8 AS count,
+          (extract(epoch FROM min(greatest(t.created_at, t.not_before))) * 1000)::bigint::float8 AS since
+        FROM transactions t WHERE ${condition}`
+
+      // Two parts, so that each one uses its partial index.
+      const backlog = sql`
+        ${waiting("pending", sql`t.state = 'pending'`)}
+        UNION ALL ${waiting("in_flight", sql`t.state IN ('signed', 'submitted', 'mined')`)}`.pipe(
+        Effect.flatMap(readBacklog),
+        query("RelayerTransactionsRepo.backlog")
+      )
+
       // By number, because an index has this order: the confirmation of the newest confirmed one is the last but for seconds.
       const lastConfirmed = (relayerNumber: number) =>
         sql`
@@ -114,6 +141,7 @@ export class RelayerTransactionsRepo extends Context.Service<
         cancelable,
         countOpen,
         countAllOpen,
+        backlog,
         lastConfirmed
       })
     })

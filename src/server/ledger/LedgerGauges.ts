@@ -1,0 +1,38 @@
+// Measures the backlog of transactions of all instances.
+import { Clock, Effect, Layer, Metric } from "effect"
+import * as GaugeJob from "../lifecycle/GaugeJob.ts"
+import { RelayerTransactionsRepo } from "./RelayerTransactionsRepo.ts"
+import type { Backlog } from "./RelayerTransactionsRepo.ts"
+
+const transactionsOpen = Metric.gauge("transactions_open", {
+  description:
+    "Transactions of all relayers that are not final, by state: `pending` ones have no nonce, `in_flight` ones have."
+})
+
+const transactionsOldestSeconds = Metric.gauge("transactions_oldest_seconds", {
+  description:
+    "Age of the oldest transaction that is not final, since its acceptance or its `not_before`, in seconds, by state."
+})
+
+export const all = [transactionsOpen, transactionsOldestSeconds]
+
+const show = (now: number, { state, count, since }: Backlog) =>
+  Effect.andThen(
+    Metric.update(Metric.withAttributes(transactionsOpen, { state }), count),
+    Metric.update(
+      Metric.withAttributes(transactionsOldestSeconds, { state }),
+      since === undefined ? 0 : Math.max((now - since) / 1000, 0)
+    )
+  )
+
+/** Runs until its scope closes. */
+export const layer = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { backlog } = yield* RelayerTransactionsRepo
+    const measure = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      for (const group of yield* backlog) yield* show(now, group)
+    })
+    yield* GaugeJob.run(transactionsOpen.id, measure)
+  })
+).pipe(Layer.provide(RelayerTransactionsRepo.layer))
