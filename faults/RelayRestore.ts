@@ -1,5 +1,5 @@
 // A backup while transactions are open, 20 more sends, and a restore: the ledger has forgotten what happened after the backup.
-import { Array, DateTime, Effect } from "effect"
+import { Array, Effect } from "effect"
 import * as path from "node:path"
 import { until } from "../testkit/process/Folder.ts"
 import * as Service from "../testkit/process/Service.ts"
@@ -12,20 +12,15 @@ import * as Relayers from "./sending/Relayers.ts"
 import * as Verdict from "./sending/Verdict.ts"
 import * as World from "./World.ts"
 
-/** Transactions of each kind. */
-const inFlight = 10
-const waiting = 5
-const forgotten = 20
+/** Transactions of each relayer that have a nonce when the backup begins. A chain that is further ahead than this needs an operator. */
+const window = 30
 
-/** Milliseconds after the backup began. What becomes due before the restore is executed before it, the rest is not. */
-const early = 12_000
-const late = 50_000
+/** Those that wait behind them, and those that are sent after the backup. */
+const behind = 5
+const forgotten = 20
 
 /** Milliseconds in which a transaction would be signed if it did not wait for an operator. */
 const observed = 8000
-
-const after = (milliseconds: number) =>
-  Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, milliseconds)))
 
 const become = (service: Listening, status: string, sent: ReadonlyArray<Accepted>) =>
   Effect.forEach(
@@ -55,41 +50,44 @@ export const RelayRestore: Case = {
         if (ended.code !== 0) return yield* Effect.die(new Error(ended.stderr))
       })
       let slot = 0
-      const sendAll = Effect.fnUntraced(function* (
-        service: Listening,
-        relayers: ReadonlyArray<Relayers.Relayer>,
-        count: number,
-        more: object = {}
-      ) {
-        return yield* Effect.forEach(Array.range(1, count), () => {
-          const relayer = relayers[slot % relayers.length]
-          return relayer === undefined ? Effect.die(new Error("no relayer")) : Load.send(service, relayer, slot++, more)
-        })
-      })
+      const sendAll = (service: Listening, relayer: Relayers.Relayer, count: number) =>
+        Effect.forEach(Array.range(1, count), () => Load.send(service, relayer, slot++))
 
       const before = yield* Effect.gen(function* () {
         const service = yield* world.listen(Relayers.env)
-        const relayers = yield* Relayers.make(service, node, { count: 2 })
-        const done = yield* sendAll(service, relayers, 4)
+        const network = { transaction_window: window }
+        const [one, other] = yield* Relayers.make(service, node, { count: 2, network })
+        if (one === undefined || other === undefined) return yield* Effect.die(new Error("there are no relayers"))
+        const done = [...(yield* sendAll(service, one, 2)), ...(yield* sendAll(service, other, 2))]
         yield* become(service, "confirmed", done)
+
         yield* node.call("evm_setIntervalMining", [0])
-        const flying = yield* sendAll(service, relayers, inFlight)
+        const flying = [...(yield* sendAll(service, one, window)), ...(yield* sendAll(service, other, window))]
         yield* become(service, "submitted", flying)
-        const executed = yield* sendAll(service, relayers, waiting, { not_before: yield* after(early) })
-        const open = yield* sendAll(service, relayers, waiting, { not_before: yield* after(late) })
+        const executed = yield* sendAll(service, one, behind)
+        const open = yield* sendAll(service, other, behind)
         yield* command("backup", file)
+        const body = { paused: true }
+        yield* service.call(`/api/v1/relayers/${other.id}`, { method: "PATCH", body })
+
         yield* node.call("evm_setIntervalMining", [1])
-        const lost = yield* sendAll(service, relayers, forgotten)
-        yield* become(service, "confirmed", [...flying, ...lost, ...executed])
+        const lost = yield* sendAll(service, one, forgotten)
+        yield* become(service, "confirmed", [...flying, ...executed, ...lost])
         yield* Service.stop(service)
-        return { relayers, done, flying, executed, open, lost }
+        return {
+          relayers: [one, other],
+          all: [...done, ...flying, ...executed, ...open, ...lost],
+          flying,
+          executed,
+          open
+        }
       }).pipe(Effect.scoped)
 
       const { relayers, executed, open } = before
       yield* command("restore", "--replace", file)
       const service = yield* world.listen(Relayers.env)
-      const fresh = yield* sendAll(service, relayers, 4)
-      yield* become(service, "confirmed", [...before.flying, ...fresh])
+      const fresh = yield* Effect.forEach(relayers, (relayer) => sendAll(service, relayer, 2))
+      yield* become(service, "confirmed", [...before.flying, ...fresh.flat()])
       yield* Effect.sleep(observed)
       const held = yield* Effect.forEach([...executed, ...open], (one) => Verdict.shown(service, one))
       const wrong = held.find(({ status, code }) => status !== "pending" || code !== "restored_unproven")
@@ -100,22 +98,14 @@ export const RelayRestore: Case = {
       yield* become(service, "failed", executed)
       yield* become(service, "confirmed", open)
       yield* Verdict.settled(service)
-      yield* Verdict.checkEffects(tally, node, [
-        ...before.done,
-        ...before.flying,
-        ...before.lost,
-        ...executed,
-        ...open,
-        ...fresh
-      ])
+      yield* Verdict.checkEffects(tally, node, [...before.all, ...fresh.flat()])
       const counts = yield* Effect.forEach(relayers, ({ address }) =>
         node.call("eth_getTransactionCount", [address, "latest"])
       )
       const total = counts.reduce<number>((sum, count) => sum + Number(count), 0)
       tally.expect(total === slot, `the accounts have ${slot} transactions: ${total}`)
-      tally.set("open with a nonce at the backup", inFlight)
-      tally.set("open without a nonce", 2 * waiting)
+      tally.set("open with a nonce at the backup", before.flying.length)
+      tally.set("open without a nonce", held.length)
       tally.set("sent after the backup", forgotten)
-      tally.set("waited for an operator", held.length)
     })
 }

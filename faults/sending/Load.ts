@@ -60,6 +60,7 @@ export class Load {
   repeated = 0
   #slot: number
   #isOver = false
+  #isAbandoned = false
   readonly #options: Options
   /** Its own, so that the choices of a case do not depend on the speed of the requests. */
   readonly #random: Random.Random
@@ -84,7 +85,7 @@ export class Load {
   async #one(relayer: Relayer, slot: number) {
     const { urls } = this.#options
     const body = bodyOf(slot)
-    for (;;) {
+    while (!this.#isAbandoned) {
       const all = urls()
       const url = all[this.#random.int(0, all.length - 1)]
       const response = url === undefined ? undefined : await post(url, relayer, body)
@@ -100,6 +101,12 @@ export class Load {
   async stop() {
     this.#isOver = true
     await Promise.all(this.#senders)
+  }
+
+  /** Does not repeat what was not accepted. */
+  async abandon() {
+    this.#isAbandoned = true
+    await this.stop()
   }
 }
 
@@ -117,9 +124,12 @@ export const send = Effect.fnUntraced(function* (
   return accepted
 })
 
-/** Sends until `stop`, which waits until everything that was sent is accepted. */
+/** Sends until `stop`, which waits until everything that was sent is accepted, or until the scope closes. */
 export const start = (options: Options) =>
-  Effect.sync(() => {
-    const load = new Load(options)
-    return { load, stop: Effect.promise(() => load.stop()) }
-  })
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.sync(() => new Load(options)),
+      (load) => Effect.promise(() => load.abandon())
+    ),
+    (load) => ({ load, stop: Effect.promise(() => load.stop()) })
+  )

@@ -1,5 +1,5 @@
 // The chain of the cases about transactions: anvil behind a proxy, with the contract that counts effects. It can be killed.
-import { Effect, Exit, Scope } from "effect"
+import { Clock, Effect, Exit, Scope } from "effect"
 import * as Anvil from "../../testkit/Anvil.ts"
 import * as EvmProxy from "../../testkit/EvmProxy.ts"
 import * as World from "../World.ts"
@@ -10,9 +10,11 @@ const blockTime = 1
 
 /** The node answers at the URL of the proxy while it lives. Calls of the harness go to the node itself. */
 export const start = Effect.gen(function* () {
+  // Of block 0, so that it has the same hash after each start. The state that is loaded says what time it is.
+  const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   const open = Effect.fnUntraced(function* () {
     const scope = yield* Scope.make()
-    const anvil = yield* Anvil.start({ more: ["--no-mining"] }).pipe(Scope.provide(scope))
+    const anvil = yield* Anvil.start({ timestamp, more: ["--no-mining"] }).pipe(Scope.provide(scope))
     return { anvil, scope }
   })
   let { anvil, scope } = yield* open()
