@@ -24,6 +24,8 @@ export const RelayReorg: Case = {
         count: 4,
         network: { required_confirmations: confirmations }
       })
+      // Funds are given outside of blocks, so a reorganisation below this height takes them back.
+      yield* node.call("anvil_mine", [`0x${confirmations.toString(16)}`])
       const { load, stop } = yield* Load.start({ urls: () => [service.baseUrl], relayers, random })
 
       /** The same height, with other blocks that are empty. */
