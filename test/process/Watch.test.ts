@@ -107,6 +107,11 @@ describe("two instances that run the jobs", () => {
         yield* Effect.all([patches, killer], { concurrency: "unbounded" })
         yield* one.exited
         const killedAt = Date.now()
+        const claims = Effect.map(
+          sql<{ token: string }>`SELECT claimed_by AS token FROM relayer_checks WHERE claimed_by IS NOT NULL`,
+          (rows) => rows.map(({ token }) => token)
+        )
+        const heldAtTheKill = new Set(yield* claims)
         assert.isAtLeast(acknowledged.size, count / 2)
 
         const paused = () =>
@@ -139,9 +144,9 @@ describe("two instances that run the jobs", () => {
           Effect.sync(() => (seenTimes(2, killedAt) >= count * 0.8 ? true : undefined))
         )
         assert.deepStrictEqual(yield* Service.stop(two), { code: 0, signal: null })
-        const [held] = yield* sql<{ n: bigint }>`
-          SELECT count(*) AS n FROM relayer_checks WHERE claimed_by IS NOT NULL AND next_check_at < now() + interval '3 seconds'`
-        assert.strictEqual(held?.n, 0n, "an instance that is stopped releases its checks")
+        // Leases of the killed instance end later, if no other instance takes them over.
+        const held = (yield* claims).filter((token) => !heldAtTheKill.has(token))
+        assert.deepStrictEqual(held, [], "an instance that is stopped releases its checks")
       }).pipe(Effect.scoped),
     600_000
   )
