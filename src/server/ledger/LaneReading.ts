@@ -32,10 +32,13 @@ export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
   })
 
   const read = Effect.fn("LaneLedger.read")(function* (hold: Hold) {
-    const stored = yield* laneOf(hold)
-    const { states, count, nextMoment } = yield* contents.pending(stored.id, yield* Clock.currentTimeMillis)
-    const inFlightStates = yield* contents.inFlight(stored.id)
-    const rows = yield* rowsOf(hold, [...inFlightStates, ...states])
+    const now = yield* Clock.currentTimeMillis
+    const { stored, pending, inFlight } = yield* Effect.all(
+      { stored: laneOf(hold), pending: contents.pending(hold.laneId, now), inFlight: contents.inFlight(hold.laneId) },
+      { concurrency: "unbounded" }
+    )
+    const { states, count, nextMoment } = pending
+    const rows = yield* rowsOf(hold, [...inFlight, ...states])
     memory.replace(hold, rows)
     // A row can change between the statements.
     const found: LaneContents = {

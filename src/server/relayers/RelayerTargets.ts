@@ -39,7 +39,10 @@ export class RelayerTargets extends Context.Service<
       const networkOf = Effect.fnUntraced(
         function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
           const id = networkId(network_type, network)
-          return { network: yield* networks.get(id), urls: own ?? (yield* networks.rpcUrls(id)) }
+          return yield* Effect.all(
+            { network: networks.get(id), urls: own === undefined ? networks.rpcUrls(id) : Effect.succeed(own) },
+            { concurrency: 2 }
+          )
         },
         // A network exists as long as its relayers do: this relayer was deleted meanwhile.
         Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
