@@ -93,7 +93,7 @@ export const judged = ({ rows, acceptances, idleCalls }: Results): ReadonlyArray
       3,
       "calls"
     ),
-    ...judge("RPC calls about idle relayers in 10 s", idleCalls, "at most", 0, "calls", 0),
+    ...judge("RPC calls about idle relayers", idleCalls, "at most", 0, "calls", 0),
     ...judge(
       `acceptance while nothing is sent, with ${at} final, worse by`,
       filled === 0 ? undefined : ratio(ratio(empty?.accepted, empty?.created), ratio(full?.accepted, full?.created)),

@@ -46,7 +46,7 @@ export interface Results {
   readonly rows: ReadonlyArray<Row>
   /** Milliseconds from the request of the first transaction of a process until a node has it. */
   readonly firstOfProcess: number
-  /** Calls about relayers without open transactions, in ten seconds. */
+  /** Calls about relayers without open transactions, in some seconds. */
   readonly idleCalls: number
 }
 

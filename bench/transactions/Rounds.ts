@@ -28,11 +28,11 @@ const casesOf = (sender: World.Sender, scale: Scale) => {
   return Object.entries(cases).filter(([name]) => scale.cases === undefined || scale.cases.includes(name))
 }
 
-/** Calls in ten seconds, after the lanes were given back. */
-const idleCalls = Effect.fnUntraced(function* (sender: World.Sender) {
+/** Calls after the lanes were given back. */
+const idleCalls = Effect.fnUntraced(function* (sender: World.Sender, seconds: number) {
   yield* Effect.sleep("5 seconds")
   const before = yield* Usage.read(sender)
-  yield* Effect.sleep("10 seconds")
+  yield* Effect.sleep(seconds * 1000)
   return (yield* Usage.read(sender)).calls - before.calls
 })
 
@@ -41,7 +41,7 @@ export const measure = Effect.fnUntraced(function* (world: World.World, scale: S
   const sender = yield* World.startSender(world)
   const { toBroadcast } = yield* Cases.burst(sender, 1, 1)
   yield* Cases.burst(sender, scale.lanes, Math.ceil(scale.ofEach / 2))
-  const idle = stored === 0 ? yield* idleCalls(sender) : 0
+  const idle = stored === 0 ? yield* idleCalls(sender, scale.idleSeconds) : 0
   const blasts: Array<Figures> = []
   const found = casesOf(sender, scale).map(([name, run]) => ({ name, run, rounds: [] as Array<Figures> }))
   for (let round = 0; round < scale.rounds; round++) {

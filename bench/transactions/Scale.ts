@@ -18,6 +18,8 @@ export interface Scale {
   readonly ofEach: number
   readonly singles: number
   readonly steadySeconds: number
+  /** For which idle relayers are watched. */
+  readonly idleSeconds: number
   /** Final transactions of the second part. 0: there is none. */
   readonly stored: number
   readonly acceptance: Measure.Rounds
@@ -30,10 +32,11 @@ const full: Scale = {
   lanes: 20,
   ofOne: 2000,
   ofEach: 200,
-  singles: 5,
-  steadySeconds: 15,
+  singles: 4,
+  steadySeconds: 10,
+  idleSeconds: 10,
   stored: 1_000_000,
-  acceptance: { rounds: 3, seconds: 3, warmUp: 8 },
+  acceptance: { rounds: 2, seconds: 3, warmUp: 6 },
   cases: undefined
 }
 
@@ -45,6 +48,7 @@ const smoke: Scale = {
   ofEach: 10,
   singles: 1,
   steadySeconds: 1,
+  idleSeconds: 1,
   stored: 0,
   acceptance: { rounds: 1, seconds: 1, warmUp: 0 }
 }
