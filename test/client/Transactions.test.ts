@@ -1,0 +1,89 @@
+// Every operation of transactions with the typed client. The network has no chain: what is sent stays pending.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { ApiClient } from "../../src/client/ApiClient.ts"
+import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
+import type { TransactionId } from "../../src/domain/transaction/EvmTransaction.ts"
+import { layerEach } from "../../testkit/layerEach.ts"
+import * as TestApi from "../../testkit/TestApi.ts"
+import { prepare, receiver as to } from "../server/transactions/Fixtures.ts"
+
+const sender = { relayer_id: RelayerId.make("sender") }
+
+/** A prepared relayer, and the client. */
+const client = Effect.andThen(prepare(), ApiClient)
+
+const paramsOf = (transaction_id: TransactionId) => ({ ...sender, transaction_id })
+
+layerEach(TestApi.layer())("the typed client", (it) => {
+  it.effect("sends, reads, explains, replaces and cancels transactions, with amounts as bigint", () =>
+    Effect.gen(function* () {
+      const { transactions } = yield* client
+      const value = 2n ** 200n + 1n
+      const { data: sent } = yield* transactions.send({
+        params: sender,
+        payload: { to, value, external_id: "order-1" }
+      })
+      assert.deepInclude(sent, { status: "pending", value, external_id: "order-1" })
+      const params = paramsOf(sent.id)
+      assert.deepStrictEqual((yield* transactions.get({ params })).data, sent)
+      assert.strictEqual((yield* transactions.explain({ params })).data.code, "queued")
+      const replaced = yield* transactions.replace({ params, payload: { to, value: 1n, wait_for_funds: true } })
+      assert.strictEqual(replaced.data.value, 1n)
+      assert.strictEqual((yield* transactions.cancel({ params })).data.status, "canceled")
+      assert.strictEqual((yield* Effect.flip(transactions.cancel({ params })))._tag, "TransactionConflict")
+      const byNonce = transactions.byNonce({ params: { ...sender, nonce: 7 } })
+      assert.strictEqual((yield* Effect.flip(byNonce))._tag, "TransactionNotFound")
+    })
+  )
+
+  it.effect("sends batches, lists by filters and by cursor, and cancels all", () =>
+    Effect.gen(function* () {
+      const { transactions, allTransactions } = yield* client
+      const batch = { transactions: [1n, 2n, 3n].map((value) => ({ to, value })) }
+      const { data } = yield* transactions.sendBatch({ params: sender, payload: batch })
+      const ids = data.map(({ id }) => id)
+      const query = { status: ["pending", "submitted"], per_page: 2 } as const
+      const page = yield* transactions.list({ params: sender, query })
+      assert.deepStrictEqual(
+        page.data.map(({ value }) => value),
+        [3n, 2n]
+      )
+      assert.deepInclude(page, { pagination: { current_page: 1, per_page: 2, total_items: 3 } })
+      const all = yield* allTransactions.list({ query: { relayer_id: [sender.relayer_id] } })
+      assert.sameMembers(
+        all.data.map(({ id }) => id),
+        ids
+      )
+      const canceled = yield* transactions.cancelPending({ params: sender })
+      assert.sameMembers([...canceled.data.queued_for_cancellation_transaction_ids], ids)
+    })
+  )
+
+  it.effect("signs, and gets the errors of a chain that does not answer", () =>
+    Effect.gen(function* () {
+      const { signing, nodeCalls, transactions } = yield* client
+      const { data: signature } = yield* signing.sign({ params: sender, payload: { message: "hello" } })
+      assert.include([27, 28], signature.v)
+      const typed = { domain_separator: "11".repeat(32), hash_struct_message: "22".repeat(32) }
+      assert.lengthOf((yield* signing.signTypedData({ params: sender, payload: typed })).data.sig, 130)
+      const call = { jsonrpc: "2.0", id: 1, method: "eth_blockNumber", params: [] } as const
+      assert.strictEqual((yield* Effect.flip(nodeCalls.rpc({ params: sender, payload: call })))._tag, "BadGateway")
+      const simulated = transactions.simulate({ params: sender, payload: { to, value: 1n } })
+      assert.strictEqual((yield* Effect.flip(simulated))._tag, "BadGateway")
+    })
+  )
+
+  it.effect("reads and repairs nonces", () =>
+    Effect.gen(function* () {
+      const { nonces, transactions } = yield* client
+      yield* transactions.send({ params: sender, payload: { to, value: 0n } })
+      assert.deepInclude((yield* nonces.get({ params: sender })).data, { next_nonce: 0, pending: 1, in_flight: 0 })
+      const resynced = yield* nonces.resync({ params: sender, payload: {} })
+      assert.deepStrictEqual(resynced.data.transaction_ids, [])
+      const cleared = yield* nonces.clear({ params: sender, payload: { from: 0, to: 1 } })
+      assert.deepStrictEqual(cleared.data.transaction_ids, [])
+      assert.strictEqual((yield* nonces.beginGeneration({ params: sender })).data.generation, 1)
+    })
+  )
+})
