@@ -39,9 +39,9 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
       .annotate(RequiredScope, "transactions:write")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Believe the chain's nonce, and decide about unproven transactions",
+          summary: "Accept the chain's count, and decide about unproven transactions",
           description:
-            "Ends the code `nonce_ahead`: the count of the chain is believed at the next look. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. Audited."
+            "Ends the code `nonce_ahead`: the service accepts the chain's count when it next reads it. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. Audited."
         })
       ),
     HttpApiEndpoint.post("clear", "/:relayer_id/nonce/clear", {
@@ -69,7 +69,7 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
       .annotate(RequiredScope, "transactions:write")
       .annotateMerge(
         OpenApi.annotations({
-          summary: "Say that a test network began anew",
+          summary: "Declare that a test network was restarted",
           description:
             "Only for networks with `is_testnet`. Transactions that were ever signed end as `failed` with the code `chain_changed`, and their bytes are never sent again. Audited."
         })

@@ -79,7 +79,8 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Simulate a transaction",
-          description: "Gas, prices per speed, the highest cost, and what policies say. Nothing is stored or sent."
+          description:
+            "Returns the gas, the prices per speed, the highest cost, and what policies say. Nothing is stored or sent."
         })
       ),
     HttpApiEndpoint.post("sendBatch", "/:relayer_id/transactions/batch", {
@@ -111,7 +112,8 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Cancel all open transactions of a relayer",
-          description: "Each of them as `DELETE …/transactions/{transaction_id}` does it. Mined ones are left out."
+          description:
+            "Cancels each of them as `DELETE …/transactions/{transaction_id}` does. Transactions that are mined are left out."
         })
       ),
     HttpApiEndpoint.get("byNonce", "/:relayer_id/transactions/by-nonce/:nonce", {

@@ -25,7 +25,7 @@ const resync = Command.make(
         answer: Field.choice(
           "answer",
           ["send", "give_up"],
-          "What becomes of transactions of which it is not known whether they were executed"
+          "Whether transactions whose outcome is unknown are sent or given up"
         ),
         transaction_id: Field.text("transaction_id", "Only this transaction (default: all of the account)")
       },
@@ -38,7 +38,7 @@ const resync = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Believe the count of the chain, and decide about transactions that cannot be proven.",
+    "Accept the count of the chain, and decide about transactions whose outcome cannot be proven.",
     "relayers nonce-resync payouts",
     "relayers nonce-resync payouts --answer give_up --transaction-id 4f1c…"
   )
@@ -65,7 +65,7 @@ const generation = Verb.onOne("nonce-generation", RelayerId, (client, id) =>
   client.nonces.beginGeneration({ params: { relayer_id: id } })
 ).pipe(
   Verb.about(
-    "Say that a test network began anew. Transactions that were signed end as failed.",
+    "Declare that a test network was restarted. Transactions that were signed end as failed.",
     "relayers nonce-generation payouts"
   )
 )

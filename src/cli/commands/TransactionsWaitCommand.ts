@@ -49,7 +49,7 @@ export const TransactionsWaitCommand = Command.make(
     let shown: string | undefined
 
     /** Prints a line when the state changes, on standard error, so that standard output has the result alone. */
-    const look = Effect.gen(function* () {
+    const read = Effect.gen(function* () {
       const { value, answer } = yield* run((client) => client.transactions.get({ params }))
       const { status, status_reason } = value.data
       const line = `${status}${status_reason === undefined ? "" : `: ${status_reason}`}`
@@ -58,7 +58,7 @@ export const TransactionsWaitCommand = Command.make(
       return { transaction: value.data, answer }
     })
 
-    const { transaction, answer } = yield* look.pipe(
+    const { transaction, answer } = yield* read.pipe(
       Effect.retry({ schedule: Schedule.spaced(interval), while: isPassing }),
       Effect.repeat({
         schedule: Schedule.spaced(interval),

@@ -12,9 +12,9 @@ const Nonce = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce 
 export const NonceState = Schema.Struct({
   address: field(Schema.String, "Account, in lower case.", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"),
   chain_id: field(Schema.Natural, "Chain id (EIP-155).", 11_155_111),
-  generation: field(Schema.Natural, "How often an operator said that the test network began anew.", 0),
+  generation: field(Schema.Natural, "How often an operator declared that the test network was restarted.", 0),
   next_nonce: field(Nonce, "Nonce that the service assigns next.", 12),
-  known_count: field(Nonce, "Highest count of the chain that the service has believed.", 10),
+  known_count: field(Nonce, "Highest count of the chain that the service has accepted.", 10),
   settled_nonce: field(Nonce, "All transactions below it are final.", 8),
   pending: field(Schema.Natural, "Open transactions of the account without a nonce.", 3),
   in_flight: field(Schema.Natural, "Open transactions of the account with a nonce.", 2),

@@ -66,7 +66,7 @@ const Domain = Schema.Struct({
   verifyingContract: Schema.optionalKey(
     field(Contract, "Contract that checks the signature.", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
   ),
-  salt: Schema.optionalKey(field(Salt, "Tells domains apart that are the same otherwise.", `0x${"5c".repeat(32)}`))
+  salt: Schema.optionalKey(field(Salt, "Distinguishes domains that are otherwise the same.", `0x${"5c".repeat(32)}`))
 }).annotate({ identifier: "TypedDataDomain", description: "Domain that typed data belongs to (EIP-712)." })
 
 export const SignTypedDataJson = Schema.Struct({

@@ -44,20 +44,23 @@ export const TransactionExplanation = Schema.Struct({
   status: field(TransactionStatus, "State of the transaction.", "pending"),
   code: field(Code, "What it waits for, or why it ended.", "gas_price_above_cap"),
   reason: field(Schema.String, "The same as a sentence, with the figures that decide.", "Its signer does not answer."),
-  next: field(Schema.String, "What happens next, and what would help.", "It is looked at again with each block."),
+  next: field(Schema.String, "What happens next, and what would help.", "The service checks it again with each block."),
   figures: field(Figures, "The figures that decide.", { base_fee: "42000000000", cap: "40000000000" }),
   since: field(Instant, "Since when it has this code.", "2026-11-22T12:00:00.000Z"),
-  next_at: shown(Instant, "When it is looked at again. Absent if it is final.", "2026-11-22T12:00:02.000Z")
+  next_at: shown(Instant, "When the service checks it again. Absent if it is final.", "2026-11-22T12:00:02.000Z")
 }).annotate({ identifier: "TransactionExplanation", description: "Why a transaction is in its state." })
 export type TransactionExplanation = typeof TransactionExplanation.Type
 
-/** What an operator says about transactions whose fate cannot be proven. */
+/** What an operator decides about transactions whose outcome cannot be proven. */
 export const ResyncNonce = Schema.Struct({
   answer: Schema.optionalKey(
     field(Schema.Literals(["send", "give_up"]), "Whether such transactions are sent or end as `failed`.", "give_up")
   ),
-  transaction_id: Schema.optionalKey(field(TransactionId, "The one that is meant. If absent, all of the lane.", id))
-}).annotate({ identifier: "ResyncNonceRequest", description: "What an operator says about a lane." })
+  transaction_id: Schema.optionalKey(field(TransactionId, "Only this transaction. If absent, all of the account.", id))
+}).annotate({
+  identifier: "ResyncNonceRequest",
+  description: "What an operator decides about the nonces of an account."
+})
 export type ResyncNonce = typeof ResyncNonce.Type
 
 const hash = Schema.String.check(Schema.isPattern(/^0x[0-9a-f]{64}$/iu, { expected: "a hash: 0x and 64 hex digits" }))

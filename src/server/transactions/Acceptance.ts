@@ -1,4 +1,4 @@
-// Acceptance: checks what a caller wants to send, and stores it. Nothing is signed or sent here.
+// Checks what a caller wants to send, and stores it. Nothing is signed or sent here.
 import { Array as Arr, DateTime, Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
@@ -18,8 +18,8 @@ import * as Checks from "./Checks.ts"
 import type { Sender, Senders } from "./Senders.ts"
 
 /**
- * Wei that the fees of a request can cost, as far as it says so: a gas limit that is estimated, or a price that the market
- * decides, is counted when it is signed.
+ * Wei that the fees of a request can cost, if it gives them. If its gas is estimated or the market decides its price, the
+ * fees are counted when it is signed.
  */
 const feeOf = (request: Request, { relayer }: Sender): bigint => {
   const given = givenFees(request)
@@ -57,7 +57,7 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
   const limitsOf = ({ id, transactionLimits }: Caller.Caller) =>
     transactionLimits === undefined ? Effect.succeed([]) : keys.feeLimits(id)
 
-  /** All or none are accepted. `pathOf`: where the request with this index stands in the body. */
+  /** Accepts all or none. `pathOf` returns the path of the request with this index in the body, such as `transactions.0.`. */
   return Effect.fnUntraced(
     function* (
       relayerId: RelayerId,

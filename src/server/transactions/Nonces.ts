@@ -47,14 +47,14 @@ const decisionOf = (changed: ReadonlyArray<StoredTransaction>): NonceDecision =>
 export class Nonces extends Context.Service<
   Nonces,
   {
-    /** Without the chain's counts if no provider answers. */
+    /** The counts of the chain are absent if no provider answers. */
     get(id: RelayerId): Effect.Effect<NonceState, Unknown | TooManyRequests>
     resync(
       id: RelayerId,
       request: ResyncNonce
     ): Effect.Effect<NonceDecision, Unknown | TransactionNotFound | TransactionConflict>
     clear(id: RelayerId, range: ClearNonces): Effect.Effect<NonceDecision, Unknown | BadRequest>
-    /** `TransactionConflict` if the network is not a test network. */
+    /** Fails with `TransactionConflict` if the network is not a test network. */
     beginGeneration(id: RelayerId): Effect.Effect<NonceState, Unknown | TransactionConflict>
   }
 >()("effect-relayer/server/transactions/Nonces") {
@@ -108,7 +108,7 @@ export class Nonces extends Context.Service<
       const beginGeneration = Effect.fn("Nonces.beginGeneration")(function* (id: RelayerId) {
         const sender = yield* senders.get(id)
         if (!sender.numbers.isTestnet) {
-          return yield* new TransactionConflict({ error: "the network is not marked as a test network" })
+          return yield* new TransactionConflict({ error: "the network is no test network: its is_testnet is false" })
         }
         yield* ledger.beginGeneration(sender.account)
         return yield* ofLedger(sender)

@@ -10,7 +10,7 @@ import type { RpcFailure } from "../chains/RpcFailure.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
 
-/** Sets of providers that are kept, and how long: a test chain that begins anew is noticed after this time. */
+/** How many sets of providers are kept, and for how long. The restart of a test chain is noticed after this time. */
 const capacity = 1000
 const kept = Duration.minutes(1)
 
@@ -19,7 +19,7 @@ interface Place {
   readonly chainId: number
 }
 
-/** Names what each provider failed with, as the balance of a relayer does. */
+/** The same text as that of a balance: each provider with its failure. */
 const toBadGateway = ({ failures }: NoProvider): BadGateway => {
   const texts = failures.map(({ url, failure }) => `${maskUrl(url)}: ${failure.text}`)
   return new BadGateway({

@@ -31,13 +31,13 @@ const accountOf = (
   window
 })
 
-/** Fails with `NotImplemented` if the relayer is not one of evm. */
+/** Fails with `NotImplemented` if the network type of the relayer is not `evm`. */
 export const make = Effect.gen(function* () {
   const relayers = yield* StoredRelayers
   const networks = yield* Networks
 
   /**
-   * Its number tells a relayer from an earlier one with the same id. Transactions are shown even if the row of their relayer was
+   * Its number distinguishes a relayer from an earlier one with the same id. Transactions are shown even if the row of their relayer was
    * changed in the database: `explain` reports it.
    */
   const { numberOf } = relayers

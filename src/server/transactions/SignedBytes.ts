@@ -9,7 +9,7 @@ interface Item {
 const numberIn = (bytes: Uint8Array, start: number, end: number): number =>
   bytes.subarray(start, end).reduce((value, byte) => value * 256 + byte, 0)
 
-/** Where the content of the item at `offset` stands (Ethereum Yellow Paper, appendix B). */
+/** The start and the end of the content of the item at `offset` (Ethereum Yellow Paper, appendix B). */
 const itemAt = (bytes: Uint8Array, offset: number): Item => {
   const prefix = bytes[offset] ?? 0
   if (prefix < 0x80) return { start: offset, end: offset + 1 }

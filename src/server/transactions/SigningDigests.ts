@@ -1,4 +1,4 @@
-// The 32 bytes that are signed for a message (EIP-191) and for typed data (EIP-712), and what a signature looks like.
+// The 32 bytes that are signed for a message (EIP-191) and for typed data (EIP-712), and the form of signatures.
 // viem takes 15 MB and is loaded when it is first needed.
 import { Effect } from "effect"
 import { BadRequest } from "../../domain/request/Request.ts"
@@ -16,7 +16,7 @@ export const hexOf = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(byte
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text.replace(/^0x/i, ""), "hex")
 
-/** The prefix makes the signature useless as one of a transaction. */
+/** Because of the prefix, the signature is not valid for a transaction. */
 export const ofMessage = (message: string): Effect.Effect<Uint8Array> =>
   Effect.map(load, ({ hashMessage }) => bytesOf(hashMessage(message)))
 
@@ -58,14 +58,14 @@ const ofJson = ({ domain, types, primaryType, message }: SignTypedDataJson) =>
 export const ofTypedData = (request: SignTypedData): Effect.Effect<Uint8Array, BadRequest> =>
   "domain_separator" in request ? ofHashes(request) : ofJson(request)
 
-/** r, s and the recovery bit, 65 bytes. */
+/** A signature has 65 bytes: r, s and the recovery bit. */
 const partsOf = (signature: Uint8Array) => ({
   r: signature.subarray(0, 32),
   s: signature.subarray(32, 64),
   yParity: signature[64] ?? 0
 })
 
-/** The address, in lower case, whose key has signed. */
+/** The address of the key that signed, in lower case. */
 export const signerOf = Effect.fnUntraced(function* (digest: Uint8Array, signature: Uint8Array) {
   const { recoverAddress } = yield* load
   const { r, s, yParity } = partsOf(signature)

@@ -52,7 +52,7 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
   const ledger = yield* Ledger
   const cursors = yield* Cursors
 
-  /** One more than the page has says whether there is a next one. */
+  /** There is a next page if `found` has more transactions than fit into this one. */
   const withNext = Effect.fnUntraced(function* (
     filter: Filter,
     { transactions, isCut }: SelectedTransactions,
@@ -70,7 +70,7 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
     return yield* withNext(filter, yield* ledger.select({ filter, limit: limit + 1, ...position }), limit)
   })
 
-  /** Pages whose rows are not counted any more are empty. */
+  /** Pages beyond the counted transactions are empty. */
   const numbered = Effect.fnUntraced(function* (filter: Filter, query: TransactionQuery) {
     const request = pageRequest(query)
     const { perPage, offset } = request

@@ -38,7 +38,7 @@ type Refused =
 
 type Unknown = RelayerNotFound | TransactionNotFound
 
-/** Cancels of one request that run at the same time. */
+/** The number of cancels of one request that run concurrently. */
 const concurrentCancels = 8
 
 export class Transactions extends Context.Service<
@@ -46,7 +46,7 @@ export class Transactions extends Context.Service<
   {
     /** Stores the transaction, or returns the one with the same `external_id` and body. */
     send(relayerId: RelayerId, request: SendEvmTransaction): Effect.Effect<EvmTransaction, Refused>
-    /** All or none. */
+    /** Accepts all or none. */
     sendBatch(relayerId: RelayerId, batch: SendBatch): Effect.Effect<ReadonlyArray<EvmTransaction>, Refused>
     /** Newest first. Without a total if the query has a cursor. */
     list(
@@ -56,7 +56,7 @@ export class Transactions extends Context.Service<
       Items<EvmTransaction> & Partial<Pick<Page<EvmTransaction>, "total" | "request">>,
       RelayerNotFound | BadRequest
     >
-    /** Of all relayers that the caller can use. */
+    /** The transactions of all relayers that the caller can use, newest first. */
     listAll(query: AllTransactionsQuery): Effect.Effect<Items<EvmTransaction>, BadRequest>
     get(relayerId: RelayerId, id: TransactionId): Effect.Effect<EvmTransaction, Unknown>
     byNonce(relayerId: RelayerId, nonce: number): Effect.Effect<EvmTransaction, Unknown>
@@ -130,7 +130,7 @@ export class Transactions extends Context.Service<
         return yield* views.one(yield* ledger.cancel(yield* senders.numberOf(relayerId), id))
       })
 
-      /** A transaction that was mined or became final meanwhile is reported, and the others are canceled all the same. */
+      /** Reports transactions that were mined or became final meanwhile, and cancels the others. */
       const cancelPending = Effect.fn("Transactions.cancelPending")(function* (relayerId: RelayerId) {
         const number = yield* senders.numberOf(relayerId)
         const ids = yield* ledger.openIds(number)
