@@ -58,7 +58,8 @@ layerEach(TestApi.layer())("a key that is limited to a relayer", (it) => {
     Effect.gen(function* () {
       const key = yield* narrowed
       const last = yield* sent("other")
-      const waiting = yield* Effect.forkChild(get(`?after=${last.id}&wait=25`, key))
+      const wait = Effect.repeat(get(`?after=${last.id}&wait=25`, key), { until: (events) => events.length > 0 })
+      const waiting = yield* Effect.forkChild(wait)
       yield* sent("other")
       const own = yield* sent("sender")
       assert.deepStrictEqual(named(yield* Fiber.join(waiting)), named([own]))
