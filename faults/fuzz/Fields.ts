@@ -31,6 +31,7 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000|[fF]{8}-[fF]{4}-[fF]{4}-[fF]{4}-[fF]{12})$":
     (random) => `${hex(random, 8)}-${hex(random, 4)}-4${hex(random, 3)}-8${hex(random, 3)}-${hex(random, 12)}`,
   "^0x([0-9a-fA-F]{2})*$": (random) => `0x${hex(random, 2 * random.below(40))}`,
+  "^0x[0-9a-fA-F]{64}$": (random) => `0x${hex(random, 64)}`,
   "^0x[0-9a-f]{64}$": (random) => `0x${hex(random, 64)}`,
   "^(0|[1-9]\\d{0,77}|0x[0-9a-fA-F]{1,64})$": (random) =>
     random.pick(["0", String(random.below(2 ** 30)), `0x${hex(random, 64)}`]),
