@@ -148,7 +148,8 @@ describe("the command line", () => {
       assert.deepInclude(nonce, { chain_id: 31_337, pending: 1, in_flight: 0, next_nonce: 0 })
       const unchanged = { transaction_ids: [] }
       assert.deepStrictEqual(yield* data("relayers", "nonce-resync", "sender", "--answer", "give_up"), unchanged)
-      assert.deepStrictEqual(yield* data("relayers", "nonce-clear", "sender", "--from", "0", "--to", "5"), unchanged)
+      const clear = ["relayers", "nonce-clear", "sender", "--from", "0", "--to", "5", "--yes"] as const
+      assert.deepStrictEqual(yield* data(...clear), unchanged)
       assert.deepInclude(yield* data("relayers", "nonce-generation", "sender"), { generation: 1 })
     })
   )
