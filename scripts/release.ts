@@ -1,0 +1,82 @@
+// Releases the version of package.json: publishes the package, builds and pushes the image, and tags the commit. `--dry-run` checks
+// everything and changes nothing outside; without a Docker daemon it leaves out the image. `npm version` comes before it.
+import { execFileSync, spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { parseArgs } from "node:util"
+
+const { values } = parseArgs({ options: { "dry-run": { type: "boolean" }, image: { type: "string" } } })
+const isDryRun = values["dry-run"] === true
+
+const root = path.resolve(import.meta.dirname, "..")
+const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
+const run = (command: string, ...args: ReadonlyArray<string>) =>
+  execFileSync(command, args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 28, stdio: ["ignore", "pipe", "inherit"] })
+const succeeds = (command: string, ...args: ReadonlyArray<string>) =>
+  spawnSync(command, args, { cwd: root, stdio: "ignore" }).status === 0
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+const { version } = JSON.parse(read("package.json")) as { readonly version: string }
+const tag = `v${version}`
+const image = values.image ?? `effect-relayer:${version}`
+
+const problems: Array<string> = []
+const demand = (holds: boolean, problem: string) => {
+  if (!holds) problems.push(problem)
+}
+
+demand(
+  read("src/api/Version.ts").includes(`"${version}"`),
+  `src/api/Version.ts has another version than ${version}: npm version`
+)
+demand(
+  read("deploy/kubernetes.yaml").includes(`effect-relayer:${version}\n`),
+  `deploy/kubernetes.yaml has another version`
+)
+if (!isDryRun) {
+  demand(read("CHANGELOG.md").includes(`\n## ${version}\n`), `CHANGELOG.md has no chapter ${version}`)
+  demand(run("git", "status", "--porcelain") === "", "there are uncommitted changes")
+  demand(!succeeds("git", "rev-parse", "--verify", "--quiet", `refs/tags/${tag}`), `the tag ${tag} exists`)
+  demand(values.image !== undefined, "--image is required: the name of the image in your registry, with its tag")
+}
+
+interface Packed {
+  readonly size: number
+  readonly files: ReadonlyArray<{ readonly path: string }>
+}
+
+/** What users need, and nothing that belongs to this repository only. */
+const checkFiles = ({ files, size }: Packed) => {
+  const names = files.map(({ path }) => path)
+  for (const name of ["dist/main.js", "dist/index.d.ts", "openapi.json", "sbom.json", "README.md", "LICENSE"]) {
+    demand(names.includes(name), `the package lacks ${name}`)
+  }
+  const own = names.filter(
+    (name) => !/^(dist\/|(README\.md|LICENSE|package\.json|openapi\.json|sbom\.json)$)/.test(name)
+  )
+  demand(own.length === 0, `the package contains ${own.join(", ")}`)
+  say(`package: effect-relayer ${version}, ${names.length} files, ${Math.round(size / 1000)} kB`)
+}
+
+// npm prints the output of the build before the JSON.
+const output = run("npm", "pack", "--dry-run", "--json")
+const [packed] = JSON.parse(output.slice(output.indexOf("[\n"))) as ReadonlyArray<Packed>
+if (packed === undefined) throw new Error("npm pack printed no package")
+checkFiles(packed)
+if (problems.length > 0) {
+  process.stderr.write(`${problems.map((problem) => `release: ${problem}`).join("\n")}\n`)
+  process.exit(1)
+}
+
+if (succeeds("docker", "info")) {
+  run("docker", "build", "--file", "deploy/Dockerfile", "--tag", image, ".")
+  say(`image: ${image}`)
+} else if (isDryRun) say("image: not built, because no Docker daemon answers")
+else throw new Error("no Docker daemon answers")
+
+if (!isDryRun) {
+  run("npm", "publish")
+  run("docker", "push", image)
+  run("git", "tag", "--annotate", "--message", tag, tag)
+  say(`released ${tag}: push the tag with git push origin ${tag}`)
+}
