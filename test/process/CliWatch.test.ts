@@ -33,6 +33,8 @@ describe("the command line", () => {
       assert.match(yield* output("relayers", "status", "relayer-1"), /^providers\.0\.breaker +closed$/m)
 
       rpc.fail("html")
+      const listed = yield* output("relayers", "list", "--balances")
+      assert.match(listed, new RegExp(`^ID .* BALANCE\nrelayer-1 .* ${2n ** 127n} wei( \\(last check\\))?$`, "m"))
       const away = yield* call(["relayers", "balance", "relayer-1"])
       assert.strictEqual(away.code, 1)
       assert.include(away.stderr, "Bad Gateway")

@@ -1,13 +1,19 @@
 // `relayers list`: lists relayers with all filters of the API.
-import { Command } from "effect/cli"
+import { Effect } from "effect"
+import { Command, Flag } from "effect/cli"
 import { NetworkName, NetworkType } from "../../domain/network/Network.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import { RelayerSort } from "../../domain/relayer/Relayer.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import { SignerId } from "../../domain/signer/Signer.ts"
+import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
+import type * as Call from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"
 import * as List from "../kit/List.ts"
 import * as Verb from "../kit/Verb.ts"
+
+/** A relayer of the list, and its balance if `--balances` asks for it. */
+type Row = Relayer & { readonly balance?: string }
 
 const columns: List.Columns<Relayer> = {
   ID: ({ id }) => id,
@@ -17,6 +23,20 @@ const columns: List.Columns<Relayer> = {
   STATE: ({ paused, system_disabled }) => (system_disabled ? "disabled" : paused ? "paused" : "active"),
   ADDRESS: ({ address }) => address
 }
+
+const balances = Flag.Boolean("balances").pipe(
+  Flag.withoutNegation,
+  Flag.withDescription("Show the balance of each relayer in the table, which is read from its chain"),
+  Flag.withDefault(false)
+)
+
+/** The balance of the status is that of the last check if the chain does not answer. */
+const withBalance = (client: Call.Client, relayer: Relayer) =>
+  Effect.map(client.relayerHealth.status({ params: { relayer_id: relayer.id } }), ({ data }): Row => {
+    const { balance, live, network_type } = data
+    if (balance === undefined) return relayer
+    return { ...relayer, balance: `${balance} ${unitOf[network_type]}${live ? "" : " (last check)"}` }
+  })
 
 const filter = {
   network_type: Field.choice("network_type", NetworkType.literals, "Only relayers on networks of this type"),
@@ -34,15 +54,25 @@ const filter = {
 
 export const RelayersListCommand = Command.make(
   "list",
-  { given: List.flags, pages: { ...List.pageFlags, cursor: Field.text("cursor", "Cursor of a Link header") }, filter },
-  ({ given, pages: { cursor, ...pages }, filter }) =>
-    List.print(given, columns, { ...List.start(given.all, pages), ...Field.given({ cursor }) }, (client, place) =>
+  {
+    given: List.flags,
+    pages: { ...List.pageFlags, cursor: Field.text("cursor", "Cursor of a Link header") },
+    filter,
+    balances
+  },
+  ({ given, pages: { cursor, ...pages }, filter, balances }) => {
+    const start = { ...List.start(given.all, pages), ...Field.given({ cursor }) }
+    const page = (client: Call.Client, place: List.Place) =>
       client.relayers.list({ query: { ...Field.given(filter), ...place } })
-    )
+    return balances
+      ? List.print(given, { ...columns, BALANCE: ({ balance }: Row) => balance }, start, page, withBalance)
+      : List.print(given, columns, start, page)
+  }
 ).pipe(
   Verb.about(
     "List relayers.",
     "relayers list --network sepolia --no-paused",
+    "relayers list --balances",
     "relayers list --all --sort=-name --output json"
   )
 )

@@ -58,11 +58,13 @@ export const next = (place: Place, { pagination }: Listed<unknown>, link: string
 /** Title and cell of each column. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | undefined>>
 
-export const print = Effect.fnUntraced(function* <Row, E>(
+/** `complete` makes a further call for each row of a table, for what the list does not have. */
+export const print = Effect.fnUntraced(function* <Row, E, E2 = never>(
   given: Given,
   columns: Columns<Row>,
   start: Place,
-  call: (client: Call.Client, place: Place) => Effect.Effect<Listed<Row>, E>
+  call: (client: Call.Client, place: Place) => Effect.Effect<Listed<Row>, E>,
+  complete?: (client: Call.Client, row: Row) => Effect.Effect<Row, E2>
 ) {
   const run = yield* Call.open(given)
   const rows: Array<Row> = []
@@ -77,6 +79,9 @@ export const print = Effect.fnUntraced(function* <Row, E>(
     place = next(from, value, answer.headers.link)
   } while (given.all && place !== undefined)
   if (given.output === "json") return yield* Print.json(raw)
+  if (complete !== undefined) {
+    for (const [index, row] of rows.entries()) rows[index] = (yield* run((client) => complete(client, row))).value
+  }
   yield* Print.table([Object.keys(columns), ...rows.map((row) => Object.values(columns).map((cell) => cell(row)))])
   if (place !== undefined) yield* Console.error("There are more items: use --all to fetch all pages.")
 })
