@@ -94,10 +94,10 @@ export const RevokedApiKeys = Schema.Struct({
 }).annotate({ identifier: "RevokedApiKeys", description: "The result of a revocation." })
 export type RevokedApiKeys = typeof RevokedApiKeys.Type
 
-/** Valid keys that one API key may have created directly. */
+/** Keys that one API key may have created, directly or through others, and that are not revoked. */
 export const maxCreatedKeys = 100
 
-/** The creator has already `maxCreatedKeys` keys. */
+/** The creator, or the first key that it descends from, has already `maxCreatedKeys` keys. */
 export class TooManyApiKeys extends Schema.TaggedError<TooManyApiKeys>()("TooManyApiKeys", {
   error: Schema.String
 }) {}

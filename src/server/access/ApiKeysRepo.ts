@@ -44,7 +44,7 @@ export interface Creator {
   readonly transaction_limits: TransactionLimits | undefined
   /** API keys from the first one down to the creator's own. */
   readonly ancestors: ReadonlyArray<string>
-  /** How many keys it has created that are not revoked. */
+  /** Keys that are not revoked and that the first of the ancestors has created, directly or through others. */
   readonly created: number
 }
 
@@ -52,7 +52,7 @@ export class ApiKeysRepo extends Context.Service<
   ApiKeysRepo,
   {
     insert(key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>): Effect.Effect<void>
-    /** Locks the row until the transaction ends. None if the caller is no API key. */
+    /** Locks its row, and that of its first ancestor, until the transaction ends. None if the caller is no API key. */
     holdCreator(id: string): Effect.Effect<Option.Option<Creator>>
     /** Keys that it has created, directly or through others, in creation order; held until the transaction ends. */
     descendants(id: ApiKeyId): Effect.Effect<ReadonlyArray<ApiKey>>
@@ -147,14 +147,16 @@ export class ApiKeysRepo extends Context.Service<
       const deleteRows = (ids: ReadonlyArray<ApiKeyId>) =>
         sql`DELETE FROM api_keys WHERE id = ANY(${ids}::text[])`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))
 
-      /** Two statements: the count must include the keys of requests that held the lock before. */
+      /** Several statements: the count must include the keys of requests that held the lock before. */
       const holdCreator = (id: string) =>
         Effect.gen(function* () {
+          const first = sql`(SELECT coalesce(ancestors[1], id) FROM api_keys WHERE id = ${id})`
+          yield* sql`SELECT 1 FROM api_keys WHERE id = ${id} OR id = ${first} ORDER BY seq FOR UPDATE`
           const found = yield* readCreator(
-            yield* sql`SELECT expires_at, ancestors, transaction_limits FROM api_keys WHERE id = ${id} FOR UPDATE`
+            yield* sql`SELECT expires_at, ancestors, transaction_limits FROM api_keys WHERE id = ${id}`
           )
           const { created } = yield* readCreated(
-            yield* sql`SELECT count(*) AS created FROM api_keys WHERE created_by = ${id}`
+            yield* sql`SELECT count(*) AS created FROM api_keys WHERE ancestors @> ARRAY[${first}]`
           )
           return Option.map(found, ({ expires_at, ancestors, transaction_limits }): Creator => ({
             transaction_limits: transaction_limits ?? undefined,

@@ -69,13 +69,16 @@ export const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const transaction = yield* Transaction.make
 
-  /** The API key that creates another one, locked, so that its keys are counted one request at a time. */
+  /**
+   * The API key that creates another one, locked, so that keys are counted one request at a time. All descendants of one key
+   * count together: otherwise each key that a key has created could create as many.
+   */
   const holdCreator = Effect.fnUntraced(function* (caller: Caller.Caller) {
     if (Caller.isAdministrator(caller)) return undefined
     const creator = Option.getOrUndefined(yield* repo.holdCreator(caller.id))
     if (creator === undefined || creator.created < maxCreatedKeys) return creator
     return yield* new TooManyApiKeys({
-      error: `an API key may have ${maxCreatedKeys} keys that it has created: revoke one first`
+      error: `an API key may have ${maxCreatedKeys} keys that it has created, directly or through others: revoke one first`
     })
   })
 

@@ -75,20 +75,26 @@ layerEach(TestApi.layer())("derived API keys", (it) => {
     })
   )
 
-  it.effect("a key has a limited number of keys that it created", () =>
+  it.effect("a key has a limited number of keys that it created, directly or through others", () =>
     Effect.gen(function* () {
       const parent = yield* make({ scopes })
+      const child = yield* make({ scopes }, { key: parent.key })
       const sql = yield* SqlClient.SqlClient
       yield* sql`
         INSERT INTO api_keys (id, name, hash, scopes, created_by, ancestors)
         SELECT 'derived-' || n, 'derived', sha256(n::text::bytea), '{relayers:read}', ${parent.id}, ARRAY[${parent.id}]
-        FROM generate_series(2, ${maxCreatedKeys}::int) n`
+        FROM generate_series(3, ${maxCreatedKeys}::int) n`
       const create = call("/api/v1/api-keys", { key: parent.key, body: { name: "x", scopes: ["relayers:read"] } })
       const answers = yield* Effect.all([create, create, create], { concurrency: "unbounded" })
       assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [201, 409, 409])
       const refused = answers.find(({ status }) => status === 409)
       assert.strictEqual(refused?.json.message, "Too many API keys")
       assert.include(refused?.json.error, String(maxCreatedKeys))
+      const byChild = yield* call("/api/v1/api-keys", {
+        key: child.key,
+        body: { name: "x", scopes: ["relayers:read"] }
+      })
+      assert.strictEqual(byChild.status, 409)
       // The administrator is not limited.
       yield* make({ scopes: ["relayers:read"] })
     })
