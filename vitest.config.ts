@@ -16,11 +16,12 @@ if (existsSync(memory) && hasRoom(memory)) process.env.TMPDIR ??= memory
 
 const unit = [
   "test/{api,bench,cli,deploy,domain,faults,outbound,threads}/**/*.test.ts",
-  "test/claims.test.ts",
+  "test/{claims,transactionsFailures}.test.ts",
   "test/client/Webhook.test.ts",
   "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",
   "test/server/chains/**/*.test.ts",
+  "test/server/lanes/LanesJob.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
   "test/sql/{Rows,Tls}.test.ts",

@@ -2,9 +2,12 @@
 import { Effect } from "effect"
 import * as http from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { parseTransaction, recoverTransactionAddress } from "viem"
+import type { TransactionSerialized } from "viem"
 import * as Target from "./Target.ts"
 
 interface Call {
+  readonly jsonrpc?: string
   readonly id: unknown
   readonly method: string
   readonly params: ReadonlyArray<unknown>
@@ -23,6 +26,8 @@ export type Behaviour =
   /** Forwards it, and changes the result. */
   | { readonly do: "change"; readonly result: (result: unknown, call: Call) => unknown }
   | { readonly do: "refuse"; readonly message: string; readonly code?: number }
+  /** Refuses a transaction if so many others of its account are pending. */
+  | { readonly do: "limit"; readonly pending: number; readonly message: string }
   | { readonly do: "status"; readonly status: number }
 
 interface Rule {
@@ -44,6 +49,15 @@ const forward = async (url: string, call: Call): Promise<Record<string, unknown>
     body: JSON.stringify(call)
   })
   return response.json()
+}
+
+/** Pending transactions of the account before this one, if none is missing. */
+const pendingBefore = async (url: string, { params }: Call): Promise<number> => {
+  const raw = params[0] as TransactionSerialized
+  const address = await recoverTransactionAddress({ serializedTransaction: raw })
+  const count = { id: 1, method: "eth_getTransactionCount", params: [address, "latest"] }
+  const { result } = await forward(url, { ...count, jsonrpc: "2.0" })
+  return (parseTransaction(raw).nonce ?? 0) - Number(result)
 }
 
 class Cut extends Error {}
@@ -76,6 +90,10 @@ const answer = async (url: string, call: Call, behaviour: Behaviour | undefined)
     }
     case "refuse":
       return { jsonrpc: "2.0", id, error: { code: behaviour.code ?? -32000, message: behaviour.message } }
+    case "limit":
+      return (await pendingBefore(url, call)) < behaviour.pending
+        ? forward(url, call)
+        : { jsonrpc: "2.0", id, error: { code: -32000, message: behaviour.message } }
     case "status":
       throw new Status(behaviour.status)
   }

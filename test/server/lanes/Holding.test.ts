@@ -1,8 +1,9 @@
 // What keeps a transaction from getting a nonce: it waits with a code, leaves no hole, and goes on by itself.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as LaneStep from "../../../src/server/lanes/LaneStep.ts"
 import { SignerUnavailable } from "../../../src/server/signers/backends/SignerBackend.ts"
 import { ledger } from "../ledger/Fixtures.ts"
 import { gwei } from "./fake/Chain.ts"
@@ -12,6 +13,21 @@ import * as World from "./fake/World.ts"
 const { receiver } = World
 
 layerEach(ledger)("a lane", (it) => {
+  it.effect("whose commit fails, because the database is away, sends nothing before it has committed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [id] = yield* world.accept()
+      const context = yield* world.claim
+      const commitSignatures = () => Effect.die(new Error("the database is away"))
+      const failed = yield* Effect.exit(LaneStep.run({ ...context, ledger: { ...context.ledger, commitSignatures } }))
+      assert.isTrue(Exit.isFailure(failed))
+      assert.strictEqual(world.chain.sent.size, 0)
+      yield* Scenes.finish(world)
+      const { nonce, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, nonce], ["confirmed", 0])
+    })
+  )
+
   it.effect("whose signer fails gives no nonce, asks it again later and later, and leaves no hole", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

@@ -38,6 +38,17 @@ layer(api, { excludeTestServices: true })("a node that", (it) => {
     })
   )
 
+  it.effect("refuses the 17th pending transaction of an account gets all of them in time", () =>
+    Effect.gen(function* () {
+      const node = yield* Anvil.start({ blockTime: 1 })
+      const proxy = yield* EvmProxy.make(node.url)
+      const account = yield* relayerAt(node, { urls: [proxy.url] })
+      proxy.set(send, { do: "limit", pending: 16, message: "txpool is full" })
+      for (const id of yield* accept(account, 40)) yield* becomes(id, "confirmed")
+      assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x28")
+    })
+  )
+
   it.effect("refuses a transaction for ever lets a no-op use its nonce", () =>
     Effect.gen(function* () {
       const node = yield* Anvil.start({ blockTime: 1 })

@@ -160,6 +160,17 @@ layerEach(ledger)("a chain", (it) => {
     })
   )
 
+  it.effect("that reverts a transaction is asked for the reason, if the policy wants it", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent({ policies: { include_revert_data: true } })
+      const [node] = world.nodes
+      node?.lies.set("eth_call", () => ({ _tag: "RpcError", code: 3, message: "execution reverted: paused" }))
+      world.chain.mine(1, { isSuccess: false })
+      yield* world.look()
+      assert.strictEqual((yield* world.transaction(id)).mined?.receipt.revertReason, "paused")
+    })
+  )
+
   it.effect("behind nodes of different age, asked in turn, loses and repeats nothing", () =>
     Effect.gen(function* () {
       const world = yield* World.make()

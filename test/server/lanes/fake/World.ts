@@ -98,6 +98,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       network_type: "evm",
       policies
     }),
+    network: networkOf(network),
     /** What the signer does. */
     sign,
     context: undefined as LaneContext | undefined,
@@ -125,7 +126,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
         markets: EvmMarkets.make()
       },
       targets: {
-        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(network), urls })
+        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: world.network, urls })
       },
       signer: LaneSigner.make({ use: () => Effect.succeed(backend) }, address),
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },

@@ -1,0 +1,210 @@
+// The job that holds lanes, by the test clock: claims, renewals, lost leases, wake-ups and draining. The ledger is a fake.
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Context, Duration, Effect, Exit, Layer, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { RelayerId, RelayerNotFound } from "../../../src/domain/relayer/Relayer.ts"
+import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
+import { EvmNodes } from "../../../src/server/chains/evm/EvmNodes.ts"
+import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
+import * as LanesJob from "../../../src/server/lanes/LanesJob.ts"
+import type { HeldLane, LaneContents } from "../../../src/server/ledger/HeldLane.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
+import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
+import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
+import { CommitSignals } from "../../../src/server/lifecycle/CommitSignal.ts"
+import { Draining } from "../../../src/server/lifecycle/Draining.ts"
+import { Jobs } from "../../../src/server/lifecycle/Jobs.ts"
+import { Gauges } from "../../../src/server/observability/Gauges.ts"
+import { RelayerTargets } from "../../../src/server/relayers/RelayerTargets.ts"
+import { Signers } from "../../../src/server/signers/Signers.ts"
+import { lane, pending } from "../../domain/transaction/Fixtures.ts"
+
+const laneId = LaneId.make(7)
+
+const held = (epoch: number): HeldLane => ({
+  hold: { laneId, epoch },
+  stored: { id: laneId, chain: "evm:1", lane: lane().lane, trustsCount: false, nextLookAt: 0, isHeld: true }
+})
+
+/** Its relayer was deleted, so that a step reads the ledger and waits. */
+const waiting: StoredTransaction = {
+  id: TransactionId.make("00000000-0000-4000-8000-000000000001"),
+  version: 1,
+  laneId,
+  relayerId: RelayerId.make("r1"),
+  from: lane().lane.address,
+  transaction: pending({ validUntil: 1e12 })
+}
+
+/** What the job did, and what the ledger will answer. */
+const newState = () => ({
+  isFree: true,
+  isLost: false,
+  isWaitedFor: false,
+  contents: { stored: held(1).stored, inFlight: [], pending: [waiting], pendingCount: 1 } as LaneContents,
+  newest: 1,
+  epoch: 0,
+  claims: 0,
+  reads: 0,
+  renewed: new Array<{ readonly at: number; readonly holds: ReadonlyArray<Hold> }>(),
+  released: new Array<string>()
+})
+
+type State = ReturnType<typeof newState>
+
+const ledgerOf = (state: State) =>
+  Layer.mock(LaneLedger, {
+    lease: Duration.seconds(30),
+    claim: () =>
+      Effect.sync(() => {
+        state.claims++
+        const isFree = state.isFree
+        state.isFree = false
+        return isFree ? [held(++state.epoch)] : []
+      }),
+    renew: (holds) =>
+      Effect.map(Clock.currentTimeMillis, (at) => {
+        state.renewed.push({ at, holds })
+        return state.isLost ? [] : holds
+      }),
+    release: (_, reason) => Effect.sync(() => state.released.push(reason) > 0),
+    read: () =>
+      Effect.sync(() => {
+        state.reads++
+        return state.contents
+      }),
+    newestPending: () => Effect.sync(() => new Map([[laneId, state.newest]])),
+    hasWork: Effect.sync(() => state.isWaitedFor)
+  })
+
+/** Nothing is signalled: the job finds out by itself. */
+const signals = Layer.succeed(CommitSignals, {
+  get: () => ({
+    now: Effect.void,
+    afterCommit: Effect.void,
+    wait: (atMost = "1 second") => Effect.sleep(atMost)
+  })
+})
+
+const services = (state: State) =>
+  LanesJob.layer.pipe(
+    Layer.provide([
+      ledgerOf(state),
+      signals,
+      Layer.mock(Ledger, {}),
+      Layer.mock(ApiKeys, {}),
+      Layer.mock(Signers, {}),
+      Layer.mock(RelayerTargets, { get: () => Effect.fail(new RelayerNotFound({})) }),
+      Layer.mock(EvmNodes, { markets: EvmMarkets.make() })
+    ]),
+    Layer.provideMerge(Layer.merge(Draining.layer, Jobs.layer)),
+    Layer.provide(Gauges.layer)
+  )
+
+/** The job after its first round: it holds the lane at epoch 1, and has made one step. */
+const start = Effect.gen(function* () {
+  const state = newState()
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const context = yield* Layer.buildWithScope(services(state), scope)
+  yield* TestClock.adjust("1 second")
+  assert.strictEqual(state.epoch, 1)
+  return { state, draining: Context.get(context, Draining), end: Scope.close(scope, Exit.void) }
+})
+
+describe("the job of lanes", () => {
+  it.effect("renews every 10 seconds the lanes whose fibers run, by id and epoch", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      yield* TestClock.adjust("30 seconds")
+      assert.deepStrictEqual(
+        state.renewed.map(({ holds }) => holds),
+        Array.from({ length: 3 }, () => [{ laneId, epoch: 1 }])
+      )
+      const [first, second] = state.renewed
+      assert.strictEqual((second?.at ?? 0) - (first?.at ?? 0), 10_000)
+    })
+  )
+
+  it.effect("ends the fiber of a lane that was not renewed, and renews it no more", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      state.isLost = true
+      yield* TestClock.adjust("10 seconds")
+      const { reads } = state
+      state.isLost = false
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(state.reads, reads)
+      assert.lengthOf(state.renewed, 1)
+    })
+  )
+
+  it.effect("claims a lane again that became free, at its next epoch", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      state.isLost = true
+      yield* TestClock.adjust("10 seconds")
+      state.isLost = false
+      state.isFree = true
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(state.renewed.at(-1)?.holds, [{ laneId, epoch: 2 }])
+    })
+  )
+
+  it.effect("makes a step within a second after another instance has accepted something for its lane", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      yield* TestClock.adjust("3 seconds")
+      const { reads } = state
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual(state.reads, reads, "nothing was accepted")
+      state.newest = 2
+      yield* TestClock.adjust("1100 millis")
+      assert.strictEqual(state.reads, reads + 1)
+    })
+  )
+
+  it.effect("looks at a waiting lane every 12 seconds", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      const { reads } = state
+      yield* TestClock.adjust("36 seconds")
+      assert.strictEqual(state.reads, reads + 3)
+    })
+  )
+
+  it.effect("gives an idle lane back", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      state.contents = { ...state.contents, pending: [], pendingCount: 0 }
+      yield* TestClock.adjust("12 seconds")
+      assert.deepStrictEqual(state.released, ["idle"])
+      const { reads } = state
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(state.reads, reads)
+    })
+  )
+
+  it.effect("gives its lanes back when the instance drains, and claims no others", () =>
+    Effect.gen(function* () {
+      const { state, draining } = yield* start
+      yield* draining.begin
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(state.released, ["draining"])
+      const { claims } = state
+      state.isFree = true
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(state.claims, claims)
+    })
+  )
+
+  it.effect("gives its lanes back when it ends", () =>
+    Effect.gen(function* () {
+      const { state, end } = yield* start
+      yield* end
+      assert.deepStrictEqual(state.released, ["draining"])
+    })
+  )
+})

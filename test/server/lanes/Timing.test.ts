@@ -1,0 +1,126 @@
+// When a lane looks at its chain, raises prices and sends again, by the test clock.
+import { assert } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { ledger } from "../ledger/Fixtures.ts"
+import { gwei } from "./fake/Chain.ts"
+import * as Scenes from "./fake/Scenes.ts"
+import * as World from "./fake/World.ts"
+
+const send = "eth_sendRawTransaction"
+
+/** Looks, each after an empty block, until the transaction has another attempt, and how many these were. */
+const looksUntilBump = Effect.fnUntraced(function* ({ id, world }: Effect.Success<ReturnType<typeof Scenes.sent>>) {
+  for (let looks = 1; looks <= 30; looks++) {
+    world.chain.include([])
+    yield* world.look()
+    if ((yield* world.transaction(id)).attempts.length > 1) return looks
+  }
+  return undefined
+})
+
+layerEach(ledger)("a lane with open transactions", (it) => {
+  it.effect("looks once per block, but at least every 12 seconds and at most every second", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      yield* world.accept()
+      for (const [blockTime, seconds] of [
+        [250, 1],
+        [5000, 5],
+        [60_000, 12]
+      ] as const) {
+        world.network = { ...world.network, average_blocktime_ms: blockTime }
+        yield* TestClock.adjust("1 minute")
+        const now = yield* Clock.currentTimeMillis
+        const next = yield* world.look()
+        assert.deepStrictEqual(next, { _tag: "Wait", until: now + 1000 + seconds * 1000 })
+      }
+    })
+  )
+
+  it.effect("sends what is accepted between two looks without another look", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent({ network: { average_blocktime_ms: 12_000 } })
+      const [node] = world.nodes
+      // In the step after the first look at a lane, its nodes prove their chain again.
+      yield* world.accept()
+      yield* world.look()
+      const before = node?.seen.length ?? 0
+      yield* world.accept()
+      yield* world.look()
+      assert.deepStrictEqual(
+        node?.seen.slice(before).map(({ method }) => method),
+        [send]
+      )
+    })
+  )
+
+  it.effect("asks its nodes nothing after the last one has ended", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.confirmed()
+      const [node] = world.nodes
+      const asked = node?.seen.length
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(yield* world.look(), { _tag: "Idle" })
+      assert.strictEqual(node?.seen.length, asked)
+    })
+  )
+})
+
+layerEach(ledger)("the price of the head of a lane", (it) => {
+  it.effect("rises after three times its patience if the market stays the same: 12 blocks and 18 seconds", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* looksUntilBump(yield* Scenes.sent()), 18)
+    })
+  )
+
+  it.effect("rises after its patience if the market is above it: 4 blocks and 6 seconds", () =>
+    Effect.gen(function* () {
+      const scene = yield* Scenes.sent()
+      scene.world.chain.baseFee = 50n * gwei
+      assert.strictEqual(yield* looksUntilBump(scene), 6)
+    })
+  )
+
+  it.effect("stays while the chain makes no blocks", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent()
+      world.chain.baseFee = 50n * gwei
+      yield* world.look(40)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 1)
+    })
+  )
+})
+
+layerEach(ledger)("signed bytes", (it) => {
+  it.effect("that no node answered about are sent again after 1, 2, 4 and 8 seconds", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const [node] = world.nodes
+      node?.lies.set(send, () => ({ _tag: "Missing" }))
+      // The node knows the bytes, so that only the outcome of the send is unknown.
+      node?.lies.set("eth_getTransactionByHash", () => ({ _tag: "Result", value: {} }))
+      const [id] = yield* world.accept()
+      const sends: Array<number> = []
+      for (let second = 0; second < 16; second++) {
+        yield* world.look()
+        if (node?.count(send) !== sends.length) sends.push(second)
+      }
+      assert.deepStrictEqual(sends, [0, 1, 3, 7, 15])
+      const { attempts, state } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, attempts[0]?.outcome], ["signed", "unknown"])
+    })
+  )
+
+  it.effect("that a node has are sent again after 30 seconds, and not before", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent()
+      const [node] = world.nodes
+      yield* world.look(29)
+      assert.strictEqual(node?.count(send), 1)
+      yield* world.look()
+      assert.strictEqual(node?.count(send), 2)
+    })
+  )
+})
