@@ -3,10 +3,11 @@ import { Result } from "effect"
 import { allow } from "./Allowance.ts"
 import { isNoop } from "./Attempt.ts"
 import { cause } from "./Cause.ts"
-import type { Cause } from "./Cause.ts"
+import type { Cause, Figures } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"
 import { decideTaken } from "./DecideTaken.ts"
+import { availableOf, reservationOf } from "./Funds.ts"
 import { dueOf, formerOf, intentCause } from "./Replacements.ts"
 import type { Former } from "./Replacements.ts"
 import { candidates, dueIn } from "./Resend.ts"
@@ -41,14 +42,22 @@ const deadline: Row<Seen> = ({ transaction, now }) => {
   return [Command.Intend({ intent: "expire", cause: cause("expiring") }), Command.LookAt({ at: now })]
 }
 
+/** What the signed bytes can cost. Unlike before a signature, nothing has to stay on the account. */
+const missingFunds = ({ transaction, lane: { others }, view: { balance } }: Situation<Seen>): Figures => {
+  const { reserved } = others
+  const required = { required: reservationOf(transaction), reserved, minimum: 0n }
+  return balance === undefined ? required : { ...required, available: availableOf(balance, reserved) }
+}
+
 /** Codes of a price that nodes refused and that is not raised now, and of a balance that does not cover the bytes. */
-const refusedCause = ({ newest: { outcome, refusal } }: Former): Cause | undefined => {
+const refusedCause = (situation: Situation<Seen>, { newest: { outcome, refusal } }: Former): Cause | undefined => {
   if (outcome !== "refused" || refusal === undefined) return undefined
-  if (refusal.class === "funds") return cause("insufficient_funds")
+  if (refusal.class === "funds") return cause("insufficient_funds", missingFunds(situation))
   return refusal.class === "bump" || refusal.class === "price" ? cause("underpriced_bumping") : undefined
 }
 
-const waitingCause = ({ transaction, lane, view }: Situation<Seen>, former: Former, due: Due): Cause => {
+const waitingCause = (situation: Situation<Seen>, former: Former, due: Due): Cause => {
+  const { transaction, lane, view } = situation
   const { newest } = former
   const { nonce = 0, intent, state } = transaction
   if (lane.isDeepReorg && nonce > view.count) return cause("deep_reorg", { nonce, count: view.count })
@@ -56,7 +65,7 @@ const waitingCause = ({ transaction, lane, view }: Situation<Seen>, former: Form
     const { code } = intentCause(transaction)
     return isNoop(newest) ? cause(code, { hash: newest.hash }) : cause(code)
   }
-  const refused = refusedCause(former)
+  const refused = refusedCause(situation, former)
   if (refused !== undefined) return refused
   if (state === "signed") return cause("sending", { sends: newest.sends })
   return cause(due === "now" ? "not_in_pool_rebroadcast" : "in_pool", { sends: newest.sends })

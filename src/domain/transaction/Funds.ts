@@ -43,12 +43,17 @@ export interface Shortage {
   readonly figures: Figures
 }
 
+/** What the reservations leave of a balance. */
+export const availableOf = (balance: bigint, reserved: bigint): bigint => (balance > reserved ? balance - reserved : 0n)
+
 /** Undefined: the balance covers it. */
 export const shortageOf = (required: bigint, budget: Budget): Shortage | undefined => {
   const { balance, reserved, minBalance, reserve } = budget
   const left = balance - reserved - required
   const minimum = minBalance > reserve ? minBalance : reserve
   if (left >= minimum) return undefined
-  const available = balance > reserved ? balance - reserved : 0n
-  return { isOfRelayer: left >= reserve, figures: { required, available, reserved, minimum } }
+  return {
+    isOfRelayer: left >= reserve,
+    figures: { required, available: availableOf(balance, reserved), reserved, minimum }
+  }
 }

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Attempt } from "../../../src/domain/transaction/Attempt.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
+import { reservationOf } from "../../../src/domain/transaction/Funds.ts"
 import type { Seen } from "../../../src/domain/transaction/View.ts"
 import { decisions, later, noop, summary, unsent } from "./DecisionTable.ts"
 import type { Case } from "./DecisionTable.ts"
@@ -188,6 +189,16 @@ const flying: ReadonlyArray<Case> = [
 
 describe("a transaction in flight", () => {
   decisions(flying)
+
+  it("that a node refuses for funds says how much it needs and how much there is", () => {
+    const transaction = submitted({ attempts: [refused({ class: "funds" })] })
+    const shared = lane({ others: others({ reserved: 100n }) })
+    const funds = (view: Partial<Seen>) => only(commandsOf(transaction, shared, seen(view)), "Hold").cause.figures
+    const required = reservationOf(transaction)
+    assert.isAbove(Number(required), 0)
+    assert.deepStrictEqual(funds({ balance: 140n }), { required, available: 40n, reserved: 100n, minimum: 0n })
+    assert.deepStrictEqual(funds({ balance: 7n }), { required, available: 0n, reserved: 100n, minimum: 0n })
+  })
 
   it("on a chain without a mempool is sent again only after its predecessors", () => {
     const transaction = submitted({ state: "signed", attempts: [unsent(attempt(1))] })
