@@ -21,6 +21,7 @@ import { Audit } from "../audit/Audit.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as Origin from "../responses/Origin.ts"
 import * as Auditing from "./Auditing.ts"
+import { LedgerMark } from "./LedgerMark.ts"
 import { NewTransactionsRepo } from "./NewTransactionsRepo.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
 import { TransactionsRepo } from "./TransactionsRepo.ts"
@@ -30,15 +31,17 @@ import type { Change } from "./Writing.ts"
 export const make = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo
   const relayers = yield* NewTransactionsRepo
+  const mark = yield* LedgerMark
   const audit = yield* Audit
   const write = yield* Writing.make
   const work = yield* CommitSignal.make("lanes")
   const transaction = yield* Transaction.make
 
+  /** A pending transaction of a restored ledger may have been executed: a cancel must not end it before the mark is compared. */
   const hold = (relayerNumber: number, id: TransactionId) =>
-    Effect.flatMap(
-      transactions.hold(relayerNumber, id),
-      Effect.fromOption(() => new TransactionNotFound({}))
+    mark.renew.pipe(
+      Effect.andThen(transactions.hold(relayerNumber, id)),
+      Effect.flatMap(Effect.fromOption(() => new TransactionNotFound({})))
     )
 
   const save = Effect.fnUntraced(function* (action: "transaction.canceled" | "transaction.replaced", change: Change) {

@@ -1,5 +1,9 @@
 // The mark of the ledger: it identifies the server, its timeline and the tables. If the stored one differs from the present one,
 // the ledger was put back from a copy, and what could have been executed since then is not signed again before an operator answers.
+//
+// It is compared when a process starts, at each claim and in each fence, and before a caller cancels or replaces a transaction: in
+// the SQL transaction of the change, on its connection. Nothing else signs, finishes or requeues a transaction, so new connections
+// need no comparison of their own. What is accepted before the comparison is marked with the others, and waits for an answer.
 import { Context, Effect, Layer } from "effect"
 import type { Statement } from "effect/sql"
 import { client, query } from "../../sql/Query.ts"

@@ -214,6 +214,16 @@ layerEach(ledger)("a ledger that was put back from a copy", (it) => {
     })
   )
 
+  it.effect("is noticed by a cancel, which ends nothing, before any lane is claimed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [id = assert.fail("no row")] = yield* insert(account(1), 1)
+      yield* sql`DELETE FROM ledger_mark`
+      const canceled = yield* (yield* Ledger).cancel(1, id)
+      assert.deepInclude(canceled.transaction, { state: "pending", intent: "cancel", restored: true })
+    })
+  )
+
   it.effect("is noticed without a mark, and not again by the next process", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
