@@ -2,7 +2,6 @@
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import type { Context } from "effect"
-import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
@@ -178,88 +177,6 @@ layerEach(ledger)("a commit of signatures", (it) => {
       assert.strictEqual((yield* Effect.flip(lanes.commitSignatures(hold, [signature(one, 0)])))._tag, "LaneChanged")
       const [signed] = yield* lanes.commitSignatures(hold, [signature(one, 7)])
       assert.strictEqual(signed?.transaction.nonce, 7)
-    })
-  )
-})
-
-layerEach(ledger)("a ledger that was put back from a copy", (it) => {
-  it.effect("marks open requests, frees every lane, and lets no holder from before write", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const [first, second] = yield* insert(account(1), 2)
-      const { hold } = yield* claimOne
-      const lanes = yield* LaneLedger
-      const [pending] = (yield* lanes.read(hold)).pending
-      if (pending === undefined || first === undefined || second === undefined) return assert.fail("no row")
-      yield* lanes.commitSignatures(hold, [signature(pending, 0)])
-      yield* sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{system}', '"another"')::text`
-      assert.strictEqual((yield* Effect.flip(lanes.read(hold)))._tag, "LaneLost")
-      assert.deepStrictEqual(yield* lanes.renew([hold]), [])
-
-      const next = yield* claimOne
-      assert.isAbove(next.hold.epoch, hold.epoch)
-      const { inFlight, pending: waiting } = yield* lanes.read(next.hold)
-      assert.deepStrictEqual(
-        [...inFlight, ...waiting].map(({ id, transaction }) => [id, transaction.restored]),
-        [
-          [first, true],
-          [second, true]
-        ]
-      )
-      assert.strictEqual((yield* Effect.flip(lanes.read(hold)))._tag, "LaneLost")
-      const canceled = yield* (yield* Ledger).cancel(1, second)
-      assert.deepInclude(canceled.transaction, { state: "pending", intent: "cancel" }, "its fate is not known")
-      yield* sql`UPDATE transactions SET valid_until = to_timestamp(-1)`
-      assert.deepStrictEqual(yield* lanes.expire(next.hold), [])
-    })
-  )
-
-  it.effect("is noticed by a cancel, which ends nothing, before any lane is claimed", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const [id = assert.fail("no row")] = yield* insert(account(1), 1)
-      yield* sql`DELETE FROM ledger_mark`
-      const canceled = yield* (yield* Ledger).cancel(1, id)
-      assert.deepInclude(canceled.transaction, { state: "pending", intent: "cancel", restored: true })
-    })
-  )
-
-  it.effect("is noticed without a mark, and not again by the next process", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* insert(account(1), 1)
-      yield* sql`DELETE FROM ledger_mark`
-      const open = sql<{ restored: boolean }>`SELECT restored FROM transactions ORDER BY number`
-      yield* process()
-      assert.deepStrictEqual(
-        (yield* open).map(({ restored }) => restored),
-        [true]
-      )
-      yield* insert(account(1), 1)
-      yield* process()
-      assert.deepStrictEqual(
-        (yield* open).map(({ restored }) => restored),
-        [true, false]
-      )
-    })
-  )
-
-  it.effect("is not assumed after a failover to a synchronous replica", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      yield* insert(account(1), 1)
-      const promote = sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{timeline}', '"000000FF"')::text`
-      const restored = Effect.map(sql<{ restored: boolean }>`SELECT restored FROM transactions`, (rows) =>
-        rows.map(({ restored }) => restored)
-      )
-      yield* promote
-      yield* process({ failover: "synchronous" })
-      assert.deepStrictEqual(yield* restored, [false])
-      yield* process()
-      assert.deepStrictEqual(yield* restored, [false], "the new timeline was stored")
-      yield* promote
-      yield* process()
-      assert.deepStrictEqual(yield* restored, [true])
     })
   )
 })
