@@ -1,0 +1,61 @@
+import { assert, describe, it } from "@effect/vitest"
+import { judged } from "../../bench/transactions/Goals.ts"
+import type { Results, Row } from "../../bench/transactions/Results.ts"
+
+const results = (rows: ReadonlyArray<Row>, more: Partial<Results> = {}): Results => ({
+  machine: { processor: "", cores: 2, memoryGiB: 8, system: "", node: "" },
+  loadBefore: 0,
+  loadAfter: 0,
+  minutes: 1,
+  rounds: 1,
+  acceptances: [],
+  rows,
+  firstOfProcess: 0,
+  idleCalls: 0,
+  ...more
+})
+
+const verdicts = (given: Results) =>
+  Object.fromEntries(judged(given).map(({ about, measured, met }) => [about, `${measured} ${met}`]))
+
+const blast: Row = { case: "blast", stored: 0, acceptedPerSecond: 1000, perSecond: 500 }
+
+describe("goals of transactions", () => {
+  it("a rate is compared to the blast of the same part of the run", () => {
+    const found = verdicts(
+      results([
+        blast,
+        { ...blast, stored: 1_000_000, perSecond: 100 },
+        { case: "one lane", stored: 0, acceptedPerSecond: 400, perSecond: 100 }
+      ])
+    )
+    assert.strictEqual(found["accepted while all is sent, one lane, to blast"], "0.40 × true")
+    assert.strictEqual(found["one lane, end to end, to blast"], "0.20 × false")
+  })
+
+  it("a case that was not measured has no goal", () => {
+    assert.deepStrictEqual(verdicts(results([blast])), { "RPC calls about idle relayers": "0 calls true" })
+  })
+
+  it("the worst figure with history is named", () => {
+    const found = verdicts(
+      results(
+        [
+          { case: "single", stored: 0, toBroadcast: 20, toEvent: 300 },
+          { case: "single", stored: 1_000_000, toBroadcast: 40, toEvent: 300 }
+        ],
+        {
+          acceptances: [
+            { stored: 0, accepted: 900, created: 1000 },
+            { stored: 1_000_000, accepted: 450, created: 500 }
+          ]
+        }
+      )
+    )
+    assert.strictEqual(
+      found["worst figure with 1,000,000 final (single, request to broadcast), worse by"],
+      "2.00 × false"
+    )
+    assert.strictEqual(found["acceptance while nothing is sent, with 1,000,000 final, worse by"], "1.00 × true")
+  })
+})
