@@ -1,30 +1,18 @@
 // Signers of every type over HTTP: how they are created, verified, used and deleted.
 import { assert } from "@effect/vitest"
 import { Keypair } from "@stellar/stellar-sdk/base"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { SignerId, SignerNotFound } from "../../../src/domain/signer/Signer.ts"
 import { Signers } from "../../../src/server/signers/Signers.ts"
-import { evmRelayer, notification } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { Vault, roleId, secretId } from "../../../testkit/Vault.ts"
+import { roleId, secretId } from "../../../testkit/Vault.ts"
 import { config, key, keystore, passphrase, prepared, signers, transitConfig } from "./fixtures.ts"
+import { created, services } from "./Created.ts"
 import { verify } from "./requests.ts"
 
 const good = (curve: string) => ["public_key", "sign", "verify"].map((step) => `${curve} ${step} ok`)
-
-const services = Layer.provideMerge(TestApi.layer(), Vault.layer)
-
-/** A signer of each type: `plain-1`, `local-1`, `vault-1` and `transit-1`. */
-const createSigners = Effect.gen(function* () {
-  const vault = yield* prepared
-  yield* Prepared.create("signers", { id: "plain-1", type: "plain", config: { key } })
-  yield* Prepared.create("signers", { id: "local-1", type: "local", config: { keystore, passphrase } })
-  yield* Prepared.create("signers", { id: "vault-1", type: "vault", config: config(vault) })
-  yield* Prepared.create("signers", { id: "transit-1", type: "vault_transit", config: transitConfig(vault) })
-})
 
 layerEach(services)("signers over HTTP", (it) => {
   it.effect("are created, read, verified and listed, and show their addresses, whatever their type", () =>
@@ -87,7 +75,7 @@ layerEach(services)("signers over HTTP", (it) => {
   )
 })
 
-layerEach(Layer.provideMerge(Layer.effectDiscard(createSigners), services))("a signer", (it) => {
+layerEach(created)("a signer", (it) => {
   it.effect("is verified in steps, and the response says which step failed and why", () =>
     Effect.gen(function* () {
       const vault = yield* prepared
@@ -174,86 +162,6 @@ layerEach(Layer.provideMerge(Layer.effectDiscard(createSigners), services))("a s
       )
       for (const { text } of rows)
         for (const secret of [key, passphrase, roleId, secretId]) assert.notInclude(text, secret)
-    })
-  )
-
-  it.effect("is not deleted while it is in use, and the error names up to ten of its relayers", () =>
-    Effect.gen(function* () {
-      const api = yield* TestApi.TestApi
-      yield* api.call("/api/v1/notifications", { body: notification })
-      for (const network of ["sepolia", "mainnet"]) {
-        const body = { ...evmRelayer, id: `uses-${network}`, network, signer_id: "plain-1" }
-        assert.strictEqual((yield* api.call("/api/v1/relayers", { body })).status, 201)
-      }
-      const refused = yield* api.call(`${signers}/plain-1`, { method: "DELETE" })
-      assert.strictEqual(refused.status, 409)
-      assert.deepStrictEqual(refused.json, {
-        data: null,
-        message: "Signer is in use",
-        success: false,
-        error: "used by relayers: uses-sepolia, uses-mainnet"
-      })
-      assert.isTrue((yield* verify("plain-1")).verified)
-
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`
-        INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
-        SELECT 'more-' || n, 'x', 'evm', 'n' || n, '0x', false, 'plain-1' FROM generate_series(1, 11) n`
-      const many = yield* api.call(`${signers}/plain-1`, { method: "DELETE" })
-      assert.strictEqual(
-        many.json.error,
-        `used by relayers: uses-sepolia, uses-mainnet, ${[1, 2, 3, 4, 5, 6, 7, 8].map((n) => `more-${n}`).join(", ")}, and more`
-      )
-
-      yield* sql`DELETE FROM relayers`
-      const deleted = yield* api.call(`${signers}/plain-1`, { method: "DELETE" })
-      assert.strictEqual(deleted.status, 200)
-      assert.deepStrictEqual(deleted.json, { success: true, data: "Signer deleted successfully" })
-    })
-  )
-
-  it.effect("is not found after it was deleted, and its id is free", () =>
-    Effect.gen(function* () {
-      const api = yield* TestApi.TestApi
-      assert.strictEqual((yield* api.call(`${signers}/plain-1`, { method: "DELETE" })).status, 200)
-      for (const [path, method] of [
-        ["plain-1", "GET"],
-        ["plain-1", "DELETE"],
-        ["plain-1/verify", "POST"]
-      ] as const) {
-        const { status, json } = yield* api.call(`${signers}/${path}`, { method })
-        assert.deepStrictEqual([status, json.message], [404, "Signer not found"])
-      }
-      const again = yield* api.call(signers, { body: { id: "plain-1", type: "plain" } })
-      assert.strictEqual(again.status, 201)
-      const taken = yield* api.call(signers, {
-        body: { id: "plain-1", type: "local", config: { keystore, passphrase } }
-      })
-      assert.deepStrictEqual([taken.status, taken.json.message], [409, "Signer with this ID already exists"])
-    })
-  )
-
-  it.effect("has audit records of its creation, verification and deletion, without secrets", () =>
-    Effect.gen(function* () {
-      const api = yield* TestApi.TestApi
-      yield* api.call(`${signers}/local-1/verify`, { method: "POST" })
-      yield* api.call(`${signers}/plain-1`, { method: "DELETE" })
-      const sql = yield* SqlClient.SqlClient
-      const records = yield* sql<{ action: string; resource_id: string; before: unknown; after: unknown }>`
-        SELECT action, resource_id, before::text AS before, after::text AS after FROM audit
-        WHERE resource = 'signer' ORDER BY id`
-      assert.deepStrictEqual(
-        records.map(({ action, resource_id, before, after }) => [action, resource_id, before !== null, after !== null]),
-        [
-          ["signer.created", "plain-1", false, true],
-          ["signer.created", "local-1", false, true],
-          ["signer.created", "vault-1", false, true],
-          ["signer.created", "transit-1", false, true],
-          ["signer.verified", "local-1", false, true],
-          ["signer.deleted", "plain-1", true, false]
-        ]
-      )
-      for (const secret of [key, passphrase, roleId, secretId]) assert.notInclude(JSON.stringify(records), secret)
     })
   )
 })
