@@ -17,7 +17,11 @@ const answer = (question: string) =>
     // Without a line, the input has ended, which is no consent.
     lines.once("close", () => resume(Effect.succeed("")))
     lines.once("SIGINT", () => lines.close())
-    void lines.question(`${question} [y/N] `).then((line) => resume(Effect.succeed(line)))
+    void lines.question(`${question} [y/N] `).then((line) => {
+      resume(Effect.succeed(line))
+      // An open input would keep the process from ending.
+      lines.close()
+    })
     return Effect.sync(() => lines.close())
   }).pipe(Effect.map((line) => line.trim().toLowerCase()))
 
