@@ -77,6 +77,7 @@ const ledgerOf = (state: State) =>
         return state.contents
       }),
     newestPending: () => Effect.sync(() => new Map([[laneId, state.newest]])),
+    apply: () => Effect.succeed([]),
     hasWork: Effect.sync(() => state.isWaitedFor)
   })
 
