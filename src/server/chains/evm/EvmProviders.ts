@@ -95,7 +95,7 @@ export const make = Effect.fnUntraced(function* (
     asked: EvmNode,
     use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>
   ) {
-    const others = order.filter((node) => node !== asked)
+    const others = order.filter(({ url }) => url !== asked.url)
     if (others.length === 0) return "not_configured" as const
     for (const node of others) {
       const found = yield* Effect.result(on(node, use))
