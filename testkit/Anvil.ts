@@ -26,7 +26,7 @@ interface Options {
   readonly chainId?: number
   /** Seconds between two blocks. Absent: each transaction makes a block at once. */
   readonly blockTime?: number
-  /** Of block 0, in seconds since 1970: another one makes another chain. Absent: now. */
+  /** Time of block 0, in seconds since 1970. Another time makes another chain. Absent: now. */
   readonly timestamp?: number
   /** Further arguments of the command line of anvil. */
   readonly more?: ReadonlyArray<string>

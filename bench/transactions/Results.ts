@@ -12,7 +12,7 @@ export interface Figures {
   readonly toBroadcast?: number
   readonly toEvent?: number
   readonly lastToEvent?: number
-  /** Of a transaction. */
+  /** Figures per transaction. */
   readonly calls?: number
   readonly serverMs?: number
   readonly postgresMs?: number
@@ -66,13 +66,13 @@ const fields = [
 
 export const figuresOf = ({ usage, ...rest }: Measured): Figures => ({ ...rest, ...usage })
 
-/** Of a load whose rate is given. */
+/** Figures of a case with a fixed rate. */
 export const withoutRates = (measured: Measured): Figures => ({
   ...measured.usage,
   ...Struct.pick(measured, ["toBroadcast", "toEvent", "lastToEvent"])
 })
 
-/** Of a few transactions over many seconds, the processes' own work is most of what they cost. */
+/** Costs per transaction mean nothing for a few transactions over many seconds: most of them are the idle work of the processes. */
 export const latencies = ({ usage, ...rest }: Measured): Figures => ({
   calls: usage.calls,
   ...Struct.pick(rest, ["toBroadcast", "toEvent"])

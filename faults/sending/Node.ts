@@ -10,7 +10,7 @@ const blockTime = 1
 
 /** The node answers at the URL of the proxy while it lives. Calls of the harness go to the node itself. */
 export const start = Effect.gen(function* () {
-  // Of block 0, so that it has the same hash after each start. The state that is loaded says what time it is.
+  // Time of block 0, so that it has the same hash after each start. The loaded state contains the present time.
   const timestamp = Math.floor((yield* Clock.currentTimeMillis) / 1000)
   const open = Effect.fnUntraced(function* () {
     const scope = yield* Scope.make()

@@ -21,7 +21,7 @@ export interface Sent {
   readonly intend?: Command
 }
 
-/** Of several refusals, the one that says most about what to do. A permanent one only counts if all are. */
+/** The order in which refusals of several providers count: the first that occurs decides. A permanent one only decides if all are permanent. */
 const order: ReadonlyArray<Refusal["class"]> = ["look", "bump", "price", "funds", "window", "order", "permanent"]
 
 const refusalOf = (answers: ReadonlyArray<NodeAnswer>): Refusal | undefined => {

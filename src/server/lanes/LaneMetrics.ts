@@ -8,35 +8,33 @@ const seconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 
 
 const lanesHeld = Metric.gauge("lanes_held", { description: "Lanes that this instance holds." })
 
-const laneLooksTotal = Metric.counter("lane_looks_total", {
-  description: "Looks at chains for open transactions, by outcome.",
-  incremental: true
-})
+const total = (name: string, description: string) => Metric.counter(name, { description, incremental: true })
 
-const transactionSignaturesTotal = Metric.counter("transaction_signatures_total", {
-  description: "Committed signatures of transactions, by kind. `bump` and `noop` replace earlier ones.",
-  incremental: true
-})
+const duration = (name: string, description: string) => Metric.histogram(name, { description, boundaries: seconds })
 
-const transactionsFinalTotal = Metric.counter("transactions_final_total", {
-  description: "Transactions that became final, by state.",
-  incremental: true
-})
+const laneLooksTotal = total("lane_looks_total", "Looks at chains for open transactions, by outcome.")
 
-const transactionFeesPaid = Metric.counter("transaction_fees_paid_gwei_total", {
-  description: "Fees that confirmed and reverted transactions have paid, in gwei.",
-  incremental: true
-})
+const transactionSignaturesTotal = total(
+  "transaction_signatures_total",
+  "Committed signatures of transactions, by kind. `bump` and `noop` replace earlier ones."
+)
 
-const transactionFirstSendSeconds = Metric.histogram("transaction_first_send_seconds", {
-  description: "Time from the acceptance of a transaction to the end of its first broadcast, in seconds.",
-  boundaries: seconds
-})
+const transactionsFinalTotal = total("transactions_final_total", "Transactions that became final, by state.")
 
-const transactionConfirmationSeconds = Metric.histogram("transaction_confirmation_seconds", {
-  description: "Time from the acceptance of a transaction to its confirmation, in seconds.",
-  boundaries: seconds
-})
+const transactionFeesPaid = total(
+  "transaction_fees_paid_gwei_total",
+  "Fees that confirmed and reverted transactions have paid, in gwei."
+)
+
+const transactionFirstSendSeconds = duration(
+  "transaction_first_send_seconds",
+  "Time from the acceptance of a transaction to the end of its first broadcast, in seconds."
+)
+
+const transactionConfirmationSeconds = duration(
+  "transaction_confirmation_seconds",
+  "Time from the acceptance of a transaction to its confirmation, in seconds."
+)
 
 export const all = [
   lanesHeld,

@@ -8,7 +8,7 @@ export interface Filter {
   readonly relayerNumbers?: ReadonlyArray<number>
   /** Absent or empty: all states. */
   readonly states?: ReadonlyArray<State>
-  /** Of any attempt, in lower case. */
+  /** The hash of any attempt, in lower case. */
   readonly hash?: string
   readonly externalId?: string
   /** Accepted at or after this moment. */

@@ -110,7 +110,7 @@ export const seen = (over: Partial<Seen> = {}): Seen => ({
   ...over
 })
 
-/** Of block 100, at two providers that both have it deep. */
+/** The receipt is in block 100, which both providers have deep. */
 export const agreed = (hash = "block-100"): NonNullable<Seen["minedAt"]> => ({
   first: hash,
   second: { hash, finalHeight: 200 }

@@ -23,7 +23,7 @@ export const api = apiWith(Logger.layer([]))
 
 const ether = 10n ** 18n
 
-/** Of an account without transactions. */
+/** The lane of an account without transactions. */
 export const key = () => `${randomUUID()}${randomUUID()}`.replaceAll("-", "")
 
 export const receiver = `0x${"cd".repeat(20)}` as const

@@ -130,15 +130,21 @@ layerEach(ledger)("a process that dies", (it) => {
   )
 })
 
+/** A held lane with two transactions that have no nonce yet. */
+const twoPending = Effect.gen(function* () {
+  yield* insert(account(1), 2)
+  const { hold } = yield* claimOne
+  const lanes = yield* LaneLedger
+  const { pending } = yield* lanes.read(hold)
+  const [one, two] = pending
+  if (one === undefined || two === undefined) return assert.fail("no rows")
+  return { hold, lanes, pending, one, two }
+})
+
 layerEach(ledger)("a commit of signatures", (it) => {
   it.effect("that fails in one row writes none of them, and no nonce", () =>
     Effect.gen(function* () {
-      yield* insert(account(1), 2)
-      const { hold } = yield* claimOne
-      const lanes = yield* LaneLedger
-      const { pending } = yield* lanes.read(hold)
-      const [one, two] = pending
-      if (one === undefined || two === undefined) return assert.fail("no rows")
+      const { hold, lanes, pending, one, two } = yield* twoPending
       const broken = signature(two, 1, { ordinal: 1, kind: "refresh" as "bump" })
       const outOfRange = { ...broken, attempt: { ...broken.attempt, gasLimit: 2n ** 70n } }
       const exit = yield* Effect.exit(lanes.commitSignatures(hold, [signature(one, 0), outOfRange]))
@@ -152,12 +158,7 @@ layerEach(ledger)("a commit of signatures", (it) => {
 
   it.effect("is refused as a whole if a caller has canceled one of them meanwhile", () =>
     Effect.gen(function* () {
-      yield* insert(account(1), 2)
-      const { hold } = yield* claimOne
-      const lanes = yield* LaneLedger
-      const { pending } = yield* lanes.read(hold)
-      const [one, two] = pending
-      if (one === undefined || two === undefined) return assert.fail("no rows")
+      const { hold, lanes, one, two } = yield* twoPending
       yield* (yield* Ledger).cancel(1, two.id)
       const commit = lanes.commitSignatures(hold, [signature(one, 0), signature(two, 1)])
       assert.strictEqual((yield* Effect.flip(commit))._tag, "LaneChanged")

@@ -7,7 +7,7 @@ import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { prepare, receiver } from "./Fixtures.ts"
 
-/** Of the key in `Fixtures.ts`. */
+/** The address of the key in `Fixtures.ts`. */
 const signer = privateKeyToAddress(`0x${"03".repeat(32)}`)
 
 const typedData = {

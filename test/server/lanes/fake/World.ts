@@ -30,7 +30,7 @@ import * as Node from "./Node.ts"
 const key = `0x${"42".repeat(32)}` as const
 const signer = privateKeyToAccount(key)
 
-/** Of the account, in lower case. */
+/** The address of the account, in lower case. */
 const address = signer.address.toLowerCase()
 
 /** Transactions of tests pay 1 wei to it, if they do not say otherwise. */
