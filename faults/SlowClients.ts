@@ -11,7 +11,7 @@ import type { Random } from "./Random.ts"
 import * as World from "./World.ts"
 
 const rounds = 3
-const looks = 5
+const samples = 5
 const during = 4000
 const relayers = 500
 
@@ -99,7 +99,7 @@ export const SlowClients: Case = {
       const world = yield* World.make
       const file = path.join(world.home, "memory")
       const service = yield* world.listen({ FAULTS_MEMORY: file, ...World.preload("LiveMemory.ts") })
-      const look = Effect.gen(function* () {
+      const sample = Effect.gen(function* () {
         yield* Effect.sync(() => fs.rmSync(file, { force: true }))
         yield* World.signal([service.pid], "SIGUSR2")
         return yield* until(
@@ -108,7 +108,7 @@ export const SlowClients: Case = {
         )
       })
       /** The smallest of several measurements, because memory that is about to be freed is not in all of them. */
-      const liveMemory = Effect.map(Effect.replicateEffect(Effect.delay(look, "200 millis"), looks), (found) =>
+      const liveMemory = Effect.map(Effect.replicateEffect(Effect.delay(sample, "200 millis"), samples), (found) =>
         Math.min(...found)
       )
       for (let n = 0; n < relayers; n++) {

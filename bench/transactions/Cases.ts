@@ -17,7 +17,7 @@ const bursts = (sender: Sender, relayers: number, each: number) => {
 /** All at once: as fast as the service accepts them. */
 export const burst = (sender: Sender, relayers: number, each: number) => measure(sender, bursts(sender, relayers, each))
 
-/** Longer than the interval of looks: the service has given the lane back. */
+/** Longer than the interval of polls: the service has given the lane back. */
 const idle = "2500 millis"
 
 /** One after the other, each from an idle relayer. The pause moves the request along the block. */

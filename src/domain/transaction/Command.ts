@@ -32,7 +32,7 @@ export type Command = Data.TaggedEnum<{
   readonly Requeue: { readonly restored: boolean; readonly requeues: number; readonly cause: Cause }
   /** Find out which transaction used the nonce, then decide again. */
   readonly FindTaker: { readonly nonce: number }
-  readonly LookAt: { readonly at: Moment }
+  readonly PollAt: { readonly at: Moment }
   readonly Finish: { readonly state: FinalState; readonly cause: Cause }
   /** Nothing is left to do. */
   readonly Rest: {}

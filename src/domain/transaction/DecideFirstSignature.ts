@@ -12,7 +12,7 @@ import { floorOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
 import { maxWaitForFunds } from "./Numbers.ts"
 import { firstOffer } from "./Offer.ts"
-import { firstOf, hold, holdUntil, lookNext } from "./Situation.ts"
+import { firstOf, hold, holdUntil, pollNext } from "./Situation.ts"
 import type { Row, Situation } from "./Situation.ts"
 import { newestRequest } from "./Transaction.ts"
 import type { Request } from "./Transaction.ts"
@@ -147,7 +147,7 @@ const sign = (situation: Situation<Seen>): Commands => {
     gasLimit: gasLimitOf(situation),
     cause: why
   })
-  return [signature, lookNext(situation)]
+  return [signature, pollNext(situation)]
 }
 
 export const decideFirstSignature = firstOf<Seen>([signer, windowFull, priceAboveCap, unknown, funds, reverts], sign)

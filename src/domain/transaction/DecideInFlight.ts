@@ -12,7 +12,7 @@ import { dueOf, formerOf, intentCause } from "./Replacements.ts"
 import type { Former } from "./Replacements.ts"
 import { candidates, dueIn } from "./Resend.ts"
 import type { Due } from "./Resend.ts"
-import { firstOf, hold, lookNext } from "./Situation.ts"
+import { firstOf, hold, pollNext } from "./Situation.ts"
 import type { Row, Situation } from "./Situation.ts"
 import { currentAttempts } from "./Transaction.ts"
 import { depthOf, isDeep } from "./View.ts"
@@ -31,7 +31,7 @@ const receipt: Row<Seen> = (situation) => {
       state: isMined ? "mined" : "submitted",
       cause: cause(isMined ? "mined_waiting" : "reverted_unconfirmed", depthOf(view, blockNumber))
     })
-    return [mine, isDeep(view, blockNumber) ? Command.LookAt({ at: now }) : lookNext(situation)]
+    return [mine, isDeep(view, blockNumber) ? Command.PollAt({ at: now }) : pollNext(situation)]
   }
   return undefined
 }
@@ -39,7 +39,7 @@ const receipt: Row<Seen> = (situation) => {
 /** From here on only a no-op is signed at the nonce. */
 const deadline: Row<Seen> = ({ transaction, now }) => {
   if (transaction.intent !== "execute" || now < transaction.validUntil) return undefined
-  return [Command.Intend({ intent: "expire", cause: cause("expiring") }), Command.LookAt({ at: now })]
+  return [Command.Intend({ intent: "expire", cause: cause("expiring") }), Command.PollAt({ at: now })]
 }
 
 /** What the signed bytes can cost. Unlike before a signature, nothing has to stay on the account. */
@@ -88,12 +88,12 @@ const progress = (situation: Situation<Seen>): Commands => {
     const why = cause("policy_changed")
     return [
       Command.Intend({ intent: "clear", clearCode: "policy_changed", cause: why }),
-      Command.LookAt({ at: situation.now })
+      Command.PollAt({ at: situation.now })
     ]
   }
   const signature = Result.flatMap(due, (wanted) => allow(situation, wanted))
   return Result.isSuccess(signature)
-    ? [signature.success, lookNext(situation)]
+    ? [signature.success, pollNext(situation)]
     : wait(situation, former, signature.failure)
 }
 

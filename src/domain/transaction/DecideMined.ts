@@ -6,7 +6,7 @@ import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"
 import { formerOf } from "./Replacements.ts"
 import { candidates } from "./Resend.ts"
-import { endOf, hold, lookNext } from "./Situation.ts"
+import { endOf, hold, pollNext } from "./Situation.ts"
 import type { Situation } from "./Situation.ts"
 import { standingOf } from "./Standing.ts"
 import type { Mined } from "./Transaction.ts"
@@ -17,9 +17,9 @@ import type { Seen } from "./View.ts"
 const reorged = (situation: Situation<Seen>, { receipt }: Mined): Commands => {
   const former = formerOf(situation.transaction)
   const unmine = Command.Unmine({ cause: cause("reorged", { block: receipt.blockNumber }) })
-  if (former === undefined) return [unmine, lookNext(situation)]
+  if (former === undefined) return [unmine, pollNext(situation)]
   const ordinals = candidates(former.attempts, former.newest)
-  return [unmine, Command.Broadcast({ ordinals }), lookNext(situation)]
+  return [unmine, Command.Broadcast({ ordinals }), pollNext(situation)]
 }
 
 const reverted = (attempt: Attempt | undefined, { receipt }: Mined): Command => {

@@ -3,7 +3,7 @@ import { cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"
 import { maxRequeues } from "./Numbers.ts"
-import { endOf, hold, lookNext } from "./Situation.ts"
+import { endOf, hold, pollNext } from "./Situation.ts"
 import type { Row, Situation } from "./Situation.ts"
 import { couldBe, verdictOf } from "./Taker.ts"
 import type { Effect } from "./Taker.ts"
@@ -38,17 +38,17 @@ const lost = ({ transaction }: Situation, { hash, effect }: Taken): Command => {
 
 const prove = (situation: Situation<Seen>, nonce: number): Commands => {
   const { transaction, lane, view } = situation
-  if (view.countAtFinal !== undefined && view.countAtFinal <= nonce) return [lookNext(situation)]
-  if (view.taker === undefined) return [Command.FindTaker({ nonce }), lookNext(situation)]
+  if (view.countAtFinal !== undefined && view.countAtFinal <= nonce) return [pollNext(situation)]
+  if (view.taker === undefined) return [Command.FindTaker({ nonce }), pollNext(situation)]
   const verdict = verdictOf(transaction, lane.lane.address, view)
   switch (verdict._tag) {
     case "Own":
     case "NotDeep":
-      return [lookNext(situation)]
+      return [pollNext(situation)]
     case "Unproven":
       return hold(situation, cause("nonce_taken_unproven", { nonce, count: view.count }))
     case "Taken":
-      return [lost(situation, verdict), Command.LookAt({ at: situation.now })]
+      return [lost(situation, verdict), Command.PollAt({ at: situation.now })]
   }
 }
 
@@ -60,5 +60,5 @@ export const decideTaken: Row<Seen> = (situation) => {
   if (origin === "request") return prove(situation, nonce)
   // Whatever used the nonce of a gap, the gap is gone.
   const isGone = view.countAtFinal !== undefined && view.countAtFinal > nonce
-  return [isGone ? endOf(transaction) : lookNext(situation)]
+  return [isGone ? endOf(transaction) : pollNext(situation)]
 }

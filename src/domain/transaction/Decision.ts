@@ -1,5 +1,4 @@
-// The state machine of evm transactions: what to do next about one transaction, from what the ledger knows and one look at
-// the chain has seen. Pure and total; there is always at least one command.
+// The state machine of evm transactions: what to do next about one transaction, from what the ledger knows and one poll of// the chain has seen. Pure and total; there is always at least one command.
 import { cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"
@@ -9,7 +8,7 @@ import { decidePending } from "./DecidePending.ts"
 import type { LaneSituation } from "./Lane.ts"
 import type { Moment } from "./Moment.ts"
 import { formerOf } from "./Replacements.ts"
-import { hold, holdUntil, lookNext } from "./Situation.ts"
+import { hold, holdUntil, pollNext } from "./Situation.ts"
 import type { Situation } from "./Situation.ts"
 import { isNoop } from "./Attempt.ts"
 import { isFinal } from "./Transaction.ts"
@@ -33,7 +32,7 @@ const decideFinal = (situation: Situation): Commands => {
   if (generation !== lane.lane.generation) return [Command.Rest()]
   const newest = formerOf(transaction)?.newest
   const ordinal = mined?.ordinal ?? (newest !== undefined && isNoop(newest) ? newest.ordinal : undefined)
-  return ordinal === undefined ? [Command.Rest()] : [Command.Broadcast({ ordinals: [ordinal] }), lookNext(situation)]
+  return ordinal === undefined ? [Command.Rest()] : [Command.Broadcast({ ordinals: [ordinal] }), pollNext(situation)]
 }
 
 /** Nothing that another chain says is believed, and nothing is sent to it. */

@@ -25,7 +25,7 @@ const confirmations = ({ blocks, required_blocks }: Figures): string =>
   `${number(blocks)} of ${number(required_blocks)} blocks are on top of its block`
 
 const nothing = "Nothing: this is final."
-const nextBlock = "It is looked at again with each block."
+const nextBlock = "It is checked again with each block."
 const operator = "An operator has to answer with `POST /api/v1/relayers/{id}/nonce/resync`."
 
 const final = (reason: string): Words => ({ reason, next: nothing })
@@ -112,7 +112,7 @@ const held = {
   }),
   nonce_taken_unproven: ({ nonce, count }) => ({
     reason: `The chain counts ${transactions(count)} of the account, so its nonce ${number(nonce)} is used, but no provider shows by which one.`,
-    next: `It is looked at again with each block. ${operator}`
+    next: `It is checked again with each block. ${operator}`
   }),
   restored_unproven: ({ hash }) => ({
     reason: `The database was restored, so it may have been executed already${hashed(hash)}.`,

@@ -3,7 +3,7 @@
 import type { Lane } from "./Lane.ts"
 import { maxNonce } from "./Numbers.ts"
 
-/** What one look has seen of a lane. Absent means unknown. */
+/** What one poll has seen of a lane. Absent means unknown. */
 export interface LaneView {
   readonly head: { readonly number: number; readonly hash: string }
   /** Transactions of the account at the head. */
@@ -14,7 +14,7 @@ export interface LaneView {
   readonly secondCount?: number
 }
 
-/** A count that was not believed at a former look, and the head that it belonged to. */
+/** A count that was not believed in a former poll, and the head that it belonged to. */
 export interface Claim {
   readonly count: number
   readonly headHash: string
@@ -22,7 +22,7 @@ export interface Claim {
 
 export interface FloorStep {
   readonly lane: Lane
-  /** To be shown to the next look. */
+  /** To be shown to the next poll. */
   readonly claim?: Claim
   /** Why the lane assigns no nonces. */
   readonly code?: "nonce_ahead" | "nonce_out_of_range"
@@ -35,7 +35,7 @@ export interface FloorStep {
 
 const unchanged = (lane: Lane): FloorStep => ({ lane, change: "none" })
 
-/** A second source for a claim: another provider in this look, or this one at a former look with another head. */
+/** A second source for a claim: another provider in this poll, or this one in a former poll with another head. */
 const otherCount = (view: LaneView, claim: Claim | undefined): number | undefined =>
   view.secondCount ?? (claim !== undefined && claim.headHash !== view.head.hash ? claim.count : undefined)
 
@@ -79,8 +79,8 @@ const behind = (lane: Lane, view: LaneView, claim: Claim | undefined): FloorStep
 }
 
 /**
- * `maxJump`: nonces that others may have used before an operator has to look (the network's window); infinite if the
- * operator has said that the count is right. The first look at a lane or a generation is believed at once.
+ * `maxJump`: nonces that others may have used before an operator has to confirm it (the network's window); infinite if the
+ * operator has said that the count is right. The first poll of a lane or a generation is believed at once.
  */
 export const floor = (lane: Lane, view: LaneView, claim: Claim | undefined, maxJump: number): FloorStep => {
   if (view.count > maxNonce) return { ...unchanged(lane), code: "nonce_out_of_range" }

@@ -24,7 +24,7 @@ export const findGaps = (lane: Lane, count: number, committed: ReadonlyArray<num
 }
 
 /**
- * Below the settled nonce nothing is looked at again, so it never passes an open transaction: `lowestOpen` is the lowest
+ * Below the settled nonce nothing is checked again, so it never passes an open transaction: `lowestOpen` is the lowest
  * nonce of one that is not final.
  */
 export const settle = (lane: Lane, countAtFinal: number | undefined, lowestOpen: number | undefined): Lane => {

@@ -13,7 +13,7 @@ export interface Lane {
   readonly nextNonce: number
   /** The highest count that was believed. Falls only with a reorganisation that was seen, or with a correction. */
   readonly chainNonce: number
-  /** The block at which `chainNonce` was read. Absent: no look in this generation yet. */
+  /** The block at which `chainNonce` was read. Absent: no poll in this generation yet. */
   readonly chainBlock?: { readonly number: number; readonly hash: string }
   /** Every transaction below it is final. Falls only after a reorganisation deeper than what counts as final. */
   readonly settledNonce: number

@@ -1,6 +1,6 @@
 // The numbers that a network decides about its transactions: its own fields and its features.
 import type { EvmNetwork } from "../network/Network.ts"
-import { eip7825GasCap, look, window, windowWithoutMempool } from "./Numbers.ts"
+import { eip7825GasCap, poll, window, windowWithoutMempool } from "./Numbers.ts"
 import type { Moment } from "./Moment.ts"
 
 /** What makes a block final: this many blocks on top of it, or the chain's own tag. */
@@ -52,10 +52,10 @@ export const networkNumbers = (network: Evm): NetworkNumbers => {
   }
 }
 
-/** Milliseconds between two looks at a lane with open transactions. */
-export const lookInterval = ({ blockTime }: Pick<NetworkNumbers, "blockTime">): number =>
-  Math.min(Math.max(blockTime, look.minimum), look.maximum)
+/** Milliseconds between two polls of a lane with open transactions. */
+export const pollInterval = ({ blockTime }: Pick<NetworkNumbers, "blockTime">): number =>
+  Math.min(Math.max(blockTime, poll.minimum), poll.maximum)
 
 /** When the next block is expected to have come. */
 export const nextBlock = (numbers: Pick<NetworkNumbers, "blockTime">, now: Moment): Moment =>
-  now + lookInterval(numbers)
+  now + pollInterval(numbers)

@@ -12,10 +12,10 @@ export interface Ratio {
   readonly denominator: bigint
 }
 
-// Looks at the chain
+// Polls of the chain
 
-/** Milliseconds between two looks at a lane with open transactions: the block time, but within these bounds. */
-export const look = { minimum: second, maximum: 12 * second } as const
+/** Milliseconds between two polls of a lane with open transactions: the block time, but within these bounds. */
+export const poll = { minimum: second, maximum: 12 * second } as const
 
 /** Milliseconds after which bytes are sent again even if every node accepted them. Nodes drop silently (geth's pool limits). */
 export const rebroadcastAfter = 30 * second
@@ -23,7 +23,7 @@ export const rebroadcastAfter = 30 * second
 /** Milliseconds before bytes with an unknown outcome are sent again; doubles with each send up to `rebroadcastAfter`. */
 export const unknownRetryAfter = second
 
-/** Looks in a row in which a node does not have the bytes before they are sent again: one look may hit another back end. */
+/** Polls in a row in which a node does not have the bytes before they are sent again: one poll may hit another back end. */
 export const absencesBeforeRebroadcast = 2
 
 // Lanes

@@ -1,4 +1,4 @@
-// What a look asks providers about an open transaction. What is not asked is unknown.
+// What a poll asks providers about an open transaction. What is not asked is unknown.
 import { currentAttempts, isFinal } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
 
@@ -13,7 +13,7 @@ export interface Questions {
 
 const none: Questions = { receipts: [] }
 
-/** `count`: transactions of the account in the same look. Only final transactions are not asked about. */
+/** `count`: transactions of the account in the same poll. Only final transactions are not asked about. */
 export const questionsOf = (transaction: Transaction, count: number): Questions => {
   const { nonce, mined } = transaction
   if (nonce === undefined || isFinal(transaction)) return none

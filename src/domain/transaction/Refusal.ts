@@ -2,7 +2,7 @@
 
 /**
  * - `accepted`: the node has the transaction.
- * - `look`: the nonce is used, perhaps by these very bytes. Receipts decide; never a reason to fail.
+ * - `nonce`: the nonce is used, perhaps by these very bytes. Receipts decide; never a reason to fail.
  * - `bump`: another transaction with this nonce is in the pool, and the price is not far enough above it.
  * - `price`: below what the node or the next block takes.
  * - `order`: a predecessor has to be accepted first.
@@ -14,7 +14,7 @@
  */
 export type AnswerClass =
   | "accepted"
-  | "look"
+  | "nonce"
   | "bump"
   | "price"
   | "order"
@@ -38,7 +38,7 @@ export const table: ReadonlyArray<readonly [AnswerClass, ReadonlyArray<RegExp>]>
       /tx already in mempool/
     ]
   ],
-  ["look", [/nonce too low/, /nonce is too low/, /oldnonce/, /nonce has already been used/]],
+  ["nonce", [/nonce too low/, /nonce is too low/, /oldnonce/, /nonce has already been used/]],
   [
     "bump",
     [

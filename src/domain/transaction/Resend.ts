@@ -2,7 +2,7 @@
 import type { Array as Arr } from "effect"
 import { doesTheSame, isNoop } from "./Attempt.ts"
 import type { Attempt } from "./Attempt.ts"
-import { lookInterval } from "./NetworkNumbers.ts"
+import { pollInterval } from "./NetworkNumbers.ts"
 import { absencesBeforeRebroadcast, rebroadcastAfter, unknownRetryAfter } from "./Numbers.ts"
 import type { Situation } from "./Situation.ts"
 import type { Seen } from "./View.ts"
@@ -16,12 +16,12 @@ const temporary: ReadonlySet<string> = new Set(["funds", "window", "order"])
 const delayOf = ({ lane }: Situation, { outcome, refusal, sends }: Attempt): number => {
   if (outcome === "unknown") return backOff(sends)
   const isTemporary = outcome === "refused" && refusal !== undefined && temporary.has(refusal.class)
-  return isTemporary ? lookInterval(lane.network) : rebroadcastAfter
+  return isTemporary ? pollInterval(lane.network) : rebroadcastAfter
 }
 
 const isAbsent = ({ view }: Situation<Seen>, { ordinal }: Attempt): boolean => {
   const sight = view.sights.get(ordinal)
-  return sight?._tag === "Absent" && sight.looks >= absencesBeforeRebroadcast
+  return sight?._tag === "Absent" && sight.polls >= absencesBeforeRebroadcast
 }
 
 /**

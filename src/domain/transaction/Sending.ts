@@ -22,7 +22,7 @@ export interface Sent {
 }
 
 /** The order in which refusals of several providers count: the first that occurs decides. A permanent one only decides if all are permanent. */
-const order: ReadonlyArray<Refusal["class"]> = ["look", "bump", "price", "funds", "window", "order", "permanent"]
+const order: ReadonlyArray<Refusal["class"]> = ["nonce", "bump", "price", "funds", "window", "order", "permanent"]
 
 const refusalOf = (answers: ReadonlyArray<NodeAnswer>): Refusal | undefined => {
   const classes = answers.map(classify)
@@ -70,7 +70,7 @@ export const record = (
       ...(refusal === undefined ? {} : { refusal })
     },
     isAccepted,
-    triesOlder: refusal !== undefined && refusal.class !== "look",
+    triesOlder: refusal !== undefined && refusal.class !== "nonce",
     isWindowFull: answers.some((answer) => classify(answer) === "window"),
     ...intendOf(transaction, attempt, refusal)
   }

@@ -33,7 +33,7 @@ export const firstOf =
   }
 
 /** When the next block is there; for a pending transaction not after its own moments. */
-export const nextLook = ({ transaction, lane, now }: Situation): Moment => {
+export const nextPoll = ({ transaction, lane, now }: Situation): Moment => {
   const block = nextBlock(lane.network, now)
   if (transaction.state !== "pending") return block
   return earliest(
@@ -42,18 +42,18 @@ export const nextLook = ({ transaction, lane, now }: Situation): Moment => {
   )
 }
 
-export const lookNext = (situation: Situation): Command => Command.LookAt({ at: nextLook(situation) })
+export const pollNext = (situation: Situation): Command => Command.PollAt({ at: nextPoll(situation) })
 
-/** The state stays, with a code, until the next look. */
+/** The state stays, with a code, until the next poll. */
 export const hold = (situation: Situation, why: Cause, scope: Scope = "transaction"): Commands => [
   Command.Hold({ cause: why, scope }),
-  lookNext(situation)
+  pollNext(situation)
 ]
 
 /** The same until a moment, and no longer than until the deadline. */
 export const holdUntil = ({ transaction, now }: Situation, why: Cause, scope: Scope, until: Moment): Commands => [
   Command.Hold({ cause: why, scope }),
-  Command.LookAt({ at: transaction.validUntil > now ? earliest(until, transaction.validUntil) : until })
+  Command.PollAt({ at: transaction.validUntil > now ? earliest(until, transaction.validUntil) : until })
 ]
 
 /** How a transaction ends if a no-op, or another transaction, used its nonce, or if it never gets one. */

@@ -1,4 +1,4 @@
-// What the open transactions of a lane amount to, computed once per look.
+// What the open transactions of a lane amount to, computed once per poll.
 import { reservationOf } from "./Funds.ts"
 import type { Others } from "./Lane.ts"
 import type { Moment } from "./Moment.ts"
@@ -46,7 +46,7 @@ const add = (totals: Totals, transaction: Transaction): Totals => {
   }
 }
 
-/** `since`: what the holder of the lane remembers from former looks. */
+/** `since`: what the holder of the lane remembers from former polls. */
 export const totalsOf = (
   transactions: ReadonlyArray<Transaction>,
   since: Pick<Totals, "lastSignedAt" | "quietSince">

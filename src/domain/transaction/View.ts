@@ -1,4 +1,4 @@
-// What one look has seen of the chain, about one transaction. Absent always means unknown, never "there is none".
+// What one poll has seen of the chain, about one transaction. Absent always means unknown, never "there is none".
 import type { Receipt } from "./Attempt.ts"
 import type { Market } from "./Market.ts"
 import type { Moment } from "./Moment.ts"
@@ -18,12 +18,12 @@ export interface Head {
 }
 
 /**
- * What a provider says about the bytes of an attempt. `Absent` counts the looks in a row in which it did not have them.
+ * What a provider says about the bytes of an attempt. `Absent` counts the polls in a row in which it did not have them.
  */
 export type Sight =
   | { readonly _tag: "Receipt"; readonly receipt: Receipt }
   | { readonly _tag: "InPool" }
-  | { readonly _tag: "Absent"; readonly looks: number }
+  | { readonly _tag: "Absent"; readonly polls: number }
 
 /**
  * What a second provider says of one height: the hash there, and the height of the newest block that is final for it. Both
@@ -77,7 +77,7 @@ export interface Seen {
   readonly noopGas: bigint
   /** Wei that a rollup charges for the data, beside gas. */
   readonly dataFee?: bigint
-  /** Who used the nonce. Absent: not looked for in this look. */
+  /** Who used the nonce. Absent: not looked for in this poll. */
   readonly taker?: TakerEvidence
 }
 

@@ -102,7 +102,7 @@ const commit = Effect.fnUntraced(function* (
 /** Returns how many got a nonce: if these are as many as one commit takes, there may be more. */
 export const assign = Effect.fn("LaneAssignment.assign")(function* (
   work: Work,
-  poll: LaneRelayer,
+  lead: LaneRelayer,
   viewOf: (transaction: Transaction, relayer: LaneRelayer) => View
 ) {
   const all = [...work.rows.values()].flatMap((stored): ReadonlyArray<Pending> => {
@@ -116,7 +116,7 @@ export const assign = Effect.fn("LaneAssignment.assign")(function* (
     terms: termsIn(work, relayer, stored),
     view: withEstimate(viewOf(stored.transaction, relayer), known.get(stored.id))
   }))
-  const planned = plan(candidates, baseOf(work, poll), totals(work), work.now, maxNoncesPerCommit)
+  const planned = plan(candidates, baseOf(work, lead), totals(work), work.now, maxNoncesPerCommit)
   const pending = new Map(all.map((one) => [one.stored.transaction.number, one]))
   const judged = planned.decided.flatMap(({ transaction, commands }) => {
     const found = pending.get(transaction.number)
@@ -125,7 +125,7 @@ export const assign = Effect.fn("LaneAssignment.assign")(function* (
   yield* applyChanges(work, judged)
   for (const { commands } of judged) {
     for (const command of commands) {
-      if (command._tag === "LookAt") work.nextLookAt = Math.min(work.nextLookAt, command.at)
+      if (command._tag === "PollAt") work.nextPollAt = Math.min(work.nextPollAt, command.at)
     }
   }
   return yield* commit(work, pending, planned.signings)

@@ -47,7 +47,7 @@ export interface Work {
   /** Open transactions by number. */
   readonly rows: Map<number, StoredTransaction>
   /** The earliest moment at which something is to be done. */
-  nextLookAt: Moment
+  nextPollAt: Moment
 }
 
 export const update = (work: Work, changed: ReadonlyArray<StoredTransaction>): void => {

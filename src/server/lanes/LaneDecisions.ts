@@ -1,4 +1,4 @@
-// Decides about every transaction that has a nonce, from one look, and carries the decisions out.
+// Decides about every transaction that has a nonce, from one poll, and carries the decisions out.
 import { Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { isNoop } from "../../domain/transaction/Attempt.ts"
@@ -28,7 +28,7 @@ import { sign } from "./LaneSigning.ts"
 import * as LaneTraces from "./LaneTraces.ts"
 import type { Sign } from "./LaneSigning.ts"
 
-/** Decisions about one transaction in one look at most: a decision can ask for another one at once. */
+/** Decisions about one transaction in one poll at most: a decision can ask for another one at once. */
 const maxRounds = 3
 
 /** Commands that change the ledger by themselves. */
@@ -171,16 +171,16 @@ const resend = Effect.fnUntraced(function* (work: Work, judged: ReadonlyArray<Ju
   yield* sendAgain(work, sendings)
 })
 
-const noteLooks = (work: Work, { commands }: Judged): void => {
+const notePolls = (work: Work, { commands }: Judged): void => {
   for (const command of commands) {
-    if (command._tag === "LookAt" && command.at > work.now) work.nextLookAt = Math.min(work.nextLookAt, command.at)
+    if (command._tag === "PollAt" && command.at > work.now) work.nextPollAt = Math.min(work.nextPollAt, command.at)
   }
 }
 
 const asksAgain = ({ commands }: Judged, now: number): boolean =>
-  commands.some((command) => command._tag === "LookAt" && command.at <= now)
+  commands.some((command) => command._tag === "PollAt" && command.at <= now)
 
-/** `viewOf`: what the look has seen about a transaction. */
+/** `viewOf`: what the poll has seen about a transaction. */
 export const decideAll = Effect.fn("LaneDecisions.decideAll")(function* (
   work: Work,
   given: ReadonlyArray<StoredTransaction>,
@@ -202,7 +202,7 @@ export const decideAll = Effect.fn("LaneDecisions.decideAll")(function* (
     yield* applyChanges(work, judged)
     yield* resend(work, judged)
     yield* signatures(work, judged)
-    for (const one of judged) noteLooks(work, one)
+    for (const one of judged) notePolls(work, one)
     numbers = judged.filter((one) => asksAgain(one, work.now)).map(({ stored }) => stored.transaction.number)
   }
 })

@@ -1,4 +1,4 @@
-// Counters of a lane after a look: which count is believed, nonces that nothing uses, and what a deep reorganisation opened.
+// Counters of a lane after a poll: which count is believed, nonces that nothing uses, and what a deep reorganisation opened.
 import { Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { cause } from "../../domain/transaction/Cause.ts"
@@ -12,7 +12,7 @@ import * as EvmTaker from "../chains/evm/EvmTaker.ts"
 import type { GapSignature } from "../ledger/HeldLane.ts"
 import type { StoredLane } from "../ledger/StoredLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
-import type { ChainLook } from "./ChainLook.ts"
+import type { ChainPoll } from "./ChainPoll.ts"
 import { reach } from "./CrashPoints.ts"
 import { baseOf, totals, update } from "./LaneContext.ts"
 import type { Work } from "./LaneContext.ts"
@@ -29,7 +29,7 @@ const markSuspects = Effect.fnUntraced(function* (work: Work, relayer: LaneRelay
     const wanted = { address, nonce, hashes: [], finality: relayer.numbers.finality }
     const taker = yield* Effect.orElseSucceed(
       providers.first((node) =>
-        EvmTaker.find(providers, node, wanted, work.context.memory.looks.get(relayer.urlsKey)?.base.head.number ?? 0)
+        EvmTaker.find(providers, node, wanted, work.context.memory.polls.get(relayer.urlsKey)?.base.head.number ?? 0)
       ),
       () => undefined
     )
@@ -61,10 +61,10 @@ const fillGaps = Effect.fnUntraced(function* (
   work: Work,
   owner: StoredTransaction,
   relayer: LaneRelayer,
-  look: ChainLook,
+  poll: ChainPoll,
   nonces: ReadonlyArray<number>
 ) {
-  const { market, noopGas } = look.base
+  const { market, noopGas } = poll.base
   if (market === undefined || baseOf(work, relayer).signerRetry !== undefined) return
   const fees = priceOf(market, "fast", relayer.numbers.isEip1559 ? "eip1559" : "legacy")
   const command = { kind: "noop", fees, gasLimit: noopGas } as const
@@ -107,27 +107,27 @@ const reportFinals = Effect.fnUntraced(function* (
   return opened
 })
 
-/** Believes or doubts the count of a look, saves the lane, and returns final transactions whose nonces are open again. */
+/** Believes or doubts the count of a poll, saves the lane, and returns final transactions whose nonces are open again. */
 export const advance = Effect.fn("LaneFloor.advance")(function* (
   work: Work,
   stored: StoredLane,
   owner: StoredTransaction,
   relayer: LaneRelayer,
-  look: ChainLook
+  poll: ChainPoll
 ) {
   const { context, lane: before } = work
   const { memory, ledger, hold } = context
   const { window } = relayer.numbers
-  const step = floor(before, look.lane, memory.claim, stored.trustsCount ? Infinity : window)
+  const step = floor(before, poll.lane, memory.claim, stored.trustsCount ? Infinity : window)
   memory.claim = step.claim
   if (step.change === "ahead") yield* markSuspects(work, relayer, before.nextNonce, step.lane.nextNonce)
   work.stop = step.code
   const { committed, finals } =
-    look.lane.count === step.lane.chainNonce
-      ? yield* committedAbove(work, step.lane, look.lane.count)
+    poll.lane.count === step.lane.chainNonce
+      ? yield* committedAbove(work, step.lane, poll.lane.count)
       : { committed: [], finals: [] }
-  const filled = findGaps(step.lane, look.lane.count, committed, window)
-  const settled = settle(filled.lane, look.base.countAtFinal, totals(work).lowestOpen)
+  const filled = findGaps(step.lane, poll.lane.count, committed, window)
+  const settled = settle(filled.lane, poll.base.countAtFinal, totals(work).lowestOpen)
   work.lane = { ...settled, windowSize: windowOf(work, settled, relayer) }
   memory.window = undefined
   const opened = yield* reportFinals(work, stored, finals)
@@ -139,8 +139,8 @@ export const advance = Effect.fn("LaneFloor.advance")(function* (
     ...(genesis === undefined ? {} : { genesis }),
     usedTrust: stored.trustsCount && step.claim === undefined,
     ...(code === undefined ? {} : { code }),
-    nextLookAt: work.nextLookAt
+    nextPollAt: work.nextPollAt
   })
-  if (filled.gaps.length > 0) yield* fillGaps(work, owner, relayer, look, filled.gaps)
+  if (filled.gaps.length > 0) yield* fillGaps(work, owner, relayer, poll, filled.gaps)
   return opened
 })

@@ -1,20 +1,20 @@
-// What the holder of a lane remembers from look to look, and loses with the lane. Nothing of it is needed to be right: it
-// makes looks cheaper, and tells how long something has lasted.
+// What the holder of a lane remembers from poll to poll, and loses with the lane. Nothing of it is needed to be right: it
+// makes polls cheaper, and tells how long something has lasted.
 import type { Claim } from "../../domain/transaction/Floor.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { SignerRetry } from "../../domain/transaction/Lane.ts"
 import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
-import type { ChainLook } from "./ChainLook.ts"
+import type { ChainPoll } from "./ChainPoll.ts"
 
 export interface LaneMemory {
   /** A count that was not believed yet. */
   claim: Claim | undefined
-  /** Looks in a row in which a node did not have the bytes, by hash. */
+  /** Polls in a row in which a node did not have the bytes, by hash. */
   readonly absences: Map<string, number>
   /** Code of the account itself. Undefined: not asked yet. */
   accountCode: string | undefined
-  /** Transactions that may be in flight, if that has changed since the last look. */
+  /** Transactions that may be in flight, if that has changed since the last poll. */
   window: number | undefined
   lastSignedAt: Moment | undefined
   /** Since when nothing is in flight. */
@@ -26,10 +26,10 @@ export interface LaneMemory {
   unusable: ReadonlySet<RelayerId>
   /** By genesis hash and `LaneRelayer.urlsKey`. */
   readonly providers: Map<string, EvmProviders>
-  /** The newest look, by `LaneRelayer.urlsKey`. */
-  looks: ReadonlyMap<string, ChainLook>
-  lookedAt: Moment | undefined
-  nextLookAt: Moment
+  /** The newest poll, by `LaneRelayer.urlsKey`. */
+  polls: ReadonlyMap<string, ChainPoll>
+  polledAt: Moment | undefined
+  nextPollAt: Moment
   /** Transactions that got a nonce since the lane was claimed. */
   signed: number
 }
@@ -45,8 +45,8 @@ export const make = (): LaneMemory => ({
   signerFailures: 0,
   unusable: new Set(),
   providers: new Map(),
-  looks: new Map(),
-  lookedAt: undefined,
-  nextLookAt: 0,
+  polls: new Map(),
+  polledAt: undefined,
+  nextPollAt: 0,
   signed: 0
 })

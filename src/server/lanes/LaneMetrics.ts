@@ -12,7 +12,7 @@ const total = (name: string, description: string) => Metric.counter(name, { desc
 
 const duration = (name: string, description: string) => Metric.histogram(name, { description, boundaries: seconds })
 
-const laneLooksTotal = total("lane_looks_total", "Looks at chains for open transactions, by outcome.")
+const lanePollsTotal = total("lane_polls_total", "Polls of chains for open transactions, by outcome.")
 
 const transactionSignaturesTotal = total(
   "transaction_signatures_total",
@@ -38,7 +38,7 @@ const transactionConfirmationSeconds = duration(
 
 export const all = [
   lanesHeld,
-  laneLooksTotal,
+  lanePollsTotal,
   transactionSignaturesTotal,
   transactionsFinalTotal,
   transactionFeesPaid,
@@ -48,8 +48,8 @@ export const all = [
 
 export const showHeld = (count: number) => Metric.update(lanesHeld, count)
 
-export const countLook = (outcome: "seen" | "unreachable" | "chain_changed") =>
-  Metric.update(Metric.withAttributes(laneLooksTotal, { outcome }), 1)
+export const countPoll = (outcome: "seen" | "unreachable" | "chain_changed") =>
+  Metric.update(Metric.withAttributes(lanePollsTotal, { outcome }), 1)
 
 export const countSignatures = (signatures: ReadonlyArray<Signature>) =>
   Effect.forEach(

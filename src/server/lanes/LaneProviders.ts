@@ -1,4 +1,4 @@
-// The providers of a relayer, kept as long as the lane is held: the same node answers from look to look.
+// The providers of a relayer, kept as long as the lane is held: the same node answers from poll to poll.
 import { Effect } from "effect"
 import type { Work } from "./LaneContext.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"

@@ -29,7 +29,7 @@ export interface LaneRelayer {
 /** Wei. */
 const defaultMinBalance = 1n
 
-/** A lack of funds disables nothing here: the balance of each look decides. */
+/** A lack of funds disables nothing here: the balance of each poll decides. */
 const disabledBy = (reason: DisabledReason | undefined): Terms["disabled"] => {
   switch (reason?.type) {
     case undefined:

@@ -47,7 +47,7 @@ const logUnknown = (answers: ReadonlyArray<NodeAnswer>) =>
 
 const broadcast = Effect.fnUntraced(function* (work: Work, { stored, relayer, ordinals }: Sending, rawOf: RawOf) {
   const providers = yield* Providers.of(work, relayer)
-  const head = work.context.memory.looks.get(relayer.urlsKey)?.base.head.number ?? 0
+  const head = work.context.memory.polls.get(relayer.urlsKey)?.base.head.number ?? 0
   const sent: Array<SentAttempt> = []
   let transaction = stored.transaction
   for (const ordinal of ordinals) {

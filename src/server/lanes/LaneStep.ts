@@ -1,15 +1,15 @@
-// One step of the holder of a lane: it reads the ledger, looks at the chain if that is due, decides, signs, commits and sends.
+// One step of the holder of a lane: it reads the ledger, polls the chain if that is due, decides, signs, commits and sends.
 import { Clock, Effect } from "effect"
 import { isFinal } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import { earliest } from "../../domain/transaction/Moment.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
-import { look, maxNoncesPerCommit } from "../../domain/transaction/Numbers.ts"
-import { lookInterval } from "../../domain/transaction/NetworkNumbers.ts"
+import { poll, maxNoncesPerCommit } from "../../domain/transaction/Numbers.ts"
+import { pollInterval } from "../../domain/transaction/NetworkNumbers.ts"
 import type { Unreachable, View } from "../../domain/transaction/View.ts"
 import type { LaneContents } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
-import * as ChainLook from "./ChainLook.ts"
+import * as ChainPoll from "./ChainPoll.ts"
 import { assign } from "./LaneAssignment.ts"
 import type { LaneContext, Work } from "./LaneContext.ts"
 import { decideAll } from "./LaneDecisions.ts"
@@ -50,7 +50,7 @@ const workOf = Effect.fnUntraced(function* (
     stop: stored.code === "deep_reorg" ? undefined : stored.code,
     isDeepReorg: stored.code === "deep_reorg",
     rows: new Map(open.map((one) => [one.transaction.number, one])),
-    nextLookAt: earliest(now + look.maximum, nextMoment)
+    nextPollAt: earliest(now + poll.maximum, nextMoment)
   }
   yield* holdAll(work, unusable)
   return work
@@ -68,10 +68,10 @@ const withNonce = ({ rows }: Work): ReadonlyArray<StoredTransaction> =>
     .filter(({ transaction }) => transaction.nonce !== undefined && !isFinal(transaction))
     .toSorted(byNonce)
 
-/** A look per set of providers. */
-const lookAll = Effect.fnUntraced(function* (work: Work) {
+/** A poll per set of providers. */
+const pollAll = Effect.fnUntraced(function* (work: Work) {
   const { context, lane, relayers, now } = work
-  const looks = new Map<string, ChainLook.ChainLook>()
+  const polls = new Map<string, ChainPoll.ChainPoll>()
   const failures = new Map<string, Unreachable>()
   const inFlight = withNonce(work)
   for (const relayer of new Map([...relayers.values()].map((relayer) => [relayer.urlsKey, relayer])).values()) {
@@ -81,47 +81,47 @@ const lookAll = Effect.fnUntraced(function* (work: Work) {
     const transactions = own.map(({ transaction }) => transaction)
     const { markets } = context.nodes
     const asked = { providers, markets, numbers, lane, transactions, memory: context.memory, now }
-    const taken = yield* Effect.result(ChainLook.take(asked))
+    const taken = yield* Effect.result(ChainPoll.take(asked))
     if (taken._tag === "Success") {
-      looks.set(urlsKey, taken.success)
-      yield* Metrics.countLook("seen")
+      polls.set(urlsKey, taken.success)
+      yield* Metrics.countPoll("seen")
     } else {
-      failures.set(urlsKey, ChainLook.unreachable(taken.failure, numbers, now))
+      failures.set(urlsKey, ChainPoll.unreachable(taken.failure, numbers, now))
       if (taken.failure.code === "mismatch") work.stop = "chain_changed"
-      yield* Metrics.countLook(taken.failure.code === "mismatch" ? "chain_changed" : "unreachable")
+      yield* Metrics.countPoll(taken.failure.code === "mismatch" ? "chain_changed" : "unreachable")
     }
   }
-  context.memory.looks = looks
-  context.memory.lookedAt = now
+  context.memory.polls = polls
+  context.memory.polledAt = now
   return failures
 })
 
 const viewsOf =
   ({ context: { memory }, now }: Work, failures: Failures) =>
   (transaction: Transaction, { urlsKey, numbers }: LaneRelayer): View => {
-    const look = memory.looks.get(urlsKey)
-    if (look !== undefined) return look.views.get(transaction.number) ?? look.base
+    const found = memory.polls.get(urlsKey)
+    if (found !== undefined) return found.views.get(transaction.number) ?? found.base
     return (
       failures.get(urlsKey) ?? {
         _tag: "Unreachable",
         code: "providers_unavailable",
-        retryAt: now + lookInterval(numbers)
+        retryAt: now + pollInterval(numbers)
       }
     )
   }
 
-const fullLook = Effect.fnUntraced(function* (
+const fullPoll = Effect.fnUntraced(function* (
   work: Work,
   contents: LaneContents,
   owner: StoredTransaction,
-  poll: LaneRelayer
+  lead: LaneRelayer
 ) {
-  const failures = yield* lookAll(work)
+  const failures = yield* pollAll(work)
   const { context } = work
-  const found = context.memory.looks.get(poll.urlsKey)
-  const opened = found === undefined ? [] : yield* LaneFloor.advance(work, contents.stored, owner, poll, found)
+  const found = context.memory.polls.get(lead.urlsKey)
+  const opened = found === undefined ? [] : yield* LaneFloor.advance(work, contents.stored, owner, lead, found)
   if (work.stop === "chain_changed") {
-    const { lane, nextLookAt } = work
+    const { lane, nextPollAt } = work
     const { genesis } = contents.stored
     const known = genesis === undefined ? {} : { genesis }
     yield* context.ledger.saveLane(context.hold, {
@@ -129,19 +129,19 @@ const fullLook = Effect.fnUntraced(function* (
       ...known,
       usedTrust: false,
       code: "chain_changed",
-      nextLookAt
+      nextPollAt
     })
   }
   yield* decideAll(work, [...opened, ...withNonce(work)], viewsOf(work, failures))
   return failures
 })
 
-/** A transaction that was just accepted is decided with the newest look, if that is not older than a block. */
-const isLookDue = ({ context: { memory }, now }: Work, { numbers }: LaneRelayer): boolean =>
-  memory.lookedAt === undefined ||
-  memory.looks.size === 0 ||
-  now >= memory.lookedAt + lookInterval(numbers) ||
-  now >= memory.nextLookAt
+/** A transaction that was just accepted is decided with the newest poll, if that is not older than a block. */
+const isPollDue = ({ context: { memory }, now }: Work, { numbers }: LaneRelayer): boolean =>
+  memory.polledAt === undefined ||
+  memory.polls.size === 0 ||
+  now >= memory.polledAt + pollInterval(numbers) ||
+  now >= memory.nextPollAt
 
 export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
   const { ledger, hold, memory } = context
@@ -154,18 +154,18 @@ export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
     contents = yield* ledger.read(hold)
   }
   const work = yield* workOf(context, contents)
-  const wait: Next = { _tag: "Wait", until: work.nextLookAt }
+  const wait: Next = { _tag: "Wait", until: work.nextPollAt }
   if (work.rows.size === 0) return contents.pendingCount === 0 ? ({ _tag: "Idle" } as const) : wait
   const owner = oldest(work.rows).find(({ relayerId }) => work.relayers.has(relayerId))
-  const poll = owner && work.relayers.get(owner.relayerId)
-  if (owner === undefined || poll === undefined) return wait
-  const isDue = isLookDue(work, poll)
-  const failures: Failures = isDue ? yield* fullLook(work, contents, owner, poll) : new Map()
-  const signed = yield* assign(work, poll, viewsOf(work, failures))
+  const lead = owner && work.relayers.get(owner.relayerId)
+  if (owner === undefined || lead === undefined) return wait
+  const isDue = isPollDue(work, lead)
+  const failures: Failures = isDue ? yield* fullPoll(work, contents, owner, lead) : new Map()
+  const signed = yield* assign(work, lead, viewsOf(work, failures))
   memory.signed += signed
-  const planned = isDue ? work.nextLookAt : Math.min(work.nextLookAt, memory.nextLookAt)
-  const until = signed > 0 ? Math.min(planned, now + lookInterval(poll.numbers)) : planned
-  memory.nextLookAt = until
+  const planned = isDue ? work.nextPollAt : Math.min(work.nextPollAt, memory.nextPollAt)
+  const until = signed > 0 ? Math.min(planned, now + pollInterval(lead.numbers)) : planned
+  memory.nextPollAt = until
   const next: Next = signed >= maxNoncesPerCommit ? { _tag: "Again" } : { _tag: "Wait", until }
   return next
 })

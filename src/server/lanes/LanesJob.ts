@@ -21,7 +21,7 @@ import * as LaneSigner from "./LaneSigner.ts"
 /** Lanes that one instance holds at once. */
 const maxLanes = 256
 
-/** Lanes of one claim: other instances that look at the same time get some as well. */
+/** Lanes of one claim: other instances that poll at the same time get some as well. */
 const maxClaimed = 32
 
 /** Work that other instances accepted is found within this time. */
@@ -103,7 +103,7 @@ const make = Effect.gen(function* () {
     for (const claimed of yield* ledger.claim(free)) yield* start(claimed)
   }).pipe(Effect.uninterruptible)
 
-  /** Held lanes look again at once if something was accepted for them. */
+  /** Held lanes poll again at once if something was accepted for them. */
   const wake = Effect.gen(function* () {
     if (lanes.size === 0) return
     for (const [laneId, newest] of yield* ledger.newestPending([...lanes.keys()])) {

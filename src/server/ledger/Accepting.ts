@@ -21,7 +21,7 @@ import type { StoredTransaction } from "./StoredTransaction.ts"
 /** A batch that waits for a lock longer than this does not hold up the next one. */
 const patience = "100 millis"
 
-/** Another request committed the same `external_id` between the look for it and the insertion: the next look finds it. */
+/** Another request committed the same `external_id` between the lookup and the insertion: the next lookup finds it. */
 class Raced extends Data.TaggedError("Raced") {}
 
 /** `traceparent` of the running request. Undefined: no spans are exported. */

@@ -61,7 +61,7 @@ export class ClaimsRepo extends Context.Service<
               SELECT l.id FROM lanes l
               WHERE ${isFree} AND ${hasOpen} AND ${mark.isCurrent}
                 AND ${among === undefined ? sql`true` : sql`l.id = ANY(${among.map(String)}::bigint[])`}
-              ORDER BY ${among === undefined ? sql`l.next_look_at` : sql`l.id`} LIMIT ${limit}
+              ORDER BY ${among === undefined ? sql`l.next_poll_at` : sql`l.id`} LIMIT ${limit}
               FOR NO KEY UPDATE SKIP LOCKED
             )
             UPDATE lanes l SET holder = ${holder}::uuid, held_until = ${until}, epoch = l.epoch + 1

@@ -1,4 +1,4 @@
-// Records what a look at the chain, a broadcast or a decision has changed about a held lane.
+// Records what a poll of the chain, a broadcast or a decision has changed about a held lane.
 import { Clock, Effect } from "effect"
 import type { Array } from "effect"
 import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"

@@ -24,7 +24,7 @@ const Row = Rows.withoutNulls(
     trusts_count: Schema.Boolean,
     is_held: Schema.Boolean,
     epoch: Schema.Int,
-    next_look_at: Schema.Int,
+    next_poll_at: Schema.Int,
     code: optional(Code),
     code_since: optional(Schema.Int)
   })
@@ -41,7 +41,7 @@ export const columns = (sql: SqlClient.SqlClient) => {
   return sql`
     ${number("id")}, l.chain, l.address, l.generation, l.genesis, ${number("next_nonce")}, ${number("chain_nonce")},
     ${number("chain_block")}, l.chain_hash, ${number("settled_nonce")}, l.window_size, l.trusts_count,
-    coalesce(l.held_until > now(), false) AS is_held, ${number("epoch")}, ${millis("next_look_at")}, l.code,
+    coalesce(l.held_until > now(), false) AS is_held, ${number("epoch")}, ${millis("next_poll_at")}, l.code,
     ${millis("code_since")}`
 }
 
@@ -56,7 +56,7 @@ const laneOf = (row: Row): LaneAtEpoch => ({
     id: row.id,
     chain: row.chain,
     trustsCount: row.trusts_count,
-    nextLookAt: row.next_look_at,
+    nextPollAt: row.next_poll_at,
     isHeld: row.is_held,
     lane: {
       address: row.address,

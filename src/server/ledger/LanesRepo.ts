@@ -88,12 +88,12 @@ export class LanesRepo extends Context.Service<
 
       const moment = (at: number) => sql`to_timestamp(${at}::float8 / 1000)`
 
-      const save = (hold: Hold, { lane, genesis, usedTrust, code, nextLookAt }: LaneState, now: number) =>
+      const save = (hold: Hold, { lane, genesis, usedTrust, code, nextPollAt }: LaneState, now: number) =>
         sql`
           UPDATE lanes l SET next_nonce = ${lane.nextNonce}::bigint, chain_nonce = ${lane.chainNonce}::bigint,
             settled_nonce = ${lane.settledNonce}::bigint, chain_block = ${lane.chainBlock?.number ?? null}::bigint,
             chain_hash = ${lane.chainBlock?.hash ?? null}::text, window_size = ${lane.windowSize},
-            genesis = ${genesis ?? null}::text, trusts_count = l.trusts_count AND NOT ${usedTrust}, next_look_at = ${moment(nextLookAt)},
+            genesis = ${genesis ?? null}::text, trusts_count = l.trusts_count AND NOT ${usedTrust}, next_poll_at = ${moment(nextPollAt)},
             code = ${code ?? null}::text,
             code_since = CASE WHEN l.code IS NOT DISTINCT FROM ${code ?? null}::text THEN l.code_since
               ELSE ${code === undefined ? sql`NULL` : moment(now)} END
@@ -117,7 +117,7 @@ export class LanesRepo extends Context.Service<
         sql`
           UPDATE lanes l SET generation = l.generation + 1, next_nonce = 0, chain_nonce = 0, settled_nonce = 0,
             chain_block = NULL, chain_hash = NULL, genesis = NULL, window_size = ${window}, trusts_count = false,
-            holder = NULL, held_until = NULL, epoch = l.epoch + 1, code = NULL, code_since = NULL, next_look_at = now()
+            holder = NULL, held_until = NULL, epoch = l.epoch + 1, code = NULL, code_since = NULL, next_poll_at = now()
           WHERE ${named(key)}`.pipe(Effect.asVoid, query("LanesRepo.beginGeneration"))
 
       // In the order of their keys, so that two batches cannot wait for each other.

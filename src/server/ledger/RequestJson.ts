@@ -34,7 +34,7 @@ export const ReceiptJson = Schema.Struct({
 })
 
 export const RefusalJson = Schema.Struct({
-  class: Schema.Literals(["look", "bump", "price", "order", "funds", "window", "permanent", "unknown"]),
+  class: Schema.Literals(["nonce", "bump", "price", "order", "funds", "window", "permanent", "unknown"]),
   minimumNeeded: Schema.optionalKey(Amount)
 })
 

@@ -30,7 +30,7 @@ export interface StoredLane {
   /** What keeps the whole lane from assigning nonces. */
   readonly code?: Code
   readonly codeSince?: Moment
-  readonly nextLookAt: Moment
+  readonly nextPollAt: Moment
   /** Whether a process holds it at present. */
   readonly isHeld: boolean
 }
@@ -44,7 +44,7 @@ export interface LaneCounts {
   readonly oldestNonce?: number
 }
 
-/** What the holder of a lane stores after a look. */
+/** What the holder of a lane stores after a poll. */
 export interface LaneState {
   readonly lane: Lane
   readonly genesis?: string
@@ -52,7 +52,7 @@ export interface LaneState {
   readonly usedTrust: boolean
   /** Absent: nothing stops the lane. */
   readonly code?: Code
-  readonly nextLookAt: Moment
+  readonly nextPollAt: Moment
 }
 
 export const chainOf = (chainId: number): string => `evm:${chainId}`

@@ -24,7 +24,7 @@ export const make = Effect.gen(function* () {
       ...explain(why, ended),
       figures: why.figures,
       since: instant(transaction.causeSince),
-      ...(Option.isNone(lane) ? {} : { next_at: instant(lane.value.nextLookAt) })
+      ...(Option.isNone(lane) ? {} : { next_at: instant(lane.value.nextPollAt) })
     }
     return explanation
   })

@@ -18,6 +18,7 @@ import transactionLimits from "./0017_transaction_limits.ts"
 import rowMacs from "./0018_row_macs.ts"
 import eventRelayers from "./0019_event_relayers.ts"
 import feeLimits from "./0020_fee_limits.ts"
+import polls from "./0021_polls.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -38,7 +39,8 @@ export const migrations = {
   "0017_transaction_limits": transactionLimits,
   "0018_row_macs": rowMacs,
   "0019_event_relayers": eventRelayers,
-  "0020_fee_limits": feeLimits
+  "0020_fee_limits": feeLimits,
+  "0021_polls": polls
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

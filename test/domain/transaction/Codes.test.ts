@@ -50,7 +50,7 @@ const away = (code: "providers_unavailable" | "rate_limited") =>
 const capped = lane({ terms: terms({ cap: 11n * gwei }) })
 const failed = { isSuccess: false }
 
-/** `queued` is what accepting a transaction, or an operator's `send`, sets: no look does. */
+/** `queued` is what accepting a transaction, or an operator's `send`, sets: no poll does. */
 const situations: Readonly<Record<Exclude<Code, "queued">, Situation>> = {
   relayer_paused: [pending(), lane({ terms: terms({ isPaused: true }) })],
   relayer_disabled: [pending(), lane({ terms: terms({ disabled: "relayer_disabled" }) })],

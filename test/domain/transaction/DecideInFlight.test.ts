@@ -59,7 +59,7 @@ const flying: ReadonlyArray<Case> = [
     undefined,
     withReceipt(1)
   ],
-  ["whose nonce is used, in a block that is not deep", "LookAt none", submitted(), undefined, seen({ count: 6 })],
+  ["whose nonce is used, in a block that is not deep", "PollAt none", submitted(), undefined, seen({ count: 6 })],
   [
     "whose nonce is used, in a deep block",
     "FindTaker none",
@@ -148,18 +148,18 @@ const flying: ReadonlyArray<Case> = [
     now + 1000
   ],
   [
-    "absent in one look",
+    "absent in one poll",
     "Hold transaction in_pool",
     submitted(),
     undefined,
-    seen(sight(1, { _tag: "Absent", looks: 1 }))
+    seen(sight(1, { _tag: "Absent", polls: 1 }))
   ],
   [
-    "absent in two looks",
+    "absent in two polls",
     "Broadcast not_in_pool_rebroadcast",
     submitted(),
     undefined,
-    seen(sight(1, { _tag: "Absent", looks: 2 }))
+    seen(sight(1, { _tag: "Absent", polls: 2 }))
   ],
   [
     "sent 30 s ago",

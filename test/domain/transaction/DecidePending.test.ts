@@ -222,13 +222,13 @@ const waiting: ReadonlyArray<Case> = [
 describe("a pending transaction", () => {
   decisions(waiting)
 
-  it("is looked at again no later than its own moments", () => {
+  it("is checked again no later than its own moments", () => {
     const held = lane({ terms: terms({ isPaused: true }) })
-    const at = (transaction: Transaction) => only(commandsOf(transaction, held), "LookAt").at
+    const at = (transaction: Transaction) => only(commandsOf(transaction, held), "PollAt").at
     assert.strictEqual(at(pending()), now + 2000)
     assert.strictEqual(at(pending({ validUntil: now + 1500 })), now + 1500)
     assert.strictEqual(at(pending({ notBefore: now + 700 })), now + 700)
-    assert.strictEqual(only(commandsOf(pending({ notBefore: now + hour })), "LookAt").at, now + hour)
+    assert.strictEqual(only(commandsOf(pending({ notBefore: now + hour })), "PollAt").at, now + hour)
   })
 
   it("gets the price of its speed within the cap, and the given fees as they are", () => {

@@ -9,7 +9,7 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
     "a foreign transaction on the fork of one provider is no proof that a nonce was used",
     [
       { do: "Fork", depth: 0, which: 7, blocks: 2 },
-      { do: "Look", faults: { ...noFaults, isLiarFirst: true } }
+      { do: "Poll", faults: { ...noFaults, isLiarFirst: true } }
     ]
   ],
   [
@@ -18,21 +18,21 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
       { do: "Backup" },
       { do: "Foreign" },
       { do: "Block", count: 2 },
-      { do: "Look", faults: noFaults },
+      { do: "Poll", faults: noFaults },
       { do: "Restore" },
       { do: "Mine", which: 0, reverts: 0 }
     ]
   ],
   [
     "a restored request whose nonce is taken does not get another one",
-    [{ do: "Backup" }, { do: "Replace", which: 0 }, { do: "Look", faults: noFaults }, { do: "Restore" }]
+    [{ do: "Backup" }, { do: "Replace", which: 0 }, { do: "Poll", faults: noFaults }, { do: "Restore" }]
   ],
   [
     "a reverted receipt whose block is gone ends nothing",
     [
       { do: "Mine", which: 0, reverts: 3 },
       { do: "Accept", lasts: 0, requires: 0 },
-      { do: "Look", faults: noFaults },
+      { do: "Poll", faults: noFaults },
       { do: "Reorg", depth: 1 }
     ]
   ],
@@ -42,14 +42,14 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
       { do: "Replace", which: 0 },
       { do: "Policy", isAllowed: false },
       { do: "Accept", lasts: 0, requires: 0 },
-      { do: "Look", faults: noFaults }
+      { do: "Poll", faults: noFaults }
     ]
   ],
   [
     "the fork of one provider confirms nothing",
     [
       { do: "Fork", depth: 2, which: 0, blocks: 0 },
-      { do: "Look", faults: { ...noFaults, isLiarFirst: true } }
+      { do: "Poll", faults: { ...noFaults, isLiarFirst: true } }
     ]
   ],
   [
@@ -57,7 +57,7 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
     [
       { do: "Mine", which: 0, reverts: 0 },
       { do: "Fork", depth: 0, which: 0, blocks: 1 },
-      { do: "Look", faults: { ...noFaults, isLiarFirst: true } },
+      { do: "Poll", faults: { ...noFaults, isLiarFirst: true } },
       { do: "Reorg", depth: 1 }
     ]
   ],
@@ -75,7 +75,7 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
     [
       { do: "Mine", which: 0, reverts: 0 },
       { do: "Foreign" },
-      { do: "LookLane", faults: noFaults },
+      { do: "PollLane", faults: noFaults },
       { do: "Reorg", depth: 1 },
       { do: "Accept", lasts: 0, requires: 0 },
       { do: "Assign", faults: noFaults }
@@ -86,16 +86,16 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
     [
       { do: "Foreign" },
       { do: "Foreign" },
-      { do: "LookLane", faults: noFaults },
-      { do: "LookLane", faults: { ...noFaults, lag: 3 } }
+      { do: "PollLane", faults: noFaults },
+      { do: "PollLane", faults: { ...noFaults, lag: 3 } }
     ]
   ],
   [
-    "the count of a former look is no reason to conclude anything",
+    "the count of a former poll is no reason to conclude anything",
     [
       { do: "Fork", depth: 2, which: 3, blocks: 0 },
-      { do: "Look", faults: { ...noFaults, isLiarFirst: true } },
-      { do: "LookLane", faults: { ...noFaults, isLiarFirst: true } }
+      { do: "Poll", faults: { ...noFaults, isLiarFirst: true } },
+      { do: "PollLane", faults: { ...noFaults, isLiarFirst: true } }
     ]
   ]
 ]

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { EvmNetwork } from "../../../src/domain/network/Network.ts"
-import { lookInterval, networkNumbers } from "../../../src/domain/transaction/NetworkNumbers.ts"
+import { pollInterval, networkNumbers } from "../../../src/domain/transaction/NetworkNumbers.ts"
 
 const network = (over: Partial<typeof EvmNetwork.Encoded> = {}) =>
   Schema.decodeSync(EvmNetwork)({
@@ -48,7 +48,7 @@ describe("the numbers of a network", () => {
     [250, 1000],
     [2000, 2000],
     [60_000, 12_000]
-  ])("a block time of %d ms means a look every %d ms", (blockTime, interval) => {
-    assert.strictEqual(lookInterval({ blockTime }), interval)
+  ])("a block time of %d ms means a poll every %d ms", (blockTime, interval) => {
+    assert.strictEqual(pollInterval({ blockTime }), interval)
   })
 })

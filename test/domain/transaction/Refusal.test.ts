@@ -13,12 +13,12 @@ const texts: ReadonlyArray<readonly [AnswerClass, string, string]> = [
   ["accepted", "others", "Transaction with the same hash was already imported."],
   ["accepted", "others", "transaction already exists"],
   ["accepted", "others", "tx already in mempool"],
-  ["look", "geth", "nonce too low: next nonce 7, tx nonce 0"],
-  ["look", "anvil", "nonce too low"],
-  ["look", "hardhat", "Transaction nonce too low. Expected nonce to be at least 7 but got 0."],
-  ["look", "others", "nonce is too low"],
-  ["look", "others", "OldNonce"],
-  ["look", "others", "nonce has already been used"],
+  ["nonce", "geth", "nonce too low: next nonce 7, tx nonce 0"],
+  ["nonce", "anvil", "nonce too low"],
+  ["nonce", "hardhat", "Transaction nonce too low. Expected nonce to be at least 7 but got 0."],
+  ["nonce", "others", "nonce is too low"],
+  ["nonce", "others", "OldNonce"],
+  ["nonce", "others", "nonce has already been used"],
   ["bump", "geth", "replacement transaction underpriced"],
   ["bump", "hardhat", "Replacement transaction underpriced. A gasPrice/maxFeePerGas of at least 1 is necessary"],
   ["bump", "others", "could not replace existing tx"],
@@ -96,7 +96,7 @@ describe("a node's answer", () => {
   })
 
   it("that carries a known text is classified by it, whatever its code or status", () => {
-    assert.strictEqual(classify({ _tag: "RpcError", code: -32005, message: "nonce too low" }), "look")
+    assert.strictEqual(classify({ _tag: "RpcError", code: -32005, message: "nonce too low" }), "nonce")
     assert.strictEqual(classify({ _tag: "HttpError", status: 500, message: "already known" }), "accepted")
   })
 

@@ -19,22 +19,22 @@ import {
   tagsOf,
   terms
 } from "./Fixtures.ts"
-import { faultless, look, lookLane } from "./simulation/Driver.ts"
+import { faultless, poll, pollLane } from "./simulation/Driver.ts"
 import { watch } from "./simulation/Invariants.ts"
 import { blocks, reading, rounds, sent } from "./simulation/Scenes.ts"
 import { begin, effectsOf, giveUpUnproven, mine, mineFromPool, take } from "./simulation/Steps.ts"
 import { accept, address, receiver, transactionOf } from "./simulation/World.ts"
 
 describe("A1", () => {
-  it("a transaction that was mined while nobody looked is found, however deep it is", () => {
+  it("a transaction that was mined while nobody polled the chain is found, however deep it is", () => {
     const world = sent()
     mineFromPool(world)
     blocks(world, 3)
-    lookLane(world, faultless)
+    pollLane(world, faultless)
     assert.strictEqual(world.ledger.lane.settledNonce, 0)
-    look(world, faultless, 1, watch)
+    poll(world, faultless, 1, watch)
     assert.strictEqual(transactionOf(world, 1).state, "confirmed")
-    lookLane(world, faultless)
+    pollLane(world, faultless)
     assert.strictEqual(world.ledger.lane.settledNonce, 1)
     assert.strictEqual(effectsOf(world, 1), 1)
   })
@@ -71,7 +71,7 @@ describe("A2", () => {
     mineFromPool(world)
     blocks(world, 3)
     const hidden = reading({ isLiarFirst: true, hidesReceipts: true })
-    for (let again = 0; again < 3; again++) look(world, hidden, 1, watch)
+    for (let again = 0; again < 3; again++) poll(world, hidden, 1, watch)
     assert.notStrictEqual(transactionOf(world, 1).state, "pending")
     rounds(world, 4)
     assert.strictEqual(transactionOf(world, 1).state, "confirmed")
@@ -81,8 +81,8 @@ describe("A2", () => {
   it("only a fetched transaction that is deep, confirmed by both providers and not an attempt is a proof", () => {
     assert.strictEqual(onTaker(fetched()), "Requeue nonce_taken")
     assert.strictEqual(onTaker(fetched({ second: "not_configured" })), "Requeue nonce_taken")
-    assert.strictEqual(onTaker(fetched({ hash: "hash-1" })), "LookAt none")
-    assert.strictEqual(onTaker(fetched({ block: 199 })), "LookAt none")
+    assert.strictEqual(onTaker(fetched({ hash: "hash-1" })), "PollAt none")
+    assert.strictEqual(onTaker(fetched({ block: 199 })), "PollAt none")
     assert.strictEqual(onTaker(fetched({ sender: receiver })), "Hold transaction nonce_taken_unproven")
     assert.strictEqual(onTaker(fetched({ nonce: 4 })), "Hold transaction nonce_taken_unproven")
     const other = { hash: "other", finalHeight: 198 }
@@ -199,7 +199,7 @@ describe("A4", () => {
     const ended = mined({ state: "confirmed" })
     assert.deepStrictEqual(tagsOf(commandsOf(ended, next, seen({ count: 0 }))), ["Rest"])
     const moved = submitted({ generation: 1, attempts: [attempt(1), attempt(2, { generation: 1, sends: 0 })] })
-    const commands = commandsOf(moved, next, seen({ sights: new Map([[2, { _tag: "Absent", looks: 2 }]]) }))
+    const commands = commandsOf(moved, next, seen({ sights: new Map([[2, { _tag: "Absent", polls: 2 }]]) }))
     assert.deepStrictEqual(commands[0], { _tag: "Broadcast", ordinals: [2] })
   })
 })
@@ -208,7 +208,7 @@ describe("A5", () => {
   it("a reverted receipt whose block is gone is forgotten, and the transaction is confirmed when it succeeds", () => {
     const world = sent()
     mine(world, 0, true)
-    look(world, faultless, 1, watch)
+    poll(world, faultless, 1, watch)
     assert.strictEqual(transactionOf(world, 1).cause?.code, "reverted_unconfirmed")
     take(world, { do: "Reorg", depth: 1 }, watch)
     mine(world, 0, false)
@@ -224,7 +224,7 @@ describe("A6", () => {
     const world = sent()
     take(world, { do: "Policy", isAllowed: false }, watch)
     take(world, { do: "Replace", which: 0 }, watch)
-    look(world, faultless, 1, watch)
+    poll(world, faultless, 1, watch)
     assert.strictEqual(transactionOf(world, 1).intent, "clear")
     mine(world, 0)
     rounds(world, 4)
@@ -253,7 +253,7 @@ describe("A7", () => {
     const world = sent()
     take(world, { do: "Fork", depth: 0, which: 0, blocks: 4 }, watch)
     const lie = reading({ isLiarFirst: true })
-    for (let again = 0; again < 3; again++) look(world, lie, 1, watch)
+    for (let again = 0; again < 3; again++) poll(world, lie, 1, watch)
     assert.strictEqual(transactionOf(world, 1).state, "mined")
     take(world, { do: "Unfork" }, watch)
     rounds(world, 5)

@@ -20,7 +20,7 @@ import {
   tagsOf,
   terms
 } from "./Fixtures.ts"
-import { assign, faultless, look, lookLane } from "./simulation/Driver.ts"
+import { assign, faultless, poll, pollLane } from "./simulation/Driver.ts"
 import { watch } from "./simulation/Invariants.ts"
 import { blocks, rounds, sent } from "./simulation/Scenes.ts"
 import { begin, effectsOf, foreign, mine, mineFromPool, take } from "./simulation/Steps.ts"
@@ -29,7 +29,7 @@ import { accept, receiver, transactionOf } from "./simulation/World.ts"
 describe("B2", () => {
   it("attempts of another generation or nonce are none of the present ones", () => {
     const moved = submitted({ attempts: [attempt(1, { nonce: 3 }), attempt(2, { generation: 7 }), attempt(3)] })
-    const absent = seen({ sights: new Map([[3, { _tag: "Absent", looks: 2 }]]) })
+    const absent = seen({ sights: new Map([[3, { _tag: "Absent", polls: 2 }]]) })
     assert.deepStrictEqual(only(commandsOf(moved, lane(), absent), "Broadcast").ordinals, [3])
   })
 })
@@ -39,7 +39,7 @@ describe("B3", () => {
     const world = sent()
     world.now += 9 * 3_600_000
     world.pool = new Map()
-    look(world, { ...faultless, honestNode: "swallowed", lyingNode: "swallowed" }, 1, watch)
+    poll(world, { ...faultless, honestNode: "swallowed", lyingNode: "swallowed" }, 1, watch)
     assert.strictEqual(transactionOf(world, 1).attempts.at(-1)?.kind, "noop")
     assert.strictEqual(world.pool.size, 0)
     rounds(world, 8)
@@ -70,7 +70,7 @@ describe("B5", () => {
   it("a hole that a dropped foreign transaction leaves is filled with a no-op, and the lane goes on", () => {
     const world = begin()
     foreign(world)
-    lookLane(world, faultless)
+    pollLane(world, faultless)
     assert.strictEqual(world.ledger.lane.nextNonce, 1)
     assign(world, faultless, watch)
     assert.strictEqual(transactionOf(world, 1).nonce, 1)
@@ -84,14 +84,14 @@ describe("B5", () => {
   it("a hole with nothing above it is closed by assigning its nonce again", () => {
     const world = begin()
     foreign(world)
-    lookLane(world, faultless)
+    pollLane(world, faultless)
     take(world, { do: "Reorg", depth: 1 }, watch)
     rounds(world, 6)
     assert.strictEqual(transactionOf(world, 1).nonce, 0)
     assert.strictEqual(transactionOf(world, 1).state, "confirmed")
   })
 
-  it("a count above the next nonce is believed from two providers, or at two looks with different heads", () => {
+  it("a count above the next nonce is believed from two providers, or in two polls with different heads", () => {
     const alone = floor(five, { head: at(101), count: 7 }, undefined, 64)
     assert.deepStrictEqual([alone.lane.nextNonce, alone.claim?.count], [5, 7])
     assert.strictEqual(floor(five, { head: at(101), count: 7, secondCount: 6 }, undefined, 64).lane.nextNonce, 6)
@@ -100,7 +100,7 @@ describe("B5", () => {
     assert.strictEqual(floor(five, { head: at(102), count: 8 }, alone.claim, 64).lane.nextNonce, 7)
   })
 
-  it("a jump of more than the window waits for the operator, except at the first look", () => {
+  it("a jump of more than the window waits for the operator, except in the first poll", () => {
     const jump = floor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, 64)
     assert.deepStrictEqual([jump.code, jump.lane.nextNonce], ["nonce_ahead", 5])
     const settled = floor(five, { head: at(101), count: 70, secondCount: 70 }, undefined, Infinity)
@@ -114,7 +114,7 @@ describe("B5", () => {
     const gap = submitted({ origin: "gap", intent: "clear", clearCode: "gap_filled", attempts: [noop(1)] })
     const on = (countAtFinal: number) => summary(commandsOf(gap, lane(), seen({ count: 6, countAtFinal })))
     assert.strictEqual(on(6), "Finish failed gap_filled")
-    assert.strictEqual(on(5), "LookAt none")
+    assert.strictEqual(on(5), "PollAt none")
   })
 
   it("only the nonces without a transaction are gaps, a window at most, and only if the count was believed", () => {
@@ -175,7 +175,7 @@ describe("B10", () => {
   it("a block that the ledger remembers and the chain has lost does not hide the rebroadcast", () => {
     const world = sent()
     mineFromPool(world)
-    lookLane(world, faultless)
+    pollLane(world, faultless)
     assert.strictEqual(world.ledger.lane.chainNonce, 1)
     take(world, { do: "Crash" }, watch)
     take(world, { do: "Reorg", depth: 1 }, watch)
@@ -186,7 +186,7 @@ describe("B10", () => {
 
   it("what the ledger remembers of the count is no reason to wait", () => {
     const remembers = lane({ lane: { ...lane().lane, nextNonce: 6, chainNonce: 6 } })
-    const absent = seen({ count: 5, sights: new Map([[1, { _tag: "Absent", looks: 2 }]]) })
+    const absent = seen({ count: 5, sights: new Map([[1, { _tag: "Absent", polls: 2 }]]) })
     assert.include(tagsOf(commandsOf(submitted(), remembers, absent)), "Broadcast")
   })
 
@@ -219,7 +219,7 @@ describe("B11", () => {
 })
 
 describe("B12", () => {
-  const absent: Pick<Seen, "sights"> = { sights: new Map([[1, { _tag: "Absent", looks: 2 }]]) }
+  const absent: Pick<Seen, "sights"> = { sights: new Map([[1, { _tag: "Absent", polls: 2 }]]) }
   const overdue = later(12, {
     ...absent,
     market: { baseFee: 20n * gwei, tips: { safeLow: 1n, average: 2n, fast: 3n, fastest: 4n } }
@@ -228,7 +228,7 @@ describe("B12", () => {
 
   it("bytes that were evicted are sent again although the price may not rise", () => {
     const commands = commandsOf(submitted(), capped, overdue, now + 24_000)
-    assert.deepStrictEqual(tagsOf(commands), ["Broadcast", "Hold", "LookAt"])
+    assert.deepStrictEqual(tagsOf(commands), ["Broadcast", "Hold", "PollAt"])
     assert.strictEqual(only(commands, "Hold").cause.code, "gas_price_above_cap")
     const cheaper = { ...overdue, market: { ...overdue.market, baseFee: gwei } } as Seen
     assert.strictEqual(only(commandsOf(submitted(), capped, cheaper, now + 24_000), "Hold").cause.code, "at_cap")
@@ -237,7 +237,7 @@ describe("B12", () => {
   it("bytes that were evicted are sent again although no no-op can be paid or signed", () => {
     const canceled = submitted({ intent: "cancel" })
     const poor = commandsOf(canceled, lane(), seen({ ...absent, balance: 1n }))
-    assert.deepStrictEqual(tagsOf(poor), ["Broadcast", "Hold", "LookAt"])
+    assert.deepStrictEqual(tagsOf(poor), ["Broadcast", "Hold", "PollAt"])
     assert.strictEqual(only(poor, "Hold").cause.code, "insufficient_funds")
     const unsigned = commandsOf(
       canceled,
@@ -259,7 +259,7 @@ describe("B12", () => {
   it("older attempts that do the same are tried after the newest, and none that does something else", () => {
     const attempts = [attempt(1), attempt(2, { kind: "replace", requestVersion: 2 }), attempt(3, { requestVersion: 2 })]
     const replaced = submitted({ versions: [request(), request()], attempts })
-    const view = seen({ sights: new Map([[3, { _tag: "Absent", looks: 2 }]]) })
+    const view = seen({ sights: new Map([[3, { _tag: "Absent", polls: 2 }]]) })
     assert.deepStrictEqual(only(commandsOf(replaced, lane(), view), "Broadcast").ordinals, [3, 2])
     const canceled = submitted({ intent: "cancel", attempts: [attempt(1), noop(2), noop(3)] })
     assert.deepStrictEqual(only(commandsOf(canceled, lane(), view), "Broadcast").ordinals, [3, 2])

@@ -213,9 +213,9 @@ describe("C5", () => {
 })
 
 describe("C6", () => {
-  it("a pending transaction is looked at again at its deadline", () => {
+  it("a pending transaction is checked again at its deadline", () => {
     const held = lane({ others: { ...lane().others, inFlight: 16 } })
-    assert.strictEqual(only(commandsOf(pending({ validUntil: now + 10 }), held), "LookAt").at, now + 10)
+    assert.strictEqual(only(commandsOf(pending({ validUntil: now + 10 }), held), "PollAt").at, now + 10)
   })
 })
 

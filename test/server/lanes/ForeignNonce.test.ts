@@ -55,7 +55,7 @@ layer(api, { excludeTestServices: true })("a transaction whose nonce another pro
       assert.deepStrictEqual([nonce, attempts.map((one) => one.nonce)], [1, [0, 1]])
       assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x2")
       assert.strictEqual(yield* node.call("eth_getBalance", [receiver, "latest"]), "0x64", "1 of ours, 99 of the other")
-      // A look before the proof may hold the transaction because the pool does not have it.
+      // A poll before the proof may hold the transaction because the pool does not have it.
       const events = (yield* eventsOf(id)).filter((event) => event !== "held not_in_pool_rebroadcast")
       assert.deepStrictEqual(events, [
         "transaction.signed",

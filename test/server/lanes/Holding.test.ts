@@ -36,7 +36,7 @@ layerEach(ledger)("a lane", (it) => {
       const away = new SignerUnavailable({ reason: "unreachable", message: "Vault cannot be reached" })
       world.sign = () => Effect.suspend(() => (asked++, Effect.fail(away)))
       const ids = yield* world.accept(3)
-      yield* world.look(32)
+      yield* world.poll(32)
       // After 1, 2, 4, 8 and 16 seconds; three transactions are signed at once.
       assert.isAtMost(asked, 3 * 6)
       const held = yield* world.transaction(ids[0])
@@ -58,7 +58,7 @@ layerEach(ledger)("a lane", (it) => {
       const away = new SignerUnavailable({ reason: "unreachable", message: "Vault cannot be reached" })
       world.sign = (curve, message) => (left-- > 0 ? sign(curve, message) : Effect.fail(away))
       yield* world.accept(5)
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual(world.chain.pool.size, 2)
       assert.strictEqual((yield* world.lane).nextNonce, 2)
       world.sign = sign
@@ -74,7 +74,7 @@ layerEach(ledger)("a lane", (it) => {
       // A transfer reserves 21,000 gas at 3 gwei; two no-ops are kept back.
       world.chain.balance = 21_000n * 3n * gwei * 5n
       const ids = yield* world.accept(10)
-      yield* world.look()
+      yield* world.poll()
       const sent = world.chain.pool.size
       assert.isAbove(sent, 0)
       assert.isBelow(sent, 10)
@@ -97,7 +97,7 @@ layerEach(ledger)("a lane", (it) => {
       assert.strictEqual((yield* world.transaction(waiting)).cause?.code, "relayer_paused")
       const disabled_reason = { type: "RpcValidationFailed", details: "the providers do not answer" } as const
       world.relayer = { ...active, system_disabled: true, disabled_reason }
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.strictEqual((yield* world.transaction(waiting)).cause?.code, "providers_unavailable")
       world.relayer = active
       yield* Scenes.finish(world)
@@ -110,13 +110,13 @@ layerEach(ledger)("a lane", (it) => {
       const { id, world } = yield* Scenes.sent({ providers: 2 })
       const [waiting] = yield* world.accept()
       for (const node of world.nodes) node.isAway = true
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.strictEqual((yield* world.transaction(id)).cause?.code, "providers_unavailable")
       assert.strictEqual((yield* world.transaction(waiting)).cause?.code, "providers_unavailable")
       const [, second] = world.nodes
       if (second !== undefined) second.isAway = false
       world.chain.mine(4)
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.strictEqual((yield* world.transaction(id)).state, "mined", "the other one has not confirmed the block")
       assert.strictEqual((yield* world.transaction(waiting)).nonce, 1)
       for (const node of world.nodes) node.isAway = false

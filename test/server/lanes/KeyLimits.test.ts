@@ -40,10 +40,10 @@ layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it
       yield* becomes(id, "pending", "gas_price_above_cap")
       const deleted = yield* call(`/api/v1/api-keys/${keyId}`, { method: "DELETE" })
       assert.strictEqual(deleted.status, 200, deleted.text)
-      const looked = Number(yield* node.call("eth_blockNumber", []))
+      const seen = Number(yield* node.call("eth_blockNumber", []))
       yield* until(
         "blocks after the deletion",
-        Effect.map(node.call("eth_blockNumber", []), (block) => (Number(block) > looked + 3 ? true : undefined))
+        Effect.map(node.call("eth_blockNumber", []), (block) => (Number(block) > seen + 3 ? true : undefined))
       )
       const explained = yield* call(`/api/v1/relayers/${relayerId}/transactions/${id}/explain`)
       const { code, reason } = explained.json.data as { readonly code: string; readonly reason: string }

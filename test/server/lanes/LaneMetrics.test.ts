@@ -31,7 +31,7 @@ layerEach(ledger)("the metrics of a lane", (it) => {
       world.chain.baseFee *= 40n
       for (let block = 0; block < 20 && (yield* world.transaction(id)).attempts.length < 2; block++) {
         world.chain.include([])
-        yield* world.look()
+        yield* world.poll()
       }
       yield* finish(world)
       const { state, mined, attempts } = yield* world.transaction(id)

@@ -26,7 +26,7 @@ const laneId = LaneId.make(7)
 
 const held = (epoch: number): HeldLane => ({
   hold: { laneId, epoch },
-  stored: { id: laneId, chain: "evm:1", lane: lane().lane, trustsCount: false, nextLookAt: 0, isHeld: true }
+  stored: { id: laneId, chain: "evm:1", lane: lane().lane, trustsCount: false, nextPollAt: 0, isHeld: true }
 })
 
 /** Its relayer was deleted, so that a step reads the ledger and waits. */
@@ -167,7 +167,7 @@ describe("the job of lanes", () => {
     })
   )
 
-  it.effect("looks at a waiting lane every 12 seconds", () =>
+  it.effect("polls a waiting lane every 12 seconds", () =>
     Effect.gen(function* () {
       const { state } = yield* start
       const { reads } = state

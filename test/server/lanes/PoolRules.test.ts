@@ -142,8 +142,8 @@ describe.each(nodes)("the pool of %s", (name, node) => {
           "block",
           Effect.map(count, (found) => (found === "0x1" ? true : undefined))
         )
-        assert.strictEqual(yield* answerTo(node, account, 0, usual), "look")
-        assert.strictEqual(yield* answerTo(node, account, 0, { ...usual, value: 2n }), "look")
+        assert.strictEqual(yield* answerTo(node, account, 0, usual), "nonce")
+        assert.strictEqual(yield* answerTo(node, account, 0, { ...usual, value: 2n }), "nonce")
       })
     )
 

@@ -16,11 +16,11 @@ layerEach(ledger)("a pool", (it) => {
     Effect.gen(function* () {
       const world = yield* World.make()
       yield* world.accept(20)
-      yield* world.look()
+      yield* world.poll()
       const sent = [...world.chain.pool.values()].map(({ hash }) => hash)
       assert.lengthOf(sent, 20)
       world.chain.pool.clear()
-      yield* world.look(3)
+      yield* world.poll(3)
       assert.deepStrictEqual([...world.chain.pool.values()].map(({ hash }) => hash).toSorted(), sent.toSorted())
       yield* Scenes.finish(world)
       assert.strictEqual(world.chain.effects(receiver), 20)
@@ -31,12 +31,12 @@ layerEach(ledger)("a pool", (it) => {
     Effect.gen(function* () {
       const world = yield* World.make()
       const [head] = yield* world.accept(20)
-      yield* world.look()
+      yield* world.poll()
       world.chain.pool.delete(0)
       yield* (yield* Ledger).cancel(1, head)
-      yield* world.look()
+      yield* world.poll()
       world.chain.mine()
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.strictEqual(world.chain.effects(receiver), 19)
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(head)).state, "canceled")
@@ -52,7 +52,7 @@ layerEach(ledger)("a pool", (it) => {
       node?.lies.set("eth_sendRawTransaction", () =>
         ++refusals > 2 ? undefined : refusal("replacement transaction underpriced")
       )
-      yield* world.look(4)
+      yield* world.poll(4)
       yield* Scenes.finish(world)
       const { attempts, state } = yield* world.transaction(id)
       assert.strictEqual(state, "canceled")
@@ -67,11 +67,11 @@ layerEach(ledger)("a pool", (it) => {
       const world = yield* World.make()
       world.chain.baseFee = 50n * gwei
       const [id] = yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       world.chain.baseFee = gwei
       for (let block = 0; block < 20; block++) {
         world.chain.include([])
-        yield* world.look()
+        yield* world.poll()
       }
       const [original, bump] = (yield* world.transaction(id)).attempts
       if (original?.fees.type !== "eip1559" || bump?.fees.type !== "eip1559") return assert.fail("no bump")
@@ -85,7 +85,7 @@ layerEach(ledger)("a pool", (it) => {
       const [first] = world.nodes
       first?.lies.set("eth_sendRawTransaction", () => refusal("transaction type not supported"))
       const [id] = yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       const { intent, state } = yield* world.transaction(id)
       assert.deepStrictEqual([state, intent], ["submitted", "execute"])
       yield* Scenes.finish(world)
@@ -98,7 +98,7 @@ layerEach(ledger)("a pool", (it) => {
       const world = yield* World.make()
       world.chain.code = `0xef0100${"11".repeat(20)}`
       yield* world.accept(3)
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual(world.chain.pool.size, 1)
       yield* Scenes.finish(world)
       assert.strictEqual(world.chain.effects(receiver), 3)
@@ -113,15 +113,15 @@ layerEach(ledger)("a pool", (it) => {
         world.chain.pool.size >= 16 ? refusal("txpool is full") : undefined
       )
       yield* world.accept(40)
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.isBelow((yield* world.lane).windowSize, 64)
       yield* Scenes.finish(world)
       assert.strictEqual(world.chain.effects(receiver), 40)
       yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       const { windowSize } = yield* world.lane
       world.chain.mine()
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.isAbove((yield* world.lane).windowSize, windowSize)
     })
   )
@@ -133,9 +133,9 @@ layerEach(ledger)("a chain", (it) => {
       const { id, world } = yield* Scenes.sent()
       const original = world.chain.pool.get(0)
       yield* (yield* Ledger).replace(1, id, { to: receiver, value: 2n, gas_limit: 21_000n })
-      yield* world.look()
+      yield* world.poll()
       world.chain.mine()
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).mined?.ordinal, 2)
       world.chain.reorg(1)
       if (original !== undefined) world.chain.include([{ bytes: original, isSuccess: true }])
@@ -152,7 +152,7 @@ layerEach(ledger)("a chain", (it) => {
       const original = world.chain.pool.get(0)
       const canceled = yield* (yield* Ledger).cancel(1, id)
       assert.deepInclude(canceled.transaction, { state: "submitted", intent: "cancel" })
-      yield* world.look()
+      yield* world.poll()
       if (original !== undefined) world.chain.include([{ bytes: original, isSuccess: true }])
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
@@ -166,7 +166,7 @@ layerEach(ledger)("a chain", (it) => {
       const [node] = world.nodes
       node?.lies.set("eth_call", () => ({ _tag: "RpcError", code: 3, message: "execution reverted: paused" }))
       world.chain.mine(1, { isSuccess: false })
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).mined?.receipt.revertReason, "paused")
     })
   )
@@ -178,7 +178,7 @@ layerEach(ledger)("a chain", (it) => {
       yield* world.accept(5)
       for (let turn = 0; turn < 20; turn++) {
         if (node !== undefined) node.lag = turn % 2 === 0 ? 0 : 2
-        yield* world.look()
+        yield* world.poll()
         world.chain.mine()
       }
       assert.strictEqual(world.chain.effects(receiver), 5)

@@ -1,4 +1,4 @@
-// When a lane looks at its chain, raises prices and sends again, by the test clock.
+// When a lane polls its chain, raises prices and sends again, by the test clock.
 import { assert } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,18 +10,18 @@ import * as World from "./fake/World.ts"
 
 const send = "eth_sendRawTransaction"
 
-/** Looks, each after an empty block, until the transaction has another attempt, and how many these were. */
-const looksUntilBump = Effect.fnUntraced(function* ({ id, world }: Effect.Success<ReturnType<typeof Scenes.sent>>) {
-  for (let looks = 1; looks <= 30; looks++) {
+/** Polls, each after an empty block, until the transaction has another attempt, and how many these were. */
+const pollsUntilBump = Effect.fnUntraced(function* ({ id, world }: Effect.Success<ReturnType<typeof Scenes.sent>>) {
+  for (let polls = 1; polls <= 30; polls++) {
     world.chain.include([])
-    yield* world.look()
-    if ((yield* world.transaction(id)).attempts.length > 1) return looks
+    yield* world.poll()
+    if ((yield* world.transaction(id)).attempts.length > 1) return polls
   }
   return undefined
 })
 
 layerEach(ledger)("a lane with open transactions", (it) => {
-  it.effect("looks once per block, but at least every 12 seconds and at most every second", () =>
+  it.effect("polls once per block, but at least every 12 seconds and at most every second", () =>
     Effect.gen(function* () {
       const world = yield* World.make()
       yield* world.accept()
@@ -33,22 +33,22 @@ layerEach(ledger)("a lane with open transactions", (it) => {
         world.network = { ...world.network, average_blocktime_ms: blockTime }
         yield* TestClock.adjust("1 minute")
         const now = yield* Clock.currentTimeMillis
-        const next = yield* world.look()
+        const next = yield* world.poll()
         assert.deepStrictEqual(next, { _tag: "Wait", until: now + 1000 + seconds * 1000 })
       }
     })
   )
 
-  it.effect("sends what is accepted between two looks without another look", () =>
+  it.effect("sends what is accepted between two polls without another poll", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent({ network: { average_blocktime_ms: 12_000 } })
       const [node] = world.nodes
-      // In the step after the first look at a lane, its nodes prove their chain again.
+      // In the step after the first poll of a lane, its nodes prove their chain again.
       yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       const before = node?.seen.length ?? 0
       yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       assert.deepStrictEqual(
         node?.seen.slice(before).map(({ method }) => method),
         [send]
@@ -62,7 +62,7 @@ layerEach(ledger)("a lane with open transactions", (it) => {
       const [node] = world.nodes
       const asked = node?.seen.length
       yield* TestClock.adjust("1 hour")
-      assert.deepStrictEqual(yield* world.look(), { _tag: "Idle" })
+      assert.deepStrictEqual(yield* world.poll(), { _tag: "Idle" })
       assert.strictEqual(node?.seen.length, asked)
     })
   )
@@ -71,7 +71,7 @@ layerEach(ledger)("a lane with open transactions", (it) => {
 layerEach(ledger)("the price of the head of a lane", (it) => {
   it.effect("rises after three times its patience if the market stays the same: 12 blocks and 18 seconds", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* looksUntilBump(yield* Scenes.sent()), 18)
+      assert.strictEqual(yield* pollsUntilBump(yield* Scenes.sent()), 18)
     })
   )
 
@@ -79,7 +79,7 @@ layerEach(ledger)("the price of the head of a lane", (it) => {
     Effect.gen(function* () {
       const scene = yield* Scenes.sent()
       scene.world.chain.baseFee = 50n * gwei
-      assert.strictEqual(yield* looksUntilBump(scene), 6)
+      assert.strictEqual(yield* pollsUntilBump(scene), 6)
     })
   )
 
@@ -87,7 +87,7 @@ layerEach(ledger)("the price of the head of a lane", (it) => {
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
       world.chain.baseFee = 50n * gwei
-      yield* world.look(40)
+      yield* world.poll(40)
       assert.lengthOf((yield* world.transaction(id)).attempts, 1)
     })
   )
@@ -104,7 +104,7 @@ layerEach(ledger)("signed bytes", (it) => {
       const [id] = yield* world.accept()
       const sends: Array<number> = []
       for (let second = 0; second < 16; second++) {
-        yield* world.look()
+        yield* world.poll()
         if (node?.count(send) !== sends.length) sends.push(second)
       }
       assert.deepStrictEqual(sends, [0, 1, 3, 7, 15])
@@ -117,9 +117,9 @@ layerEach(ledger)("signed bytes", (it) => {
     Effect.gen(function* () {
       const { world } = yield* Scenes.sent()
       const [node] = world.nodes
-      yield* world.look(29)
+      yield* world.poll(29)
       assert.strictEqual(node?.count(send), 1)
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual(node?.count(send), 2)
     })
   )

@@ -31,7 +31,7 @@ layerEach(ledger)("the trace of a transaction", (it) => {
       const sending = collector()
       yield* Effect.gen(function* () {
         const other = yield* World.make()
-        yield* other.look()
+        yield* other.poll()
         yield* finish(other)
       }).pipe(Effect.withTracer(sending.tracer), Effect.provideContext(yield* process()))
 
@@ -57,7 +57,7 @@ layerEach(ledger)("the trace of a transaction", (it) => {
       const { spans, tracer } = collector()
       const world = yield* World.make()
       const [id] = yield* world.accept()
-      yield* Effect.withTracer(Effect.andThen(world.look(), finish(world)), tracer)
+      yield* Effect.withTracer(Effect.andThen(world.poll(), finish(world)), tracer)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
       assert.isFalse(spans.some(({ name }) => name.startsWith("transaction.")))
     })

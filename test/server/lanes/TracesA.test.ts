@@ -18,11 +18,11 @@ layerEach(ledger)("A1: a process that was away", (it) => {
       const { id, world } = yield* Scenes.sent()
       world.chain.mine(6)
       yield* world.claim
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
       yield* world.accept()
       assert.strictEqual((yield* world.lane).settledNonce, 0)
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.lane).settledNonce, 1)
       yield* Scenes.finish(world)
       assert.strictEqual(world.chain.effects(receiver), 2)
@@ -38,7 +38,7 @@ layerEach(ledger)("A2: a nonce", (it) => {
       world.chain.mine(6)
       Scenes.hideTransactions(first, world.chain.blocks.length)
       if (second !== undefined) second.lag = 6
-      yield* world.look(4)
+      yield* world.poll(4)
       const held = yield* world.transaction(id)
       assert.deepStrictEqual([held.state, held.nonce, held.cause?.code], ["submitted", 0, "nonce_taken_unproven"])
       first?.lies.clear()
@@ -56,7 +56,7 @@ layerEach(ledger)("A2: a nonce", (it) => {
       let fork = grow(world.chain.blocks, [{ bytes: yield* world.foreign(0), isSuccess: true }])
       for (let more = 0; more < 4; more++) fork = grow(fork)
       if (first !== undefined) first.fork = fork
-      yield* world.look(4)
+      yield* world.poll(4)
       const held = yield* world.transaction(id)
       assert.deepStrictEqual([held.state, held.nonce, held.cause?.code], ["submitted", 0, "nonce_taken_unproven"])
       if (first !== undefined) first.fork = undefined
@@ -86,7 +86,7 @@ layerEach(ledger)("A3: without a mark of the restore", (it) => {
       const { world } = yield* Scenes.confirmed({ providers: 2 })
       const [id] = yield* world.accept()
       world.chain.include([{ bytes: yield* world.foreign(1, 1n), isSuccess: true }])
-      yield* world.look(3)
+      yield* world.poll(3)
       const held = yield* world.transaction(id)
       assert.deepStrictEqual([held.state, held.restored, held.cause?.code], ["pending", true, "restored_unproven"])
       const [other] = yield* world.accept(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
@@ -103,7 +103,7 @@ layerEach(ledger)("A3: without a mark of the restore", (it) => {
       const [later] = yield* world.accept(1, { request, notBefore: 20_000 })
       world.chain.include([{ bytes: yield* world.foreign(0, 999n), isSuccess: true }])
       world.chain.mine(4)
-      yield* world.look(3)
+      yield* world.poll(3)
       yield* TestClock.adjust("30 seconds")
       yield* Scenes.finish(world, 1)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
@@ -119,7 +119,7 @@ layerEach(ledger)("A4: a new generation", (it) => {
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.confirmed()
       const [open] = yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       const transactions = yield* Ledger
       yield* transactions.beginGeneration(world.account)
       assert.strictEqual((yield* world.transaction(open)).state, "failed")
@@ -145,7 +145,7 @@ layerEach(ledger)("A5: a reverted receipt", (it) => {
       const { id, world } = yield* Scenes.sent()
       const bytes = world.chain.pool.get(0)
       world.chain.mine(1, { isSuccess: false })
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).cause?.code, "reverted_unconfirmed")
       world.chain.reorg(1)
       if (bytes !== undefined) world.chain.include([{ bytes, isSuccess: true }])
@@ -165,7 +165,7 @@ layerEach(ledger)("A6: a policy that changed", (it) => {
       const { id, world } = yield* Scenes.sent()
       world.relayer = { ...world.relayer, policies: forbidden }
       yield* (yield* Ledger).replace(1, id, { to: receiver, value: 2n, gas_limit: 21_000n })
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).intent, "clear")
       yield* Scenes.finish(world)
       const { attempts, cause, state } = yield* world.transaction(id)
@@ -184,7 +184,7 @@ layerEach(ledger)("A6: a policy that changed", (it) => {
       world.relayer = { ...world.relayer, policies: forbidden }
       yield* (yield* Ledger).replace(1, id, { to: receiver, value: 2n, gas_limit: 21_000n })
       const bytes = world.chain.pool.get(0)
-      yield* world.look()
+      yield* world.poll()
       if (bytes !== undefined) world.chain.include([{ bytes, isSuccess: true }])
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
@@ -205,7 +205,7 @@ layerEach(ledger)("A7: a provider on a dead fork", (it) => {
       first.fork = fork
       world.chain.pool.clear()
       world.chain.mine(8)
-      yield* world.look(4)
+      yield* world.poll(4)
       assert.strictEqual((yield* world.transaction(id)).state, "mined")
       first.fork = undefined
       yield* Scenes.finish(world)

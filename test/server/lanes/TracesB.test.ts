@@ -18,10 +18,10 @@ layerEach(ledger)("B3: a no-op that a node swallowed after the deadline", (it) =
     Effect.gen(function* () {
       const world = yield* World.make()
       const [id] = yield* world.accept(1, { validUntil: 2500 })
-      yield* world.look(2)
+      yield* world.poll(2)
       const [node] = world.nodes
       node?.lies.set("eth_sendRawTransaction", () => ({ _tag: "Result", value: "0x00" }))
-      yield* world.look(2)
+      yield* world.poll(2)
       node?.lies.clear()
       world.chain.pool.clear()
       yield* Scenes.finish(world)
@@ -38,7 +38,7 @@ layerEach(ledger)("B4: a reverted transaction", (it) => {
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
       world.chain.mine(1, { isSuccess: false })
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).cause?.code, "reverted_unconfirmed")
       yield* Scenes.finish(world)
       const { cause, state } = yield* world.transaction(id)
@@ -53,7 +53,7 @@ layerEach(ledger)("B5: a count", (it) => {
       const world = yield* World.make()
       world.chain.include([{ bytes: yield* world.foreign(0), isSuccess: true }])
       const [id] = yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).nonce, 1)
       world.chain.reorg(2)
       yield* Scenes.finish(world)
@@ -70,10 +70,10 @@ layerEach(ledger)("B5: a count", (it) => {
       node?.lies.set("eth_getTransactionCount", ([, tag]) =>
         tag === "latest" ? { _tag: "Result", value: "0x4" } : undefined
       )
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.strictEqual((yield* world.lane).nextNonce, 1)
       world.chain.mine()
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.lane).nextNonce, 4)
     })
   )
@@ -87,7 +87,7 @@ layerEach(ledger)("B5: a count", (it) => {
         tag === "latest" ? { _tag: "Result", value: "0x4" } : undefined
       )
       world.chain.mine()
-      yield* world.look(3)
+      yield* world.poll(3)
       assert.strictEqual((yield* world.transaction(id)).nonce, 1)
     })
   )
@@ -100,7 +100,7 @@ layerEach(ledger)("B6: a transaction that every node refuses for good", (it) => 
       const [id] = yield* world.accept()
       const refusal = { _tag: "RpcError", code: -32000, message: "oversized data" } as const
       for (const { lies } of world.nodes) lies.set("eth_sendRawTransaction", () => refusal)
-      yield* world.look()
+      yield* world.poll()
       for (const { lies } of world.nodes) lies.clear()
       yield* Scenes.finish(world)
       const { attempts, cause, state } = yield* world.transaction(id)
@@ -114,7 +114,7 @@ layerEach(ledger)("B7: a newer version", (it) => {
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
       yield* (yield* Ledger).replace(1, id, { to: receiver, value: 2n, gas_limit: 21_000n })
-      yield* world.look(3)
+      yield* world.poll(3)
       yield* Scenes.finish(world)
       const { attempts, nonce, state } = yield* world.transaction(id)
       assert.deepStrictEqual([state, nonce], ["confirmed", 0])
@@ -136,7 +136,7 @@ layerEach(ledger)("B10: a successor", (it) => {
       const { world } = yield* Scenes.confirmed({ providers: 2 })
       const [open] = yield* world.accept()
       world.chain.include([{ bytes: yield* world.foreign(1), isSuccess: true }])
-      yield* world.look()
+      yield* world.poll()
       const { chainNonce } = yield* world.lane
       assert.deepStrictEqual([chainNonce, (yield* world.transaction(open)).nonce], [2, 2])
       world.chain.reorg(1)
@@ -157,7 +157,7 @@ layerEach(ledger)("B11: a call that reverts", (it) => {
       node?.lies.set("eth_estimateGas", () => (++estimates > 1 && world.chain.blocks.length < 7 ? reverts : undefined))
       const [first] = yield* world.accept(1, { request: call })
       const [second] = yield* world.accept(1, { request: { ...call, data: "0x23b872dd00" } })
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.strictEqual((yield* world.transaction(first)).state, "submitted")
       assert.strictEqual((yield* world.transaction(second)).cause?.code, "waits_for_predecessors")
       yield* Scenes.finish(world)
@@ -171,7 +171,7 @@ layerEach(ledger)("B11: a call that reverts", (it) => {
       const [node] = world.nodes
       node?.lies.set("eth_estimateGas", () => reverts)
       const [id] = yield* world.accept(1, { request: call })
-      yield* world.look(2)
+      yield* world.poll(2)
       const held = yield* world.transaction(id)
       assert.deepStrictEqual([held.state, held.cause?.code], ["pending", "providers_unavailable"])
     })
@@ -186,14 +186,14 @@ layerEach(ledger)("B12: bytes that nodes refuse", (it) => {
       world.chain.baseFee = 40n * gwei
       for (let block = 0; block < 7; block++) {
         world.chain.include([])
-        yield* world.look()
+        yield* world.poll()
       }
       const bumped = yield* world.transaction(id)
       assert.strictEqual(bumped.attempts.at(-1)?.kind, "bump")
       world.chain.pool.clear()
       world.chain.balance = 10n ** 15n
       yield* TestClock.adjust("1 minute")
-      yield* world.look(4)
+      yield* world.poll(4)
       assert.deepStrictEqual(
         [...world.chain.pool.values()].map(({ hash }) => hash),
         [original]
@@ -210,9 +210,9 @@ layerEach(ledger)("B13: a reorganisation that is too deep", (it) => {
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.confirmed()
       const [behind] = yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       world.chain.reorg(4)
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.contents).stored.code, "deep_reorg")
       assert.include(yield* eventsOf(id), "transaction.reorged_final")
       yield* Scenes.finish(world)

@@ -14,10 +14,10 @@ layerEach(ledger)("C1: a node whose head is below the block of a transaction", (
     Effect.gen(function* () {
       const { id, world } = yield* Scenes.sent()
       world.chain.mine()
-      yield* world.look()
+      yield* world.poll()
       const [node] = world.nodes
       if (node !== undefined) node.lag = 1
-      yield* world.look(2)
+      yield* world.poll(2)
       assert.strictEqual((yield* world.transaction(id)).state, "mined")
       if (node !== undefined) node.lag = 0
       yield* Scenes.finish(world)
@@ -34,7 +34,7 @@ layerEach(ledger)("C2: what a relayer holds back", (it) => {
       const other = { ...account(2), address: world.account.address, chain: world.account.chain }
       const [id] = yield* insert(other, 1)
       world.relayer = { ...world.relayer, paused: true }
-      yield* world.look()
+      yield* world.poll()
       const { pending, pendingCount } = yield* world.contents
       assert.strictEqual(pendingCount, 201)
       assert.isTrue(pending.some((row) => row.id === id))
@@ -48,17 +48,17 @@ layerEach(ledger)("C3: a transaction without funds", (it) => {
       const { world } = yield* Scenes.sent()
       world.chain.balance = 0n
       const [id] = yield* world.accept()
-      yield* world.look()
+      yield* world.poll()
       yield* TestClock.adjust("10 minutes")
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).cause?.code, "insufficient_funds", "one is in flight")
       world.chain.mine(4)
-      yield* world.look(2)
+      yield* world.poll(2)
       yield* TestClock.adjust("9 minutes")
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).state, "pending")
       yield* TestClock.adjust("1 minute")
-      yield* world.look()
+      yield* world.poll()
       const { cause, state } = yield* world.transaction(id)
       assert.deepStrictEqual([state, cause?.code], ["failed", "insufficient_funds"])
     })
@@ -72,7 +72,7 @@ layerEach(ledger)("C4: a no-op of an account with code", (it) => {
       world.chain.code = `0xef0100${"11".repeat(20)}`
       yield* world.claim
       yield* (yield* Ledger).cancel(1, id)
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).attempts.at(-1)?.gasLimit, 36_000n)
       world.chain.mine(1, { isSuccess: false })
       yield* Scenes.finish(world)
@@ -89,9 +89,9 @@ layerEach(ledger)("C6: a pending transaction", (it) => {
       yield* world.accept(100)
       const [id] = yield* world.accept(1, { validUntil: 1500 })
       world.relayer = { ...world.relayer, paused: true }
-      const next = yield* world.look()
+      const next = yield* world.poll()
       assert.deepStrictEqual(next, { _tag: "Wait", until: 1500 })
-      yield* world.look()
+      yield* world.poll()
       const { cause, state } = yield* world.transaction(id)
       assert.deepStrictEqual([state, cause?.code], ["expired", "deadline_passed"])
     })
@@ -122,13 +122,13 @@ layerEach(ledger)("C10: the window of a lane", (it) => {
     Effect.gen(function* () {
       const world = yield* World.make({ network: { transaction_window: 2 } })
       yield* world.accept(3)
-      yield* world.look()
+      yield* world.poll()
       assert.lengthOf((yield* world.contents).inFlight, 2)
       yield* Scenes.finish(world)
       // The count falls to 0, three below the next nonce, and nothing is in flight.
       const [id] = yield* world.accept()
       world.chain.reorg(world.chain.blocks.length - 2)
-      yield* world.look()
+      yield* world.poll()
       assert.strictEqual((yield* world.transaction(id)).nonce, 3)
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")

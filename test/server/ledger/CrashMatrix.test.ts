@@ -174,7 +174,7 @@ layerEach(ledger)("a commit of signatures", (it) => {
       const [one] = (yield* lanes.read(hold)).pending
       if (one === undefined) return assert.fail("no row")
       const { lane } = stored
-      yield* lanes.saveLane(hold, { lane: { ...lane, nextNonce: 7, chainNonce: 7 }, usedTrust: false, nextLookAt: 0 })
+      yield* lanes.saveLane(hold, { lane: { ...lane, nextNonce: 7, chainNonce: 7 }, usedTrust: false, nextPollAt: 0 })
       assert.strictEqual((yield* Effect.flip(lanes.commitSignatures(hold, [signature(one, 0)])))._tag, "LaneChanged")
       const [signed] = yield* lanes.commitSignatures(hold, [signature(one, 7)])
       assert.strictEqual(signed?.transaction.nonce, 7)

@@ -159,7 +159,7 @@ layerEach(ledger)("a process that has lost its lane", (it) => {
           (SELECT json_agg(a) FROM attempts a) AS attempts, (SELECT count(*) FROM events) AS events`
       const before = yield* everything
       const hold1 = Command.Hold({ cause: cause("at_cap"), scope: "transaction" })
-      const state = { lane: lane.lane, usedTrust: false, nextLookAt: 0 }
+      const state = { lane: lane.lane, usedTrust: false, nextPollAt: 0 }
       const writes: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
         lanes.commitSignatures(hold, [signature(two, 1)]),
         lanes.commitSignatures(hold, [signature(signed, 0)]),

@@ -90,7 +90,7 @@ export const make = Effect.fnUntraced(function* (
   const first: EvmProviders["first"] = (use) =>
     Effect.mapError(tryAll(use), ({ failures }) => RpcFailure.firstOver(failures.map(({ failure }) => failure)))
 
-  // Not the order decides: it is not changed before the whole look at a provider has succeeded.
+  // Not the order decides: it is not changed before the whole poll of a provider has succeeded.
   const second = Effect.fnUntraced(function* <A>(
     asked: EvmNode,
     use: (node: EvmNode) => Effect.Effect<A, RpcFailure.RpcFailure>

@@ -1,4 +1,4 @@
-// A process that holds the lane: it looks, decides, commits, sends and records. It can die between any two of these.
+// A process that holds the lane: it polls, decides, commits, sends and records. It can die between any two of these.
 import type { Attempt } from "../../../../src/domain/transaction/Attempt.ts"
 import { cause } from "../../../../src/domain/transaction/Cause.ts"
 import type { Command } from "../../../../src/domain/transaction/Command.ts"
@@ -167,7 +167,7 @@ const execute = (world: World, faults: Faults, before: Transaction, commands: Re
       const ordinal = transactionOf(world, before.number).attempts.length
       broadcast(world, faults, before.number, [ordinal])
     } else if (command._tag === "Broadcast") broadcast(world, faults, before.number, command.ordinals)
-    else if (command._tag !== "LookAt" && command._tag !== "Rest" && command._tag !== "FindTaker") {
+    else if (command._tag !== "PollAt" && command._tag !== "Rest" && command._tag !== "FindTaker") {
       dieAt(faults, "before_commit")
       store(world, apply(transactionOf(world, before.number), command, world.now))
     }
@@ -186,11 +186,11 @@ const decideOne = (world: World, faults: Faults, number: number, watch: Watch): 
       : decide(transaction, situation, { ...view, taker: findTaker(world, faults.reading, seeker.nonce) }, world.now)
   watch(transaction, commands)
   execute(world, faults, transaction, commands)
-  return commands.some((command) => command._tag === "LookAt" && command.at <= world.now)
+  return commands.some((command) => command._tag === "PollAt" && command.at <= world.now)
 }
 
 /** Decides about one transaction that has or had a nonce, and again while a decision asks for it. */
-export const look = (world: World, faults: Faults, number: number, watch: Watch): void =>
+export const poll = (world: World, faults: Faults, number: number, watch: Watch): void =>
   living(world, () => {
     for (let again = 0; again < 3; again++) if (!decideOne(world, faults, number, watch)) return
   })
@@ -255,7 +255,7 @@ const fillGap = (world: World, faults: Faults, nonce: number): void => {
 }
 
 /** Counters of the lane: floor, gaps, settled nonce. */
-export const lookLane = (world: World, faults: Faults): void =>
+export const pollLane = (world: World, faults: Faults): void =>
   living(world, () => {
     const view = seeLane(world, faults.reading)
     const step = floor(world.ledger.lane, view, world.memory.claim, world.network.window)

@@ -18,7 +18,7 @@ export const watch = (transaction: Transaction, commands: ReadonlyArray<Command>
       commands.some(({ _tag }) => changes.has(_tag)),
       "a final state has no successor"
     )
-  const waits = commands.some(({ _tag }) => _tag === "LookAt")
+  const waits = commands.some(({ _tag }) => _tag === "PollAt")
   assert.isTrue(waits || commands.some(({ _tag }) => _tag === "Finish" || _tag === "Rest" || _tag === "Sign"))
 }
 

@@ -1,4 +1,4 @@
-// What a look sees, from the answers of one provider and the opinion of the second.
+// What a poll sees, from the answers of one provider and the opinion of the second.
 import { marketOf } from "../../../../src/domain/transaction/Market.ts"
 import { questionsOf } from "../../../../src/domain/transaction/Questions.ts"
 import type { LaneView } from "../../../../src/domain/transaction/Floor.ts"
@@ -10,7 +10,7 @@ import type { Chain } from "./Chain.ts"
 import { address, gwei, receiver, required } from "./World.ts"
 import type { World } from "./World.ts"
 
-/** How one look reaches the providers. */
+/** How one poll reaches the providers. */
 export interface Reading {
   /** Whether the lying provider is asked first, and the honest one for a second opinion. */
   readonly isLiarFirst: boolean
@@ -73,9 +73,9 @@ const sightOf = (world: World, first: Answers, hash: string): Sight | undefined 
 
 const poolSight = (world: World, hash: string): Sight => {
   const isPooled = [...world.pool.values()].some((bytes) => bytes.hash === hash)
-  const looks = isPooled ? 0 : (world.memory.absences.get(hash) ?? 0) + 1
-  world.memory = { ...world.memory, absences: new Map([...world.memory.absences, [hash, looks]]) }
-  return isPooled ? { _tag: "InPool" } : { _tag: "Absent", looks }
+  const polls = isPooled ? 0 : (world.memory.absences.get(hash) ?? 0) + 1
+  world.memory = { ...world.memory, absences: new Map([...world.memory.absences, [hash, polls]]) }
+  return isPooled ? { _tag: "InPool" } : { _tag: "Absent", polls }
 }
 
 const sightsOf = (world: World, first: Answers, transaction: Transaction): ReadonlyMap<number, Sight> => {

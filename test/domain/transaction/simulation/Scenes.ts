@@ -35,7 +35,7 @@ export const reading = (over: Partial<Faults["reading"]>): Faults => ({ ...fault
 /** Empty blocks. */
 export const blocks = (world: World, count: number): void => take(world, { do: "Block", count }, watch)
 
-/** Fair looks at everything, and a block that takes what the pool has after each. */
+/** Fair polls of everything, and a block that takes what the pool has after each. */
 export const rounds = (world: World, count: number): void => {
   for (let round = 0; round < count; round++) fairRound(world, watch)
 }

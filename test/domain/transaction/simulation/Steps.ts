@@ -6,7 +6,7 @@ import { isFinal } from "../../../../src/domain/transaction/Transaction.ts"
 import { apply } from "../../../../src/domain/transaction/Transition.ts"
 import { countOf, grow, headOf, minedIn, reorg } from "./Chain.ts"
 import type { Chain, MinedTransaction } from "./Chain.ts"
-import { assign, faultless, look, lookLane } from "./Driver.ts"
+import { assign, faultless, poll, pollLane } from "./Driver.ts"
 import type { CrashPoint, Faults, Watch } from "./Driver.ts"
 import { lies } from "./Node.ts"
 import type { Bytes, Delivery } from "./Node.ts"
@@ -48,8 +48,8 @@ const waits = [7, 31, 120] as const
 const Accept = Schema.Struct({ do: Schema.tag("Accept"), lasts: oneOf(validities), requires: oneOf([0, 0, 0, 1]) })
 const Cancel = Schema.Struct({ do: Schema.tag("Cancel"), which: upTo(3) })
 const Replace = Schema.Struct({ do: Schema.tag("Replace"), which: upTo(3) })
-const Look = Schema.Struct({ do: Schema.tag("Look"), faults: AnyFaults })
-const LookLane = Schema.Struct({ do: Schema.tag("LookLane"), faults: AnyFaults })
+const Poll = Schema.Struct({ do: Schema.tag("Poll"), faults: AnyFaults })
+const PollLane = Schema.Struct({ do: Schema.tag("PollLane"), faults: AnyFaults })
 const Assign = Schema.Struct({ do: Schema.tag("Assign"), faults: AnyFaults })
 const Mine = Schema.Struct({ do: Schema.tag("Mine"), which: upTo(7), reverts: oneOf([0, 0, 0, 1]) })
 const Block = Schema.Struct({ do: Schema.tag("Block"), count: upTo(3) })
@@ -68,16 +68,16 @@ const Restore = Schema.Struct({ do: Schema.tag("Restore") })
 /** What stands here more often happens more often. */
 export const Step = Schema.Union([
   ...([
-    Look,
-    Look,
-    Look,
-    Look,
-    Look,
-    Look,
+    Poll,
+    Poll,
+    Poll,
+    Poll,
+    Poll,
+    Poll,
     Assign,
     Assign,
-    LookLane,
-    LookLane,
+    PollLane,
+    PollLane,
     Mine,
     Mine,
     Mine,
@@ -208,13 +208,13 @@ export const take = (world: World, step: Step, watch: Watch): void => {
       if (number === undefined) return
       return step.do === "Cancel" ? cancelOne(world, number) : replaceOne(world, number)
     }
-    case "Look":
+    case "Poll":
       for (const { number, state } of world.ledger.transactions) {
-        if (state !== "pending") look(world, faultsOf(step.faults), number, watch)
+        if (state !== "pending") poll(world, faultsOf(step.faults), number, watch)
       }
       return
-    case "LookLane":
-      return lookLane(world, faultsOf(step.faults))
+    case "PollLane":
+      return pollLane(world, faultsOf(step.faults))
     case "Assign":
       return assign(world, faultsOf(step.faults), watch)
     case "Mine":
@@ -259,11 +259,11 @@ export const take = (world: World, step: Step, watch: Watch): void => {
   }
 }
 
-/** One look at everything, by a process whose providers are honest, and a block that takes what the pool has. */
+/** One poll of everything, by a process whose providers are honest, and a block that takes what the pool has. */
 export const fairRound = (world: World, watch: Watch): void => {
-  lookLane(world, faultless)
+  pollLane(world, faultless)
   for (const { number, state } of world.ledger.transactions) {
-    if (state !== "pending") look(world, faultless, number, watch)
+    if (state !== "pending") poll(world, faultless, number, watch)
   }
   assign(world, faultless, watch)
   mineFromPool(world)
@@ -280,10 +280,10 @@ export const giveUpUnproven = (world: World): void => {
 export const effectsOf = (world: World, number: number): number =>
   minedIn(world.chain).filter(({ hash, isSuccess }) => isSuccess && world.bytes.get(hash)?.request === number).length
 
-/** A lane that was looked at, with one request. */
+/** A polled lane with one request. */
 export const begin = (over: Partial<World> = {}): World => {
   const world = newWorld(over)
-  lookLane(world, faultless)
+  pollLane(world, faultless)
   accept(world)
   return world
 }

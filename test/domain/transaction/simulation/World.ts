@@ -18,10 +18,10 @@ interface Ledger {
   readonly transactions: ReadonlyArray<Transaction>
 }
 
-/** What the holder of the lane remembers from look to look, and loses when it dies. */
+/** What the holder of the lane remembers from poll to poll, and loses when it dies. */
 export interface Memory {
   readonly claim?: Claim
-  /** Looks in a row in which bytes were absent, by hash. */
+  /** Polls in a row in which bytes were absent, by hash. */
   readonly absences: ReadonlyMap<string, number>
   readonly quietSince?: Moment
   readonly lastSignedAt?: Moment

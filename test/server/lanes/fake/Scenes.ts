@@ -1,4 +1,4 @@
-// How traces begin and end: a transaction that nodes have, one that is confirmed, and looks until nothing is open.
+// How traces begin and end: a transaction that nodes have, one that is confirmed, and polls until nothing is open.
 import { Effect } from "effect"
 import type { Node } from "./Node.ts"
 import * as World from "./World.ts"
@@ -9,17 +9,17 @@ type Scene = Effect.Success<ReturnType<typeof World.make>>
 export const sent = Effect.fnUntraced(function* (given: World.Given = {}) {
   const world = yield* World.make(given)
   const [id] = yield* world.accept()
-  yield* world.look()
+  yield* world.poll()
   return { id, world }
 })
 
-/** Blocks and looks, until at most `open` transactions of the lane are open. */
+/** Blocks and polls, until at most `open` transactions of the lane are open. */
 export const finish = Effect.fnUntraced(function* (world: Scene, open = 0) {
   for (let round = 0; round < 30; round++) {
     const { inFlight, pendingCount } = yield* world.contents
     if (inFlight.length + pendingCount <= open) return
     world.chain.mine()
-    yield* world.look()
+    yield* world.poll()
   }
 })
 

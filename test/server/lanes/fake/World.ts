@@ -145,7 +145,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
   })
 
   /** Runs steps of the driver, each the time of a block after the one before. Returns what the last one says to do next. */
-  const look = Effect.fnUntraced(function* (times = 1) {
+  const poll = Effect.fnUntraced(function* (times = 1) {
     for (let done = 1; done < times; done++) yield* step
     return yield* step
   })
@@ -168,5 +168,5 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       Chain.parse
     )
 
-  return Object.assign(world, { claim, look, foreign })
+  return Object.assign(world, { claim, poll, foreign })
 })

@@ -1,4 +1,4 @@
-// One look at the chain for the transactions of a lane that share providers. All questions go to one provider, in as few
+// One poll of the chain for the transactions of a lane that share providers. All questions go to one provider, in as few
 // batches as possible; a second one is asked only about what would end a transaction or move a nonce.
 import { Effect } from "effect"
 import type { Receipt } from "../../domain/transaction/Attempt.ts"
@@ -6,7 +6,7 @@ import type { LaneView } from "../../domain/transaction/Floor.ts"
 import type { Lane } from "../../domain/transaction/Lane.ts"
 import type { Market } from "../../domain/transaction/Market.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
-import { lookInterval } from "../../domain/transaction/NetworkNumbers.ts"
+import { pollInterval } from "../../domain/transaction/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../domain/transaction/NetworkNumbers.ts"
 import { estimateMargin, transactionGas } from "../../domain/transaction/Numbers.ts"
 import { scaleUp } from "../../domain/transaction/Fees.ts"
@@ -33,8 +33,8 @@ export interface Asked {
   readonly now: Moment
 }
 
-/** What a look has seen of the account, without what belongs to one transaction. */
-export interface ChainLook {
+/** What a poll has seen of the account, without what belongs to one transaction. */
+export interface ChainPoll {
   readonly lane: LaneView
   /** By number of the transaction. */
   readonly views: ReadonlyMap<number, Seen>
@@ -57,10 +57,10 @@ const account = Effect.fnUntraced(function* (node: EvmNode, { lane, numbers }: A
 })
 type Account = Effect.Success<ReturnType<typeof account>>
 
-/** Bytes that were sent within this look interval are not looked for: pools answer for them soon enough. */
+/** Bytes that were sent within this poll interval are not looked for: pools answer for them soon enough. */
 const isJustSent = ({ numbers, now }: Asked, transaction: Transaction): boolean => {
   const newest = currentAttempts(transaction).at(-1)
-  return newest?.outcome === "accepted" && now - (newest.lastSentAt ?? 0) < lookInterval(numbers)
+  return newest?.outcome === "accepted" && now - (newest.lastSentAt ?? 0) < pollInterval(numbers)
 }
 
 const readReceipt = (node: EvmNode, hash: string) => Effect.map(node.call(Calls.receiptOf(hash)), Calls.receiptIn)
@@ -80,10 +80,10 @@ const readPool = Effect.fnUntraced(function* (node: EvmNode, hashes: ReadonlyArr
   const sights = new Map<string, Sight>()
   for (const [index, hash] of hashes.entries()) {
     const isThere = found[index] !== null
-    const looks = isThere ? 0 : (memory.absences.get(hash) ?? 0) + 1
+    const polls = isThere ? 0 : (memory.absences.get(hash) ?? 0) + 1
     if (isThere) memory.absences.delete(hash)
-    else memory.absences.set(hash, looks)
-    sights.set(hash, isThere ? { _tag: "InPool" } : { _tag: "Absent", looks })
+    else memory.absences.set(hash, polls)
+    sights.set(hash, isThere ? { _tag: "InPool" } : { _tag: "Absent", polls })
   }
   return sights
 })
@@ -143,7 +143,7 @@ const heightOf = (transaction: Transaction, { receipts }: Pick<Details, "receipt
   transaction.mined?.receipt.blockNumber ??
   currentAttempts(transaction).flatMap(({ hash }) => receipts.get(hash)?.blockNumber ?? [])[0]
 
-/** A receipt that is final when it is first seen needs no further look. */
+/** A receipt that is final when it is first seen needs no further poll. */
 const withNewHeights = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account, found: Details) {
   const heights = asked.transactions.flatMap((transaction) => heightOf(transaction, found) ?? [])
   const deep = new Set(heights.filter((height) => height <= seen.at.finalHeight && !found.hashes.has(height)))
@@ -199,7 +199,7 @@ const baseOf = ({ at, count, balance }: Account, found: Details): Seen => {
   }
 }
 
-const look = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
+const poll = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
   const seen = yield* account(node, asked)
   const { lane, providers } = asked
   if (seen.at.head.number < (lane.chainBlock?.number ?? 0)) yield* providers.doubt
@@ -212,7 +212,7 @@ const look = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
     const sights = sightsOf(transaction, found)
     return [transaction.number, { ...base, sights, ...(minedAt === undefined ? {} : { minedAt }) }]
   })
-  const result: ChainLook = {
+  const result: ChainPoll = {
     lane: {
       head: { number: base.head.number, hash: base.head.hash },
       count: seen.count,
@@ -225,20 +225,20 @@ const look = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
   return result
 })
 
-/** Milliseconds of one look, over all its requests and providers. */
+/** Milliseconds of one poll, over all its requests and providers. */
 const budget = 10_000
 
 /** Fails with the code of what all providers had. `mismatch`: they are on another chain. */
-export const take = Effect.fn("ChainLook.take")((asked: Asked) =>
+export const take = Effect.fn("ChainPoll.take")((asked: Asked) =>
   Effect.timeoutOrElse(
-    asked.providers.first((node) => look(node, asked)),
+    asked.providers.first((node) => poll(node, asked)),
     { duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }
   )
 )
 
-/** What a failed look means for the transactions. */
+/** What a failed poll means for the transactions. */
 export const unreachable = ({ code }: RpcFailure.RpcFailure, numbers: NetworkNumbers, now: Moment): Unreachable => ({
   _tag: "Unreachable",
   code: code === "rate_limited" ? "rate_limited" : "providers_unavailable",
-  retryAt: now + lookInterval(numbers)
+  retryAt: now + pollInterval(numbers)
 })
