@@ -11,6 +11,7 @@ import * as path from "node:path"
 import * as Document from "./harness/Document.ts"
 import * as Installation from "./harness/Installation.ts"
 import * as Machine from "./harness/Machine.ts"
+import * as Names from "./harness/Names.ts"
 import * as Acceptance from "./transactions/Acceptance.ts"
 import * as History from "./transactions/History.ts"
 import * as Report from "./transactions/Report.ts"
@@ -30,8 +31,8 @@ const flags = {
     Flag.optional
   ),
   cases: Flag.String("cases").pipe(
-    Flag.withDescription("Cases, separated by commas (default all)"),
-    Flag.map((names) => names.split(",")),
+    Flag.withDescription(`Any of ${Rounds.names.join(", ")}, separated by commas (default all)`),
+    Names.flag(Rounds.names),
     Flag.optional
   ),
   report: Flag.String("report").pipe(

@@ -1,14 +1,13 @@
 // The command line of `npm run bench`.
 import { Flag } from "effect/cli"
 import type { Command } from "effect/cli"
+import { cases } from "./Cases.ts"
+import * as Names from "./Names.ts"
 
 const text = (name: string, about: string) => Flag.String(name).pipe(Flag.withDescription(about))
 
-const words = (name: string, about: string) =>
-  text(name, about).pipe(
-    Flag.map((words) => words.split(",")),
-    Flag.optional
-  )
+const words = (name: string, about: string, known: ReadonlyArray<string>) =>
+  text(name, `${about}: any of ${known.join(", ")} (default all)`).pipe(Names.flag(known), Flag.optional)
 
 const numbers = (name: string, about: string) =>
   text(name, about).pipe(
@@ -24,8 +23,8 @@ const yes = (name: string, about: string, otherwise = false) =>
 export const flags = {
   quick: yes("quick", "Short rounds, 64 connections, 1,000 and 100,000 relayers: about 7 minutes"),
   smoke: yes("smoke", "One second per case on 100 relayers: checks the responses, not the speed"),
-  cases: words("cases", "Any of list, cursor, deep, get, mix, create, starts, memory (default all)"),
-  contenders: words("contenders", "In addition to the service: any of fastify, limit, pgbench (default all)"),
+  cases: words("cases", "Cases", [...cases.map(({ name }) => name), "starts", "memory"]),
+  contenders: words("contenders", "Contenders besides the service", ["fastify", "limit", "pgbench"]),
   sizes: numbers("sizes", "Numbers of relayers (default 1000,100000,1000000)"),
   connections: numbers("connections", "Numbers of connections (default 64; some cases also use 1 and 512)"),
   rounds: integer("rounds", "Rounds of each contender (default 5)"),

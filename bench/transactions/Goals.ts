@@ -78,17 +78,17 @@ export const judged = ({ rows, acceptances, idleCalls }: Results): ReadonlyArray
     ...judge("last event after its block, 2,000 in one block", seconds("drain", "lastToEvent"), "at most", 2, "s"),
     ...judge("block to event, single, median", seconds("single", "toEvent"), "at most", 1.2 * blockTime + 0.3, "s"),
     ...judge(
-      "block to event, 50/s, median",
-      seconds("50/s, one lane", "toEvent"),
+      "block to event at 50/s, median",
+      seconds("50/s in one lane", "toEvent"),
       "at most",
       1.2 * blockTime + 0.3,
       "s"
     ),
     ...judge("request to broadcast when idle, median", row("single")?.toBroadcast, "at most", 50, "ms", 0),
-    ...judge("RPC calls per transaction at 50/s, one lane", row("50/s, one lane")?.calls, "at most", 3, "calls"),
+    ...judge("RPC calls per transaction at 50/s in one lane", row("50/s in one lane")?.calls, "at most", 3, "calls"),
     ...judge(
-      "RPC calls per transaction at 50/s, twenty lanes",
-      row("50/s, twenty lanes")?.calls,
+      "RPC calls per transaction at 50/s in twenty lanes",
+      row("50/s in twenty lanes")?.calls,
       "at most",
       3,
       "calls"

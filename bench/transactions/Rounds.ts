@@ -11,18 +11,28 @@ import * as Usage from "./Usage.ts"
 import * as World from "./World.ts"
 
 /** Per second. */
+/** Names without a comma, because the command line separates them by commas. */
+export const names = [
+  "one lane",
+  "twenty lanes",
+  "single",
+  "50/s in one lane",
+  "50/s in twenty lanes",
+  "drain"
+] as const
+
 const steadyRate = 50
 
 type Errors = Effect.Error<ReturnType<typeof Cases.single>> | NotConfirmed | HttpFailed
 
 const casesOf = (sender: World.Sender, scale: Scale) => {
   const { lanes, ofOne, ofEach, singles, steadySeconds } = scale
-  const cases: Readonly<Record<string, Effect.Effect<Figures, Errors>>> = {
+  const cases: Readonly<Record<(typeof names)[number], Effect.Effect<Figures, Errors>>> = {
     "one lane": Effect.map(Cases.burst(sender, 1, ofOne), figuresOf),
     "twenty lanes": Effect.map(Cases.burst(sender, lanes, ofEach), figuresOf),
     single: Effect.map(Cases.single(sender, singles), latencies),
-    "50/s, one lane": Effect.map(Cases.steady(sender, 1, steadyRate, steadySeconds), withoutRates),
-    "50/s, twenty lanes": Effect.map(Cases.steady(sender, lanes, steadyRate, steadySeconds), withoutRates),
+    "50/s in one lane": Effect.map(Cases.steady(sender, 1, steadyRate, steadySeconds), withoutRates),
+    "50/s in twenty lanes": Effect.map(Cases.steady(sender, lanes, steadyRate, steadySeconds), withoutRates),
     drain: Effect.map(Cases.drain(sender, lanes, Math.ceil(ofOne / lanes)), withoutRates)
   }
   return Object.entries(cases).filter(([name]) => scale.cases === undefined || scale.cases.includes(name))

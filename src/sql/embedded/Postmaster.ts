@@ -29,6 +29,7 @@ const settings = (binaries: Binaries, listen: Listen): Record<string, string> =>
   shared_buffers: "16MB",
   max_connections: String(maxConnections),
   max_wal_size: "256MB",
+  wal_compression: "pglz",
   wal_level: "minimal",
   max_wal_senders: "0",
   max_worker_processes: "2",
