@@ -24,7 +24,7 @@ const unit = [
   "test/server/lanes/LanesJob.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
-  "test/sql/{Rows,Tls}.test.ts",
+  "test/sql/{Paced,Rows,Tls}.test.ts",
   "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts",
   "test/server/http/Yaml.test.ts",
   "test/server/responses/{Accept,ClientAddress}.test.ts",

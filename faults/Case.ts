@@ -12,6 +12,8 @@ export interface Case {
 export interface Context {
   readonly random: Random
   readonly tally: Tally
+  /** Whether the part with this name is to run, in a case that has parts. */
+  readonly isChosen: (part: string) => boolean
 }
 
 /** The counts of a case, and its broken promises. */

@@ -102,7 +102,7 @@ export const Isolation: Case = {
   name: "isolation",
   promise:
     "a caller that takes all it can: the p99 of another caller at most doubles (three times beside large pages), readiness stays 200, no response occupies the event loop for 50 ms",
-  run: ({ tally }) =>
+  run: ({ tally, isChosen }) =>
     Effect.gen(function* () {
       const world = yield* World.make
       const service = yield* world.listen({ OUTBOUND_ALLOW: "127.0.0.0/8", ...defaultRates })
@@ -118,7 +118,7 @@ export const Isolation: Case = {
         )
 
       yield* measure(service, other, tally, "warm-up")
-      for (const [name, attack] of Object.entries(attacks)) {
+      for (const [name, attack] of Object.entries(attacks).filter(([name]) => isChosen(name))) {
         const alone: Array<Measured> = []
         const attacked: Array<Measured> = []
         for (let round = 0; round < rounds; round++) {

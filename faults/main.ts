@@ -1,6 +1,6 @@
 // Runs the fault cases against real processes of the service and reports which promises held.
 //
-//   npm run faults -- [--seed N] [--only NAME] [--list] [--report]
+//   npm run faults -- [--seed N] [--only NAME [--part TEXT]] [--list] [--report]
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit } from "effect"
 import { parseArgs } from "node:util"
@@ -64,6 +64,7 @@ const { values: flags } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
     only: { type: "string", multiple: true },
+    part: { type: "string", multiple: true },
     list: { type: "boolean", default: false },
     report: { type: "boolean", default: false }
   }
@@ -71,11 +72,14 @@ const { values: flags } = parseArgs({
 
 const patience = "15 minutes"
 
+/** `--part verif` chooses the parts whose names contain it. */
+const isChosen = (part: string) => flags.part?.some((text) => part.includes(text)) ?? true
+
 const run = Effect.fnUntraced(function* (each: Case, seed: number) {
   const tally = new Tally()
   const startedAt = performance.now()
   yield* Console.log(`\n${each.name}: ${each.promise}`)
-  const exit = yield* each.run({ tally, random: Random.make(seed) }).pipe(
+  const exit = yield* each.run({ tally, random: Random.make(seed), isChosen }).pipe(
     Effect.scoped,
     Effect.timeoutOrElse({
       duration: patience,

@@ -19,3 +19,22 @@ export const forEach = Effect.fnUntraced(function* <A, B, E, R>(
   }
   return results
 })
+
+/** Milliseconds on the machine's clock: what they are for does not wait for the clock of a test. */
+const pause = (milliseconds: number) =>
+  Effect.callback<void>((resume) => {
+    const timer = setTimeout(() => resume(Effect.void), milliseconds)
+    return Effect.sync(() => clearTimeout(timer))
+  })
+
+/**
+ * Runs `work`, then pauses until it has taken at most `share` of the time, so that other requests have the processor and the
+ * database meanwhile. On a busy machine, both take longer.
+ */
+export const atShare =
+  (share: number) =>
+  <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.suspend(() => {
+      const startedAt = performance.now()
+      return Effect.tap(work, () => pause((performance.now() - startedAt) * (1 / share - 1)))
+    })

@@ -111,10 +111,10 @@ export class Audit extends Context.Service<
         if ((position === undefined) !== (hash === undefined)) {
           return yield* BadRequest.of([{ field: "hash", message: "must be given together with position" }])
         }
-        const begin = yield* base.get
-        yield* refusePruned(begin, { position, from: from?.position })
         const stored = position === undefined || hash === undefined ? [] : [{ position, hash }]
         const slice = Effect.gen(function* () {
+          const begin = yield* base.get
+          yield* refusePruned(begin, { position, from: from?.position })
           yield* link
           const known = yield* watch.known
           const last = Option.getOrUndefined(yield* base.last)

@@ -86,8 +86,8 @@ export class AuditRepo extends Context.Service<
       // The partial index `audit_unlinked_idx` has the same condition.
       const unlinked = sql`hash IS NULL`
 
-      /** Bytes of the resources of a record that was selected. */
-      const size = sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
+      /** Bytes of the resources of a record. */
+      const size = sql`coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`
 
       // What the service never writes, but somebody else may have, must not keep the rest from being linked and verified: a
       // linked record without a hash, or a position beyond 2^53.
@@ -139,13 +139,19 @@ export class AuditRepo extends Context.Service<
         query("AuditRepo.countUnlinked")
       )
 
+      // One record after the other, so that no record is read beyond the limits: a large one takes a while to decompress.
       const rows = (after: number, batch: Batch) =>
         sql`
-          SELECT ${hashed}, ${position}, ${hash} FROM (
-            SELECT *, sum(coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0))
-              OVER (ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
-            FROM (SELECT * FROM audit WHERE position > ${after} ORDER BY position LIMIT ${batch.rows}) first
-          ) audit WHERE coalesce(bytes_before, 0) < ${batch.bytes} ORDER BY audit.position`.pipe(
+          WITH RECURSIVE read AS (
+            (SELECT audit.*, ${size} AS bytes, 1 AS n FROM audit
+              WHERE position > ${after} ORDER BY audit.position LIMIT 1)
+            UNION ALL
+            SELECT following.*, n + 1 FROM read, LATERAL (
+              SELECT audit.*, read.bytes + ${size} AS bytes FROM audit
+              WHERE audit.position > read.position ORDER BY audit.position LIMIT 1
+            ) following WHERE n < ${batch.rows} AND read.bytes < ${batch.bytes}
+          )
+          SELECT ${hashed}, ${position}, ${hash} FROM read ORDER BY read.position`.pipe(
           Effect.flatMap(readLinked),
           query("AuditRepo.rows")
         )

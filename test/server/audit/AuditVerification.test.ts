@@ -61,19 +61,19 @@ layerEach(TestApi.layer())("the verification of a long log", (it) => {
       for (let next = parts[0]?.next; next !== undefined; next = parts.at(-1)?.next) {
         parts.push(yield* verify(`?from=${next}`))
       }
-      assert.deepStrictEqual(
-        parts.map(({ valid, checked, head }) => [valid, checked, head.position]),
-        [
-          [true, 5000, 5000],
-          [true, 5000, 10_000],
-          [true, 2000, 12_000]
-        ]
-      )
+      let position = 0
+      for (const { valid, checked, head } of parts) {
+        position += checked
+        assert.isTrue(valid && checked <= 5000)
+        assert.strictEqual(head.position, position)
+      }
+      assert.strictEqual(position, 12_000)
 
       const [first] = parts
-      yield* tamper("resource_id = 'other'", 7000)
+      const changed = Number(first?.head.position) + 3
+      yield* tamper("resource_id = 'other'", changed)
       assert.isTrue((yield* verify()).valid)
-      assert.deepInclude(yield* verify(`?from=${first?.next}`), { valid: false, checked: 1999, broken_at: 7000 })
+      assert.deepInclude(yield* verify(`?from=${first?.next}`), { valid: false, checked: 2, broken_at: changed })
     })
   )
 

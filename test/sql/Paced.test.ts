@@ -1,0 +1,26 @@
+// Long work that leaves time to other requests.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as Paced from "../../src/sql/Paced.ts"
+
+/** Milliseconds that the work of a piece takes. */
+const piece = 8
+
+/** Milliseconds by which a timer may end early. */
+const tolerance = 1
+
+const busy = Effect.sync(() => {
+  const startedAt = performance.now()
+  while (performance.now() - startedAt < piece) continue
+  return "done"
+})
+
+describe("work at a share of the time", () => {
+  it.effect("is followed by a pause that is three times as long if the share is a quarter", () =>
+    Effect.gen(function* () {
+      const startedAt = performance.now()
+      assert.strictEqual(yield* Paced.atShare(0.25)(busy), "done")
+      assert.isAtLeast(performance.now() - startedAt, 4 * piece - tolerance)
+    })
+  )
+})
