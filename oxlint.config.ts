@@ -1,6 +1,5 @@
-// The rules of the linter. `floors` and `rings` are the architecture that docs/architecture.md describes.
-import { defineConfig } from "oxlint"
-import type { OxlintOverride } from "oxlint"
+// The rules of the linter. `floors` and `rings` are the architecture that docs/architecture.md describes. The linter is
+// installed in tools/checkers, so that its types are not available here.
 import { readdirSync } from "node:fs"
 
 /** The features of `src/server/`, from the lowest floor to the highest. A feature imports only from floors below its own. */
@@ -24,15 +23,17 @@ interface Restriction {
   readonly message: string
 }
 
-const restrict = (files: string, ...patterns: Array<Restriction>): OxlintOverride => ({
+const restrict = (files: string, ...patterns: ReadonlyArray<Restriction>) => ({
   files: [files],
   rules: { "no-restricted-imports": ["error", { patterns }] }
 })
 
+type Override = ReturnType<typeof restrict>
+
 /** A folder of `src/`, as relative imports of another folder name it. */
 const folders = (...names: ReadonlyArray<string>) => names.flatMap((name) => [`**/${name}/**`, `**/${name}.ts`])
 
-const rings: ReadonlyArray<OxlintOverride> = [
+const rings: ReadonlyArray<Override> = [
   restrict("src/domain/**", {
     regex: "^(node:|@|viem|redis|effect/|\\.\\./\\.\\./)",
     message: "domain/ imports effect and itself, nothing else."
@@ -93,7 +94,7 @@ const below = (floor: number): Restriction => ({
 })
 
 /** A later entry for the same file replaces an earlier one, so that each entry lists all restrictions. */
-const feature = (name: string, floor: number): ReadonlyArray<OxlintOverride> => [
+const feature = (name: string, floor: number): ReadonlyArray<Override> => [
   restrict(`src/server/${name}/**`, anyHost, below(floor), ownRepository),
   restrict(`src/server/${name}/**/*Http.ts`, anyHost, below(floor), noRepository)
 ]
@@ -103,7 +104,7 @@ const unplaced = readdirSync("src/server", { withFileTypes: true })
   .map(({ name }) => name)
 if (unplaced.length > 0) throw new Error(`src/server/${unplaced.join(", ")}: give it a floor in oxlint.config.ts`)
 
-export default defineConfig({
+export default {
   plugins: ["typescript", "unicorn", "oxc", "import"],
   categories: {
     correctness: "error",
@@ -143,4 +144,4 @@ export default defineConfig({
       }
     }
   ]
-})
+}

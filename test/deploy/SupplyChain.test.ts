@@ -28,6 +28,19 @@ describe("the supply chain", () => {
     assert.isUndefined(packages["node_modules/node"], "its install script fetched a Node that no lock file covered")
   })
 
+  it("pins the checkers by their own lock file, and no lock file has download addresses", () => {
+    const checkers: ReadonlyArray<string> = Object.keys(JSON.parse(read("tools/checkers/package.json")).devDependencies)
+    const { dependencies, devDependencies } = JSON.parse(read("package.json"))
+    const installed = { ...dependencies, ...devDependencies }
+    assert.deepStrictEqual(
+      checkers.filter((name) => name in installed),
+      ["typescript"]
+    )
+    for (const folder of [".", "tools", "tools/checkers", "tools/wallets"]) {
+      assert.notMatch(read(`${folder}/package-lock.json`), /"resolved": "[^"]*:/)
+    }
+  })
+
   it("runs no install script that is not named in package.json", () => {
     const { allowScripts } = JSON.parse(read("package.json")) as { readonly allowScripts: Record<string, boolean> }
     const named = new Set(Object.keys(allowScripts))

@@ -1,0 +1,44 @@
+// Runs a command of tools/checkers: `node scripts/checker.mjs oxlint --deny-warnings`. `npm ci` does not install these packages. They are
+// installed when they are first needed, and again after their lock file has changed.
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync, rmSync } from "node:fs"
+import { delimiter, join, resolve } from "node:path"
+
+const folder = resolve(import.meta.dirname, "../tools/checkers")
+const isWindows = process.platform === "win32"
+const environment = { ...process.env, PATH: join(folder, "node_modules/.bin") + delimiter + process.env.PATH }
+
+const run = (command, args, cwd = process.cwd()) => {
+  const { error, status } = spawnSync(command, args, { cwd, env: environment, shell: isWindows, stdio: "inherit" })
+  if (error !== undefined) throw error
+  return status ?? 1
+}
+
+const packagesOf = (file) => JSON.parse(readFileSync(join(folder, file), "utf8")).packages
+
+/** npm writes this list after it has installed everything. Packages for other platforms are not in it. */
+const installed = "node_modules/.package-lock.json"
+
+const isCurrent = () => {
+  if (!existsSync(join(folder, installed))) return false
+  const present = packagesOf(installed)
+  return Object.entries(packagesOf("package-lock.json")).every(
+    ([place, { optional, version }]) =>
+      place === "" || present[place]?.version === version || (optional === true && present[place] === undefined)
+  )
+}
+
+const install = () => {
+  process.stderr.write("installing the checkers of tools/checkers\n")
+  const isDone =
+    run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], folder) === 0 &&
+    // Gives this TypeScript the diagnostics of Effect.
+    run("effect-tsgo", ["patch", "--typescript"], folder) === 0
+  if (isDone) return
+  rmSync(join(folder, installed), { force: true })
+  process.exit(1)
+}
+
+if (!isCurrent()) install()
+const [command, ...args] = process.argv.slice(2)
+process.exitCode = run(command, args)
