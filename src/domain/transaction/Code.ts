@@ -17,6 +17,7 @@ const open = [
   "gas_price_above_cap",
   "insufficient_funds",
   "signer_unavailable",
+  "throttled",
   "row_changed",
   "providers_unavailable",
   "rate_limited",

@@ -1,6 +1,8 @@
 // Why a transaction is in its state, and what happens next: a sentence for people, a code and figures for programs.
+import { DateTime } from "effect"
 import type { Cause, Figures } from "./Cause.ts"
 import type { Code } from "./Code.ts"
+import type { Moment } from "./Moment.ts"
 
 export interface Words {
   /** What is the case, with numbers if they are known. */
@@ -18,6 +20,9 @@ const transactions = (value: number | undefined): string =>
   value === undefined ? "other transactions" : value === 1 ? "1 transaction" : `${value} transactions`
 
 const hashed = (hash: string | undefined): string => (hash === undefined ? "" : ` (${hash})`)
+
+const askedAgain = (until: Moment | undefined): string =>
+  until === undefined ? "after a pause" : `at ${DateTime.formatIso(DateTime.makeUnsafe(until))}`
 
 const because = (text: string | undefined): string => (text === undefined ? "" : `: ${text}`)
 
@@ -78,9 +83,13 @@ const held = {
     reason: `It needs ${wei(required)}; ${wei(available)} are available, beside ${wei(reserved)} reserved by others, and ${wei(minimum)} must stay.`,
     next: `${nextBlock} Send funds to the account; without \`wait_for_funds\` it fails after ten minutes in which nothing of its lane is in flight.`
   }),
-  signer_unavailable: () => ({
-    reason: "Its signer cannot sign: it does not answer, or has another key than the relayer.",
-    next: "The signer is asked again after a pause; nothing is lost."
+  signer_unavailable: ({ until }) => ({
+    reason: "Its signer cannot sign: it does not answer, refuses the service, or has another key than the relayer.",
+    next: `The signer is asked again ${askedAgain(until)}; nothing is lost. \`POST /api/v1/signers/{id}/verify\` says what is wrong.`
+  }),
+  throttled: ({ until }) => ({
+    reason: "The provider of its signer takes no more requests now.",
+    next: `The signer is asked again ${askedAgain(until)}; nothing is lost. A higher quota at the provider helps.`
   }),
   row_changed: () => ({
     reason: "Its relayer, network or signer was changed or removed in the database, outside of the service.",

@@ -56,9 +56,12 @@ export interface Others {
   readonly arePredecessorsAccepted: boolean
 }
 
-/** `row_changed`: the row of the signer is not as the service has written it. */
+/**
+ * `throttled`: the provider of the signer takes no more requests now. `row_changed`: the row of the signer is not as the
+ * service has written it.
+ */
 export interface SignerRetry {
-  readonly code: "signer_unavailable" | "row_changed"
+  readonly code: "signer_unavailable" | "throttled" | "row_changed"
   readonly at: Moment
 }
 

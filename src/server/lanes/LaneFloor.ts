@@ -19,7 +19,8 @@ import type { Work } from "./LaneContext.ts"
 import * as Providers from "./LaneProviders.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 import { send } from "./LaneSending.ts"
-import { attemptOf, noteFailure, unsignedOf } from "./LaneSigning.ts"
+import { noteFailure } from "./LaneSignerRetry.ts"
+import { attemptOf, inParallel, unsignedOf } from "./LaneSigning.ts"
 
 /** Transactions of the account that are in no attempt: the ledger may have lost requests that they are. */
 const markSuspects = Effect.fnUntraced(function* (work: Work, relayer: LaneRelayer, from: number, to: number) {
@@ -77,7 +78,7 @@ const fillGaps = Effect.fnUntraced(function* (
     return gap
   })
   const none: ReadonlyArray<GapSignature> = []
-  const signed = yield* Effect.catch(Effect.forEach(nonces, sign), (failure) =>
+  const signed = yield* Effect.catch(Effect.forEach(nonces, sign, { concurrency: inParallel }), (failure) =>
     Effect.as(noteFailure(work, failure), none)
   )
   if (!isReadonlyArrayNonEmpty(signed)) return

@@ -3,25 +3,35 @@ import { Effect, Schema } from "effect"
 import type { SignerId } from "../../domain/signer/Signer.ts"
 import * as EvmBytes from "../chains/evm/EvmBytes.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
-import type { SignerBackend } from "../signers/backends/SignerBackend.ts"
+import type { SignerBackend, SignerUnavailable } from "../signers/backends/SignerBackend.ts"
 import type { Signers } from "../signers/Signers.ts"
 
 /** The key cannot be used now. */
 export class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", {
-  code: Schema.Literals(["signer_unavailable", "row_changed"]),
-  message: Schema.String
+  code: Schema.Literals(["signer_unavailable", "throttled", "row_changed"]),
+  message: Schema.String,
+  /** Milliseconds after which the provider of the signer may be asked again. Absent: the provider does not say. */
+  retryAfter: Schema.optionalKey(Schema.Finite),
+  /** Id that the provider gave to the request. */
+  requestId: Schema.optionalKey(Schema.String)
 }) {}
 
 export interface LaneSigner {
   sign(signerId: SignerId, unsigned: EvmBytes.Unsigned): Effect.Effect<EvmBytes.Signed, SigningFailed>
 }
 
-const unavailable = ({ message }: { readonly message: string }) =>
-  new SigningFailed({ code: "signer_unavailable", message })
+const unavailable = ({ reason, message, retryAfter, requestId }: SignerUnavailable) =>
+  new SigningFailed({
+    code: reason === "throttled" ? "throttled" : "signer_unavailable",
+    message,
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(requestId === undefined ? {} : { requestId })
+  })
 
 const changed = (message: string) => new SigningFailed({ code: "row_changed", message })
 
-const wrongKey = () => unavailable({ message: "the key is not the one of the relayer's address" })
+const wrongKey = () =>
+  new SigningFailed({ code: "signer_unavailable", message: "the key is not the one of the relayer's address" })
 
 /** `address`: of the lane, in lower case. A signature of another key would be a transaction of another account. */
 export const make = (signers: Pick<Signers["Service"], "use">, address: string): LaneSigner => {

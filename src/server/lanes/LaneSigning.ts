@@ -11,14 +11,16 @@ import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
 import type { Work } from "./LaneContext.ts"
 import { inTrace } from "./LaneTraces.ts"
-import type { SigningFailed } from "./LaneSigner.ts"
+import { noteFailure } from "./LaneSignerRetry.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 
 export type Sign = Extract<Command, { readonly _tag: "Sign" }>
 
-/** Milliseconds until a signer that failed is asked again: doubles up to a minute. */
-const firstRetry = 1000
-const longestRetry = 60_000
+/**
+ * Signatures of a lane that are made at once. A KMS takes about 150 ms for a signature, so this is about 200 signatures per
+ * second and lane.
+ */
+export const inParallel = 32
 
 /** A no-op sends nothing to the account itself. */
 export const unsignedOf = (
@@ -75,39 +77,43 @@ const signOne = Effect.fnUntraced(function* ({ context, lane, budget }: Work, wa
   return signature
 })
 
-/** One warning per episode, which ends with a signature. */
-export const noteFailure = Effect.fnUntraced(function* ({ context }: Work, { code, message }: SigningFailed) {
-  const { memory, hold } = context
-  const failures = memory.signerFailures++
-  memory.signerRetry = {
-    code,
-    at: (yield* Clock.currentTimeMillis) + Math.min(firstRetry * 2 ** failures, longestRetry)
-  }
-  if (failures > 0) return
-  yield* Effect.annotateLogs(Effect.logWarning("transactions of a lane cannot be signed"), {
-    lane_id: hold.laneId,
-    reason: message
-  })
-})
-
-/** The longest prefix that could be signed: a nonce without bytes would hold all later ones. */
-export const sign = Effect.fn("LaneSigning.sign")(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
-  const { memory } = work.context
+/** Signs in parallel, and keeps the longest prefix that could be signed. What follows a failure is not begun. */
+const signPrefix = Effect.fnUntraced(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
+  let end = wanted.length
   const results = yield* Effect.forEach(
     wanted,
-    (one) => Effect.result(inTrace("transaction.sign", one.stored)(signOne(work, one))),
-    { concurrency: 8 }
+    (one, index) =>
+      Effect.suspend(() => {
+        if (index > end) return Effect.undefined
+        const signed = inTrace("transaction.sign", one.stored)(signOne(work, one))
+        const failed = Effect.sync(() => void (end = Math.min(end, index)))
+        return Effect.result(Effect.tapError(signed, () => failed))
+      }),
+    { concurrency: inParallel }
   )
-  const signed: Array<Signature> = []
-  for (const result of results) {
-    if (result._tag === "Failure") {
-      yield* noteFailure(work, result.failure)
-      break
-    }
-    signed.push(result.success)
-  }
+  const signed = results.slice(0, end).flatMap((result) => (result?._tag === "Success" ? [result.success] : []))
+  const last = results[end]
+  return { signed, failure: last?._tag === "Failure" ? last.failure : undefined }
+})
+
+/** A signer that has failed is asked for one signature before it is asked for all others. */
+const signNext = Effect.fnUntraced(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
+  if (work.context.memory.signerFailures === 0) return yield* signPrefix(work, wanted)
+  const first = yield* signPrefix(work, wanted.slice(0, 1))
+  if (first.failure !== undefined) return first
+  const others = yield* signPrefix(work, wanted.slice(1))
+  return { ...others, signed: [...first.signed, ...others.signed] }
+})
+
+/**
+ * The signatures to commit: those before the first failure, because a nonce without bytes would hold all later ones. No
+ * connection of the database is held meanwhile.
+ */
+export const sign = Effect.fn("LaneSigning.sign")(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
+  const { signed, failure } = yield* signNext(work, wanted)
+  if (failure !== undefined) yield* noteFailure(work, failure)
   // A step without anything to sign says nothing about the signer.
-  if (signed.length > 0 && signed.length === wanted.length) memory.signerFailures = 0
+  else if (signed.length > 0) work.context.memory.signerFailures = 0
   yield* reach("signed")
   return signed
 })

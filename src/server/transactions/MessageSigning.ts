@@ -1,6 +1,6 @@
 // Signatures of messages and typed data with a relayer's key. Each is recorded in the audit log before it is returned.
 import { Context, Effect, Layer, Schema } from "effect"
-import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
 import type { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
@@ -8,11 +8,15 @@ import { RelayerPaused } from "../../domain/transaction/Admittance.ts"
 import type { EvmSignature, SignMessage, SignTypedData } from "../../domain/transaction/Signature.ts"
 import { Audit } from "../audit/Audit.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
+import type { SignerUnavailable } from "../signers/backends/SignerBackend.ts"
 import { Signers } from "../signers/Signers.ts"
 import * as Senders from "./Senders.ts"
 import * as SigningDigests from "./SigningDigests.ts"
 
 type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TooManyRequests | BadGateway
+
+/** Seconds after which a caller may ask again if the provider of the signer takes no more requests. */
+const minRetryAfter = 1
 
 /** What the audit log keeps: the digest names the message without showing it. */
 const Signed = Schema.Struct({ digest: Schema.String })
@@ -36,6 +40,11 @@ export class MessageSigning extends Context.Service<
 
       const unavailable = (message: string) => new BadGateway({ error: `the signer of the relayer: ${message}` })
 
+      const failed = ({ reason, message, retryAfter = 0 }: SignerUnavailable) =>
+        reason === "throttled"
+          ? new TooManyRequests({ retryAfter: Math.max(Math.ceil(retryAfter / 1000), minRetryAfter) })
+          : unavailable(`${message} (${reason})`)
+
       const signDigest = Effect.fnUntraced(function* (
         id: RelayerId,
         digest: Uint8Array,
@@ -47,7 +56,7 @@ export class MessageSigning extends Context.Service<
         const backend = yield* Effect.orDie(signers.use(relayer.signer_id))
         const signature = yield* outboundWork
           .run(backend.sign("secp256k1", digest))
-          .pipe(Effect.catchTag("SignerUnavailable", ({ message }) => Effect.fail(unavailable(message))))
+          .pipe(Effect.catchTag("SignerUnavailable", (error) => Effect.fail(failed(error))))
         const signer = yield* SigningDigests.signerOf(digest, signature)
         if (signer !== relayer.address.toLowerCase()) {
           return yield* unavailable("it signs with another key than the one of the relayer's address")

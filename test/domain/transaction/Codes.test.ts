@@ -61,6 +61,7 @@ const situations: Readonly<Record<Exclude<Code, "queued">, Situation>> = {
   gas_price_above_cap: [pending(), lane({ terms: terms({ cap: 1n }) })],
   insufficient_funds: [pending(), lane(), seen({ balance: 0n })],
   signer_unavailable: [pending(), lane({ signerRetry: { code: "signer_unavailable", at: now + 9 } })],
+  throttled: [pending(), lane({ signerRetry: { code: "throttled", at: now + 9 } })],
   row_changed: [pending(), lane({ signerRetry: { code: "row_changed", at: now + 9 } })],
   providers_unavailable: [pending(), lane(), away("providers_unavailable")],
   rate_limited: [submitted(), lane(), away("rate_limited")],

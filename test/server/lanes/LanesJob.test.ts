@@ -44,6 +44,8 @@ const newState = () => ({
   isFree: true,
   isLost: false,
   isWaitedFor: false,
+  /** How long a step takes. */
+  delay: Duration.zero as Duration.Input,
   contents: { stored: held(1).stored, inFlight: [], pending: [waiting], pendingCount: 1 } as LaneContents,
   newest: 1,
   epoch: 0,
@@ -72,9 +74,9 @@ const ledgerOf = (state: State) =>
       }),
     release: (_, reason) => Effect.sync(() => state.released.push(reason) > 0),
     read: () =>
-      Effect.sync(() => {
+      Effect.suspend(() => {
         state.reads++
-        return state.contents
+        return Effect.as(Effect.sleep(state.delay), state.contents)
       }),
     newestPending: () => Effect.sync(() => new Map([[laneId, state.newest]])),
     apply: () => Effect.succeed([]),
@@ -126,6 +128,18 @@ describe("the job of lanes", () => {
       )
       const [first, second] = state.renewed
       assert.strictEqual((second?.at ?? 0) - (first?.at ?? 0), 10_000)
+    })
+  )
+
+  it.effect("keeps a lane whose step takes longer than a lease, as with a signer that is silent", () =>
+    Effect.gen(function* () {
+      const { state } = yield* start
+      const { reads } = state
+      state.delay = "45 seconds"
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual([state.reads, state.epoch, state.released], [reads + 1, 1, []])
+      assert.isAbove(state.renewed.length, 4)
+      assert.isTrue(state.renewed.every(({ holds }) => holds.length === 1))
     })
   )
 

@@ -12,6 +12,10 @@ const Reason = Schema.Literals([
   /** The server does not answer as such a server does. */
   "unexpected",
   "login",
+  /** The server asks for fewer calls, or this instance has used up the rate of the account. */
+  "throttled",
+  /** The signature waits for somebody's consent. */
+  "pending",
   /** The login works, but does not allow the use of the key. */
   "refused",
   "not_found",
@@ -26,7 +30,11 @@ type Reason = typeof Reason.Type
 /** `message` never contains a secret or text of another server. */
 export class SignerUnavailable extends Schema.TaggedError<SignerUnavailable>()("SignerUnavailable", {
   reason: Reason,
-  message: Schema.String
+  message: Schema.String,
+  /** Milliseconds after which a call may succeed. Absent: unknown. */
+  retryAfter: Schema.optionalKey(Schema.Finite),
+  /** The key service's id of the failed call, which its own log has. */
+  requestId: Schema.optionalKey(Schema.String)
 }) {}
 
 export interface SignerBackend {

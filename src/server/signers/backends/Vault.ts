@@ -50,8 +50,6 @@ const urlOf = (address: string, path: string) => {
 const read = <A>(response: HttpClientResponse.HttpClientResponse, answer: Schema.ConstraintDecoder<A>) =>
   Effect.mapError(HttpClientResponse.schemaBodyJson(answer)(response), () => unavailable("unexpected"))
 
-const isBusy = (status: number) => status === 429 || status >= 500
-
 export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) {
   const send = ({ address, namespace }: VaultLogin, path: string, body: unknown, token?: Redacted.Redacted) => {
     const url = urlOf(address, path)
@@ -70,7 +68,11 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
         return refused === undefined ? unavailable("unreachable") : unavailable("forbidden", refused.message)
       }),
       Effect.filterOrFail(
-        ({ status }) => !isBusy(status),
+        ({ status }) => status !== 429,
+        () => unavailable("throttled")
+      ),
+      Effect.filterOrFail(
+        ({ status }) => status < 500,
         () => unavailable("unreachable")
       )
     )

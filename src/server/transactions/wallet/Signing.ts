@@ -59,8 +59,13 @@ const answered = <R>(self: Effect.Effect<EvmSignature, Failed, R>) =>
       BadRequest: ({ error = "is not valid" }) => Effect.fail(invalidParams(error)),
       BadGateway: ({ error }) => Effect.fail(notExecuted(error)),
       RelayerPaused: () => Effect.fail(refused("Relayer paused")),
-      TooManyRequests: () =>
-        Effect.fail(new RpcError({ code: codes.limitExceeded, message: "too many signatures at the same time" })),
+      TooManyRequests: ({ retryAfter }) =>
+        Effect.fail(
+          new RpcError({
+            code: codes.limitExceeded,
+            message: `too many signatures at the same time; try again in ${retryAfter} s`
+          })
+        ),
       RelayerNotFound: () => Effect.fail(notExecuted("Relayer not found")),
       NotImplemented: ({ error }) => Effect.fail(notExecuted(error))
     })
