@@ -1,6 +1,6 @@
 // Notifications: the receivers of webhooks.
 import { Effect, Schema } from "effect"
-import { HttpUrl } from "../chain/Rpc.ts"
+import { HttpUrl, maskUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
 import { omittedDefault } from "../request/OmittedDefault.ts"
 import { maybe, resourceId, text } from "../request/Text.ts"
@@ -72,7 +72,11 @@ export type UpdateNotification = typeof UpdateNotification.Type
 export const Notification = Schema.Struct({
   id: NotificationId,
   type: Type,
-  url: field(Schema.String, "URL of the receiver.", url),
+  url: field(
+    Schema.String,
+    "URL of the receiver. Only a key with `notifications:write` gets its path and query, which may contain a secret; for others, and in events and audit records, they are masked: `https://hooks.example.com/***`.",
+    url
+  ),
   has_signing_key: field(Schema.Boolean, "Whether webhooks are signed.", true),
   paused: field(
     omittedDefault(Schema.Boolean, false),
@@ -81,6 +85,12 @@ export const Notification = Schema.Struct({
   )
 }).annotate({ identifier: "Notification", description: "A receiver of webhooks." })
 export type Notification = typeof Notification.Type
+
+/** As callers see it that may not write notifications, and as events and audit records contain it. */
+export const masked = (notification: Notification): Notification => ({
+  ...notification,
+  url: maskUrl(notification.url)
+})
 
 export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()("NotificationNotFound", {}) {}
 

@@ -2,12 +2,14 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
+import { isMasked } from "../../domain/chain/Rpc.ts"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import {
   Notification,
   NotificationId,
   NotificationInUse,
-  NotificationNotFound
+  NotificationNotFound,
+  masked
 } from "../../domain/notification/Notification.ts"
 import type {
   CreateNotification,
@@ -27,6 +29,10 @@ import { Secrets } from "../secrets/Secrets.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import { NotificationsRepo } from "./NotificationsRepo.ts"
 import * as SigningKeys from "./SigningKeys.ts"
+
+/** A URL may contain a secret, which a caller needs only to change it. */
+const shownTo = (caller: Caller.Caller, notification: Notification): Notification =>
+  Caller.hasScope(caller, "notifications:write") ? notification : masked(notification)
 
 export class VersionedNotifications extends Context.Service<
   VersionedNotifications,
@@ -61,7 +67,7 @@ export class VersionedNotifications extends Context.Service<
       const transaction = yield* Transaction.make
 
       const checkUrl = (url: string) => {
-        const message = outbound.refuse(url)
+        const message = isMasked(url) ? "is masked: send the URL itself" : outbound.refuse(url)
         return message === undefined ? Effect.void : Effect.fail(BadRequest.of([{ field: "url", message }]))
       }
 
@@ -79,7 +85,7 @@ export class VersionedNotifications extends Context.Service<
         }
         const created = yield* transaction(
           Effect.tap(repo.insert(notification, sealed), () =>
-            changes.record({ action: "notification.created", id, schema: Notification, after: notification })
+            changes.record({ action: "notification.created", id, schema: Notification, after: masked(notification) })
           )
         )
         yield* Effect.annotateLogs(Effect.logInfo("notification created"), { notification_id: id })
@@ -87,7 +93,9 @@ export class VersionedNotifications extends Context.Service<
       })
 
       const list = Effect.fn("VersionedNotifications.list")(function* (query: PageQuery) {
-        return yield* repo.page(pageRequest(query), (yield* Caller.current).relayerIds)
+        const caller = yield* Caller.current
+        const page = yield* repo.page(pageRequest(query), caller.relayerIds)
+        return { ...page, items: page.items.map((notification) => shownTo(caller, notification)) }
       })
 
       const orNotFound = Option.match({
@@ -97,9 +105,11 @@ export class VersionedNotifications extends Context.Service<
 
       /** For a caller that is limited to some relayers, only the notifications of these relayers exist. */
       const get = Effect.fn("VersionedNotifications.get")(function* (id: NotificationId) {
-        const ids = (yield* Caller.current).relayerIds
+        const caller = yield* Caller.current
+        const ids = caller.relayerIds
         if (ids !== undefined && !(yield* repo.isUsedBy(id, ids))) return yield* new NotificationNotFound({})
-        return yield* Effect.flatMap(repo.find(id), orNotFound)
+        const { value, version } = yield* Effect.flatMap(repo.find(id), orNotFound)
+        return { value: shownTo(caller, value), version }
       })
 
       const matching = (ifMatch: string | undefined, { value, version }: Versioned<Notification>) =>
@@ -128,7 +138,13 @@ export class VersionedNotifications extends Context.Service<
         const stored = yield* repo.findKeys(id)
         const updated = yield* repo.update(after, yield* SigningKeys.replace(secrets, { before, after, stored, given }))
         if (before.paused && !after.paused) yield* due.afterCommit
-        yield* changes.record({ action: "notification.updated", id, schema: Notification, before, after })
+        yield* changes.record({
+          action: "notification.updated",
+          id,
+          schema: Notification,
+          before: masked(before),
+          after: masked(after)
+        })
         yield* Effect.annotateLogs(Effect.logInfo("notification updated"), { notification_id: id })
         return updated
       }, transaction)
@@ -136,7 +152,7 @@ export class VersionedNotifications extends Context.Service<
       const pause = Effect.fn("VersionedNotifications.pause")(function* (id: NotificationId) {
         const paused = yield* repo.pause(id)
         if (Option.isNone(paused)) return
-        yield* events.emit({ type: "notification.paused", id, schema: Notification, data: paused.value })
+        yield* events.emit({ type: "notification.paused", id, schema: Notification, data: masked(paused.value) })
         yield* Effect.annotateLogs(Effect.logWarning("notification paused"), { notification_id: id })
       })
 
@@ -155,7 +171,7 @@ export class VersionedNotifications extends Context.Service<
         yield* checkUnused(id, ifMatch)
         const before = yield* hold(id, ifMatch)
         yield* repo.delete(id)
-        yield* changes.record({ action: "notification.deleted", id, schema: Notification, before })
+        yield* changes.record({ action: "notification.deleted", id, schema: Notification, before: masked(before) })
         yield* Effect.annotateLogs(Effect.logInfo("notification deleted"), { notification_id: id })
       }, transaction)
 
