@@ -35,7 +35,11 @@ export const count = (description: string, example: number, usual?: number) =>
 export const PageQuery = {
   page: Schema.optionalKey(count("Number of the page, from 1. 0 means the first page.", 1, 1)),
   per_page: Schema.optionalKey(
-    count("Items on a page. 0 returns no items, only the total. More than 1000 means 1000.", 10, 10)
+    count(
+      "Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the response is 400: ask for fewer.",
+      10,
+      10
+    )
   )
 }
 
