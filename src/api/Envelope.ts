@@ -4,18 +4,23 @@ import { HttpApiSchema } from "effect/http-api"
 import type { Page } from "../domain/request/Page.ts"
 import { Value } from "../domain/request/ExactJson.ts"
 import { field } from "../domain/request/Field.ts"
+import * as Shown from "../domain/request/Shown.ts"
 import * as Json from "./Json.ts"
 
-const TraceId = field(Schema.String, "Identifier of the trace (OpenTelemetry).", "5b8aa5a2d2c872e8321cf37308d69df2")
-const SpanId = Schema.String
+const TraceId = field(Shown.hex(32), "Identifier of the trace (OpenTelemetry).", "5b8aa5a2d2c872e8321cf37308d69df2")
+const SpanId = Shown.hex(16)
 
 /** A span of the request, with its parts named as in OpenTelemetry. */
 const Span = Schema.Struct({
-  name: field(Schema.String, "What the span measures.", "Relayers.create"),
+  name: field(Shown.Words, "What the span measures.", "Relayers.create"),
   trace_id: TraceId,
   span_id: field(SpanId, "Identifier of the span in its trace.", "051581bf3cb55c13"),
   parent_span_id: Schema.optionalKey(field(SpanId, "The span that contains this one.", "5fb397be34d26b51")),
-  started_at: field(Schema.String, "When the span started.", "2026-01-02T03:04:05.678Z"),
+  started_at: field(
+    Shown.shaped(/^20[2-9][0-9]-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T12:00:00\.[0-9]{3}Z$/),
+    "When the span started.",
+    "2026-01-02T03:04:05.678Z"
+  ),
   duration_ms: Schema.optionalKey(
     field(
       Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -39,7 +44,7 @@ const LogLine = Schema.Struct({
     "Severity of the message.",
     "info"
   ),
-  message: field(Schema.String, "The log message with its annotations.", "relayer created")
+  message: field(Shown.Words, "The log message with its annotations.", "relayer created")
 }).annotate({ identifier: "LogLine", description: "A log message of the request." })
 
 export const Metadata = Schema.Struct({

@@ -2,6 +2,7 @@
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { field } from "../domain/request/Field.ts"
+import * as Shown from "../domain/request/Shown.ts"
 
 const Nothing = Schema.Null.annotate({
   identifier: "NoData",
@@ -15,7 +16,7 @@ const Failed = Schema.Literal(false).annotate({
   examples: [false]
 })
 
-export const explanation = Schema.String.annotate({
+export const explanation = Shown.Words.annotate({
   identifier: "Explanation",
   description: "What is wrong, for people: each invalid field, or what uses the resource.",
   examples: ["name: is required; paused: Expected boolean"]

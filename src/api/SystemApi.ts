@@ -78,7 +78,9 @@ export const Readiness = Schema.Struct({
 export type Readiness = typeof Readiness.Type
 
 /** The same body as `Readiness`, with status 503. */
-export class NotReady extends Schema.TaggedError<NotReady>()("NotReady", { readiness: Readiness }) {}
+export class NotReady extends Schema.TaggedError<NotReady>()("NotReady", { readiness: Readiness }) {
+  override readonly message = `the instance is ${this.readiness.status}; its readiness names the component`
+}
 
 const NotReadyError = Readiness.pipe(
   Schema.decodeTo(

@@ -3,6 +3,14 @@ import { Clock, Effect, Predicate, Redacted, Schema } from "effect"
 import { parse } from "../domain/request/ExactJson.ts"
 import { Webhook } from "../domain/notification/Webhook.ts"
 
+const messages = {
+  headers: "expected the headers webhook-id, webhook-timestamp and webhook-signature, once each",
+  timestamp:
+    "webhook-timestamp: expected the present time within the tolerance; the webhook is a replay, or a clock is wrong",
+  signature: "webhook-signature: no signature of the body by this secret",
+  body: "the signature is valid, but the body is not a webhook"
+} as const
+
 /**
  * `headers`: `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing or occurs more than once. `timestamp`: the
  * webhook is too old or from the future, because it is a replay or because a clock is wrong. `signature`: another key signed
@@ -10,7 +18,9 @@ import { Webhook } from "../domain/notification/Webhook.ts"
  */
 export class WebhookInvalid extends Schema.TaggedError<WebhookInvalid>()("WebhookInvalid", {
   reason: Schema.Literals(["headers", "timestamp", "signature", "body"])
-}) {}
+}) {
+  override readonly message = messages[this.reason]
+}
 
 export interface Options {
   /** The `signing_key` of the notification. During a rotation, the old one or the new one. */

@@ -19,7 +19,7 @@ type Reason = typeof Reason.Type
 export class DatabaseError extends Schema.TaggedError<DatabaseError>()("DatabaseError", {
   reason: Reason,
   /** One line that says what happened. It contains no secret and names no setting. */
-  message: Schema.String,
+  message: Schema.NonEmptyString,
   cause: Schema.optionalKey(Schema.Defect())
 }) {
   static of(reason: Reason, message: string, cause?: unknown): DatabaseError {

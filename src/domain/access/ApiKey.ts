@@ -5,6 +5,7 @@ import { Instant } from "../request/Instant.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { TransactionLimits } from "../transaction/TransactionLimits.ts"
 import { Grant } from "./Scope.ts"
+import * as Shown from "../request/Shown.ts"
 import { list, maybe, resourceId, text } from "../request/Text.ts"
 
 export const ApiKeyId = resourceId
@@ -67,10 +68,10 @@ const shown = {
     field(Instant, "When the key was last used, to the minute.", "2026-01-02T03:05:00.000Z")
   ),
   last_used_from: Schema.optionalKey(
-    field(Schema.String, "The network address that the key was last used from.", "203.0.113.7")
+    field(Shown.ClientAddress, "The network address that the key was last used from.", "203.0.113.7")
   ),
   created_by: Schema.optionalKey(
-    field(Schema.String, "Id of the caller that created the key. Absent for keys of earlier versions.", "administrator")
+    field(Shown.Id, "Id of the caller that created the key. Absent for keys of earlier versions.", "administrator")
   )
 }
 
@@ -80,7 +81,11 @@ export type ApiKey = typeof ApiKey.Type
 /** The response to a creation or a rotation. */
 export const NewApiKey = Schema.Struct({
   ...shown,
-  key: field(Schema.RedactedFromValue(Schema.String), "The key itself. It is not returned again.", "rk_7Jx0mZ2kQv")
+  key: field(
+    Schema.RedactedFromValue(Shown.shaped(/^rk_[A-Za-z0-9]{43}$/)),
+    "The key itself. It is not returned again.",
+    "rk_7Jx0mZ2kQv"
+  )
 }).annotate({ identifier: "NewApiKey", description: "An API key with the key itself." })
 export type NewApiKey = typeof NewApiKey.Type
 
@@ -99,7 +104,11 @@ export const maxCreatedKeys = 100
 
 /** The creator, or the first key that it descends from, has already `maxCreatedKeys` keys. */
 export class TooManyApiKeys extends Schema.TaggedError<TooManyApiKeys>()("TooManyApiKeys", {
-  error: Schema.String
-}) {}
+  error: Shown.Words
+}) {
+  override readonly message = this.error
+}
 
-export class ApiKeyNotFound extends Schema.TaggedError<ApiKeyNotFound>()("ApiKeyNotFound", {}) {}
+export class ApiKeyNotFound extends Schema.TaggedError<ApiKeyNotFound>()("ApiKeyNotFound", {}) {
+  override readonly message = "no API key has this id"
+}

@@ -43,10 +43,14 @@ export const isAdministrator = ({ scopes, relayerIds }: Caller): boolean =>
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {
   /** Absent if the request has no API key. */
   reason: Schema.optionalKey(Schema.Literal("invalid_token"))
-}) {}
+}) {
+  override readonly message = "the API key is missing, unknown, expired or revoked"
+}
 
 /** The key's scopes do not allow the call. */
 export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {}) {
+  override readonly message = "the API key does not allow this request"
+
   /** The caller, if an endpoint refuses it as a whole: the request counts against its rate limit. Not part of the response. */
   declare readonly callerId?: string
 
@@ -60,4 +64,6 @@ export class Forbidden extends Schema.TaggedError<Forbidden>()("Forbidden", {}) 
 export class TooManyRequests extends Schema.TaggedError<TooManyRequests>()("TooManyRequests", {
   /** Whole seconds until a request is accepted again. */
   retryAfter: Schema.Natural
-}) {}
+}) {
+  override readonly message = `the limit of requests is reached; try again in ${this.retryAfter} seconds`
+}

@@ -5,6 +5,7 @@ import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { count, cursor } from "../request/Page.ts"
+import * as Shown from "../request/Shown.ts"
 import { searchText } from "../request/Text.ts"
 
 /** Lower-case hex of a SHA-256. */
@@ -18,17 +19,17 @@ export const AuditRecord = Schema.Struct({
   position: field(Schema.Int, "Position in the log, from 1, without gaps.", 42),
   at: field(Instant, "When the change was made.", "2026-01-02T03:04:05.678Z"),
   key_id: field(
-    Schema.String,
+    Shown.Id,
     "Id of the API key that made the change; `administrator` is the key of the configuration.",
     "administrator"
   ),
   action: Action,
   resource: AuditResource,
-  resource_id: field(Schema.String, "Identifier of the changed resource.", "payouts"),
-  request_id: Schema.optionalKey(field(Schema.String, "The `x-request-id` of the request.", requestId)),
+  resource_id: field(Shown.Id, "Identifier of the changed resource.", "payouts"),
+  request_id: Schema.optionalKey(field(Shown.Id, "The `x-request-id` of the request.", requestId)),
   client_address: Schema.optionalKey(
     field(
-      Schema.String,
+      Shown.ClientAddress,
       "Network address of the client. Absent in records of versions that did not store it.",
       "198.51.100.7"
     )
@@ -40,7 +41,7 @@ export const AuditRecord = Schema.Struct({
     field(Value, "The resource after the change, or what was done. Absent if it was deleted.", { paused: true })
   ),
   hash: field(
-    Schema.String,
+    Shown.hex(64),
     "SHA-256 of this record and of the hash of the previous record, in hex. Anything but 64 digits shows that it was tampered with.",
     hash
   )

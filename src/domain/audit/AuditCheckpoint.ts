@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { Instant } from "../request/Instant.ts"
 import { field } from "../request/Field.ts"
 import { count } from "../request/Page.ts"
+import * as Shown from "../request/Shown.ts"
 import { AuditHead } from "./Audit.ts"
 
 export const AuditCheckpoint = Schema.Struct({
@@ -22,23 +23,26 @@ export const PruneAudit = Schema.Struct({
 }).annotate({ identifier: "PruneAudit", description: "Confirms the checkpoint whose records are to be pruned." })
 export type PruneAudit = typeof PruneAudit.Type
 
-const text = (description: string, example: string) => field(Schema.String, description, example)
-const textOrNull = (description: string, example: string) => field(Schema.NullOr(Schema.String), description, example)
+const orNull = (schema: typeof Shown.Id, description: string, example: string) =>
+  field(Schema.NullOr(schema), description, example)
+
+const Digits = Shown.shaped(/^[1-9][0-9]{0,15}$/)
+const JsonText = Shown.shaped(/^\{"[a-z]{1,8}":(true|false)\}$/)
 
 /** A record in the form that is hashed: with its JSON as the database has it. */
 export const AuditExportRecord = Schema.Struct({
   position: AuditHead.fields.position,
-  hash: text("SHA-256 of this record and of the hash of the previous record, in hex.", "9f86d081"),
-  id: text("Number of the record in the database.", "57"),
-  at_micros: text("When the change was made, in microseconds since 1970.", "1767323045678000"),
-  key_id: text("Id of the API key that made the change.", "administrator"),
-  action: text("What was done.", "relayer.updated"),
-  resource: text("The kind of resource.", "relayer"),
-  resource_id: text("Identifier of the changed resource.", "payouts"),
-  request_id: textOrNull("The `x-request-id` of the request.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
-  client_address: textOrNull("The network address of the client.", "192.0.2.7"),
-  before: textOrNull("The resource before the change, as JSON text.", '{"paused":false}'),
-  after: textOrNull("The resource after the change, as JSON text.", '{"paused":true}')
+  hash: field(Shown.hex(64), "SHA-256 of this record and of the hash of the previous record, in hex.", "9f86d081"),
+  id: field(Digits, "Number of the record in the database.", "57"),
+  at_micros: field(Digits, "When the change was made, in microseconds since 1970.", "1767323045678000"),
+  key_id: field(Shown.Id, "Id of the API key that made the change.", "administrator"),
+  action: field(Shown.shaped(/^[a-z]{3,9}\.[a-z]{3,9}$/), "What was done.", "relayer.updated"),
+  resource: field(Shown.shaped(/^[a-z]{3,9}$/), "The kind of resource.", "relayer"),
+  resource_id: field(Shown.Id, "Identifier of the changed resource.", "payouts"),
+  request_id: orNull(Shown.Id, "The `x-request-id` of the request.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
+  client_address: orNull(Shown.ClientAddress, "The network address of the client.", "192.0.2.7"),
+  before: orNull(JsonText, "The resource before the change, as JSON text.", '{"paused":false}'),
+  after: orNull(JsonText, "The resource after the change, as JSON text.", '{"paused":true}')
 }).annotate({ identifier: "AuditExportRecord", description: "A record of the audit log in the form that is hashed." })
 export type AuditExportRecord = typeof AuditExportRecord.Type
 
@@ -55,4 +59,6 @@ export interface ExportAudit {
 export class AuditCheckpointNotFound extends Schema.TaggedError<AuditCheckpointNotFound>()(
   "AuditCheckpointNotFound",
   {}
-) {}
+) {
+  override readonly message = "the audit log has no checkpoint at this position"
+}

@@ -1,10 +1,5 @@
-// Addresses of accounts in responses. Stored addresses are not checked again: the patterns are for generated values.
-import { Schema } from "effect"
-
-const shaped = (pattern: RegExp) =>
-  Schema.String.check(
-    Schema.makeFilter(() => true, { arbitraryConstraint: { patterns: [{ source: pattern.source, flags: "" }] } })
-  )
+// Addresses of accounts in responses.
+import { shaped } from "../request/Shown.ts"
 
 /** Hex in lower case. */
 export const EvmAddress = shaped(/^0x[0-9a-f]{40}$/)

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { Uint128, Uint64 } from "./Amount.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { MaskedRpcConfig } from "./Rpc.ts"
 
 /**
@@ -46,7 +47,7 @@ export const ProviderReading = Schema.Struct({
   code: Schema.optionalKey(field(CheckCode, "Why the provider failed in this inspection.", "rate_limited")),
   error: Schema.optionalKey(
     field(
-      Schema.String,
+      Shown.Words,
       "The call that failed, and its HTTP status, JSON-RPC code or time limit. Never text of the provider.",
       "eth_getBalance: HTTP 429"
     )

@@ -2,6 +2,7 @@
 import { Effect, Result, Schema } from "effect"
 import type { Violation } from "../request/Request.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { text } from "../request/Text.ts"
 
 const maxUrlLength = 2048
@@ -51,7 +52,11 @@ export type RpcConfig = typeof RpcConfig.Type
 
 /** An RPC URL as in responses. */
 export const MaskedRpcConfig = Schema.Struct({
-  url: field(Schema.String, "URL of the provider, without path, query and credentials.", "https://rpc.example.com/***"),
+  url: field(
+    Shown.MaskedUrl,
+    "URL of the provider, without path, query and credentials.",
+    "https://rpc.example.com/***"
+  ),
   weight: field(Weight, share, 100)
 }).annotate({ identifier: "RpcConfig", description: "A provider of a chain, with its URL masked." })
 export type MaskedRpcConfig = typeof MaskedRpcConfig.Type

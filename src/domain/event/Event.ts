@@ -11,6 +11,7 @@ import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { count } from "../request/Page.ts"
+import * as Shown from "../request/Shown.ts"
 import { searchText } from "../request/Text.ts"
 
 const eventTypes = [
@@ -34,11 +35,11 @@ export type EventType = typeof EventType.Type
 export const Event = Schema.Struct({
   id: field(Schema.Natural, "Position in the order of all events, for `after` and `Last-Event-ID`.", 7),
   type: EventType,
-  resource_id: field(Schema.String, "Identifier of the resource that the event is about.", "payouts"),
+  resource_id: field(Shown.Id, "Identifier of the resource that the event is about.", "payouts"),
   at: field(Instant, "When it happened.", "2026-01-02T03:04:05.678Z"),
   request_id: Schema.optionalKey(
     field(
-      Schema.String,
+      Shown.Id,
       "The `x-request-id` of the request that caused it. Absent if the service acted by itself.",
       "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
     )

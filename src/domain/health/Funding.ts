@@ -1,11 +1,13 @@
 // How much to send to the account of a relayer, and where, so that a check finds enough.
 import { Schema } from "effect"
+import { EvmAddress } from "../chain/Address.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import { networkId } from "../network/Network.ts"
 import type { NetworkType } from "../network/Network.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
 import { unitOf } from "../relayer/RelayerStatus.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { balanceOf } from "./HealthSnapshot.ts"
 
 /** In wei, lamports and stroops. */
@@ -21,12 +23,12 @@ export const minBalanceOf = (
 ): bigint => policies?.min_balance ?? defaultMinBalance[network_type]
 
 export const Funding = Schema.Struct({
-  address: field(Schema.String, "Where to send it.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"),
-  network: field(Schema.String, "Network of the address.", "evm:sepolia"),
+  address: field(EvmAddress, "Where to send it.", "0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"),
+  network: field(Shown.shaped(/^(evm|solana|stellar):[a-z]{2,12}$/), "Network of the address.", "evm:sepolia"),
   unit: field(Schema.Literals(["wei", "lamport", "stroop"]), "The chain's smallest unit.", "wei"),
-  balance: field(Schema.BigIntFromString, "Balance at the last check.", "40000000000000000"),
-  min_balance: field(Schema.BigIntFromString, "What the relayer needs.", "100000000000000000"),
-  missing: field(Schema.BigIntFromString, "What to send at least.", "60000000000000000")
+  balance: field(Shown.Digits, "Balance at the last check.", "40000000000000000"),
+  min_balance: field(Shown.Digits, "What the relayer needs.", "100000000000000000"),
+  missing: field(Shown.Digits, "What to send at least.", "60000000000000000")
 }).annotate({ identifier: "Funding", description: "What to send where, while the balance is below `min_balance`." })
 export type Funding = typeof Funding.Type
 

@@ -6,6 +6,7 @@ import type { Health } from "./Health.ts"
 import type { ChainSnapshot } from "../chain/ChainSnapshot.ts"
 import { Funding, fundingOf, sentenceOf } from "./Funding.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { Instant } from "../request/Instant.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
 import type { Relayer } from "../relayer/Relayer.ts"
@@ -26,9 +27,9 @@ export const RelayerExplanation = Schema.Struct({
   state: HealthStatus,
   code: HealthCode,
   paused: field(Schema.Boolean, "Whether the operator has paused the relayer, whatever its state is.", false),
-  reason: field(Schema.String, "Why the relayer is in its state, for people.", "The last check found everything well."),
+  reason: field(Shown.Words, "Why the relayer is in its state, for people.", "The last check found everything well."),
   next: field(
-    Schema.String,
+    Shown.Words,
     "What happens next, for people.",
     "It is checked again; one failure alone does not disable it."
   ),

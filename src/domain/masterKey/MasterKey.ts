@@ -1,20 +1,17 @@
 // The result of a rotation of the master key.
 import { Schema, Struct } from "effect"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 
 export const MasterKeyRotation = Schema.Struct({
-  key_id: field(Schema.String, "Identifies the key: the first bytes of its SHA-256, in hex.", "9f86d081"),
+  key_id: field(Shown.hex(8), "Identifies the key: the first bytes of its SHA-256, in hex.", "9f86d081"),
   rewrapped: field(Schema.Natural, "Secrets that were encrypted again.", 12),
   key_files: field(
-    Schema.Array(Schema.String),
+    Schema.Array(Shown.shaped(/^\/[a-z]{1,9}\/[a-z]{1,9}$/)),
     "Files of the service's machine that contain the new and the earlier master keys: copy them to a place where the backups are not. Empty if the operator sets the keys.",
     ["/var/lib/relayer/storage-encryption-key", "/var/lib/relayer/storage-encryption-key.1a2b3c4d"]
   ),
-  note: field(
-    Schema.String,
-    "What to keep.",
-    "Backups from before this rotation need the previous master key: keep it."
-  )
+  note: field(Shown.Words, "What to keep.", "Backups from before this rotation need the previous master key: keep it.")
 }).annotate({ identifier: "MasterKeyRotation", description: "The result of a rotation." })
 export type MasterKeyRotation = typeof MasterKeyRotation.Type
 
@@ -22,4 +19,6 @@ export type MasterKeyRotation = typeof MasterKeyRotation.Type
 export const MasterKeyRotated = Schema.Struct(Struct.pick(MasterKeyRotation.fields, ["key_id", "rewrapped"]))
 
 /** Another rotation is running, on this or another instance. */
-export class RotationRunning extends Schema.TaggedError<RotationRunning>()("RotationRunning", {}) {}
+export class RotationRunning extends Schema.TaggedError<RotationRunning>()("RotationRunning", {}) {
+  override readonly message = "another rotation of the master key is running; try again when it has ended"
+}

@@ -3,6 +3,7 @@ import { Schema, SchemaTransformation } from "effect"
 import { immutable } from "../request/MergePatch.ts"
 import { HttpUrl, MaskedRpcConfig, RpcConfig, ShownUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { maybe, text } from "../request/Text.ts"
 
 export const NetworkType = Schema.Literals(["evm", "solana", "stellar"]).annotate({
@@ -221,7 +222,9 @@ export type UpdateNetwork = typeof UpdateNetwork.Type
 const shownAs = <S extends Schema.Top>(schema: S, { description, examples }: Documentation<S["Encoded"]>) =>
   field(schema, description, ...examples)
 
-const urls = Schema.Array(Schema.String)
+const urls = Schema.Array(Shown.Url)
+
+const Label = Shown.shaped(/^[a-z][a-z0-9-]{0,15}$/)
 
 const shown = {
   id: NetworkId,
@@ -236,7 +239,7 @@ const shown = {
   explorer_urls: Schema.optionalKey(shownAs(urls, documented.explorer_urls)),
   average_blocktime_ms: shownAs(values.average_blocktime_ms, documented.average_blocktime_ms),
   is_testnet: shownAs(Schema.Boolean, documented.is_testnet),
-  tags: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.tags))
+  tags: Schema.optionalKey(shownAs(Schema.Array(Label), documented.tags))
 }
 
 export const EvmNetwork = Schema.Struct({
@@ -247,9 +250,9 @@ export const EvmNetwork = Schema.Struct({
   finality_tag: Schema.optionalKey(shownAs(evmValues.finality_tag, documented.finality_tag)),
   transaction_window: Schema.optionalKey(shownAs(evmValues.transaction_window, documented.transaction_window)),
   minimum_priority_fee: Schema.optionalKey(shownAs(evmValues.minimum_priority_fee, documented.minimum_priority_fee)),
-  rpc_methods: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.rpc_methods)),
-  features: Schema.optionalKey(shownAs(Schema.Array(Schema.String), documented.features)),
-  symbol: shownAs(Schema.String, documented.symbol)
+  rpc_methods: Schema.optionalKey(shownAs(Schema.Array(Shown.shaped(/^eth_[a-zA-Z]{1,20}$/)), documented.rpc_methods)),
+  features: Schema.optionalKey(shownAs(Schema.Array(Label), documented.features)),
+  symbol: shownAs(Shown.shaped(/^[A-Z]{2,6}$/), documented.symbol)
 }).annotate({ identifier: "EvmNetwork" })
 
 export const SolanaNetwork = Schema.Struct({ ...shown, network_type: networkTag("solana") }).annotate({
@@ -259,8 +262,8 @@ export const SolanaNetwork = Schema.Struct({ ...shown, network_type: networkTag(
 export const StellarNetwork = Schema.Struct({
   ...shown,
   network_type: networkTag("stellar"),
-  passphrase: shownAs(Schema.String, documented.passphrase),
-  horizon_url: Schema.optionalKey(shownAs(Schema.String, documented.horizon_url))
+  passphrase: shownAs(Shown.Words, documented.passphrase),
+  horizon_url: Schema.optionalKey(shownAs(Shown.Url, documented.horizon_url))
 }).annotate({ identifier: "StellarNetwork" })
 
 /** A network with all inherited fields. */
@@ -270,12 +273,18 @@ export const Network = Schema.Union([EvmNetwork, SolanaNetwork, StellarNetwork])
 })
 export type Network = typeof Network.Type
 
-export class NetworkNotFound extends Schema.TaggedError<NetworkNotFound>()("NetworkNotFound", {}) {}
+export class NetworkNotFound extends Schema.TaggedError<NetworkNotFound>()("NetworkNotFound", {}) {
+  override readonly message = "no network has this id"
+}
 
-export class NetworkIdTaken extends Schema.TaggedError<NetworkIdTaken>()("NetworkIdTaken", {}) {}
+export class NetworkIdTaken extends Schema.TaggedError<NetworkIdTaken>()("NetworkIdTaken", {}) {
+  override readonly message = "a network of this type has this name already; choose another name"
+}
 
 /** Relayers use the network, or other networks inherit from it. */
 export class NetworkInUse extends Schema.TaggedError<NetworkInUse>()("NetworkInUse", {
   /** Names what uses the network. */
-  error: Schema.String
-}) {}
+  error: Shown.Words
+}) {
+  override readonly message = this.error
+}

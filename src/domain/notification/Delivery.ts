@@ -1,9 +1,10 @@
 // Deliveries: the webhook messages of a notification, with their attempts.
-import { DateTime, Schema } from "effect"
+import { DateTime, Order, Schema } from "effect"
 import { EventType } from "../event/Event.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { count, cursor } from "../request/Page.ts"
+import * as Shown from "../request/Shown.ts"
 import { maybe, resourceId } from "../request/Text.ts"
 
 export const DeliveryId = resourceId
@@ -35,7 +36,10 @@ export const DeliveryOutcome = Schema.Literals([
 export type DeliveryOutcome = typeof DeliveryOutcome.Type
 
 /** The three digits of a status line; a receiver may send any. */
-const HttpStatus = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999 }))
+const HttpStatus = Schema.Int.check(
+  Schema.isBetween({ minimum: 0, maximum: 999 }),
+  Schema.makeFilter(() => true, { arbitraryConstraint: { order: Order.Number, minimum: 100, maximum: 599 } })
+)
 
 const attempt = {
   at: field(Instant, "When the attempt was made.", "2026-01-02T03:04:05.678Z"),
@@ -43,7 +47,7 @@ const attempt = {
   outcome: DeliveryOutcome,
   status: Schema.optionalKey(field(HttpStatus, "HTTP status of the answer. Absent if there was none.", 204)),
   answer: Schema.optionalKey(
-    field(Schema.String, "The first kilobyte of the answer's body, or why there was no answer.", "ok")
+    field(Shown.Words, "The first kilobyte of the answer's body, or why there was no answer.", "ok")
   )
 }
 
@@ -57,9 +61,7 @@ export const Delivery = Schema.Struct({
   id: field(DeliveryId, "Identifier of the delivery: the header `webhook-id`, and `id` in the body."),
   type: field(Schema.Union([EventType, Schema.Literal("test")]), "Type of the event, or `test`.", "relayer.paused"),
   event_id: Schema.optionalKey(field(Schema.Natural, "`id` of the event. Absent for a test.", 7)),
-  relayer_id: Schema.optionalKey(
-    field(Schema.String, "Relayer that the event is about. Absent for a test.", "payouts")
-  ),
+  relayer_id: Schema.optionalKey(field(Shown.Id, "Relayer that the event is about. Absent for a test.", "payouts")),
   state: DeliveryState,
   created_at: field(Instant, "When the delivery was created.", "2026-01-02T03:04:05.678Z"),
   next_attempt_at: Schema.optionalKey(
@@ -73,7 +75,7 @@ export const Delivery = Schema.Struct({
     field(Instant, "When the receiver accepted the delivery.", "2026-01-02T03:04:06.012Z")
   ),
   body: field(
-    Schema.String,
+    Shown.shaped(/^\{"event":"[a-z_]{1,20}"\}$/),
     "The body that was signed and sent, byte for byte.",
     '{"id":"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11","event":"relayer_state_update"}'
   ),
@@ -127,4 +129,6 @@ export const TestDelivery = Schema.Struct({ id: DeliveryId, ...attempt }).annota
 })
 export type TestDelivery = typeof TestDelivery.Type
 
-export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", {}) {}
+export class DeliveryNotFound extends Schema.TaggedError<DeliveryNotFound>()("DeliveryNotFound", {}) {
+  override readonly message = "the notification has no delivery with this id"
+}

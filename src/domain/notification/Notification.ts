@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { HttpUrl, maskUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { omittedDefault } from "../request/OmittedDefault.ts"
 import { maybe, resourceId, text } from "../request/Text.ts"
 
@@ -73,7 +74,7 @@ export const Notification = Schema.Struct({
   id: NotificationId,
   type: Type,
   url: field(
-    Schema.String,
+    Shown.Url,
     "URL of the receiver. Only a key with `notifications:write` gets its path and query, which may contain a secret; for others, and in events and audit records, they are masked: `https://hooks.example.com/***`.",
     url
   ),
@@ -92,12 +93,18 @@ export const masked = (notification: Notification): Notification => ({
   url: maskUrl(notification.url)
 })
 
-export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()("NotificationNotFound", {}) {}
+export class NotificationNotFound extends Schema.TaggedError<NotificationNotFound>()("NotificationNotFound", {}) {
+  override readonly message = "no notification has this id"
+}
 
 /** Relayers use the notification. */
 export class NotificationInUse extends Schema.TaggedError<NotificationInUse>()("NotificationInUse", {
   /** Names the relayers. */
-  error: Schema.String
-}) {}
+  error: Shown.Words
+}) {
+  override readonly message = this.error
+}
 
-export class NotificationIdTaken extends Schema.TaggedError<NotificationIdTaken>()("NotificationIdTaken", {}) {}
+export class NotificationIdTaken extends Schema.TaggedError<NotificationIdTaken>()("NotificationIdTaken", {}) {
+  override readonly message = "a notification has this id already; choose another id"
+}

@@ -4,17 +4,18 @@ import type { EventType } from "../event/Event.ts"
 import { Value, parse } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
+import * as Shown from "../request/Shown.ts"
 import { Relayer } from "../relayer/Relayer.ts"
 
 /** The body of a webhook. */
 export const Webhook = Schema.Struct({
   id: field(
-    Schema.String,
+    Shown.Id,
     "The same in every attempt, and the same as the header `webhook-id`.",
     "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"
   ),
   event: field(
-    Schema.String,
+    Shown.shaped(/^[a-z]{1,12}(_[a-z]{1,12}){0,2}$/),
     "`relayer_state_update`, `relayer_update`, `transaction_update` or `test`; further ones may be added.",
     "relayer_update"
   ),

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { Relayer } from "../relayer/Relayer.ts"
 import * as RelayerNames from "../relayer/RelayerNames.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { resourceId } from "../request/Text.ts"
 import { EvmTransaction } from "../transaction/EvmTransaction.ts"
 import { Webhook } from "./Webhook.ts"
@@ -15,11 +16,7 @@ const RelayerPayload = Schema.Struct({
   payload_type: field(Schema.Literals(payloadTypes), "Type of the event, with `_` instead of `.`.", "relayer_disabled"),
   relayer: field(Relayer, "The relayer after the event; if it was deleted, before it."),
   disable_reason: Schema.optionalKey(
-    field(
-      Schema.String,
-      "Only of `relayer_disabled`: the failed checks, for people.",
-      "the balance is below min_balance"
-    )
+    field(Shown.Words, "Only of `relayer_disabled`: the failed checks, for people.", "the balance is below min_balance")
   ),
   retry_count: Schema.optionalKey(field(Schema.Literal(0), "Only of `relayer_enabled`: always 0.", 0))
 })

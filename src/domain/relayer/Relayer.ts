@@ -11,6 +11,7 @@ import { SignerId } from "../signer/Signer.ts"
 import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
 import { field } from "../request/Field.ts"
 import { flag, list, maybe, resourceId, text } from "../request/Text.ts"
+import * as Shown from "../request/Shown.ts"
 
 export const RelayerId = resourceId
   .annotate({ description: "Identifier of the relayer.", examples: ["payouts"] })
@@ -154,7 +155,7 @@ export const DisabledReason = Schema.Struct({
     "The failed check, or `Multiple`.",
     "BalanceCheckFailed"
   ),
-  details: field(Schema.String, "The failed checks, for people.", "the balance is below min_balance")
+  details: field(Shown.Words, "The failed checks, for people.", "the balance is below min_balance")
 }).annotate({ identifier: "DisabledReason", description: "Why the service has disabled the relayer." })
 export type DisabledReason = typeof DisabledReason.Type
 
@@ -203,9 +204,15 @@ export const Relayer = Schema.Union([EvmRelayer, SolanaRelayer, StellarRelayer])
 })
 export type Relayer = typeof Relayer.Type
 
-export class RelayerNotFound extends Schema.TaggedError<RelayerNotFound>()("RelayerNotFound", {}) {}
+export class RelayerNotFound extends Schema.TaggedError<RelayerNotFound>()("RelayerNotFound", {}) {
+  override readonly message = "no relayer has this id"
+}
 
 /** Transactions of the relayer are open: its key is still needed. */
-export class RelayerInUse extends Schema.TaggedError<RelayerInUse>()("RelayerInUse", { error: Schema.String }) {}
+export class RelayerInUse extends Schema.TaggedError<RelayerInUse>()("RelayerInUse", { error: Shown.Words }) {
+  override readonly message = this.error
+}
 
-export class RelayerIdTaken extends Schema.TaggedError<RelayerIdTaken>()("RelayerIdTaken", {}) {}
+export class RelayerIdTaken extends Schema.TaggedError<RelayerIdTaken>()("RelayerIdTaken", {}) {
+  override readonly message = "a relayer has this id already; choose another id"
+}

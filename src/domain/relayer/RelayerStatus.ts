@@ -6,16 +6,13 @@ import { Instant } from "../request/Instant.ts"
 import { networkTag } from "../network/Network.ts"
 import type { NetworkType } from "../network/Network.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { ProviderReading } from "../chain/ChainSnapshot.ts"
 import { DisabledReason } from "./Relayer.ts"
 
 const shown = {
   balance: Schema.optionalKey(
-    field(
-      Schema.BigIntFromString,
-      "Balance in the chain's smallest unit. Absent if it was never read.",
-      "1000000000000000000"
-    )
+    field(Shown.Digits, "Balance in the chain's smallest unit. Absent if it was never read.", "1000000000000000000")
   ),
   live: field(
     Schema.Boolean,
@@ -44,14 +41,14 @@ export const RelayerStatus = Schema.Union([
   Schema.Struct({
     network_type: networkTag("evm"),
     ...shown,
-    nonce: Schema.optionalKey(field(Schema.BigIntFromString, "Nonce of the account's next transaction.", "17"))
+    nonce: Schema.optionalKey(field(Shown.Digits, "Nonce of the account's next transaction.", "17"))
   }).annotate({ identifier: "EvmRelayerStatus" }),
   Schema.Struct({ network_type: networkTag("solana"), ...shown }).annotate({ identifier: "SolanaRelayerStatus" }),
   Schema.Struct({
     network_type: networkTag("stellar"),
     ...shown,
     sequence_number: Schema.optionalKey(
-      field(Schema.BigIntFromString, "Sequence number of the account's last transaction.", "103720918407102567")
+      field(Shown.Digits, "Sequence number of the account's last transaction.", "103720918407102567")
     )
   }).annotate({ identifier: "StellarRelayerStatus" })
 ]).annotate({ identifier: "RelayerStatus", description: "Whether a relayer works, and its account on the chain." })

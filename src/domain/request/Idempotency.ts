@@ -6,7 +6,11 @@ export const IdempotencyKey = Schema.String.check(
 )
 
 /** The key was used for a request with another method, path or body. */
-export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {}
+export class IdempotencyKeyReused extends Schema.TaggedError<IdempotencyKeyReused>()("IdempotencyKeyReused", {}) {
+  override readonly message = "the Idempotency-Key belongs to a different request; use a new key"
+}
 
 /** The first request with the key is still running. */
-export class IdempotencyKeyBusy extends Schema.TaggedError<IdempotencyKeyBusy>()("IdempotencyKeyBusy", {}) {}
+export class IdempotencyKeyBusy extends Schema.TaggedError<IdempotencyKeyBusy>()("IdempotencyKeyBusy", {}) {
+  override readonly message = "a request with this Idempotency-Key is in progress; try again"
+}

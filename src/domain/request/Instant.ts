@@ -20,10 +20,17 @@ const parse = (text: string): DateTime.Utc | undefined => {
 const minimum = DateTime.makeUnsafe("0001-01-01T00:00:00Z")
 const maximum = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
 
+/** Generated values are moments that the service may meet. */
+const generated = {
+  order: DateTime.Order,
+  minimum: DateTime.makeUnsafe("2000-01-01T00:00:00Z"),
+  maximum: DateTime.makeUnsafe("2099-12-31T23:59:59.999Z")
+}
+
 /** RFC 3339 writes years with four digits. PostgreSQL stores all of these years, and not all that `Date` can hold. */
 const isStorable = Schema.makeFilter((moment: DateTime.Utc) => DateTime.between(moment, { minimum, maximum }), {
   expected: "a moment in the years 0001 to 9999",
-  arbitraryConstraint: { order: DateTime.Order, minimum, maximum }
+  arbitraryConstraint: generated
 })
 
 export const Instant = Schema.String.annotate({ format: "date-time" }).pipe(

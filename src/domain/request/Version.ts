@@ -8,7 +8,9 @@ export interface Versioned<A> {
 }
 
 /** The resource has changed since the caller read it. */
-export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()("PreconditionFailed", {}) {}
+export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()("PreconditionFailed", {}) {
+  override readonly message = "the resource has another version than If-Match names; read it again"
+}
 
 /** A strong entity tag. */
 export const entityTag = (version: string): string => `"${version}"`

@@ -3,6 +3,7 @@ import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import type { NetworkType } from "../network/Network.ts"
 import { EvmAddress, SolanaAddress, StellarAddress } from "../chain/Address.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { maybe, resourceId, text } from "../request/Text.ts"
 import * as Vault from "./Vault.ts"
 
@@ -219,7 +220,7 @@ export const VerificationStep = Schema.Struct({
     "`skipped`: an earlier step of the curve has failed.",
     "ok"
   ),
-  message: Schema.optionalKey(field(Schema.String, "Why the step has failed.", "Vault does not answer"))
+  message: Schema.optionalKey(field(Shown.Words, "Why the step has failed.", "Vault does not answer"))
 }).annotate({ identifier: "SignerVerificationStep", description: "One step of a verification." })
 export type VerificationStep = typeof VerificationStep.Type
 
@@ -231,9 +232,15 @@ export const Verification = Schema.Struct({
 }).annotate({ identifier: "SignerVerification", description: "The result of a verification." })
 export type Verification = typeof Verification.Type
 
-export class SignerNotFound extends Schema.TaggedError<SignerNotFound>()("SignerNotFound", {}) {}
+export class SignerNotFound extends Schema.TaggedError<SignerNotFound>()("SignerNotFound", {}) {
+  override readonly message = "no signer has this id"
+}
 
-export class SignerIdTaken extends Schema.TaggedError<SignerIdTaken>()("SignerIdTaken", {}) {}
+export class SignerIdTaken extends Schema.TaggedError<SignerIdTaken>()("SignerIdTaken", {}) {
+  override readonly message = "a signer has this id already; choose another id"
+}
 
 /** Relayers use the signer; `error` names them. */
-export class SignerInUse extends Schema.TaggedError<SignerInUse>()("SignerInUse", { error: Schema.String }) {}
+export class SignerInUse extends Schema.TaggedError<SignerInUse>()("SignerInUse", { error: Shown.Words }) {
+  override readonly message = this.error
+}

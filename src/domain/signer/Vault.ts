@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { ShownUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { maybe, text } from "../request/Text.ts"
 
 const path = (pattern: RegExp, expected: string) =>
@@ -45,8 +46,8 @@ export const mountPoint = (usual: string) =>
 
 /** The fields that are not secret. */
 export const shown = {
-  address: field(Schema.String, address, "https://vault.example.com"),
-  namespace: Schema.optionalKey(field(Schema.String, "Namespace in Vault Enterprise.", "team-a")),
-  key_name: field(Schema.String, "Name or path of the key.", "hot-1"),
-  mount_point: field(Schema.String, "Mount point of the engine.", "secret")
+  address: field(Shown.Url, address, "https://vault.example.com"),
+  namespace: Schema.optionalKey(field(Shown.Path, "Namespace in Vault Enterprise.", "team-a")),
+  key_name: field(Shown.Path, "Name or path of the key.", "hot-1"),
+  mount_point: field(Shown.Path, "Mount point of the engine.", "secret")
 }

@@ -3,11 +3,15 @@ import { Schema } from "effect"
 import { Wei } from "./Wei.ts"
 
 /** The operator has paused the relayer: nothing new is sent or signed. */
-export class RelayerPaused extends Schema.TaggedError<RelayerPaused>()("RelayerPaused", {}) {}
+export class RelayerPaused extends Schema.TaggedError<RelayerPaused>()("RelayerPaused", {}) {
+  override readonly message = "the relayer is paused; resume it first"
+}
 
 /** The fees of an API key would exceed its `max_fee_per_day`. Amounts in wei. */
 export class FeeLimitExceeded extends Schema.TaggedError<FeeLimitExceeded>()("FeeLimitExceeded", {
   limit: Wei,
   /** What the last 24 hours have cost, and what open transactions can cost. */
   used: Wei
-}) {}
+}) {
+  override readonly message = `max_fee_per_day is ${this.limit}, and ${this.used} of it is used or reserved`
+}

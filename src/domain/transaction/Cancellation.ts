@@ -1,5 +1,6 @@
 // Cancels and replacements by callers. They never wait for a lane, so they change the ledger and not the chain.
 import { Result, Schema } from "effect"
+import * as Shown from "../request/Shown.ts"
 import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
@@ -13,8 +14,10 @@ import type { Request, Transaction } from "./Transaction.ts"
 /** The transaction is in a state that does not allow it. */
 export class TransactionConflict extends Schema.TaggedError<TransactionConflict>()("TransactionConflict", {
   /** Names the state and what is possible. */
-  error: Schema.String
-}) {}
+  error: Shown.Words
+}) {
+  override readonly message = this.error
+}
 
 /**
  * - `finish`: it had no nonce. Only this promises that there is no effect.

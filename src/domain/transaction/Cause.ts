@@ -1,5 +1,6 @@
 // Why a transaction is in its state: a code, and the figures that its sentence shows.
 import { Schema } from "effect"
+import * as Shown from "../request/Shown.ts"
 import { Code } from "./Code.ts"
 import { shown } from "./Field.ts"
 import { MomentFromText } from "./Moment.ts"
@@ -25,10 +26,10 @@ export const Figures = Schema.Struct({
   window: shown(Schema.Natural, "Transactions of the lane that may be in flight at once.", 64),
   in_flight: shown(Schema.Natural, "Transactions of the lane that are in flight.", 64),
   position: shown(Schema.Natural, "Transactions ahead in the lane.", 2),
-  hash: shown(Schema.String, "Hash of the no-op, or of the transaction that used the nonce.", `0x${"5c".repeat(32)}`),
+  hash: shown(Shown.Hash, "Hash of the no-op, or of the transaction that used the nonce.", `0x${"5c".repeat(32)}`),
   sends: shown(Schema.Natural, "How often the newest attempt was sent.", 2),
   until: shown(MomentFromText, "When the wait ends at the latest.", "2026-11-22T18:00:00.000Z"),
-  revert_reason: shown(Schema.String, "Decoded reason of the revert.", "transfer amount exceeds balance")
+  revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance")
 }).annotate({ identifier: "TransactionFigures" })
 export type Figures = typeof Figures.Type
 

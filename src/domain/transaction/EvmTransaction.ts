@@ -1,5 +1,7 @@
 // A transaction as the API shows it. What is unknown is omitted.
 import { Schema } from "effect"
+import * as Shown from "../request/Shown.ts"
+import { EvmAddress } from "../chain/Address.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -32,7 +34,7 @@ export const TransactionStatus = Schema.Literals([
 export type TransactionStatus = typeof TransactionStatus.Type
 
 /** An amount as a text of digits. */
-const Decimal = Schema.BigIntFromString
+const Decimal = Shown.Digits
 
 const hash = `0x${"5c".repeat(32)}`
 const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -45,7 +47,7 @@ const fees = {
 }
 
 export const TransactionAttempt = Schema.Struct({
-  hash: field(Schema.String, "Hash of the attempt.", hash),
+  hash: field(Shown.Hash, "Hash of the attempt.", hash),
   kind: field(Schema.Literals(["original", "bump", "replace", "noop"]), "Why it was signed.", "bump"),
   ...fees,
   sent_at: shown(Instant, "When it was first sent.", at)
@@ -55,13 +57,9 @@ export const EvmTransaction = Schema.Struct({
   id: field(TransactionId, "Identifier of the transaction.", "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"),
   relayer_id: field(RelayerId, "Relayer that sends it.", "payouts"),
   status: field(TransactionStatus, "State of the transaction.", "submitted"),
-  status_reason: shown(Schema.String, "What it waits for, or why it ended, as a sentence.", "It was canceled."),
+  status_reason: shown(Shown.Words, "What it waits for, or why it ended, as a sentence.", "It was canceled."),
   code: shown(Code, "The same as a code.", "in_pool"),
-  hash: shown(
-    Schema.String,
-    "Hash of the attempt that was mined, else of the newest. Changes with each attempt.",
-    hash
-  ),
+  hash: shown(Shown.Hash, "Hash of the attempt that was mined, else of the newest. Changes with each attempt.", hash),
   created_at: field(Instant, "When it was accepted.", at),
   sent_at: shown(Instant, "When it was first sent.", at),
   confirmed_at: shown(Instant, "When it was confirmed.", at),
@@ -69,9 +67,9 @@ export const EvmTransaction = Schema.Struct({
   gas_limit: shown(Schema.Natural, "Gas at most.", 21_000),
   nonce: shown(Schema.Natural, "Nonce of the account.", 7),
   value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
-  from: field(Schema.String, "Address of the relayer.", address.toLowerCase()),
-  to: shown(Schema.String, "Receiver. Absent for a creation.", address),
-  data: shown(Schema.String, "Call data or init code.", "0xa9059cbb"),
+  from: field(EvmAddress, "Address of the relayer.", address.toLowerCase()),
+  to: shown(EvmAddress, "Receiver. Absent for a creation.", address),
+  data: shown(Shown.Bytes, "Call data or init code.", "0xa9059cbb"),
   signature: shown(EvmSignature, "Signature of the attempt that `hash` names.", {
     r: "1a".repeat(32),
     s: "2b".repeat(32),
@@ -84,13 +82,15 @@ export const EvmTransaction = Schema.Struct({
   valid_until: shown(Instant, "Deadline.", "2026-11-22T20:00:00.000Z"),
   attempts: shown(Schema.Array(TransactionAttempt), "All signed versions, oldest first.", []),
   block_number: shown(Schema.Natural, "Height of the block with it.", 19_000_000),
-  block_hash: shown(Schema.String, "Hash of the block with it.", hash),
-  contract_address: shown(Schema.String, "Contract that it created.", address),
+  block_hash: shown(Shown.Hash, "Hash of the block with it.", hash),
+  contract_address: shown(EvmAddress, "Contract that it created.", address),
   gas_used: shown(Decimal, "Gas that it used.", "21000"),
   effective_gas_price: shown(Decimal, "Wei per gas that it paid.", "25000000000"),
   fee_paid: shown(Decimal, "Wei that it paid for gas.", "525000000000000"),
-  revert_reason: shown(Schema.String, "Decoded reason of the revert.", "transfer amount exceeds balance")
+  revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance")
 }).annotate({ identifier: "EvmTransactionResponse", description: "An evm transaction." })
 export type EvmTransaction = typeof EvmTransaction.Type
 
-export class TransactionNotFound extends Schema.TaggedError<TransactionNotFound>()("TransactionNotFound", {}) {}
+export class TransactionNotFound extends Schema.TaggedError<TransactionNotFound>()("TransactionNotFound", {}) {
+  override readonly message = "the relayer has no transaction with this id"
+}

@@ -1,5 +1,6 @@
 // JSON-RPC calls to a relayer, and the methods that it passes on to its providers.
 import { Schema } from "effect"
+import * as Shown from "../request/Shown.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 
@@ -26,7 +27,7 @@ export type NodeCalls = typeof NodeCalls.Type
 
 const NodeError = Schema.Struct({
   code: field(Schema.Int, "Code of JSON-RPC or of the node.", -32_601),
-  message: field(Schema.String, "What is wrong.", "the method eth_sign is not in rpc_methods of the network"),
+  message: field(Shown.Words, "What is wrong.", "the method eth_sign is not in rpc_methods of the network"),
   data: Schema.optionalKey(field(Value, "Further data of the node, such as revert data.", "0x"))
 }).annotate({ identifier: "JsonRpcError", description: "Why a call failed." })
 export type NodeError = typeof NodeError.Type

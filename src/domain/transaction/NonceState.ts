@@ -1,5 +1,6 @@
 // The nonces of an account: what the ledger has, next to what the chain says.
 import { Schema } from "effect"
+import { EvmAddress } from "../chain/Address.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { Code } from "./Code.ts"
@@ -10,7 +11,7 @@ import { maxNonce } from "./Numbers.ts"
 const Nonce = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce }))
 
 export const NonceState = Schema.Struct({
-  address: field(Schema.String, "Account, in lower case.", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"),
+  address: field(EvmAddress, "Account, in lower case.", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"),
   chain_id: field(Schema.Natural, "Chain id (EIP-155).", 11_155_111),
   generation: field(Schema.Natural, "How often an operator declared that the test network was restarted.", 0),
   next_nonce: field(Nonce, "Nonce that the service assigns next.", 12),

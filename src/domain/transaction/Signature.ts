@@ -1,5 +1,6 @@
 // Signatures of messages and of typed data, by an evm relayer.
 import { Schema } from "effect"
+import * as Shown from "../request/Shown.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 
@@ -8,10 +9,10 @@ const s = "2b".repeat(32)
 
 /** Clients of this wire format expect hex digits without `0x`. */
 export const EvmSignature = Schema.Struct({
-  r: field(Schema.String, "64 hex digits.", r),
-  s: field(Schema.String, "64 hex digits.", s),
+  r: field(Shown.hex(64), "64 hex digits.", r),
+  s: field(Shown.hex(64), "64 hex digits.", s),
   v: field(Schema.Natural, "27 or 28; the parity, 0 or 1, for a transaction that is not a legacy one.", 27),
-  sig: field(Schema.String, "`r`, `s` and `v` as 130 hex digits.", `${r}${s}1b`)
+  sig: field(Shown.hex(130), "`r`, `s` and `v` as 130 hex digits.", `${r}${s}1b`)
 }).annotate({ identifier: "EvmSignature", description: "An ECDSA signature on secp256k1." })
 export type EvmSignature = typeof EvmSignature.Type
 

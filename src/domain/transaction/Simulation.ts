@@ -1,5 +1,6 @@
 // What a send would do and cost now. Nothing is stored or sent.
 import { Schema } from "effect"
+import * as Shown from "../request/Shown.ts"
 import { field } from "../request/Field.ts"
 import { shown } from "./Field.ts"
 
@@ -14,14 +15,14 @@ const Price = Schema.Struct({
 
 const Problem = Schema.Struct({
   field: field(Schema.String, "Field of the request, or `balance`.", "to"),
-  message: field(Schema.String, "What is wrong with it.", "is not in whitelist_receivers of the relayer's policy")
+  message: field(Shown.Words, "What is wrong with it.", "is not in whitelist_receivers of the relayer's policy")
 }).annotate({ identifier: "SimulationProblem", description: "Why the transaction would be refused, held or fail." })
 
 export const Simulation = Schema.Struct({
   is_accepted: field(Schema.Boolean, "Whether a send of this request would be accepted now.", true),
   problems: field(Schema.Array(Problem), "Why it would be refused, held, or fail.", []),
   would_revert: shown(Schema.Boolean, "Whether the call reverts now. Absent if no provider answered.", false),
-  revert_reason: shown(Schema.String, "Decoded reason of the revert.", "transfer amount exceeds balance"),
+  revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance"),
   gas_used: shown(Decimal, "Gas that the call uses now.", "21000"),
   gas_limit: shown(Schema.Natural, "Gas limit that the transaction would get.", 21_000),
   price: shown(Price, "At the price that the request gives, or that its speed means.", {

@@ -1,5 +1,6 @@
 // What an API key may send, beside the policies of relayers. Amounts in wei.
 import { Schema } from "effect"
+import * as Shown from "../request/Shown.ts"
 import { contractCreation } from "../relayer/Policy.ts"
 import { list, maybe } from "../request/Text.ts"
 import { EvmAddress } from "./SendEvmTransaction.ts"
@@ -56,6 +57,8 @@ export class TransactionLimitExceeded extends Schema.TaggedError<TransactionLimi
   "TransactionLimitExceeded",
   {
     /** Names the field and the limit. */
-    error: Schema.String
+    error: Shown.Words
   }
-) {}
+) {
+  override readonly message = this.error
+}

@@ -1,5 +1,6 @@
 // The other requests about transactions, and their responses.
 import { Schema } from "effect"
+import * as Shown from "../request/Shown.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -43,7 +44,7 @@ export type CanceledTransactions = typeof CanceledTransactions.Type
 export const TransactionExplanation = Schema.Struct({
   status: field(TransactionStatus, "State of the transaction.", "pending"),
   code: field(Code, "What it waits for, or why it ended.", "gas_price_above_cap"),
-  reason: field(Schema.String, "The same as a sentence, with the figures that decide.", "Its signer does not answer."),
+  reason: field(Shown.Words, "The same as a sentence, with the figures that decide.", "Its signer does not answer."),
   next: field(Schema.String, "What happens next, and what would help.", "The service checks it again with each block."),
   figures: field(Figures, "The figures that decide.", { base_fee: "42000000000", cap: "40000000000" }),
   since: field(Instant, "Since when it has this code.", "2026-11-22T12:00:00.000Z"),

@@ -1,5 +1,6 @@
 // Checks at the start that the service knows every master key that may have sealed a secret in the database.
 import { Effect, Layer, Redacted, Schema } from "effect"
+import * as Shown from "../../domain/request/Shown.ts"
 import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"
 import * as Envelope from "../secrets/Envelope.ts"
 import type { Keyring } from "../secrets/Keyring.ts"
@@ -12,7 +13,7 @@ import { UnauthenticatedRepo } from "./UnauthenticatedRepo.ts"
 /** The database contains secrets under master keys that the service was not given. */
 export class WrongMasterKey extends Schema.TaggedError<WrongMasterKey>()("WrongMasterKey", {
   /** The ids of those keys: four bytes in hex. */
-  unknown: Schema.Array(Schema.String),
+  unknown: Schema.Array(Shown.hex(8)),
   /** Whether the service was given another key that the database knows. */
   isPartial: Schema.Boolean
 }) {

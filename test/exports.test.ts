@@ -1,0 +1,137 @@
+// Every export of the package is a schema that generates plausible values, or is listed here with the reason why it is none.
+import { assert, describe, it } from "@effect/vitest"
+import { Equal, Schema } from "effect"
+import * as Exports from "../testkit/Exports.ts"
+
+/** The exports that are no schemas, by what they are instead. */
+const others: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "a service": [
+    "effect-relayer ApiClient",
+    "effect-relayer ApiKeys",
+    "effect-relayer Audit",
+    "effect-relayer AuditCheckpoints",
+    "effect-relayer AuditHeadStore",
+    "effect-relayer Authentication",
+    "effect-relayer Deliveries",
+    "effect-relayer Draining",
+    "effect-relayer EventFeed",
+    "effect-relayer MasterKeyStore",
+    "effect-relayer MasterKeys",
+    "effect-relayer Networks",
+    "effect-relayer Notifications",
+    "effect-relayer RateLimits",
+    "effect-relayer Readiness",
+    "effect-relayer RelayerHealth",
+    "effect-relayer Relayers",
+    "effect-relayer Secrets",
+    "effect-relayer Signers",
+    "effect-relayer/client ApiClient",
+    "effect-relayer/domain CurrentCaller"
+  ],
+  "a function that makes layers or effects": [
+    "effect-relayer Server.drainFirst",
+    "effect-relayer Server.layer",
+    "effect-relayer Server.mount",
+    "effect-relayer Server.routes",
+    "effect-relayer Services.layer",
+    "effect-relayer Services.layerNoAuthentication",
+    "effect-relayer Sql.layer",
+    "effect-relayer Sql.layerOpen",
+    "effect-relayer Sql.maintenance",
+    "effect-relayer Sql.open",
+    "effect-relayer trustedProxies",
+    "effect-relayer/webhook verifyWebhook"
+  ],
+  "a setting of a layer or of a router": ["effect-relayer Server.defaults", "effect-relayer Server.routerConfig"],
+  "the contract, or middleware of it": [
+    "effect-relayer Api",
+    "effect-relayer/api Api",
+    "effect-relayer/api Authorization",
+    "effect-relayer/api DecodeErrors",
+    "effect-relayer/api Idempotency",
+    "effect-relayer/api RequestBody"
+  ],
+  "a function that makes schemas or texts": [
+    "effect-relayer/api Envelope.created",
+    "effect-relayer/api Envelope.deleted",
+    "effect-relayer/api Envelope.listOf",
+    "effect-relayer/api Envelope.of",
+    "effect-relayer/api Envelope.pageOf",
+    "effect-relayer/api Envelope.pageOrListOf",
+    "effect-relayer/api Envelope.pageText",
+    "effect-relayer/api Envelope.pagination",
+    "effect-relayer/api Envelope.text"
+  ],
+  "a constant of the contract": [
+    "effect-relayer/api Envelope.createdStatus",
+    "effect-relayer/api Errors.retryAfterBusy",
+    "effect-relayer/api Errors.retryAfterUnavailable"
+  ],
+  "a list of schemas, which are exports of their own": [
+    "effect-relayer/api Errors.any",
+    "effect-relayer/api Errors.ofOutboundWork"
+  ]
+}
+
+/** JSON that the service passes on as it is. */
+const free = new Set(["after", "attributes", "before", "cause", "data", "payload", "policies"])
+
+/** Positions of a log that someone has tampered with. */
+const unbounded = new Set(["position", "broken_at"])
+
+const account = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|G[A-Z2-7]{55})$/
+
+const isYear = (text: string) => /^20\d\d-/.test(text) && !Number.isNaN(Date.parse(text))
+
+const isHttp = (text: string) => /^https?:$/.test(URL.parse(text)?.protocol ?? "")
+
+/** What the values of a property are, by the name of the property. */
+const rules: ReadonlyArray<readonly [name: RegExp, isPlausible: (value: string) => boolean]> = [
+  [/(^|_)(at|since|until)$|^not_before$|_timestamp$/, isYear],
+  [/(^|_)urls?$/, isHttp],
+  [/(^|_)hash$/, (text) => /^(0x)?[0-9a-f]{64}$/.test(text)],
+  [/^(evm|solana|stellar|contract_address|mint)$/, (text) => account.test(text)],
+  [/^address$/, (text) => account.test(text) || isHttp(text)],
+  [/^(id|(event|key|relayer|request|resource|signer)_id)$/, (text) => /^[!-~]{1,64}$/.test(text) || text.includes(":")]
+]
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
+
+/** The implausible values of an encoded value, with their names. */
+const implausible = (value: unknown, name: string): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return value.flatMap((item) => implausible(item, name))
+  if (JSON.isRawJSON(value)) return implausible(Number(value.rawJSON), name)
+  if (isObject(value))
+    return Object.entries(value).flatMap(([key, child]) => (free.has(key) ? [] : implausible(child, key)))
+  const isOut =
+    (typeof value === "number" &&
+      (value < 0 || (name === "status" && (value < 100 || value > 599))) &&
+      !unbounded.has(name)) ||
+    (typeof value === "string" && rules.some(([names, isPlausible]) => names.test(name) && !isPlausible(value)))
+  return isOut ? [`${name}: ${String(value)}`] : []
+}
+
+const exported = await Exports.all()
+const schemas = await Exports.schemas()
+
+describe("the exports of the package", () => {
+  it("are schemas, or are listed with a reason", () => {
+    const unlisted = exported.filter(({ value }) => !Schema.isSchema(value)).map(({ name }) => name)
+    assert.deepStrictEqual(unlisted.toSorted(), Object.values(others).flat().toSorted())
+  })
+
+  for (const [schema, name] of schemas) {
+    it.prop(`${name} decodes what it encodes`, [schema], ([value]) => {
+      const encoded = Schema.encodeSync(schema)(value)
+      assert.isTrue(Equal.equals(Schema.decodeSync(schema)(encoded), value), JSON.stringify(encoded))
+    })
+
+    it.prop(`${name} generates plausible values`, [schema], ([value]) => {
+      assert.deepStrictEqual(implausible(Schema.encodeSync(schema)(value), ""), [])
+    })
+
+    it.prop(`${name} has a message if it is an error`, [schema], ([value]) => {
+      if (value instanceof Error) assert.notStrictEqual(value.message, "")
+    })
+  }
+})
