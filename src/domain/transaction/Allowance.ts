@@ -5,7 +5,7 @@ import type { Cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import { atLeast, atMost, maxFeeOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
-import { costOf, shortageOf } from "./Funds.ts"
+import { costOf, priceWithin, shortageOf, withDataFee } from "./Funds.ts"
 import type { Shortage } from "./Funds.ts"
 import type { Situation } from "./Situation.ts"
 import type { Seen } from "./View.ts"
@@ -19,16 +19,19 @@ export interface Wanted {
   /** Wei per gas that it may offer at most. Absent: no limit. */
   readonly ceiling?: bigint
   readonly gasLimit: bigint
+  /** As in `Attempt`. */
+  readonly dataFee?: bigint
   readonly value: bigint
   /** The code while it is in flight. */
   readonly cause: Cause
 }
 
 /** The ceiling of the price, and for an execution what the limits of the API key leave per gas. */
-const ceilingOf = ({ lane }: Situation, { kind, ceiling, gasLimit }: Wanted): bigint | undefined => {
+const ceilingOf = ({ lane }: Situation, wanted: Wanted): bigint | undefined => {
   const { feeLimit } = lane.terms
+  const { kind, ceiling } = wanted
   if (kind === "noop" || feeLimit === undefined) return ceiling
-  const limit = feeLimit / gasLimit
+  const limit = priceWithin(feeLimit, wanted)
   return ceiling === undefined || limit < ceiling ? limit : ceiling
 }
 
@@ -41,10 +44,10 @@ const tooExpensive = ({ view }: Situation<Seen>, { least }: Wanted, cap: bigint)
 }
 
 /** An unknown balance is no reason: the node refuses what cannot be paid, and nothing is lost. */
-const shortage = ({ lane, view }: Situation<Seen>, { gasLimit, value }: Wanted, fees: Fees): Shortage | undefined => {
+const shortage = ({ lane, view }: Situation<Seen>, wanted: Wanted, fees: Fees): Shortage | undefined => {
   if (view.balance === undefined) return undefined
   const budget = { balance: view.balance, reserved: lane.others.reserved, minBalance: 0n, reserve: 0n }
-  return shortageOf(costOf(fees, gasLimit, value), budget)
+  return shortageOf(costOf({ ...wanted, fees }, wanted.value), budget)
 }
 
 /** The signature, or the code of what forbids it. */
@@ -52,12 +55,14 @@ export const allow = (situation: Situation<Seen>, wanted: Wanted): Result.Result
   const { signerRetry } = situation.lane
   if (signerRetry !== undefined) return Result.fail(cause(signerRetry.code, { until: signerRetry.at }))
   const ceiling = ceilingOf(situation, wanted)
-  const { kind, least, gasLimit } = wanted
+  const { kind, least, gasLimit, dataFee } = wanted
   if (ceiling !== undefined && maxFeeOf(least) > ceiling) return Result.fail(tooExpensive(situation, wanted, ceiling))
   const best = atMost(atLeast(wanted.fees, least), ceiling)
   const affordable = [best, least].find((fees) => shortage(situation, wanted, fees) === undefined)
   if (affordable === undefined) {
     return Result.fail(cause("insufficient_funds", shortage(situation, wanted, least)?.figures))
   }
-  return Result.succeed(Command.Sign({ kind, fees: affordable, gasLimit, cause: wanted.cause }))
+  return Result.succeed(
+    Command.Sign({ kind, fees: affordable, gasLimit, ...withDataFee(dataFee), cause: wanted.cause })
+  )
 }

@@ -14,6 +14,8 @@ export interface Receipt {
   readonly gasUsed: bigint
   /** Wei per gas. */
   readonly effectiveGasPrice: bigint
+  /** Wei that a rollup charged for the data, beside gas. Absent: nothing. */
+  readonly dataFee?: bigint
   /** Lower-case hex. Absent: nothing was created. */
   readonly contractAddress?: string
   /** Decoded. Absent: not reverted, not asked for, or not known. */
@@ -41,6 +43,8 @@ export interface Attempt {
   readonly nonce: number
   readonly fees: Fees
   readonly gasLimit: bigint
+  /** Wei that a rollup may charge for the data, beside gas. Absent: nothing, or not known. */
+  readonly dataFee?: bigint
   readonly signedAt: Moment
   readonly sends: number
   /** Absent: never sent. Patience counts from here. */
@@ -49,6 +53,10 @@ export interface Attempt {
   readonly outcome: Outcome
   readonly refusal?: Refusal
 }
+
+/** Wei that the block's producer and the rollup got. */
+export const paidOf = ({ gasUsed, effectiveGasPrice, dataFee = 0n }: Receipt): bigint =>
+  gasUsed * effectiveGasPrice + dataFee
 
 export const isNoop = ({ kind }: Attempt): boolean => kind === "noop"
 

@@ -13,7 +13,14 @@ export type Scope = "transaction" | "relayer" | "lane"
 
 export type Command = Data.TaggedEnum<{
   /** Sign, commit, then broadcast. An original gets the lane's next nonce, everything else keeps the nonce. */
-  readonly Sign: { readonly kind: AttemptKind; readonly fees: Fees; readonly gasLimit: bigint; readonly cause: Cause }
+  readonly Sign: {
+    readonly kind: AttemptKind
+    readonly fees: Fees
+    readonly gasLimit: bigint
+    /** As in `Attempt`. */
+    readonly dataFee?: bigint
+    readonly cause: Cause
+  }
   /** Send the first of these attempts that a node accepts. */
   readonly Broadcast: { readonly ordinals: Arr.NonEmptyReadonlyArray<number> }
   /** The state stays; the code says what it waits for. */

@@ -5,7 +5,7 @@ import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"
 import { atMost, maxFeeOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
-import { costOf, noopReserve, shortageOf } from "./Funds.ts"
+import { costOf, noopReserve, priceWithin, shortageOf, withDataFee } from "./Funds.ts"
 import type { Shortage } from "./Funds.ts"
 import { capsOf, limitOf, minimum } from "./Gas.ts"
 import { floorOf } from "./Market.ts"
@@ -41,11 +41,16 @@ const gasLimitOf = ({ transaction, lane, view }: Situation<Seen>): bigint => {
     : minimum(to === undefined ? { data } : { to, data })
 }
 
+const chargedOf = (situation: Situation<Seen>) => ({
+  gasLimit: gasLimitOf(situation),
+  ...withDataFee(situation.view.dataFee)
+})
+
 /** Wei per gas that policy and limits of the API key allow. Undefined: no limit. */
 const capOf = (situation: Situation<Seen>): bigint | undefined => {
   const { cap, feeLimit } = situation.lane.terms
   if (feeLimit === undefined) return cap
-  const limit = feeLimit / gasLimitOf(situation)
+  const limit = priceWithin(feeLimit, chargedOf(situation))
   return cap === undefined || limit < cap ? limit : cap
 }
 
@@ -78,8 +83,8 @@ const knownOf = (situation: Situation<Seen>): Known | undefined => {
 
 const unknown: Row<Seen> = (situation) => {
   const { estimate } = situation.view
-  const isEstimateMissing = needsEstimate(situation) && (estimate === undefined || estimate._tag === "Unknown")
-  return isEstimateMissing || knownOf(situation) === undefined
+  const isMissing = estimate === undefined ? needsEstimate(situation) : estimate._tag === "Unknown"
+  return isMissing || knownOf(situation) === undefined
     ? hold(situation, cause("providers_unavailable"), "lane")
     : undefined
 }
@@ -89,12 +94,12 @@ const shortage = (situation: Situation<Seen>): Shortage | undefined => {
   const known = knownOf(situation)
   if (known === undefined) return undefined
   const { value } = newestRequest(transaction)
-  const required = costOf(known.fees, gasLimitOf(situation), value) + (view.dataFee ?? 0n)
+  const required = costOf({ fees: known.fees, ...chargedOf(situation) }, value)
   return shortageOf(required, {
     balance: known.balance,
     reserved: lane.others.reserved,
     minBalance: lane.terms.minBalance,
-    reserve: noopReserve(known.market, view.noopGas)
+    reserve: noopReserve(known.market, view)
   })
 }
 
@@ -144,7 +149,7 @@ const sign = (situation: Situation<Seen>): Commands => {
   const signature = Command.Sign({
     kind: "original",
     fees: known.fees,
-    gasLimit: gasLimitOf(situation),
+    ...chargedOf(situation),
     cause: why
   })
   return [signature, pollNext(situation)]

@@ -2,19 +2,33 @@
 import type { Attempt } from "./Attempt.ts"
 import type { Figures } from "./Cause.ts"
 import { maxFeeOf } from "./Fees.ts"
-import type { Fees } from "./Fees.ts"
 import { priceOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
 import { noopsInReserve } from "./Numbers.ts"
 import { isNoop } from "./Attempt.ts"
 import { currentAttempts, requestOf } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
+import type { Seen } from "./View.ts"
 
-/** What a signed or offered transaction costs at most. */
-export const costOf = (fees: Fees, gasLimit: bigint, value: bigint): bigint => gasLimit * maxFeeOf(fees) + value
+/** What decides the cost of a signed or offered transaction, beside its value. */
+export type Priced = Pick<Attempt, "fees" | "gasLimit" | "dataFee">
+
+/** The field `dataFee`, which is absent if nothing is charged. */
+export const withDataFee = (dataFee: bigint | undefined): Pick<Priced, "dataFee"> =>
+  dataFee === undefined ? {} : { dataFee }
+
+/** What its fees cost at most. */
+export const maxFeesOf = ({ fees, gasLimit, dataFee = 0n }: Priced): bigint => gasLimit * maxFeeOf(fees) + dataFee
+
+/** What it costs at most. */
+export const costOf = (priced: Priced, value: bigint): bigint => maxFeesOf(priced) + value
+
+/** Wei per gas that `limit` leaves for all its fees. */
+export const priceWithin = (limit: bigint, { gasLimit, dataFee = 0n }: Omit<Priced, "fees">): bigint =>
+  limit > dataFee ? (limit - dataFee) / gasLimit : 0n
 
 const attemptCost = (transaction: Transaction, attempt: Attempt): bigint =>
-  costOf(attempt.fees, attempt.gasLimit, isNoop(attempt) ? 0n : requestOf(transaction, attempt).value)
+  costOf(attempt, isNoop(attempt) ? 0n : requestOf(transaction, attempt).value)
 
 /** What a transaction in flight reserves: any of its attempts may be mined, so the most expensive one counts. */
 export const reservationOf = (transaction: Transaction): bigint =>
@@ -23,9 +37,12 @@ export const reservationOf = (transaction: Transaction): bigint =>
     return cost > most ? cost : most
   }, 0n)
 
+/** What a no-op costs on the chain: gas, and data. */
+export type NoopCost = Pick<Seen, "noopGas" | "noopDataFee">
+
 /** What an account keeps back so that its lane can always be cleared: two no-ops at the current fast price. */
-export const noopReserve = (market: Market, noopGas: bigint): bigint =>
-  noopsInReserve * noopGas * maxFeeOf(priceOf(market, "fast", "eip1559"))
+export const noopReserve = (market: Market, { noopGas, noopDataFee = 0n }: NoopCost): bigint =>
+  noopsInReserve * (noopGas * maxFeeOf(priceOf(market, "fast", "eip1559")) + noopDataFee)
 
 export interface Budget {
   readonly balance: bigint

@@ -22,6 +22,8 @@ export interface NetworkNumbers {
   /** Whether transactions are priced by EIP-1559. */
   readonly isEip1559: boolean
   readonly isTestnet: boolean
+  /** Whether a contract of the chain says what data costs beside gas (OP stack). */
+  readonly hasDataFeeOracle: boolean
 }
 
 /** Chains on which nodes refuse lower tips, by chain id: Polygon and Amoy. Wei per gas. */
@@ -48,7 +50,8 @@ export const networkNumbers = (network: Evm): NetworkNumbers => {
     ...(isMarked(network, "eip7825") ? { transactionGasCap: eip7825GasCap } : {}),
     hasMempool,
     isEip1559: isMarked(network, "eip1559"),
-    isTestnet: network.is_testnet
+    isTestnet: network.is_testnet,
+    hasDataFeeOracle: isMarked(network, "optimism-based")
   }
 }
 

@@ -97,6 +97,12 @@ export const legacyFactor = {
   fastest: { numerator: 2n, denominator: 1n }
 } as const satisfies Record<string, Ratio>
 
+/**
+ * Factor of what a rollup charges for data now. Its price follows the fees of the chain below, which grow by at most 12.5 % per
+ * block: the double covers five of them.
+ */
+export const dataFeeFactor: Ratio = { numerator: 2n, denominator: 1n }
+
 /** Times the given price that a bump may reach if the relayer has no cap. */
 export const explicitCeiling = 3n
 

@@ -1,7 +1,7 @@
 // How a transaction of the ledger is shown: the request that was mined, never the no-op that may have replaced it.
 import { DateTime } from "effect"
 import type { RelayerId } from "../relayer/Relayer.ts"
-import { isNoop } from "./Attempt.ts"
+import { isNoop, paidOf } from "./Attempt.ts"
 import type { Attempt } from "./Attempt.ts"
 import type { EvmTransaction, TransactionId, TransactionStatus } from "./EvmTransaction.ts"
 import { explain } from "./Explanation.ts"
@@ -61,7 +61,7 @@ const receiptOf = ({ receipt }: Mined) => ({
   block_hash: receipt.blockHash,
   gas_used: receipt.gasUsed,
   effective_gas_price: receipt.effectiveGasPrice,
-  fee_paid: receipt.gasUsed * receipt.effectiveGasPrice,
+  fee_paid: paidOf(receipt),
   ...present("contract_address", receipt.contractAddress),
   ...present("revert_reason", receipt.revertReason)
 })

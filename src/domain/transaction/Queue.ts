@@ -65,7 +65,7 @@ const heldIn = ({ decided }: Turn): ReadonlyArray<Transaction> =>
 
 const withSignature = (turn: Turn, transaction: Transaction, sign: Signing["sign"], now: Moment): Turn => {
   const { lane } = turn.base
-  const cost = costOf(sign.fees, sign.gasLimit, newestRequest(transaction).value)
+  const cost = costOf(sign, newestRequest(transaction).value)
   const { inFlight, reserved } = turn.totals
   return {
     ...turn,

@@ -7,6 +7,7 @@ import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
 import { atLeast, highest, isReplacement, minimumReplacement, raised } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
+import { withDataFee } from "./Funds.ts"
 import { capsOf, limitOf } from "./Gas.ts"
 import { isAbove, priceOf } from "./Market.ts"
 import { immediateBumps, patienceAboveMarket } from "./Numbers.ts"
@@ -75,6 +76,7 @@ const noop = (situation: Situation<Seen>, { attempts, newest, fees }: Former): W
     least,
     ...(ceiling === undefined ? {} : { ceiling }),
     gasLimit: view.noopGas,
+    ...withDataFee(view.noopDataFee),
     value: 0n,
     cause: intentCause(transaction)
   }
@@ -94,14 +96,16 @@ const execution = (situation: Situation<Seen>, former: Former, version: number, 
   const { transaction, lane } = situation
   const request = transaction.versions[version - 1] ?? newestRequest(transaction)
   const given = givenFees(request)
-  const type = given?.type ?? (version === former.newest.requestVersion ? former.fees.type : priceType(lane.terms))
+  const isBump = version === former.newest.requestVersion
+  const type = given?.type ?? (isBump ? former.fees.type : priceType(lane.terms))
   const market = marketPrice(situation, type, speedIn(situation, former.newest), former.newest.refusal?.minimumNeeded)
   return {
-    kind: version === former.newest.requestVersion ? "bump" : "replace",
+    kind: isBump ? "bump" : "replace",
     fees: market ?? former.fees,
     least: raised(former.fees),
     ceiling: requestCeiling(request, lane.terms, former.first.fees, market),
     gasLimit,
+    ...withDataFee(isBump ? former.newest.dataFee : situation.view.dataFee),
     value: request.value,
     cause: cause("underpriced_bumping")
   }

@@ -75,8 +75,10 @@ export interface Seen {
   readonly estimate?: Estimate
   /** Gas that a no-op needs on this chain and account. */
   readonly noopGas: bigint
-  /** Wei that a rollup charges for the data, beside gas. */
+  /** Wei that a rollup may charge for the data of the newest version, beside gas. Absent: nothing, or not known. */
   readonly dataFee?: bigint
+  /** The same for a no-op. */
+  readonly noopDataFee?: bigint
   /** Who used the nonce. Absent: not looked for in this poll. */
   readonly taker?: TakerEvidence
 }

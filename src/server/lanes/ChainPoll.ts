@@ -17,6 +17,7 @@ import type { BlockHashes, SecondOpinion, Seen, Sight, Unreachable } from "../..
 import * as Calls from "../chains/evm/EvmCalls.ts"
 import type { EvmMarkets } from "../chains/evm/EvmMarkets.ts"
 import type { EvmNode } from "../chains/evm/EvmNode.ts"
+import { dataFee } from "../chains/evm/EvmDataFees.ts"
 import { hashesAt, headOf, opinionsOf } from "../chains/evm/EvmOpinion.ts"
 import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
 import * as RpcFailure from "../chains/RpcFailure.ts"
@@ -65,8 +66,9 @@ const isJustSent = ({ numbers, now }: Asked, transaction: Transaction): boolean 
 
 const readReceipt = (node: EvmNode, hash: string) => Effect.map(node.call(Calls.receiptOf(hash)), Calls.receiptIn)
 
-const readReceipts = Effect.fnUntraced(function* (node: EvmNode, hashes: ReadonlyArray<string>) {
+const readReceipts = Effect.fnUntraced(function* (node: EvmNode, hashes: ReadonlyArray<string>, memory: LaneMemory) {
   const receipts = yield* Effect.forEach(hashes, (hash) => readReceipt(node, hash), all)
+  memory.lastDataFee = receipts.findLast((receipt) => receipt?.dataFee !== undefined)?.dataFee ?? memory.lastDataFee
   return new Map<string, Receipt>(
     hashes.flatMap((hash, index) => {
       const receipt = receipts[index]
@@ -96,6 +98,9 @@ const noopGas = Effect.fnUntraced(function* (node: EvmNode, { lane, numbers }: A
   return gas === transactionGas ? gas : scaleUp(gas, estimateMargin)
 })
 
+const noopDataFee = (node: EvmNode, { lane, numbers, memory }: Asked) =>
+  dataFee(node, numbers, { to: lane.address, value: 0n }, memory.lastDataFee)
+
 const needsSecondCount = ({ lane }: Asked, { count }: Account): boolean =>
   lane.chainBlock !== undefined && (count > lane.nextNonce || count < lane.chainNonce)
 
@@ -123,7 +128,8 @@ const details = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: 
       countAtFinal: finalHeight < 0 ? Effect.succeed(0) : node.call(Calls.countAt(lane.address, finalHeight)),
       receipts: readReceipts(
         node,
-        questions.flatMap(({ receipts }) => receipts)
+        questions.flatMap(({ receipts }) => receipts),
+        memory
       ),
       pool: readPool(node, pooled, memory),
       hashes: hashesAt(
@@ -131,7 +137,8 @@ const details = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: 
         [...heights].filter((height) => height <= head.number)
       ),
       market: markets.at(node, numbers, head.hash),
-      noopGas: noopGas(node, asked, code)
+      noopGas: noopGas(node, asked, code),
+      noopDataFee: noopDataFee(node, asked)
     },
     all
   )
@@ -195,7 +202,8 @@ const baseOf = ({ at, count, balance }: Account, found: Details): Seen => {
     market,
     balance,
     sights: new Map(),
-    noopGas: found.noopGas
+    noopGas: found.noopGas,
+    ...(found.noopDataFee === undefined ? {} : { noopDataFee: found.noopDataFee })
   }
 }
 

@@ -1,21 +1,19 @@
 // Gives nonces to pending transactions: checks, signatures, one commit, then the broadcast.
 import { Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
-import { isEstimated } from "../../domain/transaction/DecideFirstSignature.ts"
 import { maxNoncesPerCommit } from "../../domain/transaction/Numbers.ts"
 import { byPlace, plan } from "../../domain/transaction/Queue.ts"
 import type { Candidate } from "../../domain/transaction/Queue.ts"
-import { newestRequest } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
-import type { Estimate, View } from "../../domain/transaction/View.ts"
-import { estimate } from "../chains/evm/EvmEstimates.ts"
+import type { View } from "../../domain/transaction/View.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
 import { baseOf, termsIn, totals, update } from "./LaneContext.ts"
 import type { Work } from "./LaneContext.ts"
 import { applyChanges } from "./LaneDecisions.ts"
+import * as Estimates from "./LaneEstimates.ts"
+import { withEstimated } from "./LaneEstimates.ts"
 import * as Metrics from "./LaneMetrics.ts"
-import * as Providers from "./LaneProviders.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
 import { send } from "./LaneSending.ts"
 import { sign } from "./LaneSigning.ts"
@@ -33,27 +31,17 @@ const isReady = ({ stored: { transaction }, relayer }: Pending, now: number): bo
   transaction.intent === "execute" &&
   (transaction.notBefore ?? now) <= now
 
-const needsEstimate = ({ stored: { transaction } }: Pending): boolean => isEstimated(newestRequest(transaction))
-
-const estimateOf = Effect.fnUntraced(function* (work: Work, { stored, relayer }: Pending) {
-  const providers = yield* Providers.of(work, relayer)
-  const call = { ...newestRequest(stored.transaction), from: work.lane.address }
-  const unknown: Estimate = { _tag: "Unknown" }
-  return yield* Effect.orElseSucceed(
-    providers.first((node) => estimate(providers, node, call)),
-    () => unknown
-  )
-})
-
 /** Estimates for as many as can get a nonce now. Those behind them wait without one. */
 const estimates = Effect.fnUntraced(function* (work: Work, pending: ReadonlyArray<Pending>) {
   const free = work.lane.windowSize - totals(work).inFlight
-  const due =
-    free <= 0 || work.stop !== undefined ? [] : pending.filter((one) => isReady(one, work.now) && needsEstimate(one))
+  const isDue = (one: Pending) => isReady(one, work.now) && Estimates.isDue(work, one.relayer, one.stored.transaction)
+  const due = free <= 0 || work.stop !== undefined ? [] : pending.filter(isDue)
   const first = due
     .toSorted((one, other) => byPlace(one.stored.transaction, other.stored.transaction))
     .slice(0, Math.min(free, maxNoncesPerCommit))
-  const found = yield* Effect.forEach(first, (one) => estimateOf(work, one), { concurrency: "unbounded" })
+  const found = yield* Effect.forEach(first, (one) => Estimates.of(work, one.relayer, one.stored.transaction), {
+    concurrency: "unbounded"
+  })
   const known = new Map(first.map(({ stored }, index) => [stored.id, found[index]]))
   return { known, waiting: new Set(due.filter(({ stored }) => !known.has(stored.id)).map(({ stored }) => stored.id)) }
 })
@@ -68,9 +56,6 @@ const withoutWaiting = (pending: ReadonlyArray<Pending>, waiting: ReadonlySet<st
       return !held.has(relayerId)
     })
 }
-
-const withEstimate = (view: View, found: Estimate | undefined): View =>
-  found === undefined || view._tag !== "Seen" ? view : { ...view, estimate: found }
 
 const commit = Effect.fnUntraced(function* (
   work: Work,
@@ -114,7 +99,7 @@ export const assign = Effect.fn("LaneAssignment.assign")(function* (
   const candidates = withoutWaiting(all, waiting).map(({ stored, relayer }): Candidate => ({
     transaction: stored.transaction,
     terms: termsIn(work, relayer, stored),
-    view: withEstimate(viewOf(stored.transaction, relayer), known.get(stored.id))
+    view: withEstimated(viewOf(stored.transaction, relayer), known.get(stored.id))
   }))
   const planned = plan(candidates, baseOf(work, lead), totals(work), work.now, maxNoncesPerCommit)
   const pending = new Map(all.map((one) => [one.stored.transaction.number, one]))

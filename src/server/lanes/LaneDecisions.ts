@@ -4,15 +4,13 @@ import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { isNoop } from "../../domain/transaction/Attempt.ts"
 import type { Command, Commands } from "../../domain/transaction/Command.ts"
 import { decide } from "../../domain/transaction/Decision.ts"
-import { isEstimated } from "../../domain/transaction/DecideFirstSignature.ts"
 import type { Totals } from "../../domain/transaction/Totals.ts"
-import { currentAttempts, newestRequest, requestOf } from "../../domain/transaction/Transaction.ts"
+import { currentAttempts, requestOf } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { Seen, View } from "../../domain/transaction/View.ts"
 import { verdictOf } from "../../domain/transaction/Taker.ts"
 import { grown } from "../../domain/transaction/Window.ts"
 import { callAt } from "../chains/evm/EvmCalls.ts"
-import { estimate } from "../chains/evm/EvmEstimates.ts"
 import * as EvmTaker from "../chains/evm/EvmTaker.ts"
 import * as RevertReason from "../chains/evm/RevertReason.ts"
 import type { Decided } from "../ledger/HeldLane.ts"
@@ -20,6 +18,7 @@ import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import { reach } from "./CrashPoints.ts"
 import { situationOf, totals, update } from "./LaneContext.ts"
 import type { Work } from "./LaneContext.ts"
+import * as Estimates from "./LaneEstimates.ts"
 import * as Metrics from "./LaneMetrics.ts"
 import * as Providers from "./LaneProviders.ts"
 import type { LaneRelayer } from "./LaneRelayers.ts"
@@ -61,7 +60,7 @@ const findTaker = Effect.fnUntraced(function* (work: Work, relayer: LaneRelayer,
   return taker
 })
 
-/** A newer version of a request without a gas limit needs an estimate before it is signed. */
+/** A newer version of a request is estimated before it is signed. */
 const withEstimate = Effect.fnUntraced(function* (
   work: Work,
   relayer: LaneRelayer,
@@ -69,13 +68,9 @@ const withEstimate = Effect.fnUntraced(function* (
   view: Seen
 ) {
   const newest = currentAttempts(transaction).at(-1)
-  const request = newestRequest(transaction)
-  const isDue = newest !== undefined && newest.requestVersion < transaction.versions.length
-  if (!isDue || transaction.intent !== "execute" || !isEstimated(request)) return view
-  const providers = yield* Providers.of(work, relayer)
-  const call = { ...request, from: work.lane.address }
-  const found = yield* Effect.result(providers.first((node) => estimate(providers, node, call)))
-  return found._tag === "Success" ? { ...view, estimate: found.success } : view
+  const isNewer = newest !== undefined && newest.requestVersion < transaction.versions.length
+  if (!isNewer || transaction.intent !== "execute" || !Estimates.isDue(work, relayer, transaction)) return view
+  return { ...view, ...(yield* Estimates.of(work, relayer, transaction)) }
 })
 
 /** Why a call failed in its block, if the policy wants it: what it does at the state after the block. */

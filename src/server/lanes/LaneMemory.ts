@@ -17,6 +17,8 @@ export interface LaneMemory {
   /** Transactions that may be in flight, if that has changed since the last poll. */
   window: number | undefined
   lastSignedAt: Moment | undefined
+  /** Wei that a rollup charged for the data of the transaction whose receipt was read last. */
+  lastDataFee: bigint | undefined
   /** Since when nothing is in flight. */
   quietSince: Moment | undefined
   signerRetry: SignerRetry | undefined
@@ -40,6 +42,7 @@ export const make = (): LaneMemory => ({
   accountCode: undefined,
   window: undefined,
   lastSignedAt: undefined,
+  lastDataFee: undefined,
   quietSince: undefined,
   signerRetry: undefined,
   signerFailures: 0,

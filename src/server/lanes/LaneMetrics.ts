@@ -1,5 +1,6 @@
 // The metrics of lanes that this instance holds.
 import { Clock, Effect, Metric } from "effect"
+import { paidOf } from "../../domain/transaction/Attempt.ts"
 import { maxFeeOf } from "../../domain/transaction/Fees.ts"
 import type { Signature } from "../ledger/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
@@ -74,8 +75,9 @@ const countOne = Effect.fnUntraced(function* (now: number, stored: StoredTransac
   if (state === "confirmed") yield* Metric.update(transactionConfirmationSeconds, age(now, stored))
   if (mined === undefined) return
   const attempt = attempts.find(({ ordinal }) => ordinal === mined.ordinal)
-  const price = mined.receipt.effectiveGasPrice || (attempt === undefined ? 0n : maxFeeOf(attempt.fees))
-  yield* Metric.update(transactionFeesPaid, Number(price * mined.receipt.gasUsed) / gwei)
+  const { receipt } = mined
+  const effectiveGasPrice = receipt.effectiveGasPrice || (attempt === undefined ? 0n : maxFeeOf(attempt.fees))
+  yield* Metric.update(transactionFeesPaid, Number(paidOf({ ...receipt, effectiveGasPrice })) / gwei)
 })
 
 export const countFinal = Effect.fnUntraced(function* (changed: ReadonlyArray<StoredTransaction>) {

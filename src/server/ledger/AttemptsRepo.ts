@@ -42,10 +42,12 @@ export class AttemptsRepo extends Context.Service<
           ? Effect.void
           : sql`
               INSERT INTO attempts (
-                transaction_id, ordinal, kind, generation, request_version, hash, raw, nonce, fees, gas_limit, epoch, signed_at
+                transaction_id, ordinal, kind, generation, request_version, hash, raw, nonce, fees, gas_limit, data_fee, epoch,
+                signed_at
               )
               SELECT transaction_id::uuid, ordinal::integer, kind, generation::integer, request_version::integer, hash,
-                raw::bytea, nonce::bigint, fees::json, gas_limit::bigint, epoch::bigint, ${moment("signed_at")}
+                raw::bytea, nonce::bigint, fees::json, gas_limit::bigint, data_fee::numeric, epoch::bigint,
+                ${moment("signed_at")}
               FROM ${UnnestRows.make(sql, attempts.map(AttemptRow.signed))} ORDER BY n`.pipe(
               Effect.asVoid,
               query("AttemptsRepo.insert")

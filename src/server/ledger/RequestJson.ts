@@ -29,6 +29,7 @@ export const ReceiptJson = Schema.Struct({
   isSuccess: Schema.Boolean,
   gasUsed: Amount,
   effectiveGasPrice: Amount,
+  dataFee: Schema.optionalKey(Amount),
   contractAddress: Schema.optionalKey(Schema.String),
   revertReason: Schema.optionalKey(Schema.String)
 })

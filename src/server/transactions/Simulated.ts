@@ -2,7 +2,7 @@
 import type { Violation } from "../../domain/request/Request.ts"
 import { atMost, maxFeeOf } from "../../domain/transaction/Fees.ts"
 import type { Fees } from "../../domain/transaction/Fees.ts"
-import { costOf, noopReserve, shortageOf } from "../../domain/transaction/Funds.ts"
+import { costOf, noopReserve, shortageOf, withDataFee } from "../../domain/transaction/Funds.ts"
 import { capsOf, limitOf } from "../../domain/transaction/Gas.ts"
 import { floorOf, priceOf } from "../../domain/transaction/Market.ts"
 import type { Market } from "../../domain/transaction/Market.ts"
@@ -25,6 +25,9 @@ export interface Known {
   readonly head: Pick<Head, "gasLimit">
   readonly market: Market
   readonly estimate: Estimate
+  /** As in `Seen`. */
+  readonly dataFee?: bigint
+  readonly noopDataFee?: bigint
   /** Wei. */
   readonly balance: bigint
   /** Wei that the open transactions of the account can cost. */
@@ -46,9 +49,15 @@ const revertOf = (estimate: Estimate) => {
   return { would_revert: true, ...(reason === undefined ? {} : { revert_reason: reason }) }
 }
 
-const shortfall = (cost: bigint, { relayer }: Rules, { balance, reserved, market }: Known): Violation | undefined => {
+const shortfall = (cost: bigint, { relayer }: Rules, known: Known): Violation | undefined => {
+  const { balance, reserved, market, noopDataFee } = known
   const minBalance = relayer.policies?.min_balance ?? 0n
-  const budget = { balance, reserved, minBalance, reserve: noopReserve(market, transactionGas) }
+  const budget = {
+    balance,
+    reserved,
+    minBalance,
+    reserve: noopReserve(market, { noopGas: transactionGas, ...(noopDataFee === undefined ? {} : { noopDataFee }) })
+  }
   return shortageOf(cost, budget) === undefined
     ? undefined
     : {
@@ -76,21 +85,23 @@ export const simulationOf = (
   known: Known,
   violations: ReadonlyArray<Violation>
 ): Simulation => {
-  const { market, balance, reserved, estimate } = known
+  const { market, balance, reserved, estimate, dataFee } = known
   const { policies } = rules.relayer
   const type = priceType({ isEip1559: rules.numbers.isEip1559 && policies?.eip1559_pricing !== false })
   const gas = gasOf(request, rules, known)
   const offer = (speed: Speed): Fees => atMost(priceOf(market, speed, type), policies?.gas_price_cap)
+  const costAt = (fees: Fees) =>
+    costOf({ fees, gasLimit: gas ?? transactionGas, ...withDataFee(dataFee) }, request.value)
   const shownAs = (fees: Fees) => ({
     ...feeFields(fees),
-    max_cost: costOf(fees, gas ?? transactionGas, request.value)
+    max_cost: costAt(fees)
   })
   const price = givenFees(request) ?? offer(speedOf(request))
   const found = [
     ...violations,
     reverts(known, request),
     tooLow(price, known),
-    gas === undefined ? undefined : shortfall(costOf(price, gas, request.value), rules, known)
+    gas === undefined ? undefined : shortfall(costAt(price), rules, known)
   ].filter((violation) => violation !== undefined)
   return {
     is_accepted: violations.length === 0,
@@ -108,6 +119,7 @@ export const simulationOf = (
             fastest: shownAs(offer("fastest"))
           }
         }),
+    ...(dataFee === undefined ? {} : { data_fee: dataFee }),
     ...(market.baseFee === undefined ? {} : { base_fee: market.baseFee }),
     balance,
     reserved

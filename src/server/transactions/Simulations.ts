@@ -8,6 +8,7 @@ import type { SendEvmTransaction } from "../../domain/transaction/SendEvmTransac
 import type { Simulation } from "../../domain/transaction/Simulation.ts"
 import type { Estimate } from "../../domain/transaction/View.ts"
 import { balanceOf, blockAt } from "../chains/evm/EvmCalls.ts"
+import * as EvmDataFees from "../chains/evm/EvmDataFees.ts"
 import * as EvmEstimates from "../chains/evm/EvmEstimates.ts"
 import type { EvmNode } from "../chains/evm/EvmNode.ts"
 import { EvmNodes } from "../chains/evm/EvmNodes.ts"
@@ -56,13 +57,26 @@ export class Simulations extends Context.Service<
           ...(to === undefined ? {} : { to }),
           ...(data === undefined ? {} : { data })
         }
-        const [head, balance, estimate] = yield* Effect.all(
-          [node.call(blockAt("latest")), node.call(balanceOf(relayer.address)), EvmEstimates.at(node, call)],
-          { concurrency: 3 }
+        const [head, balance, estimate, dataFee, noopDataFee] = yield* Effect.all(
+          [
+            node.call(blockAt("latest")),
+            node.call(balanceOf(relayer.address)),
+            EvmEstimates.at(node, call),
+            EvmDataFees.dataFee(node, numbers, call),
+            EvmDataFees.dataFee(node, numbers, { to: relayer.address, value: 0n })
+          ],
+          { concurrency: "unbounded" }
         )
         if (head === null) return yield* RpcFailure.failure("invalid_answer").of("eth_getBlockByNumber")
         const market = yield* markets.at(node, numbers, head.hash)
-        return { head, balance, estimate: toEstimate(estimate), market }
+        return {
+          head,
+          balance,
+          estimate: toEstimate(estimate),
+          market,
+          ...(dataFee === undefined ? {} : { dataFee }),
+          ...(noopDataFee === undefined ? {} : { noopDataFee })
+        }
       })
 
       const simulate = Effect.fn("Simulations.simulate")(function* (id: RelayerId, body: SendEvmTransaction) {

@@ -19,6 +19,7 @@ import rowMacs from "./0018_row_macs.ts"
 import eventRelayers from "./0019_event_relayers.ts"
 import feeLimits from "./0020_fee_limits.ts"
 import polls from "./0021_polls.ts"
+import dataFees from "./0022_data_fees.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -40,7 +41,8 @@ export const migrations = {
   "0018_row_macs": rowMacs,
   "0019_event_relayers": eventRelayers,
   "0020_fee_limits": feeLimits,
-  "0021_polls": polls
+  "0021_polls": polls,
+  "0022_data_fees": dataFees
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

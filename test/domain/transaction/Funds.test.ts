@@ -52,6 +52,8 @@ describe("a shortage", () => {
 
   it("keeps back two no-ops at the current fast price", () => {
     const { market } = seen()
-    assert.strictEqual(market && noopReserve(market, 21_000n), 42_000n * (2n * gwei + 3n))
+    assert.strictEqual(market && noopReserve(market, { noopGas: 21_000n }), 42_000n * (2n * gwei + 3n))
+    const withData = market && noopReserve(market, { noopGas: 21_000n, noopDataFee: 5n })
+    assert.strictEqual(withData, 42_000n * (2n * gwei + 3n) + 10n)
   })
 })

@@ -30,7 +30,8 @@ describe("the numbers of a network", () => {
       minimumTip: 0n,
       hasMempool: true,
       isEip1559: true,
-      isTestnet: false
+      isTestnet: false,
+      hasDataFeeOracle: false
     })
     const marked = networkNumbers(network({ features: ["eip7825"], tags: ["no-mempool"], chain_id: 137 }))
     assert.strictEqual(marked.transactionGasCap, 16_777_216n)

@@ -56,6 +56,15 @@ describe("a simulation", () => {
     })
   })
 
+  it("adds what a rollup charges for data to the cost, and to the funds that are needed", () => {
+    const cost = 60_000n * 22n * gwei + 5n
+    const { data_fee, price } = simulated({ known: { dataFee: 7n } })
+    assert.deepStrictEqual([data_fee, price?.max_cost], [7n, cost + 7n])
+    const balance = cost + 7n + 2n * (21_000n * 22n * gwei + 3n)
+    assert.deepStrictEqual(problemsOf({ known: { balance, dataFee: 7n, noopDataFee: 3n } }), [])
+    assert.deepStrictEqual(problemsOf({ known: { balance, dataFee: 8n, noopDataFee: 3n } }), ["balance"])
+  })
+
   it("uses the gas limit and the fees of the request", () => {
     const { gas_limit, price } = simulated({ request: { gas_limit: 21_000n, gas_price: 30n * gwei } })
     assert.strictEqual(gas_limit, 21_000)

@@ -44,10 +44,14 @@ const serializable = ({ chainId, nonce, to, value, data, gasLimit, fees }: Unsig
   ...(data === undefined ? {} : { data: hexOf(data) })
 })
 
+/** The bytes before they are signed. */
+export const unsignedOf = (unsigned: Unsigned) =>
+  Effect.map(load, ({ serializeTransaction }) => serializeTransaction(serializable(unsigned)))
+
 /** The 32 bytes that the key signs. */
 export const digestOf = Effect.fnUntraced(function* (unsigned: Unsigned) {
-  const { keccak256, serializeTransaction } = yield* load
-  return keccak256(serializeTransaction(serializable(unsigned)), "bytes")
+  const { keccak256 } = yield* load
+  return keccak256(yield* unsignedOf(unsigned), "bytes")
 })
 
 const partsOf = (signature: Uint8Array) => {

@@ -73,7 +73,9 @@ const ReceiptFields = Schema.Struct({
   status: Schema.optionalKey(Uint64),
   gasUsed: Uint64,
   effectiveGasPrice: Schema.optionalKey(Uint128),
-  contractAddress: Schema.optionalKey(Schema.NullOr(LowerCase))
+  contractAddress: Schema.optionalKey(Schema.NullOr(LowerCase)),
+  /** Of rollups that charge for data beside gas. */
+  l1Fee: Schema.optionalKey(Schema.NullOr(Uint128))
 })
 
 const toReceipt = (fields: typeof ReceiptFields.Type): Receipt => ({
@@ -82,6 +84,7 @@ const toReceipt = (fields: typeof ReceiptFields.Type): Receipt => ({
   isSuccess: fields.status !== 0n,
   gasUsed: fields.gasUsed,
   effectiveGasPrice: fields.effectiveGasPrice ?? 0n,
+  ...(fields.l1Fee ? { dataFee: fields.l1Fee } : {}),
   ...(fields.contractAddress ? { contractAddress: fields.contractAddress } : {})
 })
 

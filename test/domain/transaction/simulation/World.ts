@@ -65,7 +65,8 @@ export const network: NetworkNumbers = {
   minimumTip: 0n,
   hasMempool: true,
   isEip1559: true,
-  isTestnet: true
+  isTestnet: true,
+  hasDataFeeOracle: false
 }
 
 export const newLane = (): Lane => ({

@@ -54,7 +54,8 @@ describe("EvmNodes", () => {
             minimumTip: 0n,
             hasMempool: true,
             isEip1559: true,
-            isTestnet: true
+            isTestnet: true,
+            hasDataFeeOracle: false
           },
           "head"
         )
