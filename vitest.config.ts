@@ -21,7 +21,7 @@ const unit = [
   "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{Keys,Misspelled}}.test.ts",
   "test/server/access/KeyAuthentication.test.ts",
   "test/server/chains/**/*.test.ts",
-  "test/server/lanes/LanesJob.test.ts",
+  "test/server/lanes/{LaneLife,LanesJob}.test.ts",
   "test/server/networks/builtin.test.ts",
   "test/server/notifications/delivery/BackOff.test.ts",
   "test/sql/{Paced,Rows,Tls}.test.ts",

@@ -11,6 +11,9 @@ import * as LaneStep from "./LaneStep.ts"
  */
 const maxRest = 250
 
+/** Milliseconds before the step after a refused commit; doubles with each one in a row, up to the longest. */
+const refusalPause = { first: 10, longest: 1000 } as const
+
 /** Transactions that get a nonce before a lane is given back because others wait. */
 const fairShare = 256
 
@@ -32,13 +35,15 @@ export interface Surroundings {
 export const make = (context: LaneContext, { draining, supervised, isWaitedFor }: Surroundings): LaneLife => {
   const { ledger, hold, memory } = context
   const latch = Latch.makeUnsafe(false)
+  /** Commits in a row that were refused because a transaction had changed. */
+  let refusals = 0
 
   const release = (reason: ReleaseReason) => supervised(ledger.release(hold, reason))
 
   const step = LaneStep.run(context).pipe(
     Effect.catchTags({
       LaneLost: () => Effect.succeed({ _tag: "Lost" } as const),
-      LaneChanged: () => Effect.succeed({ _tag: "Again" } as const)
+      LaneChanged: () => Effect.succeed({ _tag: "Changed" } as const)
     })
   )
 
@@ -47,6 +52,11 @@ export const make = (context: LaneContext, { draining, supervised, isWaitedFor }
     const now = yield* Clock.currentTimeMillis
     if ((memory.lastSignedAt ?? 0) >= began) yield* Effect.sleep(Math.min(now - began, maxRest))
   })
+
+  /** Whatever changes transactions again and again does not keep the lane, its nodes and the database busy. */
+  const pauseAfterRefusal = Effect.suspend(() =>
+    Effect.sleep(Math.min(refusalPause.first * 2 ** refusals++, refusalPause.longest))
+  )
 
   const waitUntil = Effect.fnUntraced(function* (until: number) {
     const now = yield* Clock.currentTimeMillis
@@ -59,6 +69,8 @@ export const make = (context: LaneContext, { draining, supervised, isWaitedFor }
     yield* latch.close
     const began = yield* Clock.currentTimeMillis
     const next = yield* supervised(step)
+    if (next._tag === "Changed") return yield* Effect.as(pauseAfterRefusal, false)
+    refusals = 0
     switch (next._tag) {
       case "Lost":
         return true

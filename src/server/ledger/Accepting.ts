@@ -27,7 +27,9 @@ class Raced extends Data.TaggedError("Raced") {}
 /** `traceparent` of the running request. Undefined: no spans are exported. */
 const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
   const span = isTraced(context) ? Context.getOrUndefined(context, Tracer.ParentSpan) : undefined
-  return Effect.succeed(span === undefined ? undefined : `00-${span.traceId}-${span.spanId}-01`)
+  return Effect.succeed(
+    span === undefined ? undefined : `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`
+  )
 })
 
 const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")

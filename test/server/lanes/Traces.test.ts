@@ -52,6 +52,29 @@ layerEach(ledger)("the trace of a transaction", (it) => {
     })
   )
 
+  it.effect("is not exported if the caller does not sample its trace", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const unsampled = Tracer.externalSpan({ traceId: "ab".repeat(16), spanId: "cd".repeat(8), sampled: false })
+      const [{ stored }] = yield* Effect.flatMap(Ledger, (transactions) =>
+        transactions.accept(world.account, [send(0)])
+      ).pipe(
+        Effect.withSpan("request", { parent: unsampled }),
+        Effect.withTracer(collector().tracer),
+        Effect.provideContext(yield* process())
+      )
+      const { spans, tracer } = collector()
+      yield* Effect.withTracer(Effect.andThen(world.poll(), finish(world)), tracer)
+      assert.strictEqual((yield* world.transaction(stored.id)).state, "confirmed")
+      const own = spans.filter(({ traceId }) => traceId === unsampled.traceId)
+      assert.isNotEmpty(own)
+      assert.deepStrictEqual(
+        own.filter(({ sampled }) => sampled).map(({ name }) => name),
+        []
+      )
+    })
+  )
+
   it.effect("does not exist for a request without one", () =>
     Effect.gen(function* () {
       const { spans, tracer } = collector()

@@ -27,11 +27,11 @@ import { claimOne, insert } from "../../ledger/Fixtures.ts"
 import * as Chain from "./Chain.ts"
 import * as Node from "./Node.ts"
 
-const key = `0x${"42".repeat(32)}` as const
+export const key = `0x${"42".repeat(32)}` as const
 const signer = privateKeyToAccount(key)
 
 /** The address of the account, in lower case. */
-const address = signer.address.toLowerCase()
+export const address = signer.address.toLowerCase()
 
 /** Transactions of tests pay 1 wei to it, if they do not say otherwise. */
 export const receiver = `0x${"ab".repeat(20)}` as const
@@ -51,7 +51,7 @@ const notEmpty = <A>(items: ReadonlyArray<A>) =>
 /** The first that is given is asked first. */
 const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
 
-const networkOf = (over: Given["network"]): typeof EvmNetwork.Type => ({
+export const networkOf = (over: Given["network"] = {}): typeof EvmNetwork.Type => ({
   id: NetworkId.make("evm:local"),
   name: NetworkName.make("local"),
   source: "own",
@@ -65,6 +65,19 @@ const networkOf = (over: Given["network"]): typeof EvmNetwork.Type => ({
   symbol: "ETH",
   ...over
 })
+
+export const relayerOf = (policies: EvmPolicy = {}) =>
+  EvmRelayer.make({
+    id: RelayerId.make("r1"),
+    name: "R",
+    network: NetworkName.make("local"),
+    address,
+    paused: false,
+    system_disabled: false,
+    signer_id: SignerId.make("s1"),
+    network_type: "evm",
+    policies
+  })
 
 export const make = Effect.fnUntraced(function* ({ providers = 1, network, policies = {} }: Given = {}) {
   const lanes = yield* LaneLedger
@@ -87,17 +100,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     chain,
     nodes,
     account,
-    relayer: EvmRelayer.make({
-      id: account.relayerId,
-      name: "R",
-      network: NetworkName.make("local"),
-      address,
-      paused: false,
-      system_disabled: false,
-      signer_id: SignerId.make("s1"),
-      network_type: "evm",
-      policies
-    }),
+    relayer: relayerOf(policies),
     network: networkOf(network),
     /** What the signer does. */
     sign,

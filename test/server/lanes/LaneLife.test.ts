@@ -1,0 +1,105 @@
+// The steps of a held lane, by the test clock. The ledger is a fake that refuses commits.
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
+import * as EvmProviders from "../../../src/server/chains/evm/EvmProviders.ts"
+import * as LaneLife from "../../../src/server/lanes/LaneLife.ts"
+import * as LaneMemory from "../../../src/server/lanes/LaneMemory.ts"
+import * as LaneSigner from "../../../src/server/lanes/LaneSigner.ts"
+import { LaneChanged } from "../../../src/server/ledger/HeldLane.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
+import type { StoredLane } from "../../../src/server/ledger/StoredLane.ts"
+import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
+import { pending } from "../../domain/transaction/Fixtures.ts"
+import { newLane } from "../../domain/transaction/simulation/World.ts"
+import * as Chain from "./fake/Chain.ts"
+import * as Node from "./fake/Node.ts"
+import * as World from "./fake/World.ts"
+
+const laneId = LaneId.make(7)
+const hold = { laneId, epoch: 1 }
+
+const stored: StoredLane = {
+  id: laneId,
+  chain: "evm:31337",
+  lane: { ...newLane(), address: World.address },
+  trustsCount: false,
+  nextPollAt: 0,
+  isHeld: true
+}
+
+const waiting = {
+  id: TransactionId.make("00000000-0000-4000-8000-000000000001"),
+  version: 1,
+  laneId,
+  relayerId: RelayerId.make("r1"),
+  from: World.address,
+  transaction: pending({ validUntil: 1e12 })
+}
+
+/** `refusals`: commits that fail because a caller has changed a transaction. */
+const start = Effect.fnUntraced(function* (state: { commits: number; refusals: number }) {
+  const node = Node.make(Chain.make(), "http://node.example")
+  const ledger = yield* LaneLedger.pipe(
+    Effect.provide(
+      Layer.mock(LaneLedger, {
+        lease: Duration.seconds(30),
+        read: () => Effect.succeed({ stored, inFlight: [], pending: [waiting], pendingCount: 1 }),
+        apply: () => Effect.succeed([]),
+        saveLane: () => Effect.succeed(stored),
+        commitSignatures: () =>
+          Effect.suspend(() => {
+            state.commits++
+            return state.refusals-- > 0 ? Effect.fail(new LaneChanged({ laneId })) : Effect.succeed([])
+          })
+      })
+    )
+  )
+  const backend = LocalKey.make(Redacted.make(World.key))
+  const urls = [{ url: node.url, weight: 100 }]
+  const target = { relayer: World.relayerOf(), version: "1", network: World.networkOf(), urls }
+  const context = {
+    ledger,
+    nodes: {
+      providers: (urls: Parameters<typeof EvmProviders.make>[1], identity: EvmProviders.ChainIdentity) =>
+        EvmProviders.make(() => node.node, urls, identity),
+      markets: EvmMarkets.make()
+    },
+    targets: { get: () => Effect.succeed(target) },
+    signer: LaneSigner.make({ use: () => Effect.succeed(backend) }, World.address),
+    fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
+    newId: Effect.succeed(waiting.id),
+    hold,
+    memory: LaneMemory.make()
+  }
+  const life = LaneLife.make(context, {
+    draining: { isDraining: () => false, begun: Effect.never, begin: Effect.void },
+    supervised: (work) => work,
+    isWaitedFor: Effect.succeed(false)
+  })
+  yield* Effect.forkScoped(life.run)
+})
+
+describe("a held lane", () => {
+  it.effect("pauses longer and longer while its commits are refused, and goes on as usual after one that is not", () =>
+    Effect.gen(function* () {
+      const state = { commits: 0, refusals: 1000 }
+      yield* start(state)
+      yield* TestClock.adjust("10 seconds")
+      const tries = state.commits
+      assert.isAtLeast(tries, 10)
+      assert.isAtMost(tries, 20)
+      state.refusals = 0
+      yield* TestClock.adjust("10 seconds")
+      assert.isAtLeast(state.commits - tries, 8)
+      state.refusals = 1
+      const before = state.commits
+      yield* TestClock.adjust("1010 millis")
+      assert.strictEqual(state.commits - before, 2)
+    })
+  )
+})
