@@ -1,7 +1,8 @@
 // Verifies that a webhook comes from this service. Runs on every platform with WebCrypto.
-import { Clock, Effect, Predicate, Redacted, Schema } from "effect"
+import { Clock, Effect, Option, Predicate, Redacted, Schema } from "effect"
 import { parse } from "../domain/request/ExactJson.ts"
 import { Webhook } from "../domain/notification/Webhook.ts"
+import { WebhookPayload } from "../domain/notification/WebhookPayload.ts"
 
 const messages = {
   headers: "expected the headers webhook-id, webhook-timestamp and webhook-signature, once each",
@@ -75,11 +76,31 @@ const isSigned = async (secret: string, signed: Uint8Array<ArrayBuffer>, signatu
   return (await Promise.all(verified)).includes(true)
 }
 
-const decode = Schema.decodeUnknownEffect(Webhook)
+/** A webhook that this version does not know, for example of a later service. Respond with 2xx, or the service repeats it. */
+export interface UnknownWebhook extends Omit<Webhook, "type"> {
+  readonly type: "unknown"
+  /** The `type` of the body, if it has one. */
+  readonly sent_type: string | undefined
+}
+
+const decodeKnown = Schema.decodeUnknownOption(WebhookPayload)
+
+const decodeAny = (body: unknown): Effect.Effect<UnknownWebhook, Schema.SchemaError> =>
+  Effect.map(Schema.decodeUnknownEffect(Webhook)(body), ({ type, ...webhook }) => ({
+    ...webhook,
+    type: "unknown",
+    sent_type: type
+  }))
+
+const decode = (body: unknown): Effect.Effect<WebhookPayload | UnknownWebhook, Schema.SchemaError> => {
+  const known = decodeKnown(body)
+  return Option.isSome(known) ? Effect.succeed(known.value) : decodeAny(body)
+}
 
 /**
- * Verifies the webhook of a request, or fails with the reason. The service repeats a delivery until it gets a response with
- * status 2xx: a receiver that has seen the `id` before only has to respond.
+ * Verifies the webhook of a request, or fails with the reason. `type` says what happened: `relayer.disabled`, for example. The
+ * service repeats a delivery until it gets a response with status 2xx: a receiver that has seen the `id` before only has to
+ * respond.
  *
  * ```ts
  * import { verifyWebhook } from "effect-relayer/webhook"
@@ -89,7 +110,9 @@ const decode = Schema.decodeUnknownEffect(Webhook)
  * )
  * ```
  */
-export const verifyWebhook = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Webhook, WebhookInvalid> {
+export const verifyWebhook = Effect.fnUntraced(function* (
+  options: Options
+): Effect.fn.Return<WebhookPayload | UnknownWebhook, WebhookInvalid> {
   const { secret, headers, body, toleranceSeconds = 300 } = options
   const id = yield* header(headers, "webhook-id")
   const timestamp = yield* header(headers, "webhook-timestamp")

@@ -4,6 +4,7 @@ import { DateTime, Schema } from "effect"
 import * as Webhook from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import { eventTypes } from "../../src/domain/relayer/RelayerNames.ts"
+import { eventTypes as transactionEventTypes } from "../../src/domain/transaction/TransactionNames.ts"
 import { EvmTransaction } from "../../src/domain/transaction/EvmTransaction.ts"
 import * as Documented from "../../testkit/Documented.ts"
 
@@ -25,8 +26,10 @@ describe("webhooks of openapi.json", () => {
     })
   }
 
-  it.prop("the body about a transaction is as documented", [EvmTransaction], ([transaction]) => {
-    const body = Webhook.transactionBody({ ...origin, transaction: JSON.stringify(encode(transaction)) })
+  const Type = Schema.Literals(transactionEventTypes)
+
+  it.prop("the body about a transaction is as documented", [Type, EvmTransaction], ([type, transaction]) => {
+    const body = Webhook.transactionBody({ ...origin, type, transaction: JSON.stringify(encode(transaction)) })
     assert.deepStrictEqual(Documented.webhookFaultsOf("transaction", { headers, body }), [])
   })
 

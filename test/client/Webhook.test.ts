@@ -1,16 +1,42 @@
 // Receivers can verify webhooks. The signatures of these tests are published, or computed without the code of the service.
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, Redacted } from "effect"
+import { DateTime, Effect, Redacted, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import { verifyWebhook } from "../../src/client/Webhook.ts"
 import type { Options } from "../../src/client/Webhook.ts"
+import { EventType } from "../../src/domain/event/Event.ts"
+import * as Bodies from "../../src/domain/notification/Webhook.ts"
+import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import * as Signatures from "../../src/server/notifications/delivery/Signatures.ts"
+import { evmRelayer } from "../../testkit/fixtures.ts"
 
 const id = "0191e9a0-0000-4000-8000-000000000000"
 const timestamp = 1_795_262_400
 const secret = "0123456789abcdef0123456789abcdef"
-const body = `{"id":"${id}","event":"test","payload":{"amount":340282366920938463463374607431768211455},"timestamp":"2026-11-21T12:00:00.000Z"}`
+const body = `{"id":"${id}","type":"later","event":"later","payload":{"amount":340282366920938463463374607431768211455},"timestamp":"2026-11-21T12:00:00.000Z"}`
+
+const origin = { id, at: DateTime.makeUnsafe("2026-11-21T12:00:00Z") }
+
+const relayer = Schema.decodeUnknownSync(Relayer)({
+  ...evmRelayer,
+  address: "0x0000000000000000000000000000000000000001",
+  custom_rpc_urls: [],
+  system_disabled: true,
+  disabled_reason: { type: "BalanceCheckFailed", details: "no balance" }
+})
+
+/** As the ledger stores it. */
+const transaction = JSON.stringify({
+  id,
+  relayer_id: evmRelayer.id,
+  status: "mined",
+  created_at: "2026-11-21T12:00:00.000Z",
+  value: "0x1",
+  from: "0x0000000000000000000000000000000000000001",
+  is_canceled: false,
+  fee_paid: "525000000000000"
+})
 
 const sign = (key: string | Uint8Array, text: string) => `v1,${createHmac("sha256", key).update(text).digest("base64")}`
 const signature = sign(secret, `${id}.${timestamp}.${body}`)
@@ -30,16 +56,35 @@ const reason = (changes: Partial<Options>) =>
   })
 
 describe("verifyWebhook", () => {
-  it.effect("returns the webhook with every digit", () =>
+  it.effect("returns a webhook of a later version with every digit", () =>
     Effect.gen(function* () {
       yield* atThatTime
       const webhook = yield* verifyWebhook({ secret, headers, body })
       assert.deepStrictEqual(webhook, {
         id,
-        event: "test",
+        type: "unknown",
+        sent_type: "later",
+        event: "later",
         payload: { amount: 340282366920938463463374607431768211455n },
         timestamp: DateTime.makeUnsafe("2026-11-21T12:00:00Z")
       })
+    })
+  )
+
+  it.effect("returns each webhook of this version with its type", () =>
+    Effect.gen(function* () {
+      yield* atThatTime
+      const types = EventType.literals.filter((type) => /^(relayer|transaction)\./.test(type))
+      for (const type of types) {
+        const body = type.startsWith("relayer.")
+          ? Bodies.relayerBody({ ...origin, type, relayer })
+          : Bodies.transactionBody({ ...origin, type, transaction })
+        const signed = { ...headers, "webhook-signature": sign(secret, `${id}.${timestamp}.${body}`) }
+        const webhook = yield* verifyWebhook({ secret, headers: signed, body })
+        assert.strictEqual(webhook.type, type)
+        if (webhook.type === "relayer.disabled") assert.strictEqual(webhook.payload.disable_reason, "no balance")
+        if (webhook.type === "transaction.mined") assert.strictEqual(webhook.payload.fee_paid, 525000000000000n)
+      }
     })
   )
 
@@ -62,7 +107,7 @@ describe("verifyWebhook", () => {
     Effect.gen(function* () {
       yield* atThatTime
       const forged: ReadonlyArray<Partial<Options>> = [
-        { body: body.replace("test", "tess") },
+        { body: body.replace("later", "later!") },
         { body: `${body} ` },
         { secret: `${secret}0` },
         { secret: "whsec_" },

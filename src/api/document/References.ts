@@ -54,16 +54,17 @@ export const withoutGeneratedNames = (document: Node): Node => {
   )
 }
 
-/** The value of each member in the property that tells the members of a union apart. */
+/** The values of each member in the property that tells the members of a union apart. */
 const mappingOf = (schemas: Node, members: ReadonlyArray<string>): readonly [string, Node] | undefined => {
   const [first] = members
   for (const property of Object.keys(child(child(schemas, first ?? ""), "properties"))) {
-    const values = members.flatMap((member) => {
+    const entries = members.map((member) => {
       const values = items(child(child(child(schemas, member), "properties"), property), "enum")
-      return values.length === 1 && typeof values[0] === "string" ? [values[0]] : []
+      return values.map((value) => [String(value), prefix + member] as const)
     })
-    if (new Set(values).size !== members.length) continue
-    return [property, Object.fromEntries(values.map((value, index) => [value, `${prefix}${members[index]}`]))]
+    const values = entries.flat().map(([value]) => value)
+    if (entries.some((own) => own.length === 0) || new Set(values).size !== values.length) continue
+    return [property, Object.fromEntries(entries.flat())]
   }
   return undefined
 }

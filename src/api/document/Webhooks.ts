@@ -1,6 +1,6 @@
 // Describes the webhooks that the service sends, as `webhooks` of the OpenAPI document.
 import { Schema } from "effect"
-import { RelayerWebhook, TestWebhook, TransactionWebhook } from "../../domain/notification/WebhookBodies.ts"
+import { RelayerWebhook, TestWebhook, TransactionWebhook } from "../../domain/notification/WebhookPayload.ts"
 import { child, mapNodes } from "./Node.ts"
 import type { Node } from "./Node.ts"
 
@@ -19,7 +19,7 @@ const headers = [
     "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"
   ),
   header("webhook-timestamp", "When the attempt was made, in seconds since 1970.", "1767323045"),
-  header("webhook-event-type", "Type of the event, or `test`.", "relayer.disabled"),
+  header("webhook-event-type", "The same as `type` of the body.", "relayer.disabled"),
   header(
     "webhook-signature",
     "Signatures as in Standard Webhooks, separated by blanks: one per valid signing key. Absent if the notification has no signing key.",
@@ -67,7 +67,7 @@ const webhooks = {
   transaction: webhook(
     "webhooks.transaction",
     "An event of a transaction",
-    "Sent to the notification of the transaction's relayer after each change of its status and with each new hash, in the order of the transaction's events, at least once. The header `webhook-event-type` says what happened.",
+    "Sent to the notification of the transaction's relayer after each change of its status and with each new hash, in the order of the transaction's events, at least once.",
     "TransactionWebhook"
   ),
   test: webhook("webhooks.test", "A test", "Sent when a caller tests the notification, once.", "TestWebhook")

@@ -27,7 +27,7 @@ const eventTypes = [
 export const EventType = Schema.Literals(eventTypes).annotate({
   identifier: "EventType",
   message: `Expected one of ${eventTypes.join(", ")}`,
-  description: "What happened to which kind of resource.",
+  description: "What happened to which kind of resource. Webhooks use the same names.",
   examples: ["relayer.paused"]
 })
 export type EventType = typeof EventType.Type

@@ -7,12 +7,19 @@ import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
 import { Relayer } from "../relayer/Relayer.ts"
 
-/** The body of a webhook. */
+/** The body of any webhook, also of a later version. `WebhookPayload` has the types of this version's bodies. */
 export const Webhook = Schema.Struct({
   id: field(
     Shown.Id,
     "The same in every attempt, and the same as the header `webhook-id`.",
     "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"
+  ),
+  type: Schema.optionalKey(
+    field(
+      Shown.shaped(/^[a-z]{1,12}\.[a-z]{1,12}$/),
+      "What happened, as in `type` of the event feed.",
+      "relayer.created"
+    )
   ),
   event: field(
     Shown.shaped(/^[a-z]{1,12}(_[a-z]{1,12}){0,2}$/),
@@ -43,20 +50,23 @@ interface Origin {
 
 const fieldsOf = (json: string): object => Object(parse(json))
 
-const text = ({ id, at }: Origin, event: string, payload: object) =>
-  JSON.stringify({ id, event, payload, timestamp: DateTime.formatIso(at) })
+type Type = EventType | "test"
+
+/** Receivers of other relayer services know `event` and `payload_type`. `type` is the name that the event feed uses. */
+const text = ({ id, at }: Origin, type: Type, event: string, payload: object) =>
+  JSON.stringify({ id, type, event, payload, timestamp: DateTime.formatIso(at) })
 
 /** The amounts of the relayer keep every digit. */
 export const relayerBody = (origin: Origin & { readonly type: EventType; readonly relayer: Relayer }): string =>
-  text(origin, updates.has(origin.type) ? "relayer_update" : "relayer_state_update", {
+  text(origin, origin.type, updates.has(origin.type) ? "relayer_update" : "relayer_state_update", {
     payload_type: origin.type.replace(".", "_"),
     relayer: encodeRelayer(origin.relayer),
     ...details(origin.type, origin.relayer)
   })
 
 /** `transaction` is JSON text of the transaction, whose fields stand beside `payload_type`. */
-export const transactionBody = ({ id, at, transaction }: Origin & { readonly transaction: string }): string =>
-  text({ id, at }, "transaction_update", { payload_type: "transaction", ...fieldsOf(transaction) })
+export const transactionBody = (origin: Origin & { readonly type: EventType; readonly transaction: string }): string =>
+  text(origin, origin.type, "transaction_update", { payload_type: "transaction", ...fieldsOf(origin.transaction) })
 
 export const testBody = (origin: Origin & { readonly notificationId: string }): string =>
-  text(origin, "test", { payload_type: "test", notification_id: origin.notificationId })
+  text(origin, "test", "test", { payload_type: "test", notification_id: origin.notificationId })

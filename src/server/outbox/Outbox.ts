@@ -75,7 +75,7 @@ export class Outbox extends Context.Service<
             const notification_id = notifications.get(relayerNumber)
             if (notification_id === undefined) return []
             const id = yield* random.uuidV4()
-            const body = Webhook.transactionBody({ id, at, transaction: data })
+            const body = Webhook.transactionBody({ id, type, at, transaction: data })
             return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
           })
         )

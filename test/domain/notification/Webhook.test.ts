@@ -18,9 +18,10 @@ const at = DateTime.makeUnsafe("2026-11-21T12:00:00Z")
 const bodyOf = (type: EventType) => Webhook.relayerBody({ id: "id-1", type, relayer, at })
 
 describe("the body of a webhook", () => {
-  it("has the event, the payload's type and the relayer as the API shows it, with every digit", () => {
+  it("has the type, the event, the payload's type and the relayer as the API shows it, with every digit", () => {
     const expected = JSON.stringify({
       id: "id-1",
+      type: "relayer.disabled",
       event: "relayer_state_update",
       payload: {
         payload_type: "relayer_disabled",
@@ -56,7 +57,7 @@ describe("the body of a webhook", () => {
   for (const [type, event, payload_type] of events) {
     it(`${type} is ${event}, ${payload_type}`, () => {
       const { payload, ...body } = JSON.parse(bodyOf(type))
-      assert.deepInclude(body, { id: "id-1", event })
+      assert.deepInclude(body, { id: "id-1", type, event })
       assert.strictEqual(payload.payload_type, payload_type)
       assert.strictEqual("disable_reason" in payload, type === "relayer.disabled")
       assert.strictEqual(payload.retry_count, type === "relayer.enabled" ? 0 : undefined)
@@ -65,6 +66,7 @@ describe("the body of a webhook", () => {
 
   it("of a test names the notification", () => {
     assert.deepInclude(JSON.parse(Webhook.testBody({ id: "id-1", notificationId: "ops", at })), {
+      type: "test",
       event: "test",
       payload: { payload_type: "test", notification_id: "ops" }
     })
