@@ -62,7 +62,7 @@ export interface Seen {
   readonly finalHeight: number
   /** Transactions of the account at the head. */
   readonly count: number
-  /** The same at `finalHeight`. */
+  /** The same at `finalHeight`. Known if the count has passed a nonce of which no receipt was found. */
   readonly countAtFinal?: number
   readonly market?: Market
   /** Wei at the head. */

@@ -15,28 +15,34 @@ import { currentAttempts } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { BlockHashes, SecondOpinion, Seen, Sight, Unreachable } from "../../domain/transaction/View.ts"
 import * as Calls from "../chains/evm/EvmCalls.ts"
-import type { EvmMarkets } from "../chains/evm/EvmMarkets.ts"
 import type { EvmNode } from "../chains/evm/EvmNode.ts"
 import { dataFee } from "../chains/evm/EvmDataFees.ts"
-import { hashesAt, headOf, opinionsOf } from "../chains/evm/EvmOpinion.ts"
+import type { EvmNodes } from "../chains/evm/EvmNodes.ts"
+import { opinionsOf } from "../chains/evm/EvmOpinion.ts"
 import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
 import * as RpcFailure from "../chains/RpcFailure.ts"
 import type { LaneMemory } from "./LaneMemory.ts"
 
 export interface Asked {
   readonly providers: EvmProviders
-  readonly markets: EvmMarkets
+  readonly nodes: Pick<EvmNodes["Service"], "heads" | "markets">
   readonly numbers: NetworkNumbers
   readonly lane: Lane
   /** Those with a nonce. */
   readonly transactions: ReadonlyArray<Transaction>
   readonly memory: LaneMemory
   readonly now: Moment
+  /** When the head of the former poll was asked for. 0: there is none. */
+  readonly headAfter: Moment
 }
 
 /** What a poll has seen of the account, without what belongs to one transaction. */
 export interface ChainPoll {
   readonly lane: LaneView
+  /** Transactions of the account that are certainly in blocks which count as final. */
+  readonly finalCount: number
+  /** When the head was asked for. */
+  readonly headAskedAt: Moment
   /** By number of the transaction. */
   readonly views: ReadonlyMap<number, Seen>
   /** For transactions without a nonce, and for final ones. */
@@ -46,10 +52,10 @@ export interface ChainPoll {
 const all = { concurrency: "unbounded" } as const
 
 /** Wei per gas and all that is the same for the whole account. */
-const account = Effect.fnUntraced(function* (node: EvmNode, { lane, numbers }: Asked) {
+const account = Effect.fnUntraced(function* (node: EvmNode, { lane, nodes, numbers, headAfter }: Asked) {
   return yield* Effect.all(
     {
-      at: headOf(node, numbers.finality),
+      at: nodes.heads.at(node, numbers.finality, headAfter),
       count: node.call(Calls.countAt(lane.address, "latest")),
       balance: node.call(Calls.balanceOf(lane.address))
     },
@@ -113,8 +119,8 @@ const floorBlock = ({ lane }: Asked, { at, count }: Account): ReadonlyArray<numb
 }
 
 const details = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account) {
-  const { lane, memory, markets, numbers, transactions } = asked
-  const { finalHeight, head } = seen.at
+  const { lane, memory, nodes, numbers, transactions } = asked
+  const { head, hashesAt } = seen.at
   const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
   const pooled = transactions.flatMap((transaction, index) => {
     const hash = questions[index]?.pooled
@@ -125,18 +131,14 @@ const details = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: 
   memory.accountCode = code
   return yield* Effect.all(
     {
-      countAtFinal: finalHeight < 0 ? Effect.succeed(0) : node.call(Calls.countAt(lane.address, finalHeight)),
       receipts: readReceipts(
         node,
         questions.flatMap(({ receipts }) => receipts),
         memory
       ),
       pool: readPool(node, pooled, memory),
-      hashes: hashesAt(
-        node,
-        [...heights].filter((height) => height <= head.number)
-      ),
-      market: markets.at(node, numbers, head.hash),
+      hashes: hashesAt(heights),
+      market: nodes.markets.at(node, numbers, head.hash),
       noopGas: noopGas(node, asked, code),
       noopDataFee: noopDataFee(node, asked)
     },
@@ -145,27 +147,44 @@ const details = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: 
 })
 type Details = Effect.Success<ReturnType<typeof details>>
 
-/** Height of the block of a transaction: that of its recorded receipt, else that of one that was just seen. */
-const heightOf = (transaction: Transaction, { receipts }: Pick<Details, "receipts">): number | undefined =>
-  transaction.mined?.receipt.blockNumber ??
-  currentAttempts(transaction).flatMap(({ hash }) => receipts.get(hash)?.blockNumber ?? [])[0]
+/** The recorded receipt of a transaction, else one that was just seen. */
+const receiptOf = (transaction: Transaction, { receipts }: Pick<Details, "receipts">): Receipt | undefined =>
+  transaction.mined?.receipt ?? currentAttempts(transaction).flatMap(({ hash }) => receipts.get(hash) ?? [])[0]
+
+/** Height of the block of a transaction. */
+const heightOf = (transaction: Transaction, found: Pick<Details, "receipts">): number | undefined =>
+  receiptOf(transaction, found)?.blockNumber
 
 /** A receipt that is final when it is first seen needs no further poll. */
-const withNewHeights = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account, found: Details) {
+const withNewHeights = Effect.fnUntraced(function* (asked: Asked, { at }: Account, found: Details) {
   const heights = asked.transactions.flatMap((transaction) => heightOf(transaction, found) ?? [])
-  const deep = new Set(heights.filter((height) => height <= seen.at.finalHeight && !found.hashes.has(height)))
-  if (deep.size === 0) return found
-  return { ...found, hashes: new Map([...found.hashes, ...(yield* hashesAt(node, [...deep]))]) }
+  const deep = heights.filter((height) => height <= at.finalHeight && !found.hashes.has(height))
+  if (deep.length === 0) return found
+  return { ...found, hashes: new Map([...found.hashes, ...(yield* at.hashesAt(deep))]) }
 })
+
+/** A nonce that the count has passed without a receipt: the decision needs the count at the final height. */
+const isPassed = ({ transactions }: Asked, { count }: Account, found: Details): boolean =>
+  transactions.some(
+    (transaction) => (transaction.nonce ?? count) < count && receiptOf(transaction, found) === undefined
+  )
+
+const readFinalCount = (node: EvmNode, asked: Asked, seen: Account, found: Details) => {
+  const { lane } = asked
+  const { finalHeight } = seen.at
+  if (lane.chainBlock !== undefined && !isPassed(asked, seen, found)) return Effect.undefined
+  return finalHeight < 0 ? Effect.succeed(0) : node.call(Calls.countAt(lane.address, finalHeight))
+}
 
 /** Only about blocks that the first provider calls final. */
 const seconds = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account, found: Details) {
-  const { providers, numbers, lane } = asked
+  const { providers, numbers, lane, nodes, headAfter } = asked
+  const headOf = (other: EvmNode) => nodes.heads.at(other, numbers.finality, headAfter)
   const deep = [...found.hashes.keys()].filter((height) => height <= seen.at.finalHeight)
   const count = needsSecondCount(asked, seen)
     ? yield* providers.second(node, (other) => other.call(Calls.countAt(lane.address, "latest")))
     : undefined
-  return { opinions: yield* opinionsOf(providers, node, numbers.finality, deep), count }
+  return { opinions: yield* opinionsOf(providers, node, headOf, deep), count }
 })
 
 const blockHashes = (
@@ -190,7 +209,18 @@ const sightsOf = (transaction: Transaction, found: Details): ReadonlyMap<number,
   return sights
 }
 
-const baseOf = ({ at, count, balance }: Account, found: Details): Seen => {
+/** Transactions of the account at the final height: what was asked, or what the receipts in final blocks prove. */
+const finalCountOf = (asked: Asked, { at }: Account, found: Details, countAtFinal = 0): number => {
+  const isFinal = (transaction: Transaction) => {
+    const receipt = receiptOf(transaction, found)
+    if (receipt === undefined || receipt.blockNumber > at.finalHeight) return false
+    return found.hashes.get(receipt.blockNumber) === receipt.blockHash
+  }
+  const nonces = asked.transactions.filter(isFinal).flatMap(({ nonce }) => nonce ?? [])
+  return Math.max(countAtFinal, ...nonces.map((nonce) => nonce + 1))
+}
+
+const baseOf = ({ at, count, balance }: Account, found: Details, countAtFinal: number | undefined): Seen => {
   const { number, hash, gasLimit } = at.head
   const market: Market = found.market
   return {
@@ -198,7 +228,7 @@ const baseOf = ({ at, count, balance }: Account, found: Details): Seen => {
     head: { number, hash, ...(gasLimit === undefined ? {} : { gasLimit }) },
     finalHeight: at.finalHeight,
     count,
-    countAtFinal: found.countAtFinal,
+    ...(countAtFinal === undefined ? {} : { countAtFinal }),
     market,
     balance,
     sights: new Map(),
@@ -211,9 +241,12 @@ const poll = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
   const seen = yield* account(node, asked)
   const { lane, providers } = asked
   if (seen.at.head.number < (lane.chainBlock?.number ?? 0)) yield* providers.doubt
-  const found = yield* withNewHeights(node, asked, seen, yield* details(node, asked, seen))
-  const second = yield* seconds(node, asked, seen, found)
-  const base = baseOf(seen, found)
+  const found = yield* withNewHeights(asked, seen, yield* details(node, asked, seen))
+  const { second, countAtFinal } = yield* Effect.all(
+    { second: seconds(node, asked, seen, found), countAtFinal: readFinalCount(node, asked, seen, found) },
+    all
+  )
+  const base = baseOf(seen, found, countAtFinal)
   const hashAtChainBlock = lane.chainBlock && found.hashes.get(lane.chainBlock.number)
   const views = asked.transactions.map((transaction): readonly [number, Seen] => {
     const minedAt = blockHashes(transaction, found, second.opinions)
@@ -227,6 +260,8 @@ const poll = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
       ...(hashAtChainBlock === undefined ? {} : { hashAtChainBlock }),
       ...(typeof second.count === "number" ? { secondCount: second.count } : {})
     },
+    finalCount: finalCountOf(asked, seen, found, countAtFinal),
+    headAskedAt: seen.at.askedAt,
     views: new Map(views),
     base
   }

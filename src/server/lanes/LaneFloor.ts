@@ -129,7 +129,8 @@ export const advance = Effect.fn("LaneFloor.advance")(function* (
       ? yield* committedAbove(work, step.lane, poll.lane.count)
       : { committed: [], finals: [] }
   const filled = findGaps(step.lane, poll.lane.count, committed, window)
-  const settled = settle(filled.lane, poll.base.countAtFinal, totals(work).lowestOpen)
+  memory.finalCount = Math.max(memory.finalCount, poll.finalCount)
+  const settled = settle(filled.lane, memory.finalCount, totals(work).lowestOpen)
   work.lane = { ...settled, windowSize: windowOf(work, settled, relayer) }
   memory.window = undefined
   const opened = yield* reportFinals(work, stored, finals)

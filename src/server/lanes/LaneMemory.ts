@@ -10,6 +10,8 @@ import type { ChainPoll } from "./ChainPoll.ts"
 export interface LaneMemory {
   /** A count that was not believed yet. */
   claim: Claim | undefined
+  /** Transactions of the account that polls have proven to be in final blocks. */
+  finalCount: number
   /** Polls in a row in which a node did not have the bytes, by hash. */
   readonly absences: Map<string, number>
   /** Code of the account itself. Undefined: not asked yet. */
@@ -38,6 +40,7 @@ export interface LaneMemory {
 
 export const make = (): LaneMemory => ({
   claim: undefined,
+  finalCount: 0,
   absences: new Map(),
   accountCode: undefined,
   window: undefined,

@@ -79,8 +79,9 @@ const pollAll = Effect.fnUntraced(function* (work: Work) {
     const providers = yield* Providers.of(work, relayer)
     const own = inFlight.filter(({ relayerId }) => relayers.get(relayerId)?.urlsKey === urlsKey)
     const transactions = own.map(({ transaction }) => transaction)
-    const { markets } = context.nodes
-    const asked = { providers, markets, numbers, lane, transactions, memory: context.memory, now }
+    const { memory, nodes } = context
+    const headAfter = memory.polls.get(urlsKey)?.headAskedAt ?? 0
+    const asked = { providers, nodes, numbers, lane, transactions, memory, now, headAfter }
     const taken = yield* Effect.result(ChainPoll.take(asked))
     if (taken._tag === "Success") {
       polls.set(urlsKey, taken.success)

@@ -4,6 +4,7 @@ import { Duration, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
+import * as EvmHeads from "../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
 import * as EvmProviders from "../../../src/server/chains/evm/EvmProviders.ts"
 import * as LaneLife from "../../../src/server/lanes/LaneLife.ts"
@@ -67,6 +68,7 @@ const start = Effect.fnUntraced(function* (state: { commits: number; refusals: n
     nodes: {
       providers: (urls: Parameters<typeof EvmProviders.make>[1], identity: EvmProviders.ChainIdentity) =>
         EvmProviders.make(() => node.node, urls, identity),
+      heads: EvmHeads.make(),
       markets: EvmMarkets.make()
     },
     targets: { get: () => Effect.succeed(target) },

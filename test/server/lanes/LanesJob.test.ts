@@ -6,6 +6,7 @@ import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts
 import { RelayerId, RelayerNotFound } from "../../../src/domain/relayer/Relayer.ts"
 import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
 import { EvmNodes } from "../../../src/server/chains/evm/EvmNodes.ts"
+import * as EvmHeads from "../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
 import * as LanesJob from "../../../src/server/lanes/LanesJob.ts"
 import type { HeldLane, LaneContents } from "../../../src/server/ledger/HeldLane.ts"
@@ -101,7 +102,7 @@ const services = (state: State) =>
       Layer.mock(ApiKeys, {}),
       Layer.mock(Signers, {}),
       Layer.mock(RelayerTargets, { get: () => Effect.fail(new RelayerNotFound({})) }),
-      Layer.mock(EvmNodes, { markets: EvmMarkets.make() })
+      Layer.mock(EvmNodes, { heads: EvmHeads.make(), markets: EvmMarkets.make() })
     ]),
     Layer.provideMerge(Layer.merge(Draining.layer, Jobs.layer)),
     Layer.provide(Gauges.layer)

@@ -36,12 +36,14 @@ const at = (block: BlockAt): string => (typeof block === "number" ? hex(block) :
 const Block = Schema.Struct({
   number: Height,
   hash: LowerCase,
+  parentHash: Schema.optionalKey(LowerCase),
   gasLimit: Schema.optionalKey(Uint64),
   transactions: Schema.optionalKey(Schema.Array(Schema.Unknown))
 })
+export type Block = typeof Block.Type
 
 /** Null: the node does not have it yet. */
-export const blockAt = (block: BlockAt): EvmCall<typeof Block.Type | null> => ({
+export const blockAt = (block: BlockAt): EvmCall<Block | null> => ({
   method: "eth_getBlockByNumber",
   params: [at(block), false],
   result: Schema.NullOr(Block)

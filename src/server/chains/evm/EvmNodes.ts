@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import { Outbound } from "../../../outbound/Outbound.ts"
 import { Breakers } from "../Breakers.ts"
+import * as EvmHeads from "./EvmHeads.ts"
 import * as EvmMarkets from "./EvmMarkets.ts"
 import * as EvmNode from "./EvmNode.ts"
 import * as EvmProviders from "./EvmProviders.ts"
@@ -15,6 +16,7 @@ export class EvmNodes extends Context.Service<
       urls: ReadonlyArray<RpcConfig>,
       identity: EvmProviders.ChainIdentity
     ): Effect.Effect<EvmProviders.EvmProviders>
+    readonly heads: EvmHeads.EvmHeads
     readonly markets: EvmMarkets.EvmMarkets
   }
 >()("effect-relayer/server/chains/evm/EvmNodes") {
@@ -27,6 +29,7 @@ export class EvmNodes extends Context.Service<
       const nodeOf = (url: string) => EvmNode.make({ client, breakers, withoutBatches }, url)
       return EvmNodes.of({
         providers: (urls, identity) => EvmProviders.make(nodeOf, urls, identity),
+        heads: EvmHeads.make(),
         markets: EvmMarkets.make()
       })
     })

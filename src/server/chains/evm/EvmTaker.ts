@@ -6,8 +6,9 @@ import type { SilentBatch, TakerEvidence } from "../../../domain/transaction/Tak
 import type { RpcFailure } from "../RpcFailure.ts"
 import * as EvmBytes from "./EvmBytes.ts"
 import { blockAt, countAt, receiptOf, RpcTransaction, transactionBy, transactionOf } from "./EvmCalls.ts"
+import * as EvmHeads from "./EvmHeads.ts"
 import type { EvmNode } from "./EvmNode.ts"
-import { headOf, opinionsOf } from "./EvmOpinion.ts"
+import { opinionsOf } from "./EvmOpinion.ts"
 import type { EvmProviders } from "./EvmProviders.ts"
 import * as SignedTransaction from "./SignedTransaction.ts"
 
@@ -73,7 +74,8 @@ const fetched = Effect.fnUntraced(function* (
   const sender = signed && (yield* EvmBytes.senderOf(signed))
   if (sender === undefined) return { _tag: "NotFound" }
   const { hash, nonce, to, value: wei, input, blockNumber, blockHash } = found
-  const second = (yield* opinionsOf(providers, node, wanted.finality, [blockNumber])).get(blockNumber)
+  const headOf = (other: EvmNode) => EvmHeads.read(other, wanted.finality)
+  const second = (yield* opinionsOf(providers, node, headOf, [blockNumber])).get(blockNumber)
   return {
     _tag: "Fetched",
     hash,
@@ -90,7 +92,7 @@ const silence = Effect.fnUntraced(function* (
   node: EvmNode,
   { address, hashes, finality }: Wanted
 ): Effect.fn.Return<SilentBatch, RpcFailure> {
-  const { finalHeight } = yield* headOf(node, finality)
+  const { finalHeight } = yield* EvmHeads.read(node, finality)
   const { count, receipts, transactions } = yield* Effect.all(
     {
       block: node.call(blockAt(Math.max(finalHeight, 0))),

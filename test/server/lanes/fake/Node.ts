@@ -14,12 +14,13 @@ const error = (message: string, code = -32000): RpcAnswer => ({ _tag: "RpcError"
 const minedIn = (blocks: Blocks) =>
   blocks.flatMap((block) => block.transactions.map((transaction) => ({ ...transaction, block })))
 
-const shownBlock = (block: Block | undefined) =>
+const shownBlock = (blocks: Blocks, block: Block | undefined) =>
   block === undefined
     ? null
     : {
         number: hex(block.number),
         hash: block.hash,
+        parentHash: blocks.find(({ number }) => number === block.number - 1)?.hash ?? `0x${"00".repeat(32)}`,
         gasLimit: hex(30_000_000),
         transactions: block.transactions.map(({ bytes }) => bytes.hash)
       }
@@ -71,8 +72,10 @@ export const make = (chain: Chain, url: string) => {
 
   const methods: Readonly<Record<string, Answer>> = {
     eth_chainId: () => result(hex(31_337)),
-    eth_getBlockByNumber: ([tag]) =>
-      result(shownBlock(tag === "latest" ? blocks().at(-1) : blocks().find(({ number }) => hex(number) === tag))),
+    eth_getBlockByNumber: ([tag]) => {
+      const all = blocks()
+      return result(shownBlock(all, tag === "latest" ? all.at(-1) : all.find(({ number }) => hex(number) === tag)))
+    },
     eth_getTransactionCount: ([, tag]) => result(hex(countOf(at(tag)))),
     eth_getBalance: () => result(hex(chain.balance)),
     eth_getCode: () => result(chain.code),

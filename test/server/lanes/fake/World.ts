@@ -11,6 +11,7 @@ import type { EvmPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { EvmRelayer, RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/Signer.ts"
 import { TransactionId } from "../../../../src/domain/transaction/EvmTransaction.ts"
+import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
 import * as EvmProviders from "../../../../src/server/chains/evm/EvmProviders.ts"
 import type { LaneContext } from "../../../../src/server/lanes/LaneContext.ts"
@@ -126,6 +127,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       nodes: {
         providers: (given, identity) =>
           Effect.provideService(EvmProviders.make(nodeOf, given, identity), Random.Random, inOrder),
+        heads: EvmHeads.make(),
         markets: EvmMarkets.make()
       },
       targets: {

@@ -1,0 +1,97 @@
+// The newest block of each provider, and the blocks below it. Lanes that poll at about the same time share what one of them
+// has read: a chain has one head, however many accounts wait for it.
+import { Clock, Effect } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Finality } from "../../../domain/transaction/NetworkNumbers.ts"
+import * as RpcFailure from "../RpcFailure.ts"
+import { blockAt } from "./EvmCalls.ts"
+import type { Block } from "./EvmCalls.ts"
+import type { EvmNode } from "./EvmNode.ts"
+
+/**
+ * Milliseconds for which a head is shared: a block of the fastest chains. The other answers of a poll can be newer than its
+ * head by this much, as they can be behind any load balancer.
+ */
+const sharedFor = 250
+
+type Asked<A> = Effect.Effect<A, RpcFailure.RpcFailure>
+
+/** One reading of the newest block of a provider. */
+export interface ChainHead {
+  readonly head: Block
+  /** Height of the newest block that counts as final; -1 if none does yet. */
+  readonly finalHeight: number
+  readonly askedAt: Moment
+  /** Hashes of the blocks at these heights. A height that the node does not have is left out. */
+  hashesAt(heights: Iterable<number>): Asked<ReadonlyMap<number, string>>
+}
+
+export interface EvmHeads {
+  /** `after`: when the head of the caller's former poll was asked for. Each poll of a lane has a newer one. */
+  at(node: EvmNode, finality: Finality, after: Moment): Asked<ChainHead>
+}
+
+/** Runs once for all that want its result. A failure is forgotten. */
+const once = <A>(ask: Asked<A>, forget: () => void) => Effect.cached(Effect.tapError(ask, () => Effect.sync(forget)))
+
+const finalBlock = (node: EvmNode, tag: "safe" | "finalized") =>
+  Effect.map(node.call(blockAt(tag)), (block) => block?.number ?? -1)
+
+/** The head names the hashes of itself and of its parent. */
+const hashesBelow = (node: EvmNode, { number, hash, parentHash }: Block): ChainHead["hashesAt"] => {
+  const kept = new Map<number, Asked<string | undefined>>([[number, Effect.succeed(hash)]])
+  if (parentHash !== undefined) kept.set(number - 1, Effect.succeed(parentHash))
+  const hashAt = Effect.fnUntraced(function* (height: number) {
+    const found =
+      kept.get(height) ??
+      (yield* once(
+        Effect.map(node.call(blockAt(height)), (block) => block?.hash),
+        () => kept.delete(height)
+      ))
+    kept.set(height, found)
+    return yield* found
+  })
+  return Effect.fnUntraced(function* (heights) {
+    const wanted = [...new Set(heights)].filter((height) => height <= number)
+    const hashes = yield* Effect.forEach(wanted, hashAt, { concurrency: "unbounded" })
+    return new Map(wanted.flatMap((height, index) => (hashes[index] === undefined ? [] : [[height, hashes[index]]])))
+  })
+}
+
+/** A reading that nobody shares. */
+export const read = Effect.fnUntraced(function* (node: EvmNode, finality: Finality) {
+  const askedAt = yield* Clock.currentTimeMillis
+  const [head, final] = yield* Effect.all(
+    [
+      node.call(blockAt("latest")),
+      typeof finality === "number" ? Effect.succeedNone : Effect.asSome(finalBlock(node, finality))
+    ],
+    { concurrency: 2 }
+  )
+  if (head === null) return yield* RpcFailure.failure("invalid_answer")
+  const finalHeight = final._tag === "Some" ? final.value : head.number - Number(finality)
+  const found: ChainHead = {
+    head,
+    finalHeight: Math.max(finalHeight, -1),
+    askedAt,
+    hashesAt: hashesBelow(node, head)
+  }
+  return found
+})
+
+export const make = (): EvmHeads => {
+  const kept = new Map<string, { readonly askedAt: Moment; readonly head: Asked<ChainHead> }>()
+
+  const at: EvmHeads["at"] = Effect.fnUntraced(function* (node, finality, after) {
+    const now = yield* Clock.currentTimeMillis
+    for (const [key, { askedAt }] of kept) if (askedAt + sharedFor <= now) kept.delete(key)
+    const key = `${finality} ${node.url}`
+    const found = kept.get(key)
+    if (found !== undefined && found.askedAt > after) return yield* found.head
+    const head = yield* once(read(node, finality), () => kept.delete(key))
+    kept.set(key, { askedAt: now, head })
+    return yield* head
+  })
+
+  return { at }
+}
