@@ -1,6 +1,6 @@
 // What an attacker who writes the database cannot do: have a secret used in another way than it was sealed for.
 import { assert } from "@effect/vitest"
-import { Cause, Effect, Exit, Layer, Redacted } from "effect"
+import { Array, Cause, Effect, Exit, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../src/domain/signer/Signer.ts"
@@ -144,6 +144,24 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker who wri
       yield* sql`UPDATE relayers SET address = ${stranger}`
       assert.strictEqual((yield* call(relayer, { method: "DELETE" })).status, 200)
       assert.strictEqual((yield* call(`signers/${signer.id}`, { method: "DELETE" })).status, 200)
+    })
+  )
+
+  it.effect("does not disturb the reads of other relayers by changing one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* Prepared.references
+      yield* Prepared.create("relayers", evmRelayer)
+      yield* Prepared.create("signers", { id: "other", type: "plain" })
+      yield* Prepared.create("relayers", { ...evmRelayer, id: "other", signer_id: "other" })
+      yield* sql`UPDATE relayers SET mac = 'x' WHERE id = ${evmRelayer.id}`
+      // Reads that arrive at the same time share a statement.
+      const ids = Array.makeBy(20, (n) => (n % 2 === 0 ? "other" : evmRelayer.id))
+      const answers = yield* Effect.forEach(ids, (id) => call(`relayers/${id}`), { concurrency: "unbounded" })
+      for (const [n, answer] of answers.entries()) {
+        if (n % 2 === 0) assert.strictEqual(answer.status, 200, answer.text)
+        else isRefused(answer, `"${evmRelayer.id}" of relayers`)
+      }
     })
   )
 

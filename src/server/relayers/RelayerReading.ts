@@ -1,6 +1,6 @@
 // Reads relayers and pages of them. Concurrent reads share queries.
 import { Effect, Result } from "effect"
-import type { Option } from "effect"
+import type { Exit, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerQuery } from "../../domain/relayer/Relayer.ts"
@@ -34,9 +34,9 @@ export const make = Effect.gen(function* () {
   const pages = yield* RelayerPagesRepo
   const cursors = yield* Cursors
 
-  const find = yield* Batcher.make<RelayerId, Option.Option<StoredRelayer>>(sql, { all: repo.findAll })
+  const find = yield* Batcher.make<RelayerId, Exit.Exit<Option.Option<StoredRelayer>>>(sql, { all: repo.findAll })
 
-  const get = (id: RelayerId) => Effect.flatMap(find(id), orNotFound)
+  const get = (id: RelayerId) => Effect.flatMap(Effect.flatten(find(id)), orNotFound)
 
   const findNumber = yield* Batcher.make<RelayerId, Option.Option<number>>(sql, { all: repo.findNumbers })
 

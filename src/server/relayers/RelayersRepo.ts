@@ -1,5 +1,5 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Array, Context, Effect, Exit, Layer, Option, Schema } from "effect"
 import { NetworkType } from "../../domain/network/Network.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
@@ -32,8 +32,8 @@ export class RelayersRepo extends Context.Service<
   RelayersRepo,
   {
     find(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
-    /** In the order of the ids. */
-    findAll(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
+    /** In the order of the ids. A row that was changed in the database is a failure of its own relayer. */
+    findAll(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Exit.Exit<Option.Option<StoredRelayer>>>>
     /** `StoredRelayer.number`, even if rows were changed in the database. In the order of the ids. */
     findNumbers(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<number>>>
     findSealed(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
@@ -68,6 +68,18 @@ export class RelayersRepo extends Context.Service<
       const verified = <A extends StoredRelayer>(found: Option.Option<A>) =>
         Effect.as(macs.verify(Option.toArray(found)), found)
 
+      const someOf = (row: StoredRow) => Option.some(new StoredRelayer(row))
+
+      const verifiedEach = (rows: ReadonlyArray<StoredRow>) =>
+        Effect.matchCauseEffect(macs.verify(rows), {
+          onSuccess: () => Effect.succeed(new Map(rows.map((row) => [row.id, Exit.succeed(someOf(row))]))),
+          onFailure: () =>
+            Effect.map(
+              Effect.forEach(rows, (row) => Effect.exit(Effect.as(macs.verify([row]), someOf(row)))),
+              (exits) => new Map(Array.zip(rows, exits).map(([row, exit]) => [row.id, exit]))
+            )
+        })
+
       const find = (id: RelayerId) =>
         stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
           Effect.map(first(StoredRelayer)),
@@ -77,11 +89,8 @@ export class RelayersRepo extends Context.Service<
 
       const findAll = (ids: ReadonlyArray<RelayerId>) =>
         stored`SELECT ${columns} FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
-          Effect.tap((rows) => macs.verify(rows)),
-          Effect.map((rows) => {
-            const found = new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
-            return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
-          }),
+          Effect.flatMap(verifiedEach),
+          Effect.map((found) => ids.map((id) => found.get(id) ?? Exit.succeed(Option.none()))),
           query("RelayersRepo.findAll")
         )
 
