@@ -8,7 +8,7 @@ import * as Anvil from "../../../testkit/Anvil.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { Vault } from "../../../testkit/Vault.ts"
 import { config } from "../signers/fixtures.ts"
-import { accept, apiWith, becomes, relayerAt } from "./fixtures.ts"
+import { accept, apiWith, becomes, read, relayerAt } from "./fixtures.ts"
 
 const warnings: Array<string> = []
 const logger = Logger.layer([
@@ -70,6 +70,43 @@ layer(Layer.merge(apiWith(logger), Vault.layer), { excludeTestServices: true })(
         yield* becomes(id, "confirmed")
         assert.strictEqual(isAbout("cannot be signed"), 1)
         assert.strictEqual(isAbout("job failed"), 0)
+      })
+    )
+
+    it.effect("waits while the row of its network was changed in the database, and others go on", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const node = yield* Anvil.start({ blockTime: 1 })
+        const account = yield* relayerAt(node)
+        const network = `evm:${account.relayerId}`
+        const [row] = yield* sql<{ mac: string }>`SELECT mac FROM networks WHERE id = ${network}`
+        yield* sql`UPDATE networks SET mac = 'changed' WHERE id = ${network}`
+        const [id] = yield* accept(account)
+        yield* becomes(id, "pending", "row_changed")
+        const [other] = yield* accept(yield* relayerAt(node))
+        yield* becomes(other, "confirmed")
+        assert.strictEqual((yield* read(id)).cause?.code, "row_changed")
+        yield* sql`UPDATE networks SET mac = ${row?.mac ?? ""} WHERE id = ${network}`
+        yield* becomes(id, "confirmed")
+      })
+    )
+
+    it.effect("waits while the row of its relayer or of its signer is missing", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        // A row is away while it has another id.
+        yield* sql`ALTER TABLE relayers DROP CONSTRAINT relayers_signer_id_fkey`
+        yield* sql`ALTER TABLE relayer_checks DROP CONSTRAINT relayer_checks_relayer_id_fkey`
+        const node = yield* Anvil.start({ blockTime: 1 })
+        for (const table of ["relayers", "signers"]) {
+          const account = yield* relayerAt(node)
+          const { relayerId } = account
+          yield* sql`UPDATE ${sql(table)} SET id = 'gone' WHERE id = ${relayerId}`
+          const [id] = yield* accept(account)
+          yield* becomes(id, "pending", "row_changed")
+          yield* sql`UPDATE ${sql(table)} SET id = ${relayerId} WHERE id = 'gone'`
+          yield* becomes(id, "confirmed")
+        }
       })
     )
 
