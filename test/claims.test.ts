@@ -1,7 +1,8 @@
-// Every test that SECURITY.md names for a claim exists, under the name that is given there.
+// Every test that SECURITY.md names for a claim exists, under the name that is given there, and every table is in its list of columns.
 import { assert, it } from "@effect/vitest"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { tables } from "../src/sql/migrations/objects.ts"
 
 const root = path.resolve(import.meta.dirname, "..")
 const read = (file: string) => fs.readFileSync(path.join(root, file), "utf8")
@@ -15,5 +16,13 @@ it("SECURITY.md names a test for each of more than twenty claims", () => {
 for (const [, file = "", name = ""] of claims) {
   it(`${file} contains the test "${name}"`, () => {
     assert.include(read(file), name)
+  })
+}
+
+const protections = /^\| Columns .*?\n\n/ms.exec(read("SECURITY.md"))?.[0] ?? ""
+
+for (const table of tables) {
+  it(`SECURITY.md says how the table ${table} is protected`, () => {
+    assert.match(protections, new RegExp(`\`${table}[\`.]`))
   })
 }

@@ -89,8 +89,11 @@ export class Ledger extends Context.Service<
     ): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionNotFound | TransactionConflict>
     /** No-ops are to use the nonces of open transactions, from `from` to `to`. Returns these transactions. */
     clear(account: Account, from: number, to: number): Effect.Effect<ReadonlyArray<StoredTransaction>>
-    /** The chain began anew: the lane starts with nonce 0. Returns the transactions that end with it. */
-    beginGeneration(account: Account): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /**
+     * The chain began anew: the lane starts with nonce 0. Returns the transactions that end with it. Like `resync`, it fails if the
+     * lane has open transactions of relayers that the caller may not use.
+     */
+    beginGeneration(account: Account): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionConflict>
   }
 >()("effect-relayer/server/ledger/Ledger") {
   static readonly layerNoDeps = Layer.effect(

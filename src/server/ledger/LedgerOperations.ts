@@ -1,5 +1,7 @@
 // Commands of operators about the nonces of a lane. They lock the lane first, then its transactions.
 import { Array, Clock, Effect, Option, Result } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
+import { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import { cause } from "../../domain/transaction/Cause.ts"
 import { Command } from "../../domain/transaction/Command.ts"
 import { TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
@@ -15,12 +17,19 @@ import * as Auditing from "./Auditing.ts"
 import { LaneContentsRepo } from "./LaneContentsRepo.ts"
 import { LanesRepo } from "./LanesRepo.ts"
 import type { Account } from "./NewTransaction.ts"
+import type { LaneId } from "./StoredLane.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
 import { TransactionsRepo } from "./TransactionsRepo.ts"
 import * as Writing from "./Writing.ts"
 
 /** Why the intent of a transaction is to clear its nonce if an operator says so. */
 const cleared = Command.Intend({ intent: "clear", clearCode: "canceled", cause: cause("canceling") })
+
+/** Names no relayer: the caller may not use it. */
+const isShared = new TransactionConflict({
+  error:
+    "other relayers have open transactions of this account; only a key that may use them, too, decides about its nonces"
+})
 
 export const make = Effect.gen(function* () {
   const lanes = yield* LanesRepo
@@ -50,10 +59,19 @@ export const make = Effect.gen(function* () {
 
   const idsOf = (rows: ReadonlyArray<StoredTransaction>) => rows.map(({ id }) => id)
 
+  /** Relayers with the same signer have the same nonces on a chain. The lane must be locked. */
+  const checkShared = Effect.fnUntraced(function* (lane: LaneId) {
+    const caller = yield* Caller.current
+    if (caller.relayerIds === undefined) return
+    const open = yield* transactions.find(yield* contents.open(lane))
+    if (open.some(({ relayerId }) => !Caller.mayUseRelayer(caller, relayerId))) return yield* isShared
+  })
+
   const resync = Effect.fn("Ledger.resync")(
     function* (account: Account, { answer, id }: { readonly answer?: Answer; readonly id?: TransactionId }) {
       const lane = yield* lanes.lock(account)
       if (Option.isNone(lane)) return id === undefined ? [] : yield* new TransactionNotFound({})
+      yield* checkShared(lane.value.id)
       yield* lanes.trustCount(account)
       const isOwn = ({ laneId, transaction: { relayerNumber } }: StoredTransaction) =>
         relayerNumber === account.relayerNumber && laneId === lane.value.id
@@ -102,6 +120,7 @@ export const make = Effect.gen(function* () {
       yield* lanes.ensure([account])
       const lane = yield* lanes.lock(account)
       if (Option.isNone(lane)) return Array.empty<StoredTransaction>()
+      yield* checkShared(lane.value.id)
       yield* lanes.beginGeneration(account, account.window)
       const rows = yield* held(yield* contents.open(lane.value.id))
       const ended = yield* applyAll(rows, ({ transaction }) => onNewGeneration(transaction))

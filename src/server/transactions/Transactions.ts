@@ -23,6 +23,7 @@ import { Ledger } from "../ledger/Ledger.ts"
 import * as Acceptance from "./Acceptance.ts"
 import * as Checks from "./Checks.ts"
 import * as Explanations from "./Explanations.ts"
+import * as ReplacedFees from "./ReplacedFees.ts"
 import * as Senders from "./Senders.ts"
 import * as TransactionPages from "./TransactionPages.ts"
 import * as Views from "./Views.ts"
@@ -80,6 +81,7 @@ export class Transactions extends Context.Service<
       const pages = yield* TransactionPages.make(senders)
       const accept = yield* Acceptance.make(senders)
       const explained = yield* Explanations.make
+      const checkFees = yield* ReplacedFees.make
 
       const send = Effect.fn("Transactions.send")(function* (relayerId: RelayerId, request: SendEvmTransaction) {
         const [stored] = yield* accept(relayerId, [request], () => "")
@@ -120,8 +122,10 @@ export class Transactions extends Context.Service<
         request: ReplaceEvmTransaction
       ) {
         const sender = yield* senders.get(relayerId)
-        yield* Checks.admit(request, sender, yield* Caller.current)
+        const caller = yield* Caller.current
+        yield* Checks.admit(request, sender, caller)
         const { relayerNumber } = sender.account
+        yield* checkFees(caller, yield* ledger.get(relayerNumber, id))
         const validUntil = Checks.deadlineIn(request)
         return yield* views.one(yield* ledger.replace(relayerNumber, id, Checks.requestOf(request), validUntil))
       })

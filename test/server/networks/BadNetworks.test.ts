@@ -86,6 +86,7 @@ const patches: Record<string, readonly [body: unknown, error: string]> = {
   "no RPC URLs": [{ rpc_urls: [] }, "rpc_urls: "],
   "an RPC URL that is masked": [{ rpc_urls: [{ url: "https://nowhere.example/***", weight: 50 }] }, "rpc_urls.0.url: is masked and stands for no stored URL: send the URL itself"],
   "an RPC URL to a private host": [{ rpc_urls: ["http://node.internal:8545"] }, "rpc_urls.0.url: points to a private host"],
+  "more than 64 kB": [{ rpc_urls: many(40).map((url) => `${url}/${"x".repeat(1900)}`) }, "rpc_urls: makes the resource "],
   "a value out of range": [{ average_blocktime_ms: 0, tags: [1] }, "average_blocktime_ms: Expected a value between 1 and 3600000; tags.0: Expected string"],
   "an unknown parent": [{ from: "nowhere" }, "from: no evm network of this name"],
   "itself as parent": [{ from: "bad" }, "from: would make the network inherit from itself"],
