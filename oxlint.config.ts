@@ -46,6 +46,11 @@ const rings: ReadonlyArray<Override> = [
         "api/ and client/ import effect, effect/http, effect/http-api, domain/ and api/: a client may bundle them."
     })
   ),
+  // This folder is for programs without Effect.
+  restrict("src/client/node/**", {
+    regex: "^(@|effect|viem|redis|node:([abd-z]|c[a-qs-z]))|/(server|sql|outbound|threads|process|cli|api|main)",
+    message: "client/node/ imports node:crypto, and modules without dependencies."
+  }),
   restrict("src/sql/**", {
     group: [
       ...folders("domain", "api", "server", "client", "outbound", "threads", "process", "cli"),
