@@ -112,6 +112,9 @@ export const ceilingWithoutCap = 10n
 /** Times the cap that the price of a no-op may reach: its gas is a fraction of what its transaction was allowed to cost. */
 export const noopCapFactor = 10n
 
+/** Times what is in flight that a balance has to be before it is read less often than at each poll. */
+export const ampleBalance = 100n
+
 /** No-ops at the current fast price that the balance of an account keeps back. */
 export const noopsInReserve = 2n
 

@@ -34,6 +34,8 @@ export interface Asked {
   readonly now: Moment
   /** When the head of the former poll was asked for. 0: there is none. */
   readonly headAfter: Moment
+  /** Wei, if no decision needs a newer reading. */
+  readonly balance: bigint | undefined
 }
 
 /** What a poll has seen of the account, without what belongs to one transaction. */
@@ -51,13 +53,21 @@ export interface ChainPoll {
 
 const all = { concurrency: "unbounded" } as const
 
+const readBalance = Effect.fnUntraced(function* (node: EvmNode, { balance, lane, memory, now }: Asked) {
+  if (balance !== undefined) return balance
+  const wei = yield* node.call(Calls.balanceOf(lane.address))
+  memory.balance = { wei, readAt: now }
+  return wei
+})
+
 /** Wei per gas and all that is the same for the whole account. */
-const account = Effect.fnUntraced(function* (node: EvmNode, { lane, nodes, numbers, headAfter }: Asked) {
+const account = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
+  const { lane, nodes, numbers, headAfter } = asked
   return yield* Effect.all(
     {
       at: nodes.heads.at(node, numbers.finality, headAfter),
       count: node.call(Calls.countAt(lane.address, "latest")),
-      balance: node.call(Calls.balanceOf(lane.address))
+      balance: readBalance(node, asked)
     },
     all
   )

@@ -12,6 +12,8 @@ export interface LaneMemory {
   claim: Claim | undefined
   /** Transactions of the account that polls have proven to be in final blocks. */
   finalCount: number
+  /** As it was last read. Undefined: not yet. */
+  balance: { readonly wei: bigint; readonly readAt: Moment } | undefined
   /** Polls in a row in which a node did not have the bytes, by hash. */
   readonly absences: Map<string, number>
   /** Code of the account itself. Undefined: not asked yet. */
@@ -41,6 +43,7 @@ export interface LaneMemory {
 export const make = (): LaneMemory => ({
   claim: undefined,
   finalCount: 0,
+  balance: undefined,
   absences: new Map(),
   accountCode: undefined,
   window: undefined,

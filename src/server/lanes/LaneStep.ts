@@ -13,6 +13,7 @@ import * as ChainPoll from "./ChainPoll.ts"
 import { assign } from "./LaneAssignment.ts"
 import type { LaneContext, Work } from "./LaneContext.ts"
 import { decideAll } from "./LaneDecisions.ts"
+import * as LaneBalance from "./LaneBalance.ts"
 import * as LaneFloor from "./LaneFloor.ts"
 import * as Metrics from "./LaneMetrics.ts"
 import * as Providers from "./LaneProviders.ts"
@@ -81,7 +82,8 @@ const pollAll = Effect.fnUntraced(function* (work: Work) {
     const transactions = own.map(({ transaction }) => transaction)
     const { memory, nodes } = context
     const headAfter = memory.polls.get(urlsKey)?.headAskedAt ?? 0
-    const asked = { providers, nodes, numbers, lane, transactions, memory, now, headAfter }
+    const balance = LaneBalance.known(work)
+    const asked = { providers, nodes, numbers, lane, transactions, memory, now, headAfter, balance }
     const taken = yield* Effect.result(ChainPoll.take(asked))
     if (taken._tag === "Success") {
       polls.set(urlsKey, taken.success)

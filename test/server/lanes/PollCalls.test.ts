@@ -1,0 +1,62 @@
+// What polls of a lane ask a provider, and what they do not ask again.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { ledger } from "../ledger/Fixtures.ts"
+import * as Scenes from "./fake/Scenes.ts"
+
+layerEach(ledger)("a poll of a lane", (it) => {
+  it.effect("reads an ample balance every 12 seconds while nothing is pending", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent()
+      const [node] = world.nodes
+      // The first poll also counts at the final height.
+      const polls = () => [(node?.count("eth_getTransactionCount") ?? 0) - 1, node?.count("eth_getBalance")]
+      yield* world.poll(11)
+      assert.deepStrictEqual(polls(), [12, 1])
+      yield* world.poll()
+      assert.deepStrictEqual(polls(), [13, 2])
+    })
+  )
+
+  it.effect("reads the balance if a transaction is pending", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent()
+      yield* world.poll(2)
+      world.chain.balance = 0n
+      const [id] = yield* world.accept()
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).cause?.code, "insufficient_funds")
+    })
+  )
+
+  it.effect("reads a balance that is not ample", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.sent()
+      world.chain.balance = 10n ** 15n
+      yield* world.accept()
+      yield* world.poll()
+      const before = world.nodes[0]?.count("eth_getBalance") ?? 0
+      yield* world.poll(3)
+      assert.strictEqual(world.nodes[0]?.count("eth_getBalance"), before + 3)
+    })
+  )
+
+  it.effect("with a head that is a block older than its other answers only ends a transaction later", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent({ network: { required_confirmations: 1 } })
+      const [node] = world.nodes
+      const older = () => {
+        const { number, hash } = world.chain.blocks.at(-2) ?? assert.fail("there is no block")
+        return { _tag: "Result", value: { number: `0x${number.toString(16)}`, hash } } as const
+      }
+      node?.lies.set("eth_getBlockByNumber", ([tag]) => (tag === "latest" ? older() : undefined))
+      for (const state of ["mined", "mined", "confirmed"]) {
+        world.chain.mine()
+        yield* world.poll()
+        assert.strictEqual((yield* world.transaction(id)).state, state)
+      }
+      assert.strictEqual((yield* world.lane).chainNonce, 1)
+    })
+  )
+})
