@@ -1,24 +1,22 @@
 // Calls a running service with the typed client: creates a relayer, tries the same again, and reads all pages.
-// Your program imports from "effect-relayer/client" and "effect-relayer/domain" instead of "../src/...".
+// Your program imports from "effect-relayer/client" instead of "../src/...".
 //
 //   node examples/client.ts http://127.0.0.1:8080 "$API_KEY"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { ApiClient } from "../src/client/ApiClient.ts"
-import { NetworkName, RelayerId } from "../src/domain/index.ts"
-import type { SignerId } from "../src/domain/index.ts"
 
-const id = RelayerId.make("client-example")
+const id = "client-example"
 
 const create = Effect.fnUntraced(
-  function* (signer_id: SignerId) {
+  function* (signer_id: string) {
     const client = yield* ApiClient
     const { data } = yield* client.relayers.create({
       payload: {
         id,
         name: "Made by the client",
-        network: NetworkName.make("sepolia"),
+        network: "sepolia",
         network_type: "evm",
         paused: false,
         signer_id,

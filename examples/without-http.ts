@@ -1,10 +1,9 @@
 // Calls the services without HTTP: creates a signer and a relayer, lists the relayers, and ends.
-// Your program imports from "effect-relayer" and "effect-relayer/domain" instead of "../src/...".
+// Your program imports from "effect-relayer" instead of "../src/...".
 //
 //   node examples/without-http.ts
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
-import { NetworkName } from "../src/domain/index.ts"
 import { Relayers, Services, Signers, Sql } from "../src/index.ts"
 
 export const program = Effect.gen(function* () {
@@ -14,7 +13,7 @@ export const program = Effect.gen(function* () {
   const signer = yield* signers.create({ type: "plain" })
   const relayer = yield* relayers.create({
     name: "Payouts",
-    network: NetworkName.make("sepolia"),
+    network: "sepolia",
     network_type: "evm",
     paused: false,
     signer_id: signer.id,

@@ -2,6 +2,7 @@
 export { Api } from "./api/Api.ts"
 export { ApiClient } from "./client/ApiClient.ts"
 export { AdministratorKeyTooShort } from "./domain/access/AdministratorKey.ts"
+export { MasterKeyInvalid } from "./domain/masterKey/MasterKeyBytes.ts"
 export { ApiKeys } from "./server/access/ApiKeys.ts"
 export { Audit } from "./server/audit/Audit.ts"
 export { AuditCheckpoints } from "./server/audit/AuditCheckpoints.ts"

@@ -7,8 +7,6 @@ import type { HttpMethod } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { createServer } from "node:http"
 import * as Mount from "../examples/mount.ts"
-import { NetworkName } from "../src/domain/network/Network.ts"
-import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import { ApiClient, RateLimits, Server, Services } from "../src/index.ts"
 import { apiKey, masterKey } from "../testkit/TestApi.ts"
 import * as TestDatabase from "../testkit/TestDatabase.ts"
@@ -38,9 +36,9 @@ const createRelayer = Effect.fnUntraced(function* (id: string) {
   const signer = yield* client.signers.create({ payload: { type: "plain" } })
   const { data } = yield* client.relayers.create({
     payload: {
-      id: RelayerId.make(id),
+      id: id,
       name: "Payouts",
-      network: NetworkName.make("sepolia"),
+      network: "sepolia",
       network_type: "evm",
       paused: false,
       signer_id: signer.data.id

@@ -4,11 +4,11 @@ import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Redacted, Scope, Stream } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest, HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
-import { NetworkName } from "../src/domain/network/Network.ts"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
 import {
   Deliveries,
   EventFeed,
+  Networks,
   Notifications,
   RateLimits,
   Readiness,
@@ -61,11 +61,59 @@ describe("a host program that closes its server", () => {
   )
 })
 
+describe("a host program that gives wrong keys", () => {
+  const refusal = (options: Parameters<typeof Services.layer>[0]) =>
+    Layer.build(Layer.provide(Services.layer({ ...options, jobs: false }), TestDatabase.layer)).pipe(
+      Effect.scoped,
+      Effect.flip,
+      Effect.map(({ message }) => message.split(";")[0])
+    )
+
+  it.live("gets an error that names the option", () =>
+    Effect.gen(function* () {
+      const bytes = (count: number) => Redacted.make(new Uint8Array(count))
+      assert.strictEqual(yield* refusal({ ...keys, masterKey: bytes(3) }), "masterKey: expected 32 bytes, but it has 3")
+      assert.strictEqual(
+        yield* refusal({ ...keys, decryptionKeys: [bytes(32), bytes(33)] }),
+        "decryptionKeys.1: expected 32 bytes, but it has 33"
+      )
+      assert.strictEqual(
+        yield* refusal({ ...keys, administratorKey: Redacted.make("short") }),
+        "administratorKey: expected at least 32 characters"
+      )
+    })
+  )
+})
+
 const services = Layer.provideMerge(Services.layer({ ...keys, jobs: false }), TestDatabase.layer).pipe(
   Layer.provideMerge(Logger.layer([]))
 )
 
 layer(services, { excludeTestServices: true })("a host program that uses only the services", (it) => {
+  it.effect("gets an error that names the invalid fields of its requests, which change nothing", () =>
+    Effect.gen(function* () {
+      const [notifications, relayers, networks] = [yield* Notifications, yield* Relayers, yield* Networks]
+      const request = {
+        name: "",
+        network: "no network",
+        network_type: "evm",
+        paused: false,
+        signer_id: "hot 1"
+      } as const
+      const relayer = yield* Effect.flip(relayers.create({ ...request, id: "../1" }))
+      assert.strictEqual(relayer._tag, "BadRequest")
+      assert.strictEqual(
+        relayer.message,
+        "id: Expected 1 to 36 letters, digits, dashes and underscores; name: Expected 1 to 256 characters; network: Expected a name without white space and slashes; signer_id: Expected 1 to 36 letters, digits, dashes and underscores"
+      )
+      const network = yield* Effect.flip(networks.create({ network_type: "evm", name: "a/b" }))
+      assert.strictEqual(network.message, "name: Expected a name without white space and slashes")
+      const notification = yield* Effect.flip(notifications.create({ type: "webhook", url: "hooks.example.com" }))
+      assert.strictEqual(notification.message, "url: Expected an http or https URL")
+      assert.strictEqual((yield* relayers.list({})).total, 0)
+    })
+  )
+
   it.effect("reads health, deliveries and events, and follows new events", () =>
     Effect.gen(function* () {
       const feed = yield* EventFeed
@@ -76,7 +124,7 @@ layer(services, { excludeTestServices: true })("a host program that uses only th
         .pipe(Stream.take(2), Stream.runCollect, Effect.forkChild)
       const create = Effect.fnUntraced(function* (id: string) {
         const signer = yield* signers.create({ type: "plain" })
-        const network = NetworkName.make("sepolia")
+        const network = "sepolia"
         const rest = {
           name: id,
           network,
@@ -84,7 +132,7 @@ layer(services, { excludeTestServices: true })("a host program that uses only th
           paused: false,
           notification_id: notification.id
         } as const
-        yield* relayers.create({ id: RelayerId.make(id), signer_id: signer.id, ...rest })
+        yield* relayers.create({ id, signer_id: signer.id, ...rest })
       })
       yield* create("first")
       yield* create("second")

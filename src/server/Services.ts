@@ -1,6 +1,7 @@
 // All services of an instance. They require a database, and nothing else.
-import { Duration, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
+import * as MasterKeyBytes from "../domain/masterKey/MasterKeyBytes.ts"
 import * as AllowList from "../outbound/AllowList.ts"
 import { Outbound } from "../outbound/Outbound.ts"
 import { KeyDerivation } from "../threads/KeyDerivation.ts"
@@ -110,11 +111,17 @@ const resources = (options: Options) =>
     Layer.provideMerge(Audit.layer)
   )
 
-/** Services that use secrets start after the check. */
+/** Services that use secrets start after the checks. */
 const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
-  Layer.provideMerge(
-    Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer),
-    Secrets.layer({ current: masterKey, others: decryptionKeys })
+  Layer.unwrap(
+    Effect.gen(function* () {
+      yield* MasterKeyBytes.check("masterKey", masterKey)
+      for (const [index, key] of decryptionKeys.entries()) yield* MasterKeyBytes.check(`decryptionKeys.${index}`, key)
+      return Layer.provideMerge(
+        Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer),
+        Secrets.layer({ current: masterKey, others: decryptionKeys })
+      )
+    })
   )
 
 /** Health checks and transactions share the breakers of providers. */
@@ -155,8 +162,8 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
     : Layer.empty
 
 /**
- * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `WrongMasterKey` if the database
- * was written with another master key.
+ * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `MasterKeyInvalid` if a
+ * master key does not have 32 bytes, and with `WrongMasterKey` if the database was written with another master key.
  */
 export const layerNoAuthentication = (options: Options) =>
   Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges(options), jobs(options)).pipe(

@@ -31,7 +31,7 @@ const expiry = "When the key expires. If absent, it does not expire."
 export const CreateApiKey = Schema.Struct({
   name: ApiKeyName,
   scopes: field(Grants, scopes, ["relayers:read", "relayers:write"]),
-  relayer_ids: maybe(list(RelayerId).check(Schema.isMinLength(1)), {
+  relayer_ids: maybe(list(RelayerId.schema).check(Schema.isMinLength(1)), {
     description: relayerIds,
     examples: [["payouts"]]
   }),

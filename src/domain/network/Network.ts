@@ -32,10 +32,10 @@ export const NetworkId = Schema.String.check(
   .pipe(Schema.brand("NetworkId"))
 export type NetworkId = typeof NetworkId.Type
 
-export const networkId = (type: NetworkType, name: NetworkName) => NetworkId.make(`${type}:${name}`)
+export const networkId = (type: NetworkType, name: string) => NetworkId.make(`${type}:${name}`)
 
 /** The id of the network of that name and the same type. */
-export const siblingId = (id: NetworkId, name: NetworkName) => NetworkId.make(`${id.slice(0, id.indexOf(":"))}:${name}`)
+export const siblingId = (id: NetworkId, name: string) => NetworkId.make(`${id.slice(0, id.indexOf(":"))}:${name}`)
 
 /** A URL without a weight has the default weight. */
 const RequestedRpc = Schema.Union([
@@ -140,8 +140,8 @@ const but = <const E>({ description, examples }: { description: string; examples
 })
 
 const requested = {
-  name: NetworkName,
-  from: maybe(NetworkName, documented.from),
+  name: NetworkName.schema,
+  from: maybe(NetworkName.schema, documented.from),
   rpc_urls: maybe(values.rpc_urls, but(documented.rpc_urls, inherited)),
   explorer_urls: maybe(values.explorer_urls, but(documented.explorer_urls, inherited)),
   average_blocktime_ms: maybe(values.average_blocktime_ms, but(documented.average_blocktime_ms, inherited)),
@@ -193,7 +193,7 @@ const patched = <S extends Schema.Constraint>(schema: S, documentation: Document
 
 /** A merge patch (RFC 7396) of the fields that the network defines itself. */
 export const UpdateNetwork = Schema.Struct({
-  from: patched(NetworkName, but(documented.from, "Not for built-in networks.")),
+  from: patched(NetworkName.schema, but(documented.from, "Not for built-in networks.")),
   rpc_urls: patched(values.rpc_urls, documented.rpc_urls),
   explorer_urls: patched(values.explorer_urls, documented.explorer_urls),
   average_blocktime_ms: patched(values.average_blocktime_ms, documented.average_blocktime_ms),

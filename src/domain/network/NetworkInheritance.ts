@@ -3,7 +3,7 @@ import { Result, Schema, Struct } from "effect"
 import { EvmNetwork, Network, NetworkName, SolanaNetwork, StellarNetwork, networkId } from "./Network.ts"
 import type { Violation } from "../request/Request.ts"
 
-const named = { name: NetworkName, from: Schema.optionalKey(NetworkName) }
+const named = { name: NetworkName.schema, from: Schema.optionalKey(NetworkName.schema) }
 
 /** The fields that a network defines itself; for a built-in network, the overridden ones. RPC URLs are masked. */
 export const NetworkDefinition = Schema.Union([
@@ -26,7 +26,7 @@ export const NetworkDefinition = Schema.Union([
 export type NetworkDefinition = typeof NetworkDefinition.Type
 
 /** Networks of one type, by name. */
-export type Find = (name: NetworkName) => NetworkDefinition | undefined
+export type Find = (name: string) => NetworkDefinition | undefined
 
 /** The network, the network that it inherits from, and so on. */
 export const line = (

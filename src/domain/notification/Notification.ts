@@ -45,7 +45,7 @@ const Type = Schema.Literal("webhook").annotate({ description: "Kind of the noti
 const url = "https://hooks.example.com/relayer"
 
 export const CreateNotification = Schema.Struct({
-  id: maybe(NotificationId, {
+  id: maybe(NotificationId.schema, {
     description: "Identifier of the notification. If absent, the service generates a UUID."
   }),
   type: Type.pipe(Schema.withDecodingDefaultKey(Effect.succeed("webhook" as const))),

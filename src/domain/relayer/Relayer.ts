@@ -29,13 +29,14 @@ const policies = "Limits of the relayer."
 
 const exampleUrls = [{ url: "https://rpc.example.com/v1/my-key", weight: 100 }]
 
+/** Requests take plain strings: the service checks them, and that what they name exists. */
 const requested = {
-  id: maybe(RelayerId, { description: "Identifier of the relayer. If absent, the service generates a UUID." }),
+  id: maybe(RelayerId.schema, { description: "Identifier of the relayer. If absent, the service generates a UUID." }),
   name: RelayerName,
-  network: NetworkName,
+  network: NetworkName.schema,
   paused: Paused,
-  signer_id: SignerId,
-  notification_id: maybe(NotificationId, { description: "Notification that gets the webhooks of the relayer." }),
+  signer_id: SignerId.schema,
+  notification_id: maybe(NotificationId.schema, { description: "Notification that gets the webhooks of the relayer." }),
   custom_rpc_urls: maybe(list(RpcConfig), {
     description: "Providers of the relayer. If absent or empty, it uses those of the network.",
     examples: [exampleUrls]
@@ -86,7 +87,7 @@ export const UpdateRelayer = Schema.Struct({
   name: Schema.optionalKey(RelayerName),
   paused: Schema.optionalKey(Paused),
   notification_id: field(
-    Schema.optionalKey(Schema.NullOr(NotificationId)),
+    Schema.optionalKey(Schema.NullOr(NotificationId.schema)),
     "Notification that gets the webhooks of the relayer. Null removes it.",
     "ops"
   ),
@@ -112,9 +113,9 @@ export type UpdateRelayer = typeof UpdateRelayer.Type
 
 export const RelayerFilter = {
   network_type: Schema.optionalKey(field(NetworkType, "Only relayers of this network type.")),
-  network: Schema.optionalKey(field(NetworkName, "Only relayers on networks of this name.")),
-  signer_id: Schema.optionalKey(field(SignerId, "Only relayers with this signer.")),
-  notification_id: Schema.optionalKey(field(NotificationId, "Only relayers with this notification.")),
+  network: Schema.optionalKey(field(NetworkName.schema, "Only relayers on networks of this name.")),
+  signer_id: Schema.optionalKey(field(SignerId.schema, "Only relayers with this signer.")),
+  notification_id: Schema.optionalKey(field(NotificationId.schema, "Only relayers with this notification.")),
   paused: Schema.optionalKey(flag("Only relayers that are paused, or that are not.")),
   system_disabled: Schema.optionalKey(flag("Only relayers that the service has disabled, or has not.")),
   q: Schema.optionalKey(

@@ -78,7 +78,7 @@ const Ed25519PublicKey = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/u, { expected: "an ed25519 public key: 32 bytes as base64" })
 )
 
-const id = maybe(SignerId, { description: "Identifier of the signer. If absent, the service generates a UUID." })
+const id = maybe(SignerId.schema, { description: "Identifier of the signer. If absent, the service generates a UUID." })
 
 const typeTag = <const T extends string>(type: T) => field(Schema.tag(type), "Where the key is stored.", type)
 

@@ -1,10 +1,11 @@
 // The rules of creating an API key: it can do nothing that its creator cannot do, and does not outlive its creator.
 import { DateTime, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { ApiKey, ApiKeyId, TooManyApiKeys, maxCreatedKeys } from "../../domain/access/ApiKey.ts"
-import type { CreateApiKey } from "../../domain/access/ApiKey.ts"
+import { ApiKey, ApiKeyId, CreateApiKey, TooManyApiKeys, maxCreatedKeys } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { allows, isNarrowable } from "../../domain/access/Scope.ts"
+import { checked } from "../../domain/request/Checked.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { isWithin } from "../../domain/transaction/TransactionLimits.ts"
 import type { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
@@ -18,7 +19,7 @@ import { hashKey, makeKey } from "./Key.ts"
 /** Whether the caller may do everything that a key with these powers may do. */
 export const covers = (
   caller: Caller.Caller,
-  { scopes, relayer_ids }: Pick<ApiKey, "scopes" | "relayer_ids">
+  { scopes, relayer_ids }: Pick<CreateApiKey, "scopes" | "relayer_ids">
 ): boolean => {
   const granted = caller.scopes
   const hasScopes = granted === undefined || scopes.every((scope) => allows(granted, scope))
@@ -63,6 +64,8 @@ const limits = (given: TransactionLimits | undefined, creator: Creator | undefin
       )
 }
 
+const checkCreate = checked(CreateApiKey)
+
 export const make = Effect.gen(function* () {
   const repo = yield* ApiKeysRepo
   const changes = yield* Changes
@@ -87,12 +90,13 @@ export const make = Effect.gen(function* () {
     const expires_at = yield* expiry(request.expires_at, creator)
     const transaction_limits = yield* limits(request.transaction_limits, creator)
     const key = makeKey()
-    const { expires_at: _, transaction_limits: __, ...rest } = request
+    const { expires_at: _, relayer_ids, transaction_limits: __, ...rest } = request
     const shown: ApiKey = {
       id: ApiKeyId.make(yield* random.uuidV4()),
       ...rest,
       created_at: now,
       created_by: caller.id,
+      ...(relayer_ids === undefined ? {} : { relayer_ids: relayer_ids.map((id) => RelayerId.make(id)) }),
       ...(expires_at === undefined ? {} : { expires_at }),
       ...(transaction_limits === undefined ? {} : { transaction_limits })
     }
@@ -102,7 +106,8 @@ export const make = Effect.gen(function* () {
     return { ...shown, key }
   }, transaction)
 
-  return Effect.fn("ApiKeys.create")(function* (request: CreateApiKey) {
+  return Effect.fn("ApiKeys.create")(function* (given: CreateApiKey) {
+    const request = yield* checkCreate(given)
     const now = yield* DateTime.now
     if (request.expires_at !== undefined && DateTime.isLessThanOrEqualTo(request.expires_at, now)) {
       return yield* BadRequest.of([{ field: "expires_at", message: "must be in the future" }])

@@ -17,7 +17,7 @@ export class WrongMasterKey extends Schema.TaggedError<WrongMasterKey>()("WrongM
   /** Whether the service was given another key that the database knows. */
   isPartial: Schema.Boolean
 }) {
-  override readonly message = `the database contains secrets under unknown master keys: ${this.unknown.join(", ")}`
+  override readonly message = `masterKey: the database contains secrets under other master keys: ${this.unknown.join(", ")}; give that key, or add it to decryptionKeys`
 }
 
 /** The place that each mark is bound to. The id dates from when there was one mark. */

@@ -1,7 +1,7 @@
 // Reads networks with what they inherit, and their unmasked RPC URLs.
 import { Effect } from "effect"
 import { NetworkNotFound, siblingId } from "../../domain/network/Network.ts"
-import type { NetworkId, NetworkName } from "../../domain/network/Network.ts"
+import type { NetworkId } from "../../domain/network/Network.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as NetworkResolver from "./NetworkResolver.ts"
 import { NetworksRepo } from "./NetworksRepo.ts"
@@ -15,7 +15,7 @@ export const make = Effect.gen(function* () {
   const secrets = yield* Secrets
 
   /** `id` and everything that it inherits from; with `from`, also that network, which it is about to inherit from. */
-  const read = (id: NetworkId, from?: NetworkName | null) =>
+  const read = (id: NetworkId, from?: string | null) =>
     Effect.map(repo.find(from ? [id, siblingId(id, from)] : [id]), NetworkResolver.make)
 
   const rpcUrls = Effect.fnUntraced(function* (resolver: NetworkResolver.NetworkResolver, id: NetworkId) {

@@ -1,18 +1,16 @@
 // Networks, for host programs and other features: the built-in ones, with a team's changes, and a team's own.
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
-import { networkId } from "../../domain/network/Network.ts"
+import { CreateNetwork, UpdateNetwork, networkId } from "../../domain/network/Network.ts"
 import type {
-  CreateNetwork,
   Network,
   NetworkId,
   NetworkIdTaken,
   NetworkInUse,
-  NetworkName,
   NetworkNotFound,
-  NetworkType,
-  UpdateNetwork
+  NetworkType
 } from "../../domain/network/Network.ts"
+import { checked } from "../../domain/request/Checked.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
@@ -24,6 +22,9 @@ import * as NetworkReading from "./NetworkReading.ts"
 import * as NetworkResolver from "./NetworkResolver.ts"
 import { NetworksRepo } from "./NetworksRepo.ts"
 import { VersionedNetworks } from "./VersionedNetworks.ts"
+
+const checkCreate = checked(CreateNetwork)
+const checkUpdate = checked(UpdateNetwork)
 
 export class Networks extends Context.Service<
   Networks,
@@ -41,7 +42,7 @@ export class Networks extends Context.Service<
     /** Resets a built-in network, also while it is used. Fails with `BadRequest` if a built-in network was not changed. */
     delete(id: NetworkId): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest>
     /** `undefined`: there is no such network. */
-    locate(type: NetworkType, name: NetworkName): Effect.Effect<"builtin" | "own" | undefined>
+    locate(type: NetworkType, name: string): Effect.Effect<"builtin" | "own" | undefined>
     /** The unmasked URLs, for calls. */
     rpcUrls(id: NetworkId): Effect.Effect<ReadonlyArray<RpcConfig>, NetworkNotFound>
   }
@@ -71,7 +72,7 @@ export class Networks extends Context.Service<
         return { items, total: builtin.length + own.total, request, isCut }
       })
 
-      const locate = Effect.fn("Networks.locate")(function* (type: NetworkType, name: NetworkName) {
+      const locate = Effect.fn("Networks.locate")(function* (type: NetworkType, name: string) {
         const id = networkId(type, name)
         if (NetworkResolver.isBuiltin(id)) return "builtin" as const
         return (yield* repo.exists(id)) ? ("own" as const) : undefined
@@ -86,10 +87,13 @@ export class Networks extends Context.Service<
         locate,
         rpcUrls,
         get: (id) => Effect.map(versioned.get(id), valueOf),
-        create: (request) => Effect.map(versioned.create(request), valueOf),
+        create: (request) => Effect.map(Effect.flatMap(checkCreate(request), versioned.create), valueOf),
         // `PreconditionFailed` cannot occur without `ifMatch`.
         update: (id, patch) =>
-          Effect.map(versioned.update(id, patch), valueOf).pipe(Effect.catchTag("PreconditionFailed", Effect.die)),
+          Effect.flatMap(checkUpdate(patch), (patch) => versioned.update(id, patch)).pipe(
+            Effect.map(valueOf),
+            Effect.catchTag("PreconditionFailed", Effect.die)
+          ),
         delete: (id) => Effect.catchTag(versioned.delete(id), "PreconditionFailed", Effect.die)
       })
     })

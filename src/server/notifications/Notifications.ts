@@ -1,23 +1,26 @@
 // Notifications, for host programs and other features.
 import { Context, Effect, Layer } from "effect"
+import { CreateNotification, UpdateNotification } from "../../domain/notification/Notification.ts"
 import type {
-  CreateNotification,
   Notification,
   NotificationId,
   NotificationIdTaken,
   NotificationInUse,
-  NotificationNotFound,
-  UpdateNotification
+  NotificationNotFound
 } from "../../domain/notification/Notification.ts"
+import { checked } from "../../domain/request/Checked.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { VersionedNotifications } from "./VersionedNotifications.ts"
 
+const checkCreate = checked(CreateNotification)
+const checkUpdate = checked(UpdateNotification)
+
 export class Notifications extends Context.Service<
   Notifications,
   {
-    /** Fails with `BadRequest` if the URL points to an address that is not allowed. */
+    /** Fails with `BadRequest` if a field is invalid, or if the URL points to an address that is not allowed. */
     create(request: CreateNotification): Effect.Effect<Notification, NotificationIdTaken | BadRequest>
     list(query: PageQuery): Effect.Effect<Page<Notification>>
     get(id: NotificationId): Effect.Effect<Notification, NotificationNotFound>
@@ -40,12 +43,15 @@ export class Notifications extends Context.Service<
       const valueOf = ({ value }: Versioned<Notification>) => value
 
       return Notifications.of({
-        create: (request) => Effect.map(versioned.create(request), valueOf),
+        create: (request) => Effect.map(Effect.flatMap(checkCreate(request), versioned.create), valueOf),
         list: versioned.list,
         get: (id) => Effect.map(versioned.get(id), valueOf),
         // `PreconditionFailed` cannot occur without `ifMatch`.
         update: (id, patch) =>
-          Effect.map(versioned.update(id, patch), valueOf).pipe(Effect.catchTag("PreconditionFailed", Effect.die)),
+          Effect.flatMap(checkUpdate(patch), (patch) => versioned.update(id, patch)).pipe(
+            Effect.map(valueOf),
+            Effect.catchTag("PreconditionFailed", Effect.die)
+          ),
         delete: (id) => Effect.catchTag(versioned.delete(id), "PreconditionFailed", Effect.die),
         pause: versioned.pause
       })

@@ -2,6 +2,7 @@
 import { Array, Cause, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
+import { SignerId } from "../../domain/signer/Signer.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"
@@ -28,6 +29,8 @@ interface Created {
 /** A batch that waits for a lock longer than this does not hold up the next one. */
 const patience = "100 millis"
 
+const signerOf = ({ request }: Creation) => SignerId.make(request.signer_id)
+
 /** Creates a relayer and records it in one transaction. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -51,11 +54,11 @@ export const make = Effect.gen(function* () {
     creations: ReadonlyArray<Creation>,
     options: { readonly wait: boolean }
   ) {
-    const ids = Array.dedupe(creations.map(({ request }) => request.signer_id))
+    const ids = Array.dedupe(creations.map(signerOf))
     const held = yield* signers.hold(ids, options)
     return yield* Effect.forEach(creations, (creation) => {
       const { signer_id, network_type, network } = creation.request
-      const address = held.get(signer_id)?.[network_type]
+      const address = held.get(signerOf(creation))?.[network_type]
       if (address === undefined) return Effect.undefined
       const identity = { id: creation.id, network_type, network, signer_id, address }
       return Effect.map(macs.make(identity), (mac): Placed => ({ ...creation, account: { address, mac } }))

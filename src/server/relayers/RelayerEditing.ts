@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import { RelayerInUse } from "../../domain/relayer/Relayer.ts"
-import type { Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
+import type { CreateRelayer, Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
@@ -28,7 +28,10 @@ export const make = Effect.gen(function* () {
     isCurrent(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
 
   /** For a caller that is limited to some relayers, only the notifications of these relayers exist. */
-  const checkNotification = Effect.fnUntraced(function* (before: Relayer, after: Pick<Relayer, "notification_id">) {
+  const checkNotification = Effect.fnUntraced(function* (
+    before: Relayer,
+    after: Pick<CreateRelayer, "notification_id">
+  ) {
     const ids = (yield* Caller.current).relayerIds
     const { notification_id } = after
     if (ids === undefined || notification_id === undefined || notification_id === before.notification_id) return

@@ -2,9 +2,10 @@
 import { Effect, Option } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
+import { NotificationId } from "../../domain/notification/Notification.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
-import { signerTypesFor } from "../../domain/signer/Signer.ts"
+import { SignerId, signerTypesFor } from "../../domain/signer/Signer.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Notifications } from "../notifications/Notifications.ts"
 import { Signers } from "../signers/Signers.ts"
@@ -23,7 +24,7 @@ export const make = Effect.gen(function* () {
   })
 
   const signerProblem = Effect.fnUntraced(function* ({ signer_id, network_type }: CreateRelayer) {
-    const signer = yield* Effect.option(signers.get(signer_id))
+    const signer = yield* Effect.option(signers.get(SignerId.make(signer_id)))
     if (Option.isNone(signer)) return "no signer with this id"
     if (network_type in signer.value.addresses) return undefined
     const which = Caller.hasScope(yield* Caller.current, "signers:read")
@@ -35,7 +36,7 @@ export const make = Effect.gen(function* () {
   const isMissing = ({ notification_id }: CreateRelayer) =>
     notification_id === undefined
       ? Effect.succeed(false)
-      : Effect.map(Effect.option(notifications.get(notification_id)), Option.isNone)
+      : Effect.map(Effect.option(notifications.get(NotificationId.make(notification_id))), Option.isNone)
 
   return Effect.fn("RelayerReferences.refuse")(function* (request: CreateRelayer): Effect.fn.Return<never, BadRequest> {
     const network = yield* networkProblem(request)

@@ -2,13 +2,21 @@
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
+import { checked } from "../../domain/request/Checked.ts"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { ServiceUnavailable } from "../../domain/request/Request.ts"
-import { Signer, SignerId, SignerInUse, SignerNotFound, Verification } from "../../domain/signer/Signer.ts"
-import type { CreateSigner, SignerAddresses, SignerIdTaken, SignerType } from "../../domain/signer/Signer.ts"
+import {
+  CreateSigner,
+  Signer,
+  SignerId,
+  SignerInUse,
+  SignerNotFound,
+  Verification
+} from "../../domain/signer/Signer.ts"
+import type { SignerAddresses, SignerIdTaken, SignerType } from "../../domain/signer/Signer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -21,6 +29,8 @@ import { SignerBackends } from "./backends/SignerBackends.ts"
 import * as Probe from "./Probe.ts"
 import { SignersRepo } from "./SignersRepo.ts"
 import type { SealedSigner, StoredSigner } from "./SignersRepo.ts"
+
+const checkCreate = checked(CreateSigner)
 
 const toSigner = Schema.decodeUnknownEffect(Signer)
 
@@ -98,9 +108,10 @@ export class Signers extends Context.Service<
         return { ...prepared, addresses }
       })
 
-      const create = Effect.fn("Signers.create")(function* (request: CreateSigner) {
+      const create = Effect.fn("Signers.create")(function* (given: CreateSigner) {
+        const request = yield* checkCreate(given)
         const { type } = request
-        const id = request.id ?? SignerId.make(yield* random.uuidV4())
+        const id = SignerId.make(request.id ?? (yield* random.uuidV4()))
         const kind = kindOf(type)
         const { config, secret, addresses } = yield* withKey(kind, prepare(request))
         const signer = yield* Effect.orDie(toSigner({ id, type, config, addresses }))

@@ -43,7 +43,7 @@ export const insert = (request: CreateRelayer) =>
     const repo = yield* NewRelayersRepo
     const urls = request.custom_rpc_urls
     const masked = urls === undefined || urls.length === 0 ? undefined : urls.map(maskRpc)
-    const id = request.id ?? RelayerId.make("never")
+    const id = RelayerId.make(request.id ?? "never")
     const { network_type, network, signer_id } = request
     const address = `${network_type}-${signer_id}`
     const mac = yield* (yield* RelayerMacs).make({ id, network_type, network, signer_id, address })
