@@ -1,35 +1,11 @@
 // Telemetry by OTLP, and responses to bytes that are not an HTTP request.
 import { assert, describe, inject, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import * as net from "node:net"
+import * as Collector from "../../testkit/Collector.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 import { folder, until } from "../../testkit/process/Folder.ts"
 import * as Service from "../../testkit/process/Service.ts"
-
-/** An OTLP collector that keeps the bodies of its requests by path. */
-const collector = Effect.acquireRelease(
-  Effect.callback<{ readonly url: string; readonly received: Map<string, string>; readonly close: () => void }>(
-    (resume) => {
-      const received = new Map<string, string>()
-      const server = createServer((request, response) => {
-        let body = ""
-        request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk))
-        request.on("end", () => {
-          received.set(request.url ?? "", (received.get(request.url ?? "") ?? "") + body)
-          received.set("headers", `${received.get("headers") ?? ""}${JSON.stringify(request.headers)}\n`)
-          response.end("{}")
-        })
-      })
-      server.listen(0, "127.0.0.1", () => {
-        const { port } = server.address() as AddressInfo
-        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, received, close: () => server.close() }))
-      })
-    }
-  ),
-  ({ close }) => Effect.sync(close)
-)
 
 /** Sends `bytes` on a new connection and returns everything that is received. */
 const send = (baseUrl: string, bytes: string) =>
@@ -52,7 +28,7 @@ const started = Effect.fnUntraced(function* (env: Record<string, string>) {
 describe.concurrent("observability", () => {
   it.live("spans, log records and metrics arrive at an OTLP collector, with the trace of the caller", () =>
     Effect.gen(function* () {
-      const { url, received } = yield* collector
+      const { url, received, headers: sent } = yield* Collector.make
       const service = yield* started({
         OTEL_EXPORTER_OTLP_ENDPOINT: url,
         OTEL_EXPORTER_OTLP_HEADERS: "api-key=otlp%20secret, tenant=relayers",
@@ -65,21 +41,19 @@ describe.concurrent("observability", () => {
       yield* Service.stop(service)
       yield* until(
         "traces, logs and metrics",
-        Effect.sync(() => ["/v1/traces", "/v1/logs", "/v1/metrics"].every((path) => received.has(path)) || undefined)
+        Effect.sync(() => ["/v1/traces", "/v1/logs", "/v1/metrics"].every((path) => received(path) !== "") || undefined)
       )
-      const traces = received.get("/v1/traces") ?? ""
+      const traces = received("/v1/traces")
       for (const name of ["POST", "Signers.create", "SignersRepo.insert"]) {
         assert.isTrue(traces.includes(`"name":"${name}"`), name)
       }
       assert.include(traces, traceId)
       for (const text of ["relayer-of-the-test", "service.version", "service.instance.id"]) assert.include(traces, text)
-      for (const line of (received.get("headers") ?? "").trimEnd().split("\n")) {
-        assert.deepInclude(JSON.parse(line), { "api-key": "otlp secret", tenant: "relayers" })
-      }
+      for (const own of sent) assert.deepInclude(own, { "api-key": "otlp secret", tenant: "relayers" })
       assert.notInclude(service.stdout() + service.stderr(), "otlp secret")
-      assert.include(received.get("/v1/logs"), '"body":{"stringValue":"signer created"}')
-      assert.notInclude(received.get("/v1/logs"), '"body":{"arrayValue"')
-      assert.include(received.get("/v1/metrics"), "requests_total")
+      assert.include(received("/v1/logs"), '"body":{"stringValue":"signer created"}')
+      assert.notInclude(received("/v1/logs"), '"body":{"arrayValue"')
+      assert.include(received("/v1/metrics"), "requests_total")
     })
   )
 
