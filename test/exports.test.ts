@@ -40,8 +40,10 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Sql.maintenance",
     "effect-relayer Sql.open",
     "effect-relayer trustedProxies",
-    "effect-relayer/webhook verifyWebhook"
+    "effect-relayer/webhook verifyWebhook",
+    "effect-relayer/webhook/node verifyWebhook"
   ],
+  "an error for programs without Effect": ["effect-relayer/webhook/node WebhookInvalid"],
   "a setting of a layer or of a router": ["effect-relayer Server.defaults", "effect-relayer Server.routerConfig"],
   "the contract, or middleware of it": [
     "effect-relayer Api",
