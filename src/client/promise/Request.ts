@@ -1,0 +1,31 @@
+// Decodes the request of a program without Effect into the request of the typed client.
+import { Effect, Schema } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import * as Plain from "./Plain.ts"
+
+/** What the API itself demands: no unknown fields, and every mistake is reported. */
+const strict = { errors: "all", onExcessProperty: "error" } as const
+
+const decode = (schema: Schema.Top | undefined, encoded: () => unknown) =>
+  schema === undefined
+    ? Effect.undefined
+    : Schema.decodeUnknownEffect(schema as Schema.Codec<unknown>)(encoded(), strict)
+
+/** Content types of a payload have the same schema. */
+const payloadOf = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
+  [...payload.values()].flatMap(({ schemas }) => schemas).at(0)
+
+export interface Given {
+  readonly params?: object
+  readonly query?: object
+  readonly headers?: object
+  readonly payload?: unknown
+}
+
+export const decoded = (endpoint: HttpApiEndpoint.Top, request: Given) =>
+  Effect.all({
+    params: decode(endpoint.params, () => Plain.toParameters(request.params ?? {})),
+    query: decode(endpoint.query, () => Plain.toParameters(request.query ?? {})),
+    headers: decode(endpoint.headers, () => Plain.toParameters(request.headers ?? {})),
+    payload: decode(payloadOf(endpoint), () => Plain.toText(request.payload ?? {}))
+  })
