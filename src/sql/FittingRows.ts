@@ -9,8 +9,13 @@ export const maxPageBytes = 1_048_576
 export const maxNumberedBytes = 2 * maxPageBytes
 
 interface Selection {
-  /** A statement that selects the rows with their columns. */
+  /** A statement that selects at most a number of rows, with the columns that the other parts need. */
   readonly rows: Statement.Fragment
+  /**
+   * What is read of the rows that fit. A large value should only become text here: the database then copies no value of a row
+   * that does not fit. Absent: the columns of `rows`.
+   */
+  readonly columns?: Statement.Fragment
   /** The bytes of a row, as an expression of its columns. */
   readonly size: Statement.Fragment
   /** The order of the rows, by their columns, without ties. */
@@ -22,10 +27,10 @@ export const bytesBefore = (sql: SqlClient.SqlClient, size: Statement.Fragment, 
   sql`coalesce(sum(${size}) OVER (ORDER BY ${orderBy} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)`
 
 /** In order. `isCut`: some rows did not fit. */
-export const select = (sql: SqlClient.SqlClient, { rows, size, orderBy }: Selection) =>
+export const select = (sql: SqlClient.SqlClient, { rows, columns = sql`sized.*`, size, orderBy }: Selection) =>
   Effect.map(
     sql`
-      SELECT * FROM (
+      SELECT ${columns}, chosen_count FROM (
         SELECT chosen.*, count(*) OVER () AS chosen_count, ${bytesBefore(sql, size, orderBy)} AS bytes_before
         FROM (${rows}) chosen
       ) sized WHERE bytes_before < ${maxPageBytes} ORDER BY ${orderBy}`,

@@ -1,8 +1,8 @@
 // Long computations in pieces, so that other requests are served in between: there is one event loop for all of them.
 import { Effect } from "effect"
 
-/** Milliseconds of a piece, far below the 50 that no response may occupy the event loop for. */
-const piece = 5
+/** Milliseconds of a piece: about as long as a short request takes, so that none waits for much longer than it works. */
+const piece = 2
 
 /** Like `Effect.forEach`, one after the other. The last piece has ended when it returns. */
 export const forEach = Effect.fnUntraced(function* <A, B, E, R>(

@@ -94,6 +94,9 @@ export class AuditRepo extends Context.Service<
       const position = sql`least(position, ${String(Number.MAX_SAFE_INTEGER)}::bigint) AS position`
       const hash = sql`coalesce(hash, ''::bytea) AS hash`
 
+      const shown = sql`${position}, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
+        client_address, before::text AS before, after::text AS after, coalesce(encode(hash, 'hex'), '') AS hash`
+
       const append = (records: ReadonlyArray<NewRecord>) =>
         sql`
           INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
@@ -185,11 +188,14 @@ export class AuditRepo extends Context.Service<
         ]
         const direction = sql.literal(newestFirst ? "DESC" : "ASC")
         const rows = sql`
-          SELECT ${position}, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
-            client_address, before::text AS before, after::text AS after, coalesce(encode(hash, 'hex'), '') AS hash
-          FROM audit WHERE ${sql.and(conditions)} ORDER BY audit.position ${direction} LIMIT ${limit + 1}`
+          SELECT * FROM audit WHERE ${sql.and(conditions)} ORDER BY audit.position ${direction} LIMIT ${limit + 1}`
         return Effect.gen(function* () {
-          const found = yield* FittingRows.select(sql, { rows, size, orderBy: sql`position ${direction}` })
+          const found = yield* FittingRows.select(sql, {
+            rows,
+            columns: shown,
+            size,
+            orderBy: sql`position ${direction}`
+          })
           const records = (yield* readRecords(found.rows)).slice(0, limit)
           return { records, isFull: found.isCut || found.rows.length > limit }
         }).pipe(query("AuditRepo.select"))

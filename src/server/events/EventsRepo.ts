@@ -100,7 +100,7 @@ export class EventsRepo extends Context.Service<
       const sql = yield* client
       const shown = sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
       const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, relayer_id, data::text AS data,
-        octet_length(data::text) AS bytes`
+        bytes`
 
       // Ids are generated in the order of the rows, but RETURNING does not promise an order.
       const append = (events: ReadonlyArray<NewRow>) =>
@@ -138,9 +138,9 @@ export class EventsRepo extends Context.Service<
         const chosen = (ids: ReadonlyArray<string>) => sql`
           (${of([sql`type LIKE 'relayer.%'`, sql.in("resource_id", ids)])}) UNION ALL (${of([sql.in("relayer_id", ids)])})`
         const rows = sql`
-          SELECT ${columns} FROM (${relayerIds === undefined ? of([]) : chosen(relayerIds)}) events ${order}`
+          SELECT events.*, octet_length(data::text) AS bytes FROM (${relayerIds === undefined ? of([]) : chosen(relayerIds)}) events ${order}`
         return Effect.gen(function* () {
-          const found = yield* FittingRows.select(sql, { rows, size: sql`bytes`, orderBy: sql`xid::xid8, id` })
+          const found = yield* FittingRows.select(sql, { rows, columns, size: sql`bytes`, orderBy: sql`xid::xid8, id` })
           const events = (yield* readPlaced(found.rows)).map(placed)
           return { events, isFull: found.isCut || events.length === limit }
         }).pipe(query("EventsRepo.page"))
