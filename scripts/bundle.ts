@@ -4,8 +4,8 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"
 
-/** Not bundled: loaded only if a signer of the chain, or Redis, is used. */
-const external = /^(viem|redis|@solana|@stellar|@noble)(\/|$)/
+/** Not bundled: loaded only if a signer of the chain, a key service, or Redis is used. */
+const external = /^(viem|redis|@solana|@stellar|@noble|@aws-sdk)(\/|$)/
 
 const root = path.resolve(import.meta.dirname, "..")
 const dist = path.join(root, "dist")

@@ -180,6 +180,13 @@ export const SignerIdTakenError = failure(
   "A signer already has this id."
 )
 
+export const SignerKeyTakenError = failure(
+  Signer.SignerKeyTaken,
+  409,
+  "Another signer already has this key",
+  "Another signer has the same `public_key`: two signers of one key would be two accounts with the same nonces."
+)
+
 export const NetworkInUseError = explained(
   Network.NetworkInUse,
   409,

@@ -2,7 +2,10 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { PageQuery } from "../domain/request/Page.ts"
-import { CreateSigner, Signer, SignerId, Verification } from "../domain/signer/Signer.ts"
+import { CreateSigner } from "../domain/signer/CreateSigner.ts"
+import { Signer } from "../domain/signer/Signer.ts"
+import { SignerId } from "../domain/signer/SignerId.ts"
+import { Verification } from "../domain/signer/Verification.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -16,7 +19,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateSigner),
       success: Envelope.created(Signer),
-      error: [Errors.SignerIdTakenError, ...Errors.ofOutboundWork, ...Errors.any]
+      error: [Errors.SignerIdTakenError, Errors.SignerKeyTakenError, ...Errors.ofOutboundWork, ...Errors.any]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -25,7 +28,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
         OpenApi.annotations({
           summary: "Create a signer",
           description:
-            "`plain` stores the given 32-byte key, or generates one if `config.key` is left out. `local` stores the key of a keystore (Web3 Secret Storage version 3). `vault` reads the key from the key-value store of HashiCorp Vault for each use. `vault_transit` signs in Vault with an ed25519 key that never leaves it. Secrets are encrypted at rest and never returned."
+            "`plain` stores the given 32-byte key, or generates one if `config.key` is left out. `local` stores the key of a keystore (Web3 Secret Storage version 3). `vault` reads the key from the key-value store of HashiCorp Vault for each use. `vault_transit` signs in Vault with an ed25519 key that never leaves it. `aws_kms` signs in AWS KMS with a key that never leaves it; its curve is found when the signer is created. Secrets are encrypted at rest and never returned."
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -65,7 +68,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
         OpenApi.annotations({
           summary: "Verify a signer",
           description:
-            "Tests each curve of the signer: reads the public key, which must match the addresses, signs random data, and verifies the signature. A failed step also answers 200: see `verified` and `steps`."
+            "Tests each curve of the signer: reads the public key, which must match the addresses, signs random data, and verifies the signature. A failed step also answers 200: see `verified` and `steps`. If a key service has another key than `public_key`, the signer is disabled; a later verification that succeeds enables it."
         })
       )
   )

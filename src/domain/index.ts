@@ -82,13 +82,8 @@ export {
 } from "./request/Request.ts"
 export { PreconditionFailed } from "./request/Version.ts"
 export type { Versioned } from "./request/Version.ts"
-export {
-  CreateSigner,
-  Signer,
-  SignerAddresses,
-  SignerId,
-  SignerIdTaken,
-  SignerInUse,
-  SignerNotFound,
-  Verification
-} from "./signer/Signer.ts"
+export { CreateSigner } from "./signer/CreateSigner.ts"
+export { Signer, SignerIdTaken, SignerInUse, SignerKeyTaken, SignerNotFound } from "./signer/Signer.ts"
+export { SignerAddresses } from "./signer/SignerAddresses.ts"
+export { SignerId } from "./signer/SignerId.ts"
+export { Verification } from "./signer/Verification.ts"

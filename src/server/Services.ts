@@ -51,6 +51,7 @@ import { MasterKeys } from "./masterKey/MasterKeys.ts"
 import { RowMacs } from "./secrets/RowMacs.ts"
 import { Secrets } from "./secrets/Secrets.ts"
 import { Signers } from "./signers/Signers.ts"
+import { SignerSettings } from "./signers/SignerSettings.ts"
 import * as LedgerGauges from "./ledger/LedgerGauges.ts"
 import * as ConnectionGauge from "./lifecycle/ConnectionGauge.ts"
 import * as Lifecycle from "./lifecycle/Lifecycle.ts"
@@ -80,6 +81,8 @@ export interface Options {
   readonly laneLease?: Duration.Input
   /** Time after which events and final transactions are deleted; infinite: never. Absent: 365 days. */
   readonly retention?: Duration.Input
+  /** What signers may use. Absent: all that the logins of the service allow. */
+  readonly signers?: SignerSettings
   /** Whether metrics have series for each relayer: of at most 5,000 relayers. Absent: false. */
   readonly metricsPerRelayer?: boolean
 }
@@ -96,7 +99,7 @@ const resources = (options: Options) =>
   Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTargets.layer, Deliveries.layer).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
-        Signers.layer,
+        Signers.layer.pipe(Layer.provide(Layer.succeed(SignerSettings, options.signers ?? {}))),
         Notifications.layer,
         VersionedNotifications.layer,
         Networks.layer,

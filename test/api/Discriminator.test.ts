@@ -5,7 +5,7 @@ import * as Json from "../../src/api/Json.ts"
 import { CreateNetwork } from "../../src/domain/network/Network.ts"
 import { CreateRelayer } from "../../src/domain/relayer/Relayer.ts"
 import { BadRequest } from "../../src/domain/request/Request.ts"
-import { CreateSigner } from "../../src/domain/signer/Signer.ts"
+import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
 
 const errorOf = (schema: Schema.Codec<unknown, unknown>, body: unknown) =>
   Result.match(Schema.decodeResult(Json.fromText(schema), { errors: "all" })(JSON.stringify(body)), {

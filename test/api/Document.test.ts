@@ -7,7 +7,7 @@ import { Api } from "../../src/api/Api.ts"
 import * as Examples from "../../src/api/Examples.ts"
 import { CreateNotification } from "../../src/domain/notification/Notification.ts"
 import { CreateRelayer } from "../../src/domain/relayer/Relayer.ts"
-import { CreateSigner } from "../../src/domain/signer/Signer.ts"
+import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
 
 const document = OpenApi.fromApi(Api)
 const text = JSON.stringify(document)

@@ -16,7 +16,7 @@ import {
 } from "../../src/domain/notification/Notification.ts"
 import { RelayerIdTaken, RelayerInUse, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
 import * as Request from "../../src/domain/request/Request.ts"
-import { SignerIdTaken, SignerInUse, SignerNotFound } from "../../src/domain/signer/Signer.ts"
+import { SignerIdTaken, SignerInUse, SignerKeyTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
 import { RelayerPaused } from "../../src/domain/transaction/Admittance.ts"
 import { TransactionConflict } from "../../src/domain/transaction/Cancellation.ts"
 import { TransactionNotFound } from "../../src/domain/transaction/EvmTransaction.ts"
@@ -50,6 +50,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.NotificationIdTakenError, new NotificationIdTaken({})],
   [Errors.RelayerIdTakenError, new RelayerIdTaken({})],
   [Errors.SignerIdTakenError, new SignerIdTaken({})],
+  [Errors.SignerKeyTakenError, new SignerKeyTaken({})],
   [Errors.NetworkIdTakenError, new NetworkIdTaken({})],
   [Errors.NotificationInUseError, new NotificationInUse({ error: "used by relayers: a" })],
   [Errors.RelayerInUseError, new RelayerInUse({ error: "has open transactions: 2" })],

@@ -10,7 +10,7 @@ import type {
   RelayerSort,
   UpdateRelayer
 } from "../../src/domain/relayer/Relayer.ts"
-import { SignerId } from "../../src/domain/signer/Signer.ts"
+import { SignerId } from "../../src/domain/signer/SignerId.ts"
 import { entityTag } from "../../src/domain/request/Version.ts"
 import type { Versioned } from "../../src/domain/request/Version.ts"
 import type { Command, Condition, Patch } from "./ModelCommands.ts"

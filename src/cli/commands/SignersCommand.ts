@@ -1,7 +1,8 @@
 // `signers`: creates, lists, verifies and deletes signers. Private keys come from files, never from the command line.
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { CreateSigner, SignerId } from "../../domain/signer/Signer.ts"
+import { CreateSigner } from "../../domain/signer/CreateSigner.ts"
+import { SignerId } from "../../domain/signer/SignerId.ts"
 import type { Signer } from "../../domain/signer/Signer.ts"
 import * as Body from "../kit/Body.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
@@ -15,8 +16,8 @@ const columns: List.Columns<Signer> = {
   ID: ({ id }) => id,
   TYPE: ({ type }) => type,
   EVM: ({ addresses }) => ("evm" in addresses ? addresses.evm : undefined),
-  SOLANA: ({ addresses }) => addresses.solana,
-  STELLAR: ({ addresses }) => addresses.stellar
+  SOLANA: ({ addresses }) => ("solana" in addresses ? addresses.solana : undefined),
+  STELLAR: ({ addresses }) => ("stellar" in addresses ? addresses.stellar : undefined)
 }
 
 const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
@@ -25,12 +26,18 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
 
 const fields = {
   id: Field.text("id", "Id (default: a UUID)"),
-  type: Field.choice("type", ["plain", "local", "vault", "vault_transit"], "Type, which says where the key is"),
+  type: Field.choice(
+    "type",
+    ["plain", "local", "vault", "vault_transit", "aws_kms"],
+    "Type, which says where the key is"
+  ),
   "config.address": Field.text("address", "vault, vault_transit: URL of Vault"),
   "config.namespace": Field.text("namespace", "vault, vault_transit: namespace of Vault Enterprise"),
   "config.key_name": Field.text("key_name", "vault, vault_transit: name of the key"),
   "config.mount_point": Field.text("mount_point", "vault, vault_transit: mount point of the secrets engine"),
-  "config.pubkey": Field.text("pubkey", "vault_transit: the ed25519 public key, as base64")
+  "config.pubkey": Field.text("pubkey", "vault_transit: the ed25519 public key, as base64"),
+  "config.region": Field.text("region", "aws_kms: region of the key"),
+  "config.key_id": Field.text("key_id", "aws_kms: id, ARN or alias of the key")
 }
 
 const secrets = {
@@ -56,7 +63,8 @@ const create = Command.make(
     "Create a signer.",
     "signers create --id hot-1 --type plain",
     "signers create --id hot-2 --type plain --private-key-file <(pass show hot-2)",
-    "signers create --id cold --type local --keystore-file cold.json --passphrase-file cold.pass"
+    "signers create --id cold --type local --keystore-file cold.json --passphrase-file cold.pass",
+    "signers create --id payouts --type aws_kms --region eu-west-1 --key-id alias/relayer-payouts"
   )
 )
 

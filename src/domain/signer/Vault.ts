@@ -51,3 +51,12 @@ export const shown = {
   key_name: field(Shown.Path, "Name or path of the key.", "hot-1"),
   mount_point: field(Shown.Path, "Mount point of the engine.", "secret")
 }
+
+export const pubkey = "The ed25519 public key: 32 bytes as base64."
+
+export const examplePubkey = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+
+/** 32 bytes as base64. The last digit before the padding holds four bits. */
+export const Pubkey = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/u, { expected: "an ed25519 public key: 32 bytes as base64" })
+)

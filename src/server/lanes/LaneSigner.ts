@@ -1,6 +1,6 @@
 // Signs evm transactions with the keys of a lane. A key is opened once, and kept only as long as the lane is held.
 import { Effect, Schema } from "effect"
-import type { SignerId } from "../../domain/signer/Signer.ts"
+import type { SignerId } from "../../domain/signer/SignerId.ts"
 import * as EvmBytes from "../chains/evm/EvmBytes.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
 import type { SignerBackend, SignerUnavailable } from "../signers/backends/SignerBackend.ts"

@@ -2,7 +2,7 @@
 import { Array, Cause, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
-import { SignerId } from "../../domain/signer/Signer.ts"
+import { SignerId } from "../../domain/signer/SignerId.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { isUnavailable } from "../../sql/Unavailable.ts"

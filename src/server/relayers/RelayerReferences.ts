@@ -5,7 +5,8 @@ import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
-import { SignerId, signerTypesFor } from "../../domain/signer/Signer.ts"
+import { signerTypesFor } from "../../domain/signer/Signer.ts"
+import { SignerId } from "../../domain/signer/SignerId.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Notifications } from "../notifications/Notifications.ts"
 import { Signers } from "../signers/Signers.ts"
@@ -30,7 +31,8 @@ export const make = Effect.gen(function* () {
     const which = Caller.hasScope(yield* Caller.current, "signers:read")
       ? `a ${signer.value.type} signer`
       : "this signer"
-    return `${which} cannot serve ${network_type}: these can: ${signerTypesFor(network_type).join(", ")}`
+    const on = "curve" in signer.value ? ` because its key is on ${signer.value.curve}` : ""
+    return `${which} cannot serve ${network_type}${on}: these can: ${signerTypesFor(network_type).join(", ")}`
   })
 
   const isMissing = ({ notification_id }: CreateRelayer) =>

@@ -1,8 +1,9 @@
 // The addresses of a public key. The chain libraries take 60 MB and are loaded when the first signer is created.
 import { Effect } from "effect"
 import type { NetworkType } from "../../domain/network/Network.ts"
-import { curveOf, networkTypesOf } from "../../domain/signer/Signer.ts"
-import type { Curve, SignerAddresses, SignerType } from "../../domain/signer/Signer.ts"
+import { networkTypesOn } from "../../domain/signer/Curve.ts"
+import type { Curve } from "../../domain/signer/Curve.ts"
+import type { SignerAddresses } from "../../domain/signer/SignerAddresses.ts"
 import type { SignerBackend } from "./backends/SignerBackend.ts"
 
 const encode: Record<NetworkType, (publicKey: Uint8Array) => Promise<string>> = {
@@ -20,25 +21,19 @@ const encode: Record<NetworkType, (publicKey: Uint8Array) => Promise<string>> = 
   }
 }
 
-export const curvesOf = (type: SignerType): ReadonlyArray<Curve> => [
-  ...new Set(networkTypesOf[type].map((networkType) => curveOf[networkType]))
-]
-
-/** The addresses on the network types that the signer's type serves with the curve. */
-export const ofPublicKey = Effect.fn("Addresses.ofPublicKey")((type: SignerType, curve: Curve, publicKey: Uint8Array) =>
+/** The addresses on the network types of the curve. */
+export const ofPublicKey = Effect.fn("Addresses.ofPublicKey")((curve: Curve, publicKey: Uint8Array) =>
   Effect.promise(async (): Promise<Partial<SignerAddresses>> => {
-    const networkTypes = networkTypesOf[type].filter((networkType) => curveOf[networkType] === curve)
-    return Object.fromEntries(
-      await Promise.all(networkTypes.map(async (networkType) => [networkType, await encode[networkType](publicKey)]))
+    const encoded = networkTypesOn([curve]).map(
+      async (networkType) => [networkType, await encode[networkType](publicKey)] as const
     )
+    return Object.fromEntries(await Promise.all(encoded))
   })
 )
 
-/** The addresses on all network types that the signer's type serves. */
-export const derive = Effect.fn("Addresses.derive")(function* (type: SignerType, backend: SignerBackend) {
+/** The addresses on the network types of all curves on which there is a key. */
+export const derive = Effect.fn("Addresses.derive")(function* (backend: SignerBackend) {
   const addresses: Array<Partial<SignerAddresses>> = []
-  for (const curve of curvesOf(type)) {
-    addresses.push(yield* ofPublicKey(type, curve, yield* backend.publicKey(curve)))
-  }
+  for (const curve of backend.curves) addresses.push(yield* ofPublicKey(curve, yield* backend.publicKey(curve)))
   return Object.assign({}, ...addresses) as Partial<SignerAddresses>
 })

@@ -1,46 +1,64 @@
-// Tests a signer on each of its curves: fetches the public key, signs a probe, and verifies the signature.
+// Tests a signer on each of its curves: reads the public key, signs a probe, and verifies the signature.
 import { Effect } from "effect"
-import * as crypto from "node:crypto"
-import type { Curve, Signer, SignerAddresses, VerificationStep } from "../../domain/signer/Signer.ts"
+import type { Curve } from "../../domain/signer/Curve.ts"
+import type { Signer } from "../../domain/signer/Signer.ts"
+import type { SignerAddresses } from "../../domain/signer/SignerAddresses.ts"
+import type { VerificationStep } from "../../domain/signer/Verification.ts"
 import * as Addresses from "./Addresses.ts"
 import { operations } from "./backends/Curves.ts"
+import * as ProbeMessage from "./backends/ProbeMessage.ts"
 import { SignerUnavailable } from "./backends/SignerBackend.ts"
-import type { SignerBackend } from "./backends/SignerBackend.ts"
+import type { Inspection, SignerBackend } from "./backends/SignerBackend.ts"
 
-const steps = ["public_key", "sign", "verify"] as const
+const ofKey = ["public_key", "sign", "verify"] as const
+
+interface Tried {
+  readonly steps: ReadonlyArray<VerificationStep>
+  /** The failure that shows that the key is not the one of the signer. */
+  readonly mismatch: SignerUnavailable | undefined
+}
 
 const mismatch = (message: string) => new SignerUnavailable({ reason: "mismatch", message })
 
-/**
- * A probe is never a valid transaction. ed25519: on solana its first byte would announce 101 signers, for which it is too
- * short, and stellar signs a hash, which is shorter. secp256k1: a SHA-256, while evm signs a Keccak hash.
- */
-const makeProbe = (curve: Curve) => {
-  const message = Buffer.concat([Buffer.from("effect-relayer signer probe\n"), crypto.randomBytes(32)])
-  return curve === "ed25519" ? message : crypto.createHash("sha256").update(message).digest()
-}
+const shownAs = ({ state, warning }: Inspection) =>
+  warning === undefined
+    ? { status: "ok" as const, message: state }
+    : { status: "warning" as const, message: `${warning} (${state})` }
 
-const tryCurve = (signer: Signer, backend: SignerBackend, curve: Curve) => {
+const tryCurve = Effect.fnUntraced(function* (signer: Signer, backend: SignerBackend, curve: Curve) {
   const tried = new Map<string, VerificationStep>()
-  const attempt = <A>(step: VerificationStep["step"], self: Effect.Effect<A, SignerUnavailable>) =>
+  let found: SignerUnavailable | undefined
+
+  const attempt = <A>(
+    step: VerificationStep["step"],
+    self: Effect.Effect<A, SignerUnavailable>,
+    shown: (value: A) => Pick<VerificationStep, "status" | "message"> = () => ({ status: "ok" })
+  ) =>
     self.pipe(
-      Effect.tap(() => Effect.sync(() => tried.set(step, { curve, step, status: "ok" }))),
-      Effect.tapError(({ message }) => Effect.sync(() => tried.set(step, { curve, step, status: "failed", message })))
+      Effect.tap((value) => Effect.sync(() => tried.set(step, { curve, step, ...shown(value) }))),
+      Effect.tapError((failure) =>
+        Effect.sync(() => {
+          if (failure.reason === "mismatch") found = failure
+          tried.set(step, { curve, step, status: "failed", message: failure.message })
+        })
+      )
     )
 
-  const fetchKey = Effect.gen(function* () {
-    const publicKey = yield* backend.publicKey(curve)
+  const inspected = backend.inspect === undefined ? undefined : attempt("key_state", backend.inspect, shownAs)
+  const read = inspected === undefined ? backend.publicKey(curve) : Effect.map(inspected, ({ publicKey }) => publicKey)
+
+  const fetchKey = Effect.fnUntraced(function* (publicKey: Uint8Array) {
     const known: Partial<SignerAddresses> = signer.addresses
-    const fetched = Object.entries(yield* Addresses.ofPublicKey(signer.type, curve, publicKey))
+    const fetched = Object.entries(yield* Addresses.ofPublicKey(curve, publicKey))
     if (fetched.every(([networkType, address]) => known[networkType as keyof SignerAddresses] === address)) {
       return publicKey
     }
     return yield* mismatch("is not the key that the signer was created with")
   })
 
-  return Effect.gen(function* () {
-    const probe = makeProbe(curve)
-    const publicKey = yield* attempt("public_key", fetchKey)
+  yield* Effect.gen(function* () {
+    const probe = ProbeMessage.make(curve)
+    const publicKey = yield* attempt("public_key", Effect.flatMap(read, fetchKey))
     const signature = yield* attempt("sign", backend.sign(curve, probe))
     const verified = Effect.promise(() => operations[curve].verify(publicKey, probe, signature))
     yield* attempt(
@@ -51,15 +69,17 @@ const tryCurve = (signer: Signer, backend: SignerBackend, curve: Curve) => {
         () => mismatch("the signature does not match the public key")
       )
     )
-  }).pipe(
-    Effect.ignore,
-    Effect.map(() => steps.map((step) => tried.get(step) ?? { curve, step, status: "skipped" as const }))
-  )
-}
+  }).pipe(Effect.ignore)
 
-export const run = Effect.fn("Probe.run")((signer: Signer, backend: SignerBackend) =>
-  Effect.map(
-    Effect.forEach(Addresses.curvesOf(signer.type), (curve) => tryCurve(signer, backend, curve)),
-    (tried): ReadonlyArray<VerificationStep> => tried.flat()
-  )
-)
+  const names = inspected === undefined ? ofKey : (["key_state", ...ofKey] as const)
+  const steps = names.map((step) => tried.get(step) ?? { curve, step, status: "skipped" as const })
+  return { steps, mismatch: found }
+})
+
+export const run = Effect.fn("Probe.run")(function* (signer: Signer, backend: SignerBackend) {
+  const tried = yield* Effect.forEach(backend.curves, (curve) => tryCurve(signer, backend, curve))
+  return {
+    steps: tried.flatMap(({ steps }) => steps),
+    mismatch: tried.find(({ mismatch }) => mismatch !== undefined)?.mismatch
+  } satisfies Tried
+})

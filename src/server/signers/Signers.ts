@@ -1,6 +1,7 @@
 // Signers: their keys are given, generated here or kept in Vault. Secrets are sealed and never leave the service.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { Hex } from "effect/encoding"
 import * as Caller from "../../domain/access/Caller.ts"
 import { checked } from "../../domain/request/Checked.ts"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
@@ -8,15 +9,12 @@ import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { ServiceUnavailable } from "../../domain/request/Request.ts"
-import {
-  CreateSigner,
-  Signer,
-  SignerId,
-  SignerInUse,
-  SignerNotFound,
-  Verification
-} from "../../domain/signer/Signer.ts"
-import type { SignerAddresses, SignerIdTaken, SignerType } from "../../domain/signer/Signer.ts"
+import { CreateSigner } from "../../domain/signer/CreateSigner.ts"
+import { Signer, SignerInUse, SignerNotFound } from "../../domain/signer/Signer.ts"
+import { SignerId } from "../../domain/signer/SignerId.ts"
+import { Verification } from "../../domain/signer/Verification.ts"
+import type { SignerIdTaken, SignerKeyTaken, SignerType } from "../../domain/signer/Signer.ts"
+import type { SignerAddresses } from "../../domain/signer/SignerAddresses.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -26,6 +24,7 @@ import { Secrets } from "../secrets/Secrets.ts"
 import * as Addresses from "./Addresses.ts"
 import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
 import { SignerBackends } from "./backends/SignerBackends.ts"
+import * as Disabling from "./Disabling.ts"
 import * as Probe from "./Probe.ts"
 import { SignersRepo } from "./SignersRepo.ts"
 import type { SealedSigner, StoredSigner } from "./SignersRepo.ts"
@@ -46,7 +45,7 @@ export class Signers extends Context.Service<
      */
     create(
       request: CreateSigner
-    ): Effect.Effect<Signer, SignerIdTaken | BadRequest | ServiceUnavailable | Caller.TooManyRequests>
+    ): Effect.Effect<Signer, SignerIdTaken | SignerKeyTaken | BadRequest | ServiceUnavailable | Caller.TooManyRequests>
     list(query: PageQuery): Effect.Effect<Page<Signer>>
     get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
     /**
@@ -58,9 +57,12 @@ export class Signers extends Context.Service<
       options: { readonly wait: boolean }
     ): Effect.Effect<ReadonlyMap<SignerId, Partial<SignerAddresses>>>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
-    /** Checks that the key is available, is the one of the addresses, and signs. The audit log records the result. */
+    /**
+     * Checks that the key is available, is the one of the addresses, and signs. The audit log records the result. Disables a
+     * signer of a key service that has another key, and enables a disabled one that has its key again.
+     */
     verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | Caller.TooManyRequests>
-    /** Returns the key to sign with. */
+    /** Returns the key to sign with. If the signer is disabled, it does not sign. */
     use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
   }
 >()("effect-relayer/server/signers/Signers") {
@@ -79,8 +81,15 @@ export class Signers extends Context.Service<
 
       const kindOf = (type: SignerType): SignerKind<SignerType> => backends[type]
 
+      const disabling = yield* Disabling.make
+
       /** What the secret is sealed together with, and what the MAC authenticates for reads that do not open the secret. */
-      const content = ({ type, config, addresses }: Signer) => ({ type, config, addresses })
+      const content = (signer: Signer) => ({
+        type: signer.type,
+        config: signer.config,
+        addresses: signer.addresses,
+        ...("curve" in signer ? { curve: signer.curve, public_key: signer.public_key } : {})
+      })
 
       const place = (signer: Signer) => ({
         table: "signers",
@@ -99,13 +108,14 @@ export class Signers extends Context.Service<
 
       const prepare = Effect.fnUntraced(function* ({ type, config: request }: CreateSigner) {
         const kind = kindOf(type)
-        const prepared = yield* kind.prepare(request)
-        const addresses = yield* Addresses.derive(type, kind.open(prepared)).pipe(
-          Effect.mapError(({ reason, message }) =>
-            BadRequest.of([{ field: kind.fields?.[reason] ?? "config", message }])
+        return yield* Effect.gen(function* () {
+          const prepared = yield* kind.prepare(request)
+          return { ...prepared, addresses: yield* Addresses.derive(kind.open(prepared)) }
+        }).pipe(
+          Effect.catchTag("SignerUnavailable", ({ reason, message }) =>
+            Effect.fail(BadRequest.of([{ field: kind.fields?.[reason] ?? "config", message }]))
           )
         )
-        return { ...prepared, addresses }
       })
 
       const create = Effect.fn("Signers.create")(function* (given: CreateSigner) {
@@ -113,8 +123,9 @@ export class Signers extends Context.Service<
         const { type } = request
         const id = SignerId.make(request.id ?? (yield* random.uuidV4()))
         const kind = kindOf(type)
-        const { config, secret, addresses } = yield* withKey(kind, prepare(request))
-        const signer = yield* Effect.orDie(toSigner({ id, type, config, addresses }))
+        const { config, secret, addresses, pinned } = yield* withKey(kind, prepare(request))
+        const key = pinned === undefined ? {} : { curve: pinned.curve, public_key: Hex.encode(pinned.publicKey) }
+        const signer = yield* Effect.orDie(toSigner({ id, type, config, addresses, ...key }))
         const sealed = yield* secrets.seal(secret, place(signer))
         yield* repo
           .insert({ signer, mac: yield* macs.make(rowOf(signer)), sealed, column: kind.column })
@@ -163,16 +174,23 @@ export class Signers extends Context.Service<
 
       const open = Effect.fn("Signers.open")(function* ({ signer, sealed }: SealedSigner) {
         const secret = yield* Effect.orDie(secrets.open(sealed, place(signer)))
-        return kindOf(signer.type).open({ config: signer.config, secret })
+        const pinned =
+          "curve" in signer ? { pinned: { curve: signer.curve, publicKey: Buffer.from(signer.public_key, "hex") } } : {}
+        return kindOf(signer.type).open({ config: signer.config, secret, ...pinned })
       })
 
-      const use = Effect.fn("Signers.use")((id: SignerId) => Effect.flatMap(required(repo.findSealed(id)), open))
+      const use = Effect.fn("Signers.use")(function* (id: SignerId) {
+        const stored = yield* required(repo.findSealed(id))
+        return disabling.guard(stored.signer, yield* open(stored))
+      })
 
       const verify = Effect.fn("Signers.verify")(function* (id: SignerId) {
         const stored = yield* required(repo.findSealed(id))
-        const probe = Probe.run(stored.signer, yield* open(stored))
-        const steps = yield* withKey(kindOf(stored.signer.type), probe)
-        const verified = steps.every(({ status }) => status === "ok")
+        const { signer } = stored
+        const { steps, mismatch } = yield* withKey(kindOf(signer.type), Probe.run(signer, yield* open(stored)))
+        const verified = steps.every(({ status }) => status === "ok" || status === "warning")
+        if ("curve" in signer && mismatch !== undefined) yield* disabling.disable(id, mismatch.message)
+        if (verified && "disabled_reason" in signer) yield* disabling.enable(id, signer)
         yield* Effect.annotateLogs(Effect.logInfo("signer verified"), { signer_id: id, verified })
         const after = { id, verified, steps }
         yield* audit.record({ action: "signer.verified", id, schema: Verification, after })

@@ -1,8 +1,8 @@
 // The table `signers`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
-import { Signer, SignerIdTaken } from "../../domain/signer/Signer.ts"
-import type { SignerId } from "../../domain/signer/Signer.ts"
+import { Signer, SignerDisabledReason, SignerIdTaken, SignerKeyTaken } from "../../domain/signer/Signer.ts"
+import type { SignerId } from "../../domain/signer/SignerId.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
@@ -17,6 +17,8 @@ const SealedRow = Schema.Struct({ signer: Signer, sealed: Schema.Uint8Array })
 
 /** A signer with its sealed secret. The secret is bound to the rest of the signer, which needs no other verification. */
 export type SealedSigner = typeof SealedRow.Type
+
+const encodeReason = Schema.encodeSync(Schema.fromJsonString(SignerDisabledReason))
 
 const readSigner = Rows.first(Row)
 const readSigners = Rows.all(Row)
@@ -34,11 +36,15 @@ export class ReferencedByRelayer extends Schema.TaggedError<ReferencedByRelayer>
 export class SignersRepo extends Context.Service<
   SignersRepo,
   {
-    insert(signer: NewSigner): Effect.Effect<void, SignerIdTaken>
+    insert(signer: NewSigner): Effect.Effect<void, SignerIdTaken | SignerKeyTaken>
     find(id: SignerId): Effect.Effect<Option.Option<StoredSigner>>
     /** Locks the signers against deletion. If `wait` is false, signers that are being deleted are left out. */
     hold(ids: ReadonlyArray<SignerId>, wait: boolean): Effect.Effect<ReadonlyArray<StoredSigner>>
     findSealed(id: SignerId): Effect.Effect<Option.Option<SealedSigner>>
+    /** Returns the disabled signer. None if it does not exist, or is disabled already. */
+    disable(id: SignerId, reason: SignerDisabledReason): Effect.Effect<Option.Option<Signer>>
+    /** Returns the enabled signer. None if it does not exist, or is not disabled. */
+    enable(id: SignerId): Effect.Effect<Option.Option<Signer>>
     /** Returns the deleted signer. */
     delete(id: SignerId): Effect.Effect<Option.Option<Signer>, ReferencedByRelayer>
     /** Ids of the relayers that use the signer, at most `limit`. */
@@ -51,7 +57,9 @@ export class SignersRepo extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* client
       const shown = sql`jsonb_build_object('id', t.id, 'type', t.type, 'config', t.config, 'addresses', jsonb_strip_nulls(
-        jsonb_build_object('evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address))) AS signer`
+        jsonb_build_object('evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address)))
+        || jsonb_strip_nulls(
+          jsonb_build_object('curve', t.curve, 'public_key', t.public_key, 'disabled_reason', t.disabled_reason)) AS signer`
       const columns = sql`${shown}, t.mac`
       const selection = { table: "signers", columns, Row }
 
@@ -62,11 +70,13 @@ export class SignersRepo extends Context.Service<
           config: sql`${JSON.stringify(signer.config)}::text::jsonb`,
           [`${column}_sealed`]: sealed,
           mac,
+          ...("curve" in signer ? { curve: signer.curve, public_key: signer.public_key } : {}),
           ...Object.fromEntries(
             Object.entries(signer.addresses).map(([networkType, address]) => [`${networkType}_address`, address])
           )
         })}`.pipe(
           onConflict("signers_pkey", () => new SignerIdTaken({})),
+          onConflict("signers_public_key_key", () => new SignerKeyTaken({})),
           Effect.asVoid,
           query("SignersRepo.insert")
         )
@@ -86,6 +96,24 @@ export class SignersRepo extends Context.Service<
           SELECT ${columns} FROM signers t WHERE t.id = ANY(${ids}::text[])
           FOR KEY SHARE ${wait ? sql`` : sql`SKIP LOCKED`}`.pipe(Effect.flatMap(readSigners), query("SignersRepo.hold"))
 
+      const disable = (id: SignerId, reason: SignerDisabledReason) =>
+        sql`
+          UPDATE signers t SET disabled_reason = ${encodeReason(reason)}::text::jsonb
+          WHERE t.id = ${id} AND t.disabled_reason IS NULL RETURNING ${columns}`.pipe(
+          Effect.flatMap(readSigner),
+          Effect.map(Option.map(({ signer }) => signer)),
+          query("SignersRepo.disable")
+        )
+
+      const enable = (id: SignerId) =>
+        sql`
+          UPDATE signers t SET disabled_reason = NULL
+          WHERE t.id = ${id} AND t.disabled_reason IS NOT NULL RETURNING ${columns}`.pipe(
+          Effect.flatMap(readSigner),
+          Effect.map(Option.map(({ signer }) => signer)),
+          query("SignersRepo.enable")
+        )
+
       const remove = (id: SignerId) =>
         sql`DELETE FROM signers t WHERE t.id = ${id} RETURNING ${columns}`.pipe(
           Effect.flatMap(readSigner),
@@ -103,7 +131,7 @@ export class SignersRepo extends Context.Service<
       const selectRows = selectPage(sql, selection)
       const page = (request: PageRequest) => selectRows(request).pipe(query("SignersRepo.page"))
 
-      return SignersRepo.of({ insert, find, findSealed, hold, delete: remove, users, page })
+      return SignersRepo.of({ insert, find, findSealed, hold, disable, enable, delete: remove, users, page })
     })
   )
 }

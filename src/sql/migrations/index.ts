@@ -20,6 +20,7 @@ import eventRelayers from "./0019_event_relayers.ts"
 import feeLimits from "./0020_fee_limits.ts"
 import polls from "./0021_polls.ts"
 import dataFees from "./0022_data_fees.ts"
+import remoteSigners from "./0023_remote_signers.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -42,7 +43,8 @@ export const migrations = {
   "0019_event_relayers": eventRelayers,
   "0020_fee_limits": feeLimits,
   "0021_polls": polls,
-  "0022_data_fees": dataFees
+  "0022_data_fees": dataFees,
+  "0023_remote_signers": remoteSigners
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

@@ -7,7 +7,7 @@ import * as Body from "../../../src/cli/kit/Body.ts"
 import type { CommandFailed } from "../../../src/cli/kit/CommandFailed.ts"
 import { CreateNotification, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
 import { CreateRelayer } from "../../../src/domain/relayer/Relayer.ts"
-import { CreateSigner } from "../../../src/domain/signer/Signer.ts"
+import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
 import { evmRelayer } from "../../../testkit/fixtures.ts"
 import { folder } from "../../../testkit/process/Folder.ts"
 

@@ -2,8 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Redacted, Result, Schema } from "effect"
 import * as Json from "../../../src/api/Json.ts"
+import type { NetworkType } from "../../../src/domain/network/Network.ts"
 import { BadRequest } from "../../../src/domain/request/Request.ts"
-import { CreateSigner, Signer, networkTypesOf, signerTypesFor } from "../../../src/domain/signer/Signer.ts"
+import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
+import { curveOf, networkTypesOn } from "../../../src/domain/signer/Curve.ts"
+import { Signer, signerTypesFor } from "../../../src/domain/signer/Signer.ts"
 
 const decode = Schema.decodeUnknownResult(CreateSigner, { errors: "all", onExcessProperty: "error" })
 
@@ -25,8 +28,8 @@ const transit = (config: object) => ({
 const local = (config: object) => ({ type: "local", config: { keystore: {}, passphrase: "p", ...config } })
 
 const refused: Record<string, readonly [request: unknown, error: string]> = {
-  "no type": [{}, "body: type must be plain, local, vault or vault_transit"],
-  "an unknown type": [{ type: "aws_kms", config: {} }, "body: type must be plain, local, vault or vault_transit"],
+  "no type": [{}, "body: type must be plain, local, vault, vault_transit or aws_kms"],
+  "an unknown type": [{ type: "kms", config: {} }, "body: type must be plain, local, vault, vault_transit or aws_kms"],
   "a config of another type": [{ type: "plain", config: { key_name: "a" } }, "config.key_name: is not a known field"],
   "a local signer without its config": [{ type: "local" }, "config: is required"],
   "a keystore that is a number": [local({ keystore: 3 }), "config.keystore: Expected a keystore"],
@@ -105,16 +108,16 @@ describe("signers", () => {
     if (request.type === "local") assert.strictEqual(wire.config.keystore, Redacted.value(request.config.keystore))
   })
 
-  it.prop("a signer has an address on exactly the network types that it supports", [Signer], ([signer]) => {
-    assert.sameMembers(Object.keys(signer.addresses), [...networkTypesOf[signer.type]])
-    const missing: Record<string, unknown> = { ...signer.addresses }
-    delete missing["stellar"]
-    assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(Signer)({ ...signer, addresses: missing })))
+  it.prop("a signer has an address on every network type of its curves", [Signer], ([signer]) => {
+    const served = Object.keys(signer.addresses) as ReadonlyArray<NetworkType>
+    assert.sameMembers([...served], [...networkTypesOn(served.map((networkType) => curveOf[networkType]))])
+    const incomplete = Object.fromEntries(Object.entries(signer.addresses).slice(0, -1))
+    assert.isTrue(Result.isFailure(Schema.decodeUnknownResult(Signer)({ ...signer, addresses: incomplete })))
   })
 
   it("the signer types that support each network type are known", () => {
-    assert.deepStrictEqual(signerTypesFor("evm"), ["plain", "local", "vault"])
-    assert.deepStrictEqual(signerTypesFor("solana"), ["plain", "local", "vault", "vault_transit"])
-    assert.deepStrictEqual(signerTypesFor("stellar"), ["plain", "local", "vault", "vault_transit"])
+    assert.deepStrictEqual(signerTypesFor("evm"), ["plain", "local", "vault", "aws_kms"])
+    assert.deepStrictEqual(signerTypesFor("solana"), ["plain", "local", "vault", "vault_transit", "aws_kms"])
+    assert.deepStrictEqual(signerTypesFor("stellar"), ["plain", "local", "vault", "vault_transit", "aws_kms"])
   })
 })

@@ -1,7 +1,7 @@
 // Signatures for a lane, by keys that are the lane's and by others.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { SignerId } from "../../../src/domain/signer/Signer.ts"
+import { SignerId } from "../../../src/domain/signer/SignerId.ts"
 import * as EvmBytes from "../../../src/server/chains/evm/EvmBytes.ts"
 import * as LaneSigner from "../../../src/server/lanes/LaneSigner.ts"
 import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
@@ -26,7 +26,7 @@ const signWith = Effect.fnUntraced(function* (backend: SignerBackend) {
   return yield* signer.sign(SignerId.make("s"), unsigned)
 })
 
-const changing: SignerBackend = { publicKey: own.publicKey, sign: other.sign }
+const changing: SignerBackend = { curves: own.curves, publicKey: own.publicKey, sign: other.sign }
 
 describe("a signer of a lane", () => {
   it.effect("signs with the key of the lane's address", () =>
@@ -34,7 +34,8 @@ describe("a signer of a lane", () => {
       const digest = yield* EvmBytes.digestOf(unsigned)
       const expected = yield* EvmBytes.seal(unsigned, yield* own.sign("secp256k1", digest))
       assert.strictEqual((yield* signWith(own)).hash, expected.hash)
-      assert.strictEqual((yield* signWith({ publicKey: own.publicKey, sign: own.sign })).hash, expected.hash)
+      const { curves, publicKey, sign } = own
+      assert.strictEqual((yield* signWith({ curves, publicKey, sign })).hash, expected.hash)
     })
   )
 

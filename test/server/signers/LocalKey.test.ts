@@ -5,7 +5,7 @@ import { Keypair } from "@stellar/stellar-sdk/base"
 import { Effect, Exit, Redacted, Result, Schema } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
 import { recoverAddress } from "viem/utils"
-import { PrivateKey } from "../../../src/domain/signer/Signer.ts"
+import { PrivateKey } from "../../../src/domain/signer/CreateSigner.ts"
 import * as Addresses from "../../../src/server/signers/Addresses.ts"
 import { operations } from "../../../src/server/signers/backends/Curves.ts"
 import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
@@ -23,7 +23,7 @@ describe("LocalKey", () => {
   it.effect.prop("has the addresses that the libraries of the chains give it", [PrivateKey], ([key]) =>
     Effect.gen(function* () {
       const solana = yield* Effect.promise(() => createKeyPairSignerFromPrivateKeyBytes(bytesOf(key)))
-      assert.deepStrictEqual(yield* Addresses.derive("plain", LocalKey.make(key)), {
+      assert.deepStrictEqual(yield* Addresses.derive(LocalKey.make(key)), {
         evm: privateKeyToAccount(`0x${hexOf(key)}`).address.toLowerCase(),
         solana: solana.address,
         stellar: Keypair.fromRawEd25519Seed(bytesOf(key)).publicKey()
@@ -31,9 +31,10 @@ describe("LocalKey", () => {
     })
   )
 
-  it.effect("has addresses only on the network types of its signer's type", () =>
+  it.effect("has addresses only on the network types of its curves", () =>
     Effect.gen(function* () {
-      const addresses = yield* Addresses.derive("vault_transit", LocalKey.make(Redacted.make("01".repeat(32))))
+      const key = LocalKey.make(Redacted.make("01".repeat(32)))
+      const addresses = yield* Addresses.derive({ ...key, curves: ["ed25519"] })
       assert.sameMembers(Object.keys(addresses), ["solana", "stellar"])
     })
   )

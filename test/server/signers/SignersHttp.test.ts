@@ -3,7 +3,8 @@ import { assert } from "@effect/vitest"
 import { Keypair } from "@stellar/stellar-sdk/base"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { SignerId, SignerNotFound } from "../../../src/domain/signer/Signer.ts"
+import { SignerNotFound } from "../../../src/domain/signer/Signer.ts"
+import { SignerId } from "../../../src/domain/signer/SignerId.ts"
 import { Signers } from "../../../src/server/signers/Signers.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -137,7 +138,8 @@ layerEach(created)("a signer", (it) => {
       for (const id of ["plain-1", "local-1", "vault-1", "transit-1"]) {
         const signer = yield* service.get(SignerId.make(id))
         const backend = yield* service.use(signer.id)
-        const stellar = Keypair.fromPublicKey(signer.addresses.stellar)
+        const address = "stellar" in signer.addresses ? signer.addresses.stellar : assert.fail(id)
+        const stellar = Keypair.fromPublicKey(address)
         assert.isTrue(stellar.verify(message, yield* backend.sign("ed25519", message)), id)
       }
       assert.instanceOf(yield* Effect.flip(service.use(SignerId.make("none"))), SignerNotFound)

@@ -1,6 +1,6 @@
 // Keys, signatures and their verification, by curve. viem takes 15 MB and is loaded when it is first needed.
 import * as crypto from "node:crypto"
-import type { Curve } from "../../../domain/signer/Signer.ts"
+import type { Curve } from "../../../domain/signer/Curve.ts"
 
 /** Bytes have the formats that `SignerBackend` names; `privateKey` has 32 bytes. */
 interface Operations {

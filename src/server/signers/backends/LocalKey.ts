@@ -1,6 +1,6 @@
 // A private key in the memory of the service, for the time of each use.
 import { Effect, Redacted } from "effect"
-import type { Curve } from "../../../domain/signer/Signer.ts"
+import type { Curve } from "../../../domain/signer/Curve.ts"
 import { operations } from "./Curves.ts"
 import type { SignerBackend } from "./SignerBackend.ts"
 
@@ -18,6 +18,7 @@ export const make = (key: Redacted.Redacted): SignerBackend => {
 
   return {
     hasFixedKey: true,
+    curves: ["secp256k1", "ed25519"],
     publicKey: (curve: Curve) => use((bytes) => operations[curve].publicKey(bytes)),
     sign: (curve: Curve, message: Uint8Array) => use((bytes) => operations[curve].sign(bytes, message))
   }

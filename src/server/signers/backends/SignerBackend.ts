@@ -2,7 +2,9 @@
 import { Schema } from "effect"
 import type { Effect, Redacted } from "effect"
 import type { BadRequest, ServiceUnavailable } from "../../../domain/request/Request.ts"
-import type { CreateSigner, Curve, Signer, SignerType } from "../../../domain/signer/Signer.ts"
+import type { CreateSigner } from "../../../domain/signer/CreateSigner.ts"
+import type { Curve } from "../../../domain/signer/Curve.ts"
+import type { Signer, SignerType } from "../../../domain/signer/Signer.ts"
 
 /** Why a key cannot be reached or used. */
 const Reason = Schema.Literals([
@@ -23,9 +25,11 @@ const Reason = Schema.Literals([
   /** The key is not the configured one. */
   "mismatch",
   /** The backend has no key on the curve. */
-  "curve"
+  "curve",
+  /** The backend needs a package that is not installed. */
+  "not_installed"
 ])
-type Reason = typeof Reason.Type
+export type Reason = typeof Reason.Type
 
 /** `message` never contains a secret or text of another server. */
 export class SignerUnavailable extends Schema.TaggedError<SignerUnavailable>()("SignerUnavailable", {
@@ -37,7 +41,18 @@ export class SignerUnavailable extends Schema.TaggedError<SignerUnavailable>()("
   requestId: Schema.optionalKey(Schema.String)
 }) {}
 
+/** What a key service says about a key now. */
+export interface Inspection {
+  readonly publicKey: Uint8Array
+  /** Such as `enabled, ECC_SECG_P256K1`. */
+  readonly state: string
+  /** What needs an operator's attention, such as an alias that points to another key now. */
+  readonly warning?: string
+}
+
 export interface SignerBackend {
+  /** The curves on which it has a key. */
+  readonly curves: ReadonlyArray<Curve>
   /** Whether it signs with one key as long as it is open, so that the key is checked once. Absent: the key can change. */
   readonly hasFixedKey?: boolean
   /** secp256k1: 65 bytes, uncompressed; ed25519: 32 bytes. */
@@ -47,20 +62,32 @@ export interface SignerBackend {
    * bytes. ed25519: any message, 64 bytes.
    */
   sign(curve: Curve, message: Uint8Array): Effect.Effect<Uint8Array, SignerUnavailable>
+  /** Asks the key service about the key, never a cache. Absent: `publicKey` asks it. */
+  readonly inspect?: Effect.Effect<Inspection, SignerUnavailable>
+}
+
+/** The key of a signer whose key stays in a key service. It never changes. */
+export interface Pinned {
+  readonly curve: Curve
+  /** In the format of `SignerBackend.publicKey`. */
+  readonly publicKey: Uint8Array
 }
 
 /** The parts of a request that are stored: `config` is shown, `secret` is sealed. */
 export interface Prepared<Config> {
   readonly config: Config
+  /** Empty if the signer has none. It is sealed too, which binds the rest of the row. */
   readonly secret: Redacted.Redacted
+  /** Present if the key stays in a key service. */
+  readonly pinned?: Pinned
 }
 
-interface Kind<Request, Config> {
+export interface Kind<Request, Config> {
   /** The column of the sealed secret: the key itself, or the credentials that reach it. */
   readonly column: "key" | "config"
   /** Whether `prepare` or the backend wait for something outside of the database: Vault, a key derivation. */
   readonly worksOutside: boolean
-  prepare(request: Request): Effect.Effect<Prepared<Config>, BadRequest | ServiceUnavailable>
+  prepare(request: Request): Effect.Effect<Prepared<Config>, BadRequest | ServiceUnavailable | SignerUnavailable>
   open(prepared: Prepared<Config>): SignerBackend
   /** The field of a request that causes a failure. Absent: `config`. */
   readonly fields?: Readonly<Partial<Record<Reason, string>>>

@@ -4,9 +4,14 @@ import { SecureRandom } from "effect/crypto"
 import type { SignerType } from "../../../domain/signer/Signer.ts"
 import { Outbound } from "../../../outbound/Outbound.ts"
 import { KeyDerivation } from "../../../threads/KeyDerivation.ts"
+import { SignerSettings } from "../SignerSettings.ts"
+import * as AwsClients from "./aws/AwsClients.ts"
+import * as AwsKms from "./aws/AwsKms.ts"
 import * as Keystore from "./Keystore.ts"
 import * as Local from "./Local.ts"
 import * as Plain from "./Plain.ts"
+import * as RemoteCalls from "./remote/RemoteCalls.ts"
+import * as RemoteSigner from "./remote/RemoteSigner.ts"
 import type { SignerKind } from "./SignerBackend.ts"
 import * as Vault from "./Vault.ts"
 import * as VaultKv from "./VaultKv.ts"
@@ -19,11 +24,13 @@ export class SignerBackends extends Context.Service<SignerBackends, { readonly [
     SignerBackends,
     Effect.gen(function* () {
       const vault = yield* Vault.make((yield* Outbound).client)
+      const remote = { calls: yield* RemoteCalls.make, settings: yield* SignerSettings }
       return SignerBackends.of({
         plain: Plain.make(yield* SecureRandom.SecureRandom),
         local: Local.make(Keystore.make(yield* KeyDerivation)),
         vault: VaultKv.make(vault),
-        vault_transit: VaultTransit.make(vault)
+        vault_transit: VaultTransit.make(vault),
+        aws_kms: RemoteSigner.make(AwsKms.make(yield* AwsClients.make()), remote)
       })
     })
   )

@@ -1,6 +1,6 @@
 // `vault`: a private key in Vault's key-value store (version 2). It is read for each use and never stored.
 import { Effect, Schema } from "effect"
-import { PrivateKey } from "../../../domain/signer/Signer.ts"
+import { PrivateKey } from "../../../domain/signer/CreateSigner.ts"
 import * as LocalKey from "./LocalKey.ts"
 import type { SignerKind } from "./SignerBackend.ts"
 import type { Vault } from "./Vault.ts"
@@ -25,6 +25,7 @@ export const make = (vault: Vault): SignerKind<"vault"> => ({
       Effect.map(LocalKey.make)
     )
     return {
+      curves: ["secp256k1", "ed25519"],
       publicKey: (curve) => Effect.flatMap(key, (local) => local.publicKey(curve)),
       sign: (curve, message) => Effect.flatMap(key, (local) => local.sign(curve, message))
     }

@@ -1,7 +1,7 @@
 // `vault_transit`: an ed25519 key that never leaves Vault; Vault signs.
 import { Effect, Schema } from "effect"
 import { Base64 } from "effect/encoding"
-import type { Curve } from "../../../domain/signer/Signer.ts"
+import type { Curve } from "../../../domain/signer/Curve.ts"
 import type { SignerBackend, SignerKind } from "./SignerBackend.ts"
 import type { Vault } from "./Vault.ts"
 import { fields, unavailable } from "./VaultFailures.ts"
@@ -58,6 +58,6 @@ export const make = (vault: Vault): SignerKind<"vault_transit"> => ({
       return yield* bytes(data.signature.slice(data.signature.lastIndexOf(":") + 1))
     })
 
-    return { publicKey, sign }
+    return { curves: ["ed25519"], publicKey, sign }
   }
 })

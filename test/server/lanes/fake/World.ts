@@ -9,7 +9,7 @@ import { NetworkId, NetworkName } from "../../../../src/domain/network/Network.t
 import type { EvmNetwork } from "../../../../src/domain/network/Network.ts"
 import type { EvmPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { EvmRelayer, RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
-import { SignerId } from "../../../../src/domain/signer/Signer.ts"
+import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
 import { TransactionId } from "../../../../src/domain/transaction/EvmTransaction.ts"
 import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
@@ -115,7 +115,11 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
 
   const nodeOf = (url: string) => nodes.find((node) => node.url === url)?.node ?? nodes[0]!.node
 
-  const backend: SignerBackend = { publicKey, sign: (curve, message) => world.sign(curve, message) }
+  const backend: SignerBackend = {
+    curves: ["secp256k1"],
+    publicKey,
+    sign: (curve, message) => world.sign(curve, message)
+  }
 
   /** A process that remembers nothing holds the lane from now on. */
   const claim = Effect.gen(function* () {

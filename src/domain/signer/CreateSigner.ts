@@ -1,0 +1,121 @@
+// Requests to create signers. Their secrets are redacted.
+import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { field } from "../request/Field.ts"
+import { maybe, text } from "../request/Text.ts"
+import * as AwsKms from "./AwsKms.ts"
+import { SignerId, typeTag } from "./SignerId.ts"
+import * as Vault from "./Vault.ts"
+
+/** Order of secp256k1 (SEC 2, section 2.4.1). A key that is not below it has no evm address. */
+const curveOrder = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+const hexKey = /^(0x)?[0-9a-fA-F]{64}$/u
+
+/** A 32-byte private key: secp256k1 secret for evm, ed25519 seed for solana and stellar. */
+export const PrivateKey = Schema.RedactedFromValue(
+  Schema.String.check(
+    Schema.isPattern(hexKey, { expected: "32 bytes as 64 hex digits" }),
+    Schema.makeFilter(
+      (key: string) => {
+        if (!hexKey.test(key)) return true
+        const value = BigInt(`0x${key.replace(/^0x/, "")}`)
+        return value > 0n && value < curveOrder
+      },
+      { expected: "a key above zero and below the order of secp256k1", toJsonSchema: () => [{}, true] }
+    )
+  )
+)
+
+const keystore = "a keystore: a JSON object, or the text of one"
+
+/** Web3 Secret Storage version 3, as text. Keystores are far smaller than 16 kB. */
+const Keystore = Schema.RedactedFromValue(
+  Schema.Union([Schema.String, Schema.Record(Schema.String, Schema.Unknown)])
+    .annotate({ message: `Expected ${keystore}` })
+    .pipe(
+      Schema.decodeTo(
+        text(2, 16_384),
+        SchemaTransformation.transformEffect({
+          decode: (input: string | { readonly [key: string]: unknown }, options) =>
+            typeof input === "string"
+              ? Effect.succeed(input)
+              : Effect.try({
+                  try: () => JSON.stringify(input),
+                  catch: () => new SchemaIssue.InvalidValue({ expected: keystore }, input, options)
+                }),
+          encode: (json: string): Effect.Effect<string | { readonly [key: string]: unknown }> => Effect.succeed(json)
+        })
+      )
+    )
+)
+
+const id = maybe(SignerId.schema, { description: "Identifier of the signer. If absent, the service generates a UUID." })
+
+export const CreateSigner = Schema.Union([
+  Schema.Struct({
+    id,
+    type: typeTag("plain"),
+    config: maybe(
+      Schema.Struct({
+        key: maybe(PrivateKey, {
+          description: "32 bytes as hex. If absent, the service generates a key that nobody can read.",
+          examples: ["0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"]
+        })
+      }),
+      { description: "The key." }
+    )
+  }).annotate({ identifier: "CreatePlainSignerRequest" }),
+  Schema.Struct({
+    id,
+    type: typeTag("local"),
+    config: field(
+      Schema.Struct({
+        keystore: field(Keystore, "A keystore (Web3 Secret Storage version 3): an object, or its text.", {
+          version: 3,
+          crypto: {}
+        }),
+        passphrase: field(
+          Schema.RedactedFromValue(text(0, 1024)),
+          "Passphrase of the keystore. It is used as UTF-8, without normalization.",
+          "correct horse battery staple"
+        )
+      }),
+      "The keystore and its passphrase."
+    )
+  }).annotate({ identifier: "CreateLocalSignerRequest" }),
+  Schema.Struct({
+    id,
+    type: typeTag("vault"),
+    config: field(
+      Schema.Struct({
+        ...Vault.requested,
+        key_name: field(Vault.Path, "Path of the secret in the key-value store.", "relayer/hot-1"),
+        mount_point: Vault.mountPoint("secret")
+      }),
+      "Where the key is in Vault, and the credentials to read it."
+    )
+  }).annotate({ identifier: "CreateVaultSignerRequest" }),
+  Schema.Struct({
+    id,
+    type: typeTag("vault_transit"),
+    config: field(
+      Schema.Struct({
+        ...Vault.requested,
+        key_name: field(Vault.Name, "Name of the key in the transit engine.", "hot-1"),
+        mount_point: Vault.mountPoint("transit"),
+        pubkey: field(Vault.Pubkey, Vault.pubkey, Vault.examplePubkey)
+      }),
+      "Where the key is in Vault, and the credentials to use it."
+    )
+  }).annotate({ identifier: "CreateVaultTransitSignerRequest" }),
+  Schema.Struct({
+    id,
+    type: typeTag("aws_kms"),
+    config: field(Schema.Struct(AwsKms.requested), "Where the key is in AWS KMS. The service logs in as itself.")
+  }).annotate({ identifier: "CreateAwsKmsSignerRequest" })
+]).annotate({
+  identifier: "CreateSignerRequest",
+  message: "type must be plain, local, vault, vault_transit or aws_kms",
+  description: "A signer to create."
+})
+export type CreateSigner = typeof CreateSigner.Type

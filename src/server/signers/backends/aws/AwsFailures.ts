@@ -1,0 +1,106 @@
+// The failures of a key in AWS KMS: the field of the request that causes each of them, its message, and the errors that mean it.
+import { Option, Record, Schema } from "effect"
+import { SignerUnavailable } from "../SignerBackend.ts"
+import type { Reason } from "../SignerBackend.ts"
+
+const table = {
+  forbidden: ["config.key_id", "SIGNER_KEYS does not allow this key"],
+  unreachable: ["config.region", "AWS KMS does not answer"],
+  unexpected: ["config.region", "does not answer as AWS KMS does"],
+  login: ["config.region", "the service has no valid credentials for AWS"],
+  throttled: ["config.region", "AWS KMS asks for fewer calls"],
+  refused: ["config.key_id", "AWS does not let the service use the key: it needs kms:GetPublicKey and kms:Sign"],
+  not_found: ["config.key_id", "AWS KMS has no such key in this region"],
+  bad_key: ["config.key_id", "the key is disabled, or does not sign"],
+  mismatch: ["config.key_id", "the key signs with another key than its public key"],
+  not_installed: ["type", "needs the package @aws-sdk/client-kms"]
+} as const satisfies Partial<Record<Reason, readonly [string, string]>>
+
+type AwsReason = keyof typeof table
+
+export const fields = Record.map(table, ([field]) => field)
+
+/** `detail` replaces the message of the reason. */
+export const unavailable = (reason: AwsReason, detail?: string) =>
+  new SignerUnavailable({ reason, message: detail ?? table[reason][1] })
+
+const reasons: Readonly<Record<string, AwsReason>> = {
+  ThrottlingException: "throttled",
+  TooManyRequestsException: "throttled",
+  LimitExceededException: "throttled",
+  KMSInternalException: "unreachable",
+  KeyUnavailableException: "unreachable",
+  DependencyTimeoutException: "unreachable",
+  TimeoutError: "unreachable",
+  AbortError: "unreachable",
+  ExpiredTokenException: "login",
+  UnrecognizedClientException: "login",
+  InvalidClientTokenId: "login",
+  IncompleteSignature: "login",
+  CredentialsProviderError: "login",
+  TokenProviderError: "login",
+  // The clock of the service differs from that of AWS. The client corrects it for the next try.
+  InvalidSignatureException: "login",
+  RequestTimeTooSkewed: "login",
+  RequestExpired: "login",
+  AccessDeniedException: "refused",
+  AccessDenied: "refused",
+  NotFoundException: "not_found",
+  InvalidArnException: "not_found",
+  DisabledException: "bad_key",
+  KMSInvalidStateException: "bad_key",
+  InvalidKeyUsageException: "bad_key",
+  UnsupportedOperationException: "bad_key"
+}
+
+/** What errors of the SDK have. `$response` is the answer that could not be read. */
+const SdkError = Schema.Struct({
+  name: Schema.String,
+  /** Of an error of the connection, such as `ECONNRESET`. */
+  code: Schema.optionalKey(Schema.Unknown),
+  $metadata: Schema.optionalKey(
+    Schema.Struct({
+      httpStatusCode: Schema.optionalKey(Schema.UndefinedOr(Schema.Finite)),
+      requestId: Schema.optionalKey(Schema.UndefinedOr(Schema.String))
+    })
+  ),
+  $response: Schema.optionalKey(
+    Schema.Struct({
+      statusCode: Schema.optionalKey(Schema.UndefinedOr(Schema.Finite)),
+      headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
+    })
+  )
+})
+
+const read = Schema.decodeUnknownOption(SdkError)
+
+const isConnection = (code: unknown) => typeof code === "string" && /^(E[A-Z_]+|UND_ERR_[A-Z_]+)$/.test(code)
+
+const reasonOf = ({ name, code, $metadata, $response }: typeof SdkError.Type): AwsReason => {
+  const status = $metadata?.httpStatusCode ?? $response?.statusCode
+  if (status === 429) return "throttled"
+  const known = reasons[name]
+  if (known !== undefined) return known
+  if ((status !== undefined && status >= 500) || isConnection(code)) return "unreachable"
+  return status === 401 ? "login" : status === 403 ? "refused" : "unexpected"
+}
+
+/** Seconds, as `Retry-After` has them. */
+const Seconds = Schema.decodeUnknownOption(
+  Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 86_400 }))
+)
+
+/** `error`: what the SDK threw. Nothing of its text is kept. */
+export const ofError = (error: unknown): SignerUnavailable => {
+  const sdk = Option.getOrUndefined(read(error))
+  if (sdk === undefined) return unavailable("unexpected")
+  const failure = unavailable(reasonOf(sdk))
+  const seconds = Option.getOrUndefined(Seconds(sdk.$response?.headers?.["retry-after"]))
+  const requestId = sdk.$metadata?.requestId
+  return new SignerUnavailable({
+    ...failure,
+    message: failure.message,
+    ...(seconds === undefined ? {} : { retryAfter: seconds * 1000 }),
+    ...(requestId === undefined ? {} : { requestId })
+  })
+}
