@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import type { IncomingMessage } from "node:http"
 import type { Curve } from "../../src/domain/signer/Curve.ts"
+import * as Environment from "./Environment.ts"
 import * as Keys from "./Keys.ts"
 import { StandIn, secretText, serve } from "./StandIn.ts"
 import type { Answer, Fault } from "./StandIn.ts"
@@ -64,23 +65,6 @@ const environment = (url: string) => ({
   AWS_EC2_METADATA_DISABLED: "true"
 })
 
-/** Sets variables of the process for the time of the scope. */
-const withEnvironment = (variables: Readonly<Record<string, string>>) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const before = Object.fromEntries(Object.keys(variables).map((name) => [name, process.env[name]]))
-      Object.assign(process.env, variables)
-      return before
-    }),
-    (before) =>
-      Effect.sync(() => {
-        for (const [name, value] of Object.entries(before)) {
-          if (value === undefined) delete process.env[name]
-          else process.env[name] = value
-        }
-      })
-  )
-
 export const layer = Layer.effect(
   StandIn,
   Effect.gen(function* () {
@@ -111,7 +95,7 @@ export const layer = Layer.effect(
       const PublicKey = Buffer.from(key.spki).toString("base64")
       return { status: 200, json: { KeyId: arnOf(id), KeySpec, KeyUsage: "SIGN_VERIFY", PublicKey } }
     })
-    yield* withEnvironment(environment(served.url))
+    yield* Environment.set(environment(served.url))
 
     return StandIn.of({
       ...served,

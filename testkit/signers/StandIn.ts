@@ -32,6 +32,8 @@ export type Fault =
 export const secretText = "text of the stand-in"
 
 export interface Controls {
+  /** The hosts of the key service are below it: `URL/kms.example.com/path`. */
+  readonly url: string
   /** The next `times` calls of the operation have the fault. */
   fail(operation: Operation, fault: Fault, times?: number): void
   /** The number of calls that arrived. */
@@ -59,10 +61,6 @@ export interface Answer {
   readonly json: unknown
 }
 
-export interface Served extends Controls {
-  readonly url: string
-}
-
 const bodyOf = async (request: IncomingMessage) => {
   const parts: Array<Buffer> = []
   for await (const part of request) parts.push(part)
@@ -79,7 +77,7 @@ const html = (response: ServerResponse, status: number) =>
 export const serve = Effect.fnUntraced(function* (
   operationOf: (request: IncomingMessage, body: string) => Operation | undefined,
   answer: (request: IncomingMessage, body: string, fault: Fault | undefined) => Answer
-): Effect.fn.Return<Served, never, Scope.Scope> {
+): Effect.fn.Return<Controls, never, Scope.Scope> {
   const faults = new Map<Operation, { readonly fault: Fault; times: number }>()
   const counts = new Map<Operation, number>()
   const left = yield* Queue.unbounded<void>()

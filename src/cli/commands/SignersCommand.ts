@@ -28,7 +28,7 @@ const fields = {
   id: Field.text("id", "Id (default: a UUID)"),
   type: Field.choice(
     "type",
-    ["plain", "local", "vault", "vault_transit", "aws_kms"],
+    ["plain", "local", "vault", "vault_transit", "aws_kms", "google_cloud_kms"],
     "Type, which says where the key is"
   ),
   "config.address": Field.text("address", "vault, vault_transit: URL of Vault"),
@@ -48,7 +48,11 @@ const secrets = {
   "config.keystore": Field.secret("keystore-file", "local: keystore file in the format Web3 Secret Storage, version 3"),
   "config.passphrase": Field.secret("passphrase-file", "local: file with the passphrase of the keystore"),
   "config.role_id": Field.secret("role-id-file", "vault, vault_transit: file with the role id of the AppRole"),
-  "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: file with the secret id of the AppRole")
+  "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: file with the secret id of the AppRole"),
+  "config.service_account.private_key": Field.secret(
+    "service-account-key-file",
+    "google_cloud_kms: file with the private key of the service account, in PEM"
+  )
 }
 
 const create = Command.make(
@@ -64,7 +68,8 @@ const create = Command.make(
     "signers create --id hot-1 --type plain",
     "signers create --id hot-2 --type plain --private-key-file <(pass show hot-2)",
     "signers create --id cold --type local --keystore-file cold.json --passphrase-file cold.pass",
-    "signers create --id payouts --type aws_kms --region eu-west-1 --key-id alias/relayer-payouts"
+    "signers create --id payouts --type aws_kms --region eu-west-1 --key-id alias/relayer-payouts",
+    "signers create --id treasury --type google_cloud_kms --data @treasury.json"
   )
 )
 

@@ -3,6 +3,7 @@ import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
 import * as AwsKms from "./AwsKms.ts"
+import * as GoogleCloudKms from "./GoogleCloudKms.ts"
 import { SignerId, typeTag } from "./SignerId.ts"
 import * as Vault from "./Vault.ts"
 
@@ -112,10 +113,18 @@ export const CreateSigner = Schema.Union([
     id,
     type: typeTag("aws_kms"),
     config: field(Schema.Struct(AwsKms.requested), "Where the key is in AWS KMS. The service logs in as itself.")
-  }).annotate({ identifier: "CreateAwsKmsSignerRequest" })
+  }).annotate({ identifier: "CreateAwsKmsSignerRequest" }),
+  Schema.Struct({
+    id,
+    type: typeTag("google_cloud_kms"),
+    config: field(
+      Schema.Struct(GoogleCloudKms.requested),
+      "Where the key is in Google Cloud KMS, and the credentials to use it."
+    )
+  }).annotate({ identifier: "CreateGoogleCloudKmsSignerRequest" })
 ]).annotate({
   identifier: "CreateSignerRequest",
-  message: "type must be plain, local, vault, vault_transit or aws_kms",
+  message: "type must be plain, local, vault, vault_transit, aws_kms or google_cloud_kms",
   description: "A signer to create."
 })
 export type CreateSigner = typeof CreateSigner.Type

@@ -6,6 +6,7 @@ import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
 import * as AwsKms from "./AwsKms.ts"
 import { Curve, PublicKey, curveOf } from "./Curve.ts"
+import * as GoogleCloudKms from "./GoogleCloudKms.ts"
 import { AddressesOfCurve, Ed25519Addresses, SignerAddresses } from "./SignerAddresses.ts"
 import { SignerId, typeTag } from "./SignerId.ts"
 import * as Vault from "./Vault.ts"
@@ -72,7 +73,13 @@ export const Signer = Schema.Union([
     type: typeTag("aws_kms"),
     config: field(Schema.Struct(AwsKms.shown), "Where the key is in AWS KMS."),
     ...remote
-  }).annotate({ identifier: "AwsKmsSigner" })
+  }).annotate({ identifier: "AwsKmsSigner" }),
+  Schema.Struct({
+    id: SignerId,
+    type: typeTag("google_cloud_kms"),
+    config: field(Schema.Struct({ ...GoogleCloudKms.shown, ...GoogleCloudKms.resolved }), withoutSecrets),
+    ...remote
+  }).annotate({ identifier: "GoogleCloudKmsSigner" })
 ]).annotate({ identifier: "Signer", description: "A private key, or a reference to one, that relayers sign with." })
 export type Signer = typeof Signer.Type
 export type SignerType = Signer["type"]
@@ -83,7 +90,8 @@ const curvesOf = {
   local: ["secp256k1", "ed25519"],
   vault: ["secp256k1", "ed25519"],
   vault_transit: ["ed25519"],
-  aws_kms: ["secp256k1", "ed25519"]
+  aws_kms: ["secp256k1", "ed25519"],
+  google_cloud_kms: ["secp256k1", "ed25519"]
 } as const satisfies Record<SignerType, ReadonlyArray<Curve>>
 
 export const signerTypesFor = (networkType: NetworkType): ReadonlyArray<SignerType> =>

@@ -28,8 +28,11 @@ const transit = (config: object) => ({
 const local = (config: object) => ({ type: "local", config: { keystore: {}, passphrase: "p", ...config } })
 
 const refused: Record<string, readonly [request: unknown, error: string]> = {
-  "no type": [{}, "body: type must be plain, local, vault, vault_transit or aws_kms"],
-  "an unknown type": [{ type: "kms", config: {} }, "body: type must be plain, local, vault, vault_transit or aws_kms"],
+  "no type": [{}, "body: type must be plain, local, vault, vault_transit, aws_kms or google_cloud_kms"],
+  "an unknown type": [
+    { type: "kms", config: {} },
+    "body: type must be plain, local, vault, vault_transit, aws_kms or google_cloud_kms"
+  ],
   "a config of another type": [{ type: "plain", config: { key_name: "a" } }, "config.key_name: is not a known field"],
   "a local signer without its config": [{ type: "local" }, "config: is required"],
   "a keystore that is a number": [local({ keystore: 3 }), "config.keystore: Expected a keystore"],
@@ -116,8 +119,22 @@ describe("signers", () => {
   })
 
   it("the signer types that support each network type are known", () => {
-    assert.deepStrictEqual(signerTypesFor("evm"), ["plain", "local", "vault", "aws_kms"])
-    assert.deepStrictEqual(signerTypesFor("solana"), ["plain", "local", "vault", "vault_transit", "aws_kms"])
-    assert.deepStrictEqual(signerTypesFor("stellar"), ["plain", "local", "vault", "vault_transit", "aws_kms"])
+    assert.deepStrictEqual(signerTypesFor("evm"), ["plain", "local", "vault", "aws_kms", "google_cloud_kms"])
+    assert.deepStrictEqual(signerTypesFor("solana"), [
+      "plain",
+      "local",
+      "vault",
+      "vault_transit",
+      "aws_kms",
+      "google_cloud_kms"
+    ])
+    assert.deepStrictEqual(signerTypesFor("stellar"), [
+      "plain",
+      "local",
+      "vault",
+      "vault_transit",
+      "aws_kms",
+      "google_cloud_kms"
+    ])
   })
 })

@@ -7,6 +7,7 @@ import { KeyDerivation } from "../../../threads/KeyDerivation.ts"
 import { SignerSettings } from "../SignerSettings.ts"
 import * as AwsClients from "./aws/AwsClients.ts"
 import * as AwsKms from "./aws/AwsKms.ts"
+import * as GoogleCloudKms from "./google/GoogleCloudKms.ts"
 import * as Keystore from "./Keystore.ts"
 import * as Local from "./Local.ts"
 import * as Plain from "./Plain.ts"
@@ -23,14 +24,16 @@ export class SignerBackends extends Context.Service<SignerBackends, { readonly [
   static readonly layerNoDeps = Layer.effect(
     SignerBackends,
     Effect.gen(function* () {
-      const vault = yield* Vault.make((yield* Outbound).client)
+      const { client } = yield* Outbound
+      const vault = yield* Vault.make(client)
       const remote = { calls: yield* RemoteCalls.make, settings: yield* SignerSettings }
       return SignerBackends.of({
         plain: Plain.make(yield* SecureRandom.SecureRandom),
         local: Local.make(Keystore.make(yield* KeyDerivation)),
         vault: VaultKv.make(vault),
         vault_transit: VaultTransit.make(vault),
-        aws_kms: RemoteSigner.make(AwsKms.make(yield* AwsClients.make()), remote)
+        aws_kms: RemoteSigner.make(AwsKms.make(yield* AwsClients.make()), remote),
+        google_cloud_kms: RemoteSigner.make(yield* GoogleCloudKms.make(client), remote)
       })
     })
   )

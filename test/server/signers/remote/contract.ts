@@ -1,44 +1,17 @@
 // What every signer type of a key service does, whatever the key service answers.
 import { assert, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Schema } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as crypto from "node:crypto"
-import { CreateSigner } from "../../../../src/domain/signer/CreateSigner.ts"
 import type { Curve } from "../../../../src/domain/signer/Curve.ts"
-import * as AllowList from "../../../../src/outbound/AllowList.ts"
-import { Outbound } from "../../../../src/outbound/Outbound.ts"
-import { operations } from "../../../../src/server/signers/backends/Curves.ts"
-import type { SignerBackend, SignerKind } from "../../../../src/server/signers/backends/SignerBackend.ts"
-import { SignerBackends } from "../../../../src/server/signers/backends/SignerBackends.ts"
-import type { SignerType } from "../../../../src/domain/signer/Signer.ts"
-import { KeyDerivation } from "../../../../src/threads/KeyDerivation.ts"
+import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import { StandIn, secretText } from "../../../../testkit/signers/StandIn.ts"
 import type { Fault } from "../../../../testkit/signers/StandIn.ts"
-
-const backends = Layer.fresh(SignerBackends.layer).pipe(
-  Layer.provide([Outbound.layer({ allow: AllowList.make(["127.0.0.1"]) }), KeyDerivation.layer])
-)
-
-const toRequest = Schema.decodeUnknownEffect(CreateSigner)
+import * as signers from "./signers.ts"
+import { messageOf, signs } from "./signers.ts"
 
 /** Creates a signer with the key on the curve, and opens it. */
-const open = Effect.fnUntraced(function* (curve: Curve) {
-  const standIn = yield* StandIn
-  const { type, config } = yield* Effect.orDie(toRequest(standIn.request(curve)))
-  const kind: SignerKind<SignerType> = (yield* SignerBackends)[type]
-  return kind.open(yield* kind.prepare(config))
-})
-
-const messageOf = (curve: Curve) => crypto.randomBytes(curve === "secp256k1" ? 32 : 200)
-
-const signs = Effect.fnUntraced(function* (backend: SignerBackend, curve: Curve) {
-  const message = messageOf(curve)
-  const signature = yield* backend.sign(curve, message)
-  const publicKey = yield* backend.publicKey(curve)
-  assert.strictEqual(signature.length, curve === "secp256k1" ? 65 : 64)
-  assert.isTrue(yield* Effect.promise(() => operations[curve].verify(publicKey, message, signature)))
-})
+const open = (curve: Curve) => Effect.flatMap(StandIn, ({ request }) => signers.open(request(curve)))
 
 const failureOf = (backend: SignerBackend, curve: Curve) =>
   Effect.map(Effect.flip(backend.sign(curve, messageOf(curve))), (failure) => {
@@ -71,7 +44,7 @@ const lasting: Partial<Record<Fault, Expected>> = {
 const passing: ReadonlyArray<Fault> = ["throttled", "throttled for a second", "clock skew", "expired login", "broken"]
 
 export const contract = <E>(name: string, curves: ReadonlyArray<Curve>, standIn: Layer.Layer<StandIn, E>) => {
-  const services = Layer.provideMerge(backends, Layer.fresh(standIn))
+  const services = Layer.provideMerge(signers.backends, Layer.fresh(standIn))
   const [curve = "secp256k1"] = curves
 
   layerEach(services)(`${name} keeps the contract of key services:`, (it) => {

@@ -1,0 +1,18 @@
+// CRC-32C (Castagnoli), by which Google Cloud KMS and its callers notice changed bytes. `zlib.crc32` has another polynomial.
+
+const reversedPolynomial = 0x82f63b78
+
+const shift = (crc: number) => (crc & 1 ? (crc >>> 1) ^ reversedPolynomial : crc >>> 1)
+
+const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = shift(crc)
+  return crc
+})
+
+/** As the decimal text that JSON has for 64-bit integers. */
+export const crc32c = (bytes: Uint8Array): string => {
+  let crc = 0xffffffff
+  for (const byte of bytes) crc = (table[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8)
+  return String((crc ^ 0xffffffff) >>> 0)
+}

@@ -1,0 +1,92 @@
+// The two calls of Google Cloud KMS, with CRC32C in both directions.
+import { Effect, Redacted, Schema } from "effect"
+import { HttpClientRequest } from "effect/http"
+import type { HttpClient } from "effect/http"
+import type { Curve } from "../../../../domain/signer/Curve.ts"
+import * as Rest from "../remote/Rest.ts"
+import type { Tokens } from "../remote/Tokens.ts"
+import { crc32c } from "./Crc32c.ts"
+import { failures, unavailable } from "./GoogleFailures.ts"
+import type { GoogleLogin } from "./GoogleLogin.ts"
+
+const origin = "https://cloudkms.googleapis.com"
+
+/** The full name of a version, and who uses it. */
+export interface KeyVersion {
+  readonly login: GoogleLogin
+  readonly name: string
+}
+
+const PublicKeyAnswer = Schema.Struct({
+  name: Schema.String,
+  pem: Schema.String,
+  pemCrc32c: Schema.String,
+  algorithm: Schema.String,
+  protectionLevel: Schema.String
+})
+
+const SignAnswer = Schema.Struct({
+  name: Schema.String,
+  signature: Schema.Uint8ArrayFromBase64,
+  signatureCrc32c: Schema.String,
+  /** Whether Google has received what was sent. JSON omits `false`. */
+  verifiedDigestCrc32c: Schema.optionalKey(Schema.Boolean),
+  verifiedDataCrc32c: Schema.optionalKey(Schema.Boolean)
+})
+
+const explain = (status: number, body: unknown) => {
+  if (status !== 400) return undefined
+  return { reason: JSON.stringify(body)?.includes("PENDING_GENERATION") === true ? "pending" : "bad_key" } as const
+}
+
+/** A retry may succeed, so the reason is one for which it is tried. */
+const damaged = unavailable("unreachable", {
+  detail: "the bytes between the service and Google were changed on the way"
+})
+
+/** secp256k1 signs the digest as it is; the name of the field says SHA-256, but Google does not hash. */
+const payloadOf = (curve: Curve, message: Uint8Array) => {
+  const base64 = Buffer.from(message).toString("base64")
+  return curve === "secp256k1"
+    ? { digest: { sha256: base64 }, digestCrc32c: crc32c(message) }
+    : { data: base64, dataCrc32c: crc32c(message) }
+}
+
+export const make = (client: HttpClient.HttpClient, tokens: Tokens<GoogleLogin>) => {
+  const rest = Rest.make(client, { failures, explain })
+
+  const call = <A extends { readonly name: string }>(
+    { login, name }: KeyVersion,
+    request: HttpClientRequest.HttpClientRequest,
+    answer: Schema.ConstraintDecoder<A>
+  ) =>
+    tokens
+      .use(login, (token) => rest.call(HttpClientRequest.bearerToken(request, Redacted.value(token)), answer))
+      .pipe(
+        Effect.map(({ value }) => value),
+        Effect.filterOrFail(
+          (found) => found.name === name,
+          () => unavailable("unexpected", { detail: "Google has answered for another key" })
+        )
+      )
+
+  const publicKey = Effect.fn("GoogleKms.publicKey")((version: KeyVersion) =>
+    call(version, HttpClientRequest.get(`${origin}/v1/${version.name}/publicKey`), PublicKeyAnswer).pipe(
+      Effect.filterOrFail(
+        ({ pem, pemCrc32c }) => pemCrc32c === crc32c(Buffer.from(pem)),
+        () => damaged
+      )
+    )
+  )
+
+  /** secp256k1: DER; ed25519: 64 bytes. */
+  const sign = Effect.fn("GoogleKms.sign")(function* (version: KeyVersion, curve: Curve, message: Uint8Array) {
+    const url = `${origin}/v1/${version.name}:asymmetricSign`
+    const request = HttpClientRequest.bodyJsonUnsafe(HttpClientRequest.post(url), payloadOf(curve, message))
+    const answer = yield* call(version, request, SignAnswer)
+    const arrived = curve === "secp256k1" ? answer.verifiedDigestCrc32c : answer.verifiedDataCrc32c
+    return arrived === true && answer.signatureCrc32c === crc32c(answer.signature) ? answer.signature : yield* damaged
+  })
+
+  return { publicKey, sign }
+}

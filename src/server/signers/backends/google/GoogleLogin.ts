@@ -1,0 +1,79 @@
+// The login to Google: a token that a service account signs itself, or one of the environment (Application Default Credentials).
+import { Clock, Duration, Effect, Redacted } from "effect"
+import * as crypto from "node:crypto"
+import type { Credentials } from "../../../../domain/signer/GoogleCloudKms.ts"
+import * as OptionalPackage from "../remote/OptionalPackage.ts"
+import * as Tokens from "../remote/Tokens.ts"
+import type { Token } from "../remote/Tokens.ts"
+import type { SignerUnavailable } from "../SignerBackend.ts"
+import { unavailable } from "./GoogleFailures.ts"
+
+/** `undefined`: the login of the environment. */
+export type GoogleLogin = Credentials | undefined
+
+const audience = "https://cloudkms.googleapis.com/"
+const scope = "https://www.googleapis.com/auth/cloudkms"
+
+/** Google accepts no longer one. */
+const lifetime = Duration.hours(1)
+
+/** Names of keys contain their project. Without one, the library runs the command gcloud to find it, for more than a second. */
+const noProject = "none"
+
+/** Of a token whose end the library does not say. */
+const unknownLifetime = Duration.minutes(5)
+
+/** The library looks for credentials in files and at the metadata server, which answers within a second or does not exist. */
+const searchTimeout = "5 seconds"
+
+const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url")
+
+/** A token for this API alone, signed by the service account (AIP-4111): no server is asked for one. */
+export const selfSigned = (
+  { private_key, private_key_id, client_email }: Credentials,
+  nowMs: number
+): Redacted.Redacted => {
+  const email = Redacted.value(client_email)
+  const iat = Math.floor(nowMs / 1000)
+  const header = { alg: "RS256", typ: "JWT", kid: Redacted.value(private_key_id) }
+  const claims = { iss: email, sub: email, aud: audience, iat, exp: iat + Duration.toSeconds(lifetime) }
+  const content = `${encode(header)}.${encode(claims)}`
+  const signature = crypto.sign("sha256", Buffer.from(content), Redacted.value(private_key)).toString("base64url")
+  return Redacted.make(`${content}.${signature}`)
+}
+
+/** Whether the text is an RSA key in PEM. */
+export const isPrivateKey = (pem: Redacted.Redacted): boolean => {
+  try {
+    return crypto.createPrivateKey(Redacted.value(pem)).asymmetricKeyType === "rsa"
+  } catch {
+    return false
+  }
+}
+
+const library = OptionalPackage.load("google-auth-library", () => import("google-auth-library"))
+
+/** A new client for each token, because a client keeps its token even if Google refuses it. */
+const ofEnvironment = Effect.gen(function* () {
+  const { GoogleAuth } = yield* library
+  const found = yield* Effect.tryPromise({
+    try: async () => {
+      const client = await new GoogleAuth({ scopes: [scope], projectId: noProject }).getClient()
+      return { token: (await client.getAccessToken()).token, end: client.credentials.expiry_date }
+    },
+    catch: () => unavailable("login", { detail: "the environment of the service has no login to Google that works" })
+  }).pipe(Effect.timeoutOrElse({ duration: searchTimeout, orElse: () => Effect.fail(unavailable("unreachable")) }))
+  if (typeof found.token !== "string") return yield* unavailable("login")
+  const now = yield* Clock.currentTimeMillis
+  return {
+    value: Redacted.make(found.token),
+    lifetime: typeof found.end === "number" ? Duration.millis(Math.max(0, found.end - now)) : unknownLifetime
+  }
+})
+
+const fetch = (login: GoogleLogin): Effect.Effect<Token, SignerUnavailable> =>
+  login === undefined
+    ? ofEnvironment
+    : Effect.map(Clock.currentTimeMillis, (now) => ({ value: selfSigned(login, now), lifetime }))
+
+export const make = Tokens.make(fetch)

@@ -1,0 +1,28 @@
+// The failures of a key service: the field of the request that causes each of them, and its message.
+import { Record } from "effect"
+import { SignerUnavailable } from "../SignerBackend.ts"
+import type { Reason } from "../SignerBackend.ts"
+
+export interface More {
+  /** Replaces the message of the reason. */
+  readonly detail?: string | undefined
+  readonly retryAfter?: number | undefined
+  readonly requestId?: string | undefined
+}
+
+/** A missing package is no failure of a key service. */
+export type RemoteReason = Exclude<Reason, "not_installed">
+
+/** By reason: the field of the request, and a message whose subject is that field or the key service. */
+export const make = (table: Readonly<Record<RemoteReason, readonly [field: string, message: string]>>) => ({
+  fields: { ...Record.map(table, ([field]) => field), not_installed: "type" },
+  unavailable: (reason: RemoteReason, { detail, retryAfter, requestId }: More = {}) =>
+    new SignerUnavailable({
+      reason,
+      message: detail ?? table[reason][1],
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+      ...(requestId === undefined ? {} : { requestId })
+    })
+})
+
+export type Failures = ReturnType<typeof make>

@@ -1,0 +1,99 @@
+// JSON over HTTP with the API of a key service: one request without a retry, and what the status of its response means.
+import { Clock, Effect } from "effect"
+import type { Schema } from "effect"
+import { HttpClientResponse } from "effect/http"
+import type { Headers, HttpClient, HttpClientRequest } from "effect/http"
+import { refusal } from "../../../../outbound/OutboundRefused.ts"
+import type { SignerUnavailable } from "../SignerBackend.ts"
+import type { Failures, RemoteReason } from "./Failures.ts"
+
+/** Seconds. Key services accept clocks that differ by a few minutes. */
+const tolerableSkew = 60
+
+interface Refusal {
+  readonly reason: RemoteReason
+  readonly detail?: string
+}
+
+interface Options {
+  readonly failures: Failures
+  /** The response header with the key service's id of the call. */
+  readonly requestId?: string
+  /** What a response means that is no success, if its body says more than its status. */
+  readonly explain?: (status: number, body: unknown) => Refusal | undefined
+}
+
+interface Answered<A> {
+  readonly value: A
+  readonly requestId: string | undefined
+}
+
+export interface Rest {
+  call<A>(
+    request: HttpClientRequest.HttpClientRequest,
+    answer: Schema.ConstraintDecoder<A>
+  ): Effect.Effect<Answered<A>, SignerUnavailable>
+}
+
+const reasons: Readonly<Record<number, RemoteReason>> = {
+  401: "login",
+  403: "refused",
+  404: "not_found",
+  408: "unreachable",
+  429: "throttled"
+}
+
+const reasonOf = (status: number): RemoteReason => reasons[status] ?? (status >= 500 ? "unreachable" : "unexpected")
+
+/** Milliseconds. The header has seconds or a date (RFC 9110, section 10.2.3). */
+const retryAfter = (text: string | undefined, now: number): number | undefined => {
+  if (text === undefined) return undefined
+  const wait = /^\d{1,6}$/u.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait)
+}
+
+/** A wrong clock makes every login invalid, and the service does not say so. Empty if the clocks agree. */
+const skew = (date: string | undefined, now: number): string => {
+  const seconds = Math.round((now - Date.parse(date ?? "")) / 1000)
+  if (!(Math.abs(seconds) > tolerableSkew)) return ""
+  return `; the clock of this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead" : "behind"}`
+}
+
+export const make = (client: HttpClient.HttpClient, options: Options): Rest => {
+  const { unavailable } = options.failures
+
+  const requestIdOf = (headers: Headers.Headers) =>
+    options.requestId === undefined ? undefined : headers[options.requestId]
+
+  const refused = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
+    const { headers, status } = response
+    const now = yield* Clock.currentTimeMillis
+    const body = yield* Effect.orElseSucceed(response.json, () => undefined)
+    const { reason, detail } = options.explain?.(status, body) ?? { reason: reasonOf(status) }
+    return yield* unavailable(reason, {
+      detail: `${detail ?? unavailable(reason).message}${reason === "login" ? skew(headers.date, now) : ""}`,
+      retryAfter: retryAfter(headers["retry-after"], now),
+      requestId: requestIdOf(headers)
+    })
+  })
+
+  const call: Rest["call"] = (request, answer) =>
+    client.execute(request).pipe(
+      Effect.mapError((error) => {
+        const refused = refusal(error)
+        return refused === undefined
+          ? unavailable("unreachable")
+          : unavailable("forbidden", { detail: refused.message })
+      }),
+      Effect.flatMap((response) => {
+        if (response.status !== 200) return refused(response)
+        const requestId = requestIdOf(response.headers)
+        return Effect.mapBoth(HttpClientResponse.schemaBodyJson(answer)(response), {
+          onFailure: () => unavailable("unexpected", { requestId }),
+          onSuccess: (value) => ({ value, requestId })
+        })
+      })
+    )
+
+  return { call }
+}
