@@ -8,6 +8,7 @@ import type { Origin } from "../responses/Origin.ts"
 import * as Auditing from "./Auditing.ts"
 import { LanesRepo } from "./LanesRepo.ts"
 import { NewTransactionsRepo } from "./NewTransactionsRepo.ts"
+import type { Account } from "./NewTransaction.ts"
 import type { Acceptance, Inserted } from "./NewTransactionsRepo.ts"
 import * as Publishing from "./Publishing.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
@@ -47,6 +48,8 @@ const storedOf = ({ account, transaction, origin, trace, now }: Acceptance, row:
   }
 }
 
+const keyOf = ({ chain, address }: Account): string => `${chain} ${address}`
+
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* NewTransactionsRepo
@@ -55,16 +58,14 @@ export const make = Effect.gen(function* () {
   const publish = yield* Publishing.make
   const work = yield* CommitSignal.make("lanes")
 
-  /** Lanes that exist: none is ever deleted. */
+  /** Lanes that exist: the service deletes none. */
   const known = new Set<string>()
 
   const ensureLanes = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
-    const missing = acceptances
-      .map(({ account }) => account)
-      .filter(({ chain, address }) => !known.has(`${chain} ${address}`))
+    const missing = acceptances.map(({ account }) => account).filter((account) => !known.has(keyOf(account)))
     if (missing.length === 0) return
     yield* lanes.ensure(missing)
-    yield* sql.afterCommit(Effect.sync(() => missing.forEach(({ chain, address }) => known.add(`${chain} ${address}`))))
+    yield* sql.afterCommit(Effect.sync(() => missing.forEach((account) => known.add(keyOf(account)))))
   })
 
   const record = Effect.fnUntraced(function* (
@@ -87,6 +88,9 @@ export const make = Effect.gen(function* () {
     const found = acceptances.map((acceptance) =>
       Option.map(Option.fromUndefinedOr(rows.get(acceptance.transaction.id)), (row) => storedOf(acceptance, row))
     )
+    // The lane may be gone, if somebody else writes to the table: the next attempt looks.
+    for (const [index, { account }] of acceptances.entries())
+      if (found[index]?._tag === "None") known.delete(keyOf(account))
     yield* record(
       Array.getSomes(
         Array.zipWith(found, acceptances, (one, { origin }) => Option.map(one, (stored) => ({ stored, origin })))
