@@ -145,7 +145,7 @@ const reverts: Row<Seen> = (situation) => {
 const sign = (situation: Situation<Seen>): Commands => {
   const known = knownOf(situation)
   if (known === undefined) return hold(situation, cause("providers_unavailable"), "lane")
-  const why = cause("sending", { price: maxFeeOf(known.fees) })
+  const why = cause("sending", { price: maxFeeOf(known.fees), sends: 0 })
   const signature = Command.Sign({
     kind: "original",
     fees: known.fees,

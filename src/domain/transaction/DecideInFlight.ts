@@ -7,6 +7,7 @@ import type { Cause, Figures } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"
 import { decideTaken } from "./DecideTaken.ts"
+import { maxFeeOf } from "./Fees.ts"
 import { availableOf, reservationOf } from "./Funds.ts"
 import { dueOf, formerOf, intentCause } from "./Replacements.ts"
 import type { Former } from "./Replacements.ts"
@@ -50,10 +51,13 @@ const missingFunds = ({ transaction, lane: { others }, view: { balance } }: Situ
 }
 
 /** Codes of a price that nodes refused and that is not raised now, and of a balance that does not cover the bytes. */
-const refusedCause = (situation: Situation<Seen>, { newest: { outcome, refusal } }: Former): Cause | undefined => {
+const refusedCause = (situation: Situation<Seen>, { newest }: Former): Cause | undefined => {
+  const { outcome, refusal, fees } = newest
   if (outcome !== "refused" || refusal === undefined) return undefined
   if (refusal.class === "funds") return cause("insufficient_funds", missingFunds(situation))
-  return refusal.class === "bump" || refusal.class === "price" ? cause("underpriced_bumping") : undefined
+  return refusal.class === "bump" || refusal.class === "price"
+    ? cause("underpriced_bumping", { price: maxFeeOf(fees) })
+    : undefined
 }
 
 const waitingCause = (situation: Situation<Seen>, former: Former, due: Due): Cause => {
@@ -81,7 +85,7 @@ const wait = (situation: Situation<Seen>, former: Former, blocked: Cause | undef
 /** A signature that is due but not allowed must not hide what comes after it: evicted bytes have to be sent again. */
 const progress = (situation: Situation<Seen>): Commands => {
   const former = formerOf(situation.transaction)
-  if (former === undefined) return hold(situation, cause("sending"))
+  if (former === undefined) return hold(situation, cause("sending", { sends: 0 }))
   const due = dueOf(situation, former)
   if (due === undefined) return wait(situation, former, undefined)
   if (Result.isSuccess(due) && due.success.kind !== "noop" && !situation.lane.terms.isAllowed) {

@@ -19,10 +19,18 @@ const number = (value: number | undefined): string => (value === undefined ? "an
 const transactions = (value: number | undefined): string =>
   value === undefined ? "other transactions" : value === 1 ? "1 transaction" : `${value} transactions`
 
+const times = (value: number | undefined): string =>
+  value === undefined ? "an unknown number of times" : value === 1 ? "1 time" : `${value} times`
+
 const hashed = (hash: string | undefined): string => (hash === undefined ? "" : ` (${hash})`)
 
 const askedAgain = (until: Moment | undefined): string =>
   until === undefined ? "after a pause" : `at ${DateTime.formatIso(DateTime.makeUnsafe(until))}`
+
+const withoutFunds = (until: Moment | undefined): string =>
+  until === undefined
+    ? "Without a nonce and without `wait_for_funds`, it fails after ten minutes in which nothing of its lane is in flight."
+    : `Otherwise it fails at ${DateTime.formatIso(DateTime.makeUnsafe(until))}.`
 
 const because = (text: string | undefined): string => (text === undefined ? "" : `: ${text}`)
 
@@ -79,9 +87,9 @@ const held = {
     reason: `The next block costs ${wei(base_fee)} per gas, and the transaction may offer ${wei(cap)}.`,
     next: `${nextBlock} A higher \`gas_price_cap\` helps at once.`
   }),
-  insufficient_funds: ({ required, available, reserved, minimum }) => ({
+  insufficient_funds: ({ required, available, reserved, minimum, until }) => ({
     reason: `It needs ${wei(required)}; ${wei(available)} are available, beside ${wei(reserved)} reserved by others, and ${wei(minimum)} must stay.`,
-    next: `${nextBlock} Send funds to the account; without \`wait_for_funds\` it fails after ten minutes in which nothing of its lane is in flight.`
+    next: `${nextBlock} Send funds to the account. ${withoutFunds(until)}`
   }),
   signer_unavailable: ({ until }) => ({
     reason: "Its signer cannot sign: it does not answer, refuses the service, or has another key than the relayer.",
@@ -132,15 +140,15 @@ const held = {
 /** Codes of transactions with a nonce. */
 const flying = {
   sending: ({ sends }) => ({
-    reason: `It is signed; it was sent ${number(sends)} times, and no node has confirmed that it has it.`,
+    reason: `It is signed; it was sent ${times(sends)}, and no node has confirmed that it has it.`,
     next: "It is sent again until a node accepts it."
   }),
   in_pool: ({ sends }) => ({
-    reason: `A node has accepted it; it was sent ${number(sends)} times.`,
+    reason: `A node has accepted it; it was sent ${times(sends)}.`,
     next: "It is sent again after 30 seconds, and its price is raised if blocks leave it out."
   }),
   not_in_pool_rebroadcast: ({ sends }) => ({
-    reason: `The node that is asked does not have it; it was sent ${number(sends)} times.`,
+    reason: `The node that is asked does not have it; it was sent ${times(sends)}.`,
     next: "The same bytes are sent again."
   }),
   underpriced_bumping: ({ price }) => ({

@@ -5,7 +5,7 @@ import { isNoop, isUnderpriced } from "./Attempt.ts"
 import type { Attempt } from "./Attempt.ts"
 import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
-import { atLeast, highest, isReplacement, minimumReplacement, raised } from "./Fees.ts"
+import { atLeast, highest, maxFeeOf, isReplacement, minimumReplacement, raised } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import { withDataFee } from "./Funds.ts"
 import { capsOf, limitOf } from "./Gas.ts"
@@ -107,14 +107,14 @@ const execution = (situation: Situation<Seen>, former: Former, version: number, 
     gasLimit,
     ...withDataFee(isBump ? former.newest.dataFee : situation.view.dataFee),
     value: request.value,
-    cause: cause("underpriced_bumping")
+    cause: cause("underpriced_bumping", { price: maxFeeOf(former.newest.fees) })
   }
 }
 
 /** A newer version keeps the fees that it gives if they replace the former ones; if others were sent since, it is raised. */
 const replacement = (situation: Situation<Seen>, former: Former, gasLimit: bigint): Wanted => {
   const { versions } = situation.transaction
-  const wanted = { ...execution(situation, former, versions.length, gasLimit), cause: cause("sending") }
+  const wanted = { ...execution(situation, former, versions.length, gasLimit), cause: cause("sending", { sends: 0 }) }
   const given = givenFees(newestRequest(situation.transaction))
   if (given === undefined) return wanted
   return isReplacement(given, former.fees)

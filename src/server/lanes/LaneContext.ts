@@ -7,6 +7,7 @@ import type { Hold } from "../ledger/StoredLane.ts"
 import type { EvmNodes } from "../chains/evm/EvmNodes.ts"
 import type { Code } from "../../domain/transaction/Code.ts"
 import { cause } from "../../domain/transaction/Cause.ts"
+import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Lane, LaneSituation, Terms } from "../../domain/transaction/Lane.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { othersOf, totalsOf } from "../../domain/transaction/Totals.ts"
@@ -60,14 +61,22 @@ export const totals = ({ rows, context: { memory }, now }: Work): Totals => {
   return totalsOf(transactions, { lastSignedAt: memory.lastSignedAt, quietSince: memory.quietSince })
 }
 
+/** Why the lane assigns no nonces, with what it has seen. */
+const stopOf = ({ stop, lane, context: { memory } }: Work): Cause | undefined => {
+  if (stop !== "nonce_ahead") return stop === undefined ? undefined : cause(stop)
+  const count = memory.claim === undefined ? {} : { count: memory.claim.count }
+  return cause(stop, { ...count, next_nonce: lane.nextNonce })
+}
+
 export const baseOf = (work: Work, { numbers }: LaneRelayer): LaneBase => {
-  const { lane, stop, isDeepReorg, now } = work
+  const { lane, isDeepReorg, now } = work
+  const stop = stopOf(work)
   const { signerRetry } = work.context.memory
   return {
     lane,
     network: numbers,
     isDeepReorg,
-    ...(stop === undefined ? {} : { stop: cause(stop) }),
+    ...(stop === undefined ? {} : { stop }),
     ...(signerRetry === undefined || signerRetry.at <= now ? {} : { signerRetry })
   }
 }

@@ -2,7 +2,9 @@
 import { Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { cause } from "../../domain/transaction/Cause.ts"
+import type { Code } from "../../domain/transaction/Code.ts"
 import { floor } from "../../domain/transaction/Floor.ts"
+import type { FloorStep } from "../../domain/transaction/Floor.ts"
 import { withDataFee } from "../../domain/transaction/Funds.ts"
 import { findGaps, settle } from "../../domain/transaction/Gaps.ts"
 import type { Lane } from "../../domain/transaction/Lane.ts"
@@ -109,6 +111,13 @@ const reportFinals = Effect.fnUntraced(function* (
   return opened
 })
 
+/**
+ * A lane that waits for an operator goes on waiting while its count is neither confirmed nor taken back: there was no block
+ * since, or the process holds it for the first time.
+ */
+const stillAhead = ({ code }: StoredLane, { claim }: FloorStep): Code | undefined =>
+  code === "nonce_ahead" && claim !== undefined ? code : undefined
+
 /** Believes or doubts the count of a poll, saves the lane, and returns final transactions whose nonces are open again. */
 export const advance = Effect.fn("LaneFloor.advance")(function* (
   work: Work,
@@ -123,7 +132,7 @@ export const advance = Effect.fn("LaneFloor.advance")(function* (
   const step = floor(before, poll.lane, memory.claim, stored.trustsCount ? Infinity : window)
   memory.claim = step.claim
   if (step.change === "ahead") yield* markSuspects(work, relayer, before.nextNonce, step.lane.nextNonce)
-  work.stop = step.code
+  work.stop = step.code ?? stillAhead(stored, step)
   const { committed, finals } =
     poll.lane.count === step.lane.chainNonce
       ? yield* committedAbove(work, step.lane, poll.lane.count)
@@ -136,7 +145,7 @@ export const advance = Effect.fn("LaneFloor.advance")(function* (
   const opened = yield* reportFinals(work, stored, finals)
   work.isDeepReorg = opened.length > 0
   const genesis = stored.genesis ?? (yield* (yield* Providers.of(work, relayer)).genesis)
-  const code = step.code ?? (work.isDeepReorg ? "deep_reorg" : undefined)
+  const code = work.stop ?? (work.isDeepReorg ? "deep_reorg" : undefined)
   yield* ledger.saveLane(hold, {
     lane: work.lane,
     ...(genesis === undefined ? {} : { genesis }),

@@ -1,5 +1,6 @@
 // What the open transactions of a lane amount to. Their call data, up to 128 kB each, stays in the database.
 import { Context, Effect, Layer, Schema } from "effect"
+import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import { totalsOf } from "../../domain/transaction/Totals.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -15,6 +16,7 @@ const Counts = Rows.withoutNulls(
 )
 
 const readCounts = Rows.one(Counts)
+const readAhead = Rows.one(Schema.Struct({ ahead: Schema.Int }))
 
 export class LaneTotalsRepo extends Context.Service<
   LaneTotalsRepo,
@@ -22,6 +24,8 @@ export class LaneTotalsRepo extends Context.Service<
     counts(lane: LaneId): Effect.Effect<LaneCounts>
     /** Wei that the transactions in flight can cost. */
     reserved(lane: LaneId): Effect.Effect<bigint>
+    /** Pending transactions of the lane whose place is before that of this one. */
+    ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
   }
 >()("effect-relayer/server/ledger/LaneTotalsRepo") {
   static readonly layer = Layer.effect(
@@ -58,7 +62,19 @@ export class LaneTotalsRepo extends Context.Service<
           query("LaneTotalsRepo.reserved")
         )
 
-      return LaneTotalsRepo.of({ counts, reserved })
+      // The order of `byPlace`.
+      const ahead = (lane: LaneId, id: TransactionId) =>
+        sql`
+          SELECT count(*)::float8 AS ahead FROM transactions own JOIN transactions t ON t.lane_id = own.lane_id
+          WHERE own.id = ${id}::uuid AND own.lane_id = ${lane}::bigint AND t.state = 'pending' AND NOT t.restored
+            AND (-t.priority, greatest(t.created_at, t.not_before), t.number)
+              < (-own.priority, greatest(own.created_at, own.not_before), own.number)`.pipe(
+          Effect.flatMap(readAhead),
+          Effect.map((row) => row.ahead),
+          query("LaneTotalsRepo.ahead")
+        )
+
+      return LaneTotalsRepo.of({ counts, reserved, ahead })
     })
   )
 }

@@ -79,6 +79,8 @@ export class Ledger extends Context.Service<
     countLane(key: LaneKey): Effect.Effect<LaneCounts>
     /** Wei that the transactions of the lane in flight can cost. */
     reserved(key: LaneKey): Effect.Effect<bigint>
+    /** Pending transactions of the lane whose place is before that of this one. */
+    ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
     /**
      * An operator says that the chain's count is right, and what becomes of transactions whose fate cannot be proven: all of
      * the lane, or one. Returns those that it decided.

@@ -61,6 +61,7 @@ export const make = Effect.gen(function* () {
     laneOf: lanes.find,
     laneById: lanes.findById,
     countLane,
-    reserved
+    reserved,
+    ahead: totals.ahead
   }
 })

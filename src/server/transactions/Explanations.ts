@@ -14,9 +14,15 @@ const instant = (moment: Moment): DateTime.Utc => DateTime.makeUnsafe(moment)
 export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
 
-  return Effect.fnUntraced(function* ({ transaction, laneId }: StoredTransaction) {
-    const ended = isFinal(transaction)
+  const causeOf = Effect.fnUntraced(function* ({ id, laneId, transaction }: StoredTransaction) {
     const why = transaction.cause ?? cause("queued")
+    return why.code === "queued" ? cause("queued", { position: yield* ledger.ahead(laneId, id) }) : why
+  })
+
+  return Effect.fnUntraced(function* (stored: StoredTransaction) {
+    const { transaction, laneId } = stored
+    const ended = isFinal(transaction)
+    const why = yield* causeOf(stored)
     const lane = ended ? Option.none() : yield* ledger.laneById(laneId)
     const explanation: TransactionExplanation = {
       status: statusOf(transaction.state),

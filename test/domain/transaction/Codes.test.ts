@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
 import { Code } from "../../../src/domain/transaction/Code.ts"
+import { explain } from "../../../src/domain/transaction/Explanation.ts"
 import { EvmTransaction, TransactionAttempt } from "../../../src/domain/transaction/EvmTransaction.ts"
 import { resolve } from "../../../src/domain/transaction/Restore.ts"
 import { SendEvmTransaction } from "../../../src/domain/transaction/SendEvmTransaction.ts"
@@ -13,7 +14,7 @@ import {
   SendBatch,
   TransactionExplanation
 } from "../../../src/domain/transaction/TransactionRequests.ts"
-import { codeOf, later, noop, unsent } from "./DecisionTable.ts"
+import { causeOf, codeOf, later, noop, unsent } from "./DecisionTable.ts"
 import {
   agreed,
   attempt,
@@ -24,6 +25,7 @@ import {
   now,
   others,
   pending,
+  request,
   seen,
   submitted,
   terms
@@ -67,7 +69,7 @@ const situations: Readonly<Record<Exclude<Code, "queued">, Situation>> = {
   rate_limited: [submitted(), lane(), away("rate_limited")],
   chain_changed: [submitted(), lane({ stop: cause("chain_changed") })],
   nonce_out_of_range: [pending(), lane({ lane: { ...lane().lane, nextNonce: Number.MAX_SAFE_INTEGER } })],
-  nonce_ahead: [pending(), lane({ stop: cause("nonce_ahead") })],
+  nonce_ahead: [pending(), lane({ stop: cause("nonce_ahead", { count: 9, next_nonce: 5 }) })],
   deep_reorg: [submitted(), lane({ isDeepReorg: true }), seen({ count: 4 })],
   nonce_taken_unproven: [submitted(), lane(), seen({ count: 6, countAtFinal: 6, taker: { _tag: "NotFound" } })],
   restored_unproven: [pending({ restored: true })],
@@ -101,8 +103,22 @@ const situations: Readonly<Record<Exclude<Code, "queued">, Situation>> = {
 
 describe("every code", () => {
   for (const [code, situation] of Object.entries(situations)) {
-    it(`${code} is reached`, () => assert.strictEqual(codeOf(commandsOf(...situation)), code))
+    it(`${code} is reached, and explained with its numbers`, () => {
+      const why = causeOf(commandsOf(...situation))
+      assert.strictEqual(why?.code, code)
+      if (why !== undefined) assert.notMatch(explain(why, false).reason, /unknown/)
+    })
   }
+
+  it("sending is explained with its numbers from the signature on", () => {
+    const why = causeOf(commandsOf(pending()))
+    assert.strictEqual(why?.code, "sending")
+    if (why !== undefined) assert.include(explain(why, false).reason, "it was sent 0 times")
+    const replaced = submitted({ versions: [request(), request({ value: 2n })] })
+    const newer = causeOf(commandsOf(replaced))
+    assert.strictEqual(newer?.code, "sending")
+    if (newer !== undefined) assert.include(explain(newer, false).reason, "it was sent 0 times")
+  })
 
   it("queued follows an operator's answer", () => {
     assert.strictEqual(codeOf([Result.getOrThrow(resolve(pending({ restored: true }), "send"))]), "queued")

@@ -2,16 +2,20 @@
 import { assert, it } from "@effect/vitest"
 import { Struct } from "effect"
 import type { Attempt } from "../../../src/domain/transaction/Attempt.ts"
+import type { Cause } from "../../../src/domain/transaction/Cause.ts"
 import type { Command } from "../../../src/domain/transaction/Command.ts"
 import type { LaneSituation } from "../../../src/domain/transaction/Lane.ts"
 import type { Transaction } from "../../../src/domain/transaction/Transaction.ts"
 import type { Seen, View } from "../../../src/domain/transaction/View.ts"
 import { attempt, commandsOf, seen } from "./Fixtures.ts"
 
-export const codeOf = (commands: ReadonlyArray<Command>): string => {
+/** The first cause of the commands. */
+export const causeOf = (commands: ReadonlyArray<Command>): Cause | undefined => {
   const found = commands.find((command) => "cause" in command)
-  return found !== undefined && "cause" in found ? found.cause.code : "none"
+  return found !== undefined && "cause" in found ? found.cause : undefined
 }
+
+export const codeOf = (commands: ReadonlyArray<Command>): string => causeOf(commands)?.code ?? "none"
 
 /** `Hold relayer gas_price_above_cap`, `Finish expired deadline_passed`, `Sign noop canceling` … */
 export const summary = (commands: ReadonlyArray<Command>): string => {

@@ -78,6 +78,34 @@ layerEach(ledger)("B5: a count", (it) => {
     })
   )
 
+  it.effect("far above the next nonce waits with both numbers for an operator, who confirms it", () =>
+    Effect.gen(function* () {
+      const { world } = yield* Scenes.confirmed({ network: { transaction_window: 2 } })
+      yield* world.accept(1, { notBefore: 3_600_000 })
+      for (const nonce of [1, 2, 3, 4]) {
+        world.chain.include([{ bytes: yield* world.foreign(nonce), isSuccess: true }])
+      }
+      yield* world.poll()
+      world.chain.mine()
+      yield* world.poll()
+      const [id] = yield* world.accept()
+      yield* world.poll()
+      const { cause, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "pending")
+      assert.deepStrictEqual(cause, { code: "nonce_ahead", figures: { count: 5, next_nonce: 1 } })
+      // The next process knows only what the ledger has.
+      yield* world.claim
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).cause?.code, "nonce_ahead")
+      yield* Effect.flatMap(Ledger, (ledger) => ledger.resync(world.account, {}))
+      world.chain.mine()
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).nonce, 5)
+      yield* Scenes.finish(world, 1)
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+
   it.effect("above the next nonce is not believed if a second provider has a lower one", () =>
     Effect.gen(function* () {
       const { world } = yield* Scenes.confirmed({ providers: 2 })

@@ -158,6 +158,25 @@ layerEach(TestApi.layer())("transactions", (it) => {
     })
   )
 
+  it.effect("that are queued are explained with the number of those before them", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const first = dataOf(yield* send({ to: receiver }))
+      const later = dataOf(yield* send({ to: receiver, not_before: inDays(1) }))
+      const second = dataOf(yield* send({ to: receiver }))
+      const urgent = dataOf(yield* send({ to: receiver, priority: 1 }))
+      const positions = yield* Effect.forEach([urgent, first, second, later], ({ id }) =>
+        Effect.map(call(`${transactions}/${id}/explain`), ({ json }) => {
+          const { figures, reason } = json.data as { readonly figures: { position: number }; readonly reason: string }
+          assert.include(reason, `behind ${figures.position} transaction`)
+          return figures.position
+        })
+      )
+      assert.deepStrictEqual(positions, [0, 1, 2, 3])
+    })
+  )
+
   it.effect("show the nonces of their account, without a chain", () =>
     Effect.gen(function* () {
       yield* prepare()
