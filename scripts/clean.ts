@@ -1,4 +1,5 @@
-// Removes the output of the last build.
+// Removes the output of the last build: dist, or the folder that the argument names.
 import * as fs from "node:fs"
 
-fs.rmSync(new URL("../dist", import.meta.url), { recursive: true, force: true })
+const [folder = "dist"] = process.argv.slice(2)
+fs.rmSync(new URL(`../${folder}`, import.meta.url), { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// Releases the version of package.json: publishes the package, builds and pushes the image, and tags the commit. `--dry-run` checks
+// Releases the version of package.json: publishes the service and its client, builds and pushes the image, and tags the commit. `--dry-run` checks
 // everything and changes nothing outside; without a Docker daemon it leaves out the image. `npm version` comes before it.
 import { execFileSync, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -41,28 +41,46 @@ if (!isDryRun) {
 }
 
 interface Packed {
+  readonly name: string
+  readonly version: string
   readonly size: number
   readonly files: ReadonlyArray<{ readonly path: string }>
 }
 
-/** What users need, and nothing that belongs to this repository only. */
-const checkFiles = ({ files, size }: Packed) => {
-  const names = files.map(({ path }) => path)
-  for (const name of ["dist/main.js", "dist/index.d.ts", "openapi.json", "sbom.json", "README.md", "LICENSE"]) {
-    demand(names.includes(name), `the package lacks ${name}`)
-  }
-  const own = names.filter(
-    (name) => !/^(dist\/|(README\.md|LICENSE|package\.json|openapi\.json|sbom\.json)$)/.test(name)
-  )
-  demand(own.length === 0, `the package contains ${own.join(", ")}`)
-  say(`package: effect-relayer ${version}, ${names.length} files, ${Math.round(size / 1000)} kB`)
+/** What users need of the service, and of the client. */
+const needed = {
+  "effect-relayer": ["dist/main.js", "dist/index.d.ts", "openapi.json", "sbom.json", "README.md", "LICENSE"],
+  "@effect-relayer/client": [
+    "dist/client/index.js",
+    "dist/client/index.d.ts",
+    "dist/client/node/verifyWebhook.js",
+    "openapi.json",
+    "README.md",
+    "LICENSE"
+  ]
 }
 
-// npm prints the output of the build before the JSON.
-const output = run("npm", "pack", "--dry-run", "--json")
-const [packed] = JSON.parse(output.slice(output.indexOf("[\n"))) as ReadonlyArray<Packed>
-if (packed === undefined) throw new Error("npm pack printed no package")
-checkFiles(packed)
+/** What users need is there, and nothing that belongs to this repository only. */
+const checkFiles = (expected: ReadonlyArray<string>, packed: Packed) => {
+  const names = packed.files.map(({ path }) => path)
+  for (const name of expected) demand(names.includes(name), `the package ${packed.name} lacks ${name}`)
+  const own = names.filter(
+    (name) => !/^(dist|examples)\//.test(name) && name !== "package.json" && !expected.includes(name)
+  )
+  demand(own.length === 0, `the package ${packed.name} contains ${own.join(", ")}`)
+  demand(packed.version === version, `the package ${packed.name} has the version ${packed.version}: npm version`)
+  say(`package: ${packed.name} ${packed.version}, ${names.length} files, ${Math.round(packed.size / 1000)} kB`)
+}
+
+const selection = (name: string) => (name === "effect-relayer" ? [] : ["--workspace", name])
+
+for (const [name, expected] of Object.entries(needed)) {
+  // npm prints the output of the build before the JSON.
+  const output = run("npm", "pack", "--dry-run", "--json", ...selection(name))
+  const [packed] = JSON.parse(output.slice(output.indexOf("[\n"))) as ReadonlyArray<Packed>
+  if (packed === undefined) throw new Error("npm pack printed no package")
+  checkFiles(expected, packed)
+}
 if (problems.length > 0) {
   process.stderr.write(`${problems.map((problem) => `release: ${problem}`).join("\n")}\n`)
   process.exit(1)
@@ -75,7 +93,7 @@ if (succeeds("docker", "info")) {
 else throw new Error("no Docker daemon answers")
 
 if (!isDryRun) {
-  run("npm", "publish")
+  for (const name of Object.keys(needed)) run("npm", "publish", "--access", "public", ...selection(name))
   run("docker", "push", image)
   run("git", "tag", "--annotate", "--message", tag, tag)
   say(`released ${tag}: push the tag with git push origin ${tag}`)

@@ -1,4 +1,4 @@
-// Copies the version of package.json into the source and the Kubernetes manifest. `npm version` runs it before it commits.
+// Copies the version of package.json into the source, the client's package and the manifests. `npm version` runs it before it commits.
 import * as fs from "node:fs"
 import * as path from "node:path"
 
@@ -11,5 +11,6 @@ const replace = (name: string, pattern: RegExp, replacement: string) => {
 }
 
 replace("src/api/Version.ts", /version = ".*"/g, `version = ${JSON.stringify(version)}`)
+replace("packages/client/package.json", /"version": ".*"/g, `"version": ${JSON.stringify(version)}`)
 replace("deploy/kubernetes.yaml", /(effect-relayer):\d[\w.-]*/g, `$1:${version}`)
 replace("deploy/effect-relayer.service", /effect-relayer-\d[\w.-]*\.tgz/g, `effect-relayer-${version}.tgz`)

@@ -1,5 +1,5 @@
 // A client with promises, for programs without Effect. It calls the typed client and has all of its operations.
-import { Cause, Effect, Exit, Layer, ManagedRuntime, Redacted } from "effect"
+import { Cause, Effect, Exit, Layer, Redacted } from "effect"
 import type { Schema } from "effect"
 import { FetchHttpClient } from "effect/http"
 import type { HttpClientError } from "effect/http"
@@ -92,16 +92,17 @@ const resultOf = (exit: Exit.Exit<unknown, unknown>, signal: AbortSignal | undef
  * ```
  */
 export const createClient = (options: Options): Client => {
-  const runtime = ManagedRuntime.make(layerOf(options))
+  // The client holds nothing that would have to be released.
+  const typed = Effect.runSync(Effect.provide(ApiClient, layerOf(options)))
 
   const methodOf = (group: string, endpoint: HttpApiEndpoint.Top) => {
     const call = Effect.fnUntraced(function* (given: Request.Given) {
       const request = yield* Request.decoded(endpoint, given)
-      const method: Typed = Reflect.get(Reflect.get(yield* ApiClient, group), endpoint.identifier)
+      const method: Typed = Reflect.get(Reflect.get(typed, group), endpoint.identifier)
       return yield* method(request)
     })
     return async (given: Request.Given = {}, { signal }: CallOptions = {}) =>
-      resultOf(await runtime.runPromiseExit(call(given), signal === undefined ? {} : { signal }), signal)
+      resultOf(await Effect.runPromiseExit(call(given), signal === undefined ? {} : { signal }), signal)
   }
 
   const client: Record<string, Record<string, unknown>> = {}

@@ -1,0 +1,95 @@
+// Takes the documentation of fields and endpoints out of modules: half of the client's code, which only the OpenAPI document uses.
+import { parseAst } from "rolldown/parseAst"
+
+interface Edit {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+}
+
+interface Call extends Node {
+  readonly callee: Node & {
+    readonly name?: string
+    readonly object?: Node
+    readonly property?: { readonly name?: string }
+  }
+  readonly arguments: ReadonlyArray<Node>
+}
+
+interface Property extends Node {
+  readonly key: { readonly name?: string }
+  readonly value: Node
+}
+
+interface ObjectLiteral extends Node {
+  readonly properties: ReadonlyArray<Property>
+}
+
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && "type" in value
+const isCall = (node: Node): node is Call => node.type === "CallExpression"
+const isObjectLiteral = (node: Node): node is ObjectLiteral => node.type === "ObjectExpression"
+
+const edit = (start: number, end: number, text = ""): Edit => ({ start, end, text })
+
+/** A property of a schema that has one of these names is a call, not a literal. */
+const texts = new Set(["Literal", "TemplateLiteral"])
+const isDocumentation = ({ key, value }: Property) => {
+  if (key?.name === "description" || key?.name === "title") return texts.has(value.type)
+  if (key?.name === "examples") return value.type === "ArrayExpression"
+  return key?.name === "contentMediaType" || key?.name === "contentSchema"
+}
+
+const ofObject = ({ properties }: ObjectLiteral): ReadonlyArray<Edit> =>
+  properties.filter(isDocumentation).map(({ start, end, key }) => edit(start, end, `${key.name}: undefined`))
+
+/** `schema.annotate({ description })`, of which nothing would remain. */
+const isEmptied = (call: Call) => {
+  const [given, ...more] = call.arguments
+  return given !== undefined && more.length === 0 && isObjectLiteral(given) && given.properties.every(isDocumentation)
+}
+
+/** The functions of `Field.ts` and `Page.ts`, and the methods of schemas and of the contract. */
+const ofCall = (code: string, call: Call): ReadonlyArray<Edit> => {
+  const { callee } = call
+  const [first] = call.arguments
+  if (first === undefined) return []
+  if (callee.name === "field") return [edit(call.start, first.start, "("), edit(first.end, call.end, ")")]
+  if (callee.name === "shown") return [edit(first.end, call.end, ")")]
+  if (callee.name === "count") return [edit(first.start, first.end, '""')]
+  const { object, property } = callee
+  if (object === undefined) return []
+  if (property?.name === "annotate" && isEmptied(call)) return [edit(object.end, call.end)]
+  const isOpenApi = property?.name === "annotateMerge" && code.startsWith("OpenApi.annotations(", first.start)
+  return isOpenApi ? [edit(object.end, call.end)] : []
+}
+
+const editsOf = (code: string, node: Node): ReadonlyArray<Edit> => {
+  if (isCall(node)) return ofCall(code, node)
+  return isObjectLiteral(node) ? ofObject(node) : []
+}
+
+const collect = (code: string, value: unknown): ReadonlyArray<Edit> => {
+  if (Array.isArray(value)) return value.flatMap((item) => collect(code, item))
+  if (!isNode(value)) return []
+  return [...editsOf(code, value), ...Object.values(value).flatMap((child) => collect(code, child))]
+}
+
+/** The module without its documentation. */
+export const undocumented = (code: string): string => {
+  const edits = collect(code, parseAst(code, { lang: "ts" })).toSorted((a, b) => a.start - b.start || b.end - a.end)
+  let result = ""
+  let position = 0
+  for (const { start, end, text } of edits) {
+    // Inside of what is taken out already.
+    if (start < position) continue
+    result += code.slice(position, start) + text
+    position = end
+  }
+  return result + code.slice(position)
+}

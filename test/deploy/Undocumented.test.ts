@@ -1,0 +1,31 @@
+// The client's package has the schemas without the texts of their documentation.
+import { assert, describe, it } from "@effect/vitest"
+import { undocumented } from "../../scripts/client/Undocumented.ts"
+
+const cases: ReadonlyArray<readonly [string, string, string]> = [
+  ["texts of fields", `field(Schema.String, "a text", "x")`, `(Schema.String)`],
+  ["nested fields", `S({ a: shown(field(X, "b"), "a", 1) })`, `S({ a: shown((X)) })`],
+  ["annotations", `X.annotate({ description: "a", examples: [1] }).check(y)`, `X.check(y)`],
+  [
+    "texts beside a message",
+    `X.annotate({ message: "m", description: "d" })`,
+    `X.annotate({ message: "m", description: undefined })`
+  ],
+  ["texts of endpoints", `X.annotateMerge(OpenApi.annotations({ title: "t" })).add(y)`, `X.add(y)`],
+  ["texts of parameters", `count("Items.", 10, 5)`, `count("", 10, 5)`]
+]
+
+const kept = [
+  `S({ description: Schema.String, examples: list })`,
+  `X.annotate(RequiredScope, "relayers:read")`,
+  `X.annotateMerge(other({ title: "t" }))`,
+  `X.pipe(Schema.brand("Id"))`
+]
+
+describe("the client's package", () => {
+  for (const [name, before, after] of cases) {
+    it(`has no ${name}`, () => assert.strictEqual(undocumented(before), after))
+  }
+
+  for (const code of kept) it(`has ${code}`, () => assert.strictEqual(undocumented(code), code))
+})
