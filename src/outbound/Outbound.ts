@@ -89,5 +89,8 @@ export class Outbound extends Context.Service<
     readonly client: HttpClient.HttpClient
   }
 >()("effect-relayer/outbound/Outbound") {
+  /** For a feature that reaches other hosts than URLs of users may. Its connections end with the scope. */
+  static readonly make = make
+
   static readonly layer = (options: Options) => Layer.effect(Outbound, make(options))
 }

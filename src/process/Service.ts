@@ -4,6 +4,7 @@ import type { Option, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import * as HttpServerNode from "./http/HttpServer.ts"
 import * as ProcessGauges from "./ProcessGauges.ts"
+import * as AzureMachine from "./settings/AzureMachine.ts"
 import * as Settings from "./settings/Settings.ts"
 import * as Unreadable from "./http/Unreadable.ts"
 import { RateLimits } from "../server/limits/RateLimits.ts"
@@ -55,6 +56,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     metricsPerRelayer: settings.METRICS_PER_RELAYER === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS,
     laneLease: settings.LANE_LEASE_MS,
+    signers: { azure: AzureMachine.of(settings) },
     retention: settings.RETENTION_DAYS === 0 ? Duration.infinity : Duration.days(settings.RETENTION_DAYS)
   }).pipe(
     Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)),

@@ -28,12 +28,21 @@ const fields = {
   id: Field.text("id", "Id (default: a UUID)"),
   type: Field.choice(
     "type",
-    ["plain", "local", "vault", "vault_transit", "aws_kms", "google_cloud_kms"],
+    ["plain", "local", "vault", "vault_transit", "aws_kms", "google_cloud_kms", "azure_key_vault"],
     "Type, which says where the key is"
   ),
+  "config.vault_url": Field.text("vault_url", "azure_key_vault: URL of the vault or Managed HSM"),
+  "config.auth_type": Field.choice(
+    "auth_type",
+    ["client_secret", "managed_identity", "workload_identity"],
+    "azure_key_vault: how the service logs in"
+  ),
+  "config.tenant_id": Field.text("tenant_id", "azure_key_vault: directory of the application"),
+  "config.client_id": Field.text("client_id", "azure_key_vault: client id of the application or identity"),
+  "config.key_version": Field.text("key_version", "azure_key_vault: version of the key (default: the newest)"),
   "config.address": Field.text("address", "vault, vault_transit: URL of Vault"),
   "config.namespace": Field.text("namespace", "vault, vault_transit: namespace of Vault Enterprise"),
-  "config.key_name": Field.text("key_name", "vault, vault_transit: name of the key"),
+  "config.key_name": Field.text("key_name", "vault, vault_transit, azure_key_vault: name of the key"),
   "config.mount_point": Field.text("mount_point", "vault, vault_transit: mount point of the secrets engine"),
   "config.pubkey": Field.text("pubkey", "vault_transit: the ed25519 public key, as base64"),
   "config.region": Field.text("region", "aws_kms: region of the key"),
@@ -49,6 +58,7 @@ const secrets = {
   "config.passphrase": Field.secret("passphrase-file", "local: file with the passphrase of the keystore"),
   "config.role_id": Field.secret("role-id-file", "vault, vault_transit: file with the role id of the AppRole"),
   "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: file with the secret id of the AppRole"),
+  "config.client_secret": Field.secret("client-secret-file", "azure_key_vault: file with the client secret"),
   "config.service_account.private_key": Field.secret(
     "service-account-key-file",
     "google_cloud_kms: file with the private key of the service account, in PEM"
@@ -69,7 +79,8 @@ const create = Command.make(
     "signers create --id hot-2 --type plain --private-key-file <(pass show hot-2)",
     "signers create --id cold --type local --keystore-file cold.json --passphrase-file cold.pass",
     "signers create --id payouts --type aws_kms --region eu-west-1 --key-id alias/relayer-payouts",
-    "signers create --id treasury --type google_cloud_kms --data @treasury.json"
+    "signers create --id treasury --type google_cloud_kms --data @treasury.json",
+    "signers create --id fees --type azure_key_vault --auth-type managed_identity --vault-url https://relayers.vault.azure.net --key-name fees"
   )
 )
 

@@ -3,6 +3,7 @@ import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
 import * as AwsKms from "./AwsKms.ts"
+import * as AzureKeyVault from "./AzureKeyVault.ts"
 import * as GoogleCloudKms from "./GoogleCloudKms.ts"
 import { SignerId, typeTag } from "./SignerId.ts"
 import * as Vault from "./Vault.ts"
@@ -121,10 +122,18 @@ export const CreateSigner = Schema.Union([
       Schema.Struct(GoogleCloudKms.requested),
       "Where the key is in Google Cloud KMS, and the credentials to use it."
     )
-  }).annotate({ identifier: "CreateGoogleCloudKmsSignerRequest" })
+  }).annotate({ identifier: "CreateGoogleCloudKmsSignerRequest" }),
+  Schema.Struct({
+    id,
+    type: typeTag("azure_key_vault"),
+    config: field(
+      Schema.Struct(AzureKeyVault.requested),
+      "Where the key is in Azure Key Vault or Managed HSM, and how the service logs in."
+    )
+  }).annotate({ identifier: "CreateAzureKeyVaultSignerRequest" })
 ]).annotate({
   identifier: "CreateSignerRequest",
-  message: "type must be plain, local, vault, vault_transit, aws_kms or google_cloud_kms",
+  message: "type must be plain, local, vault, vault_transit, aws_kms, google_cloud_kms or azure_key_vault",
   description: "A signer to create."
 })
 export type CreateSigner = typeof CreateSigner.Type

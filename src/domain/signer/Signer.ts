@@ -5,6 +5,7 @@ import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
 import * as AwsKms from "./AwsKms.ts"
+import * as AzureKeyVault from "./AzureKeyVault.ts"
 import { Curve, PublicKey, curveOf } from "./Curve.ts"
 import * as GoogleCloudKms from "./GoogleCloudKms.ts"
 import { AddressesOfCurve, Ed25519Addresses, SignerAddresses } from "./SignerAddresses.ts"
@@ -79,7 +80,13 @@ export const Signer = Schema.Union([
     type: typeTag("google_cloud_kms"),
     config: field(Schema.Struct({ ...GoogleCloudKms.shown, ...GoogleCloudKms.resolved }), withoutSecrets),
     ...remote
-  }).annotate({ identifier: "GoogleCloudKmsSigner" })
+  }).annotate({ identifier: "GoogleCloudKmsSigner" }),
+  Schema.Struct({
+    id: SignerId,
+    type: typeTag("azure_key_vault"),
+    config: field(Schema.Struct({ ...AzureKeyVault.shown, ...AzureKeyVault.resolved }), withoutSecrets),
+    ...remote
+  }).annotate({ identifier: "AzureKeyVaultSigner" })
 ]).annotate({ identifier: "Signer", description: "A private key, or a reference to one, that relayers sign with." })
 export type Signer = typeof Signer.Type
 export type SignerType = Signer["type"]
@@ -91,7 +98,8 @@ const curvesOf = {
   vault: ["secp256k1", "ed25519"],
   vault_transit: ["ed25519"],
   aws_kms: ["secp256k1", "ed25519"],
-  google_cloud_kms: ["secp256k1", "ed25519"]
+  google_cloud_kms: ["secp256k1", "ed25519"],
+  azure_key_vault: ["secp256k1"]
 } as const satisfies Record<SignerType, ReadonlyArray<Curve>>
 
 export const signerTypesFor = (networkType: NetworkType): ReadonlyArray<SignerType> =>

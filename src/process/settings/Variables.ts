@@ -131,6 +131,36 @@ export const variables = {
     example: "localhost,127.0.0.0/8,::1,vault.internal,10.1.0.0/16",
     help: "Internal hosts and ranges that URLs of users may point to; if unset, none"
   },
+  AZURE_TENANT_ID: {
+    schema: Schema.optionalKey(Schema.NonEmptyString),
+    example: "72f988bf-86f1-41af-91ab-2d7cd011db47",
+    help: "Directory of the workload identity, for azure_key_vault signers that name none; AKS sets it"
+  },
+  AZURE_CLIENT_ID: {
+    schema: Schema.optionalKey(Schema.NonEmptyString),
+    example: "3d1e6a0f-6d0f-4c4c-9d1c-6f7d2f6d8a11",
+    help: "Client id of the workload identity, for azure_key_vault signers that name none; AKS sets it"
+  },
+  AZURE_FEDERATED_TOKEN_FILE: {
+    schema: Schema.optionalKey(Schema.NonEmptyString),
+    example: "/var/run/secrets/azure/tokens/azure-identity-token",
+    help: "Token file of the workload identity, for azure_key_vault signers that name none; AKS sets it"
+  },
+  AZURE_TOKEN_DIRECTORY: {
+    schema: Schema.optionalKey(Schema.NonEmptyString),
+    example: "/var/run/secrets/azure/tokens",
+    help: "Folder with the token files that azure_key_vault signers may name; if unset, they may name none"
+  },
+  IDENTITY_ENDPOINT: {
+    schema: Schema.optionalKey(url(["http:"])),
+    example: "http://127.0.0.1:41741/msi/token",
+    help: "Login of managed identities instead of the metadata server; App Service and Container Apps set it"
+  },
+  IDENTITY_HEADER: {
+    schema: Schema.optionalKey(Schema.RedactedFromValue(Schema.NonEmptyString)),
+    example: "853b9a84-5bfa-4b22-a3f3-0b9a43d9ad8a",
+    help: "Secret of IDENTITY_ENDPOINT; App Service and Container Apps set it"
+  },
   CORS_ORIGINS: {
     schema: Schema.optionalKey(Origins.FromText),
     example: "https://console.example.com,http://localhost:5173",

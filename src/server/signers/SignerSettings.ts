@@ -1,5 +1,6 @@
 // What the operator decides about signers. A value for all instances.
 import { Context } from "effect"
+import type { AzureEnvironment } from "./backends/azure/AzureEnvironment.ts"
 
 export interface SignerSettings {
   /**
@@ -7,6 +8,8 @@ export interface SignerSettings {
    * URLs of vaults. Absent: all that the login allows.
    */
   readonly keys?: ReadonlyArray<string>
+  /** What the machine provides for the login to Azure. Absent: its metadata server. */
+  readonly azure?: AzureEnvironment
 }
 
 export const SignerSettings = Context.Reference<SignerSettings>("effect-relayer/server/signers/SignerSettings", {

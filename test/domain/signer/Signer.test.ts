@@ -28,10 +28,13 @@ const transit = (config: object) => ({
 const local = (config: object) => ({ type: "local", config: { keystore: {}, passphrase: "p", ...config } })
 
 const refused: Record<string, readonly [request: unknown, error: string]> = {
-  "no type": [{}, "body: type must be plain, local, vault, vault_transit, aws_kms or google_cloud_kms"],
+  "no type": [
+    {},
+    "body: type must be plain, local, vault, vault_transit, aws_kms, google_cloud_kms or azure_key_vault"
+  ],
   "an unknown type": [
     { type: "kms", config: {} },
-    "body: type must be plain, local, vault, vault_transit, aws_kms or google_cloud_kms"
+    "body: type must be plain, local, vault, vault_transit, aws_kms, google_cloud_kms or azure_key_vault"
   ],
   "a config of another type": [{ type: "plain", config: { key_name: "a" } }, "config.key_name: is not a known field"],
   "a local signer without its config": [{ type: "local" }, "config: is required"],
@@ -119,7 +122,14 @@ describe("signers", () => {
   })
 
   it("the signer types that support each network type are known", () => {
-    assert.deepStrictEqual(signerTypesFor("evm"), ["plain", "local", "vault", "aws_kms", "google_cloud_kms"])
+    assert.deepStrictEqual(signerTypesFor("evm"), [
+      "plain",
+      "local",
+      "vault",
+      "aws_kms",
+      "google_cloud_kms",
+      "azure_key_vault"
+    ])
     assert.deepStrictEqual(signerTypesFor("solana"), [
       "plain",
       "local",

@@ -7,6 +7,8 @@ import { KeyDerivation } from "../../../threads/KeyDerivation.ts"
 import { SignerSettings } from "../SignerSettings.ts"
 import * as AwsClients from "./aws/AwsClients.ts"
 import * as AwsKms from "./aws/AwsKms.ts"
+import * as AzureEnvironment from "./azure/AzureEnvironment.ts"
+import * as AzureKeyVault from "./azure/AzureKeyVault.ts"
 import * as GoogleCloudKms from "./google/GoogleCloudKms.ts"
 import * as Keystore from "./Keystore.ts"
 import * as Local from "./Local.ts"
@@ -26,14 +28,17 @@ export class SignerBackends extends Context.Service<SignerBackends, { readonly [
     Effect.gen(function* () {
       const { client } = yield* Outbound
       const vault = yield* Vault.make(client)
-      const remote = { calls: yield* RemoteCalls.make, settings: yield* SignerSettings }
+      const settings = yield* SignerSettings
+      const { azure = AzureEnvironment.none } = settings
+      const remote = { calls: yield* RemoteCalls.make, settings }
       return SignerBackends.of({
         plain: Plain.make(yield* SecureRandom.SecureRandom),
         local: Local.make(Keystore.make(yield* KeyDerivation)),
         vault: VaultKv.make(vault),
         vault_transit: VaultTransit.make(vault),
         aws_kms: RemoteSigner.make(AwsKms.make(yield* AwsClients.make()), remote),
-        google_cloud_kms: RemoteSigner.make(yield* GoogleCloudKms.make(client), remote)
+        google_cloud_kms: RemoteSigner.make(yield* GoogleCloudKms.make(client), remote),
+        azure_key_vault: RemoteSigner.make(yield* AzureKeyVault.make(client, azure), remote)
       })
     })
   )

@@ -23,7 +23,7 @@ interface Options {
   readonly explain?: (status: number, body: unknown) => Refusal | undefined
 }
 
-interface Answered<A> {
+export interface Answered<A> {
   readonly value: A
   readonly requestId: string | undefined
 }

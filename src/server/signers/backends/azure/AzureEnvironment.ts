@@ -1,0 +1,23 @@
+// What the machine of the service provides for the login to Azure. The operator decides about it; no request does.
+import { Effect } from "effect"
+import type { Redacted } from "effect"
+
+export interface AzureEnvironment {
+  /** The metadata server of virtual machines and of the nodes of AKS. */
+  readonly metadataUrl: string
+  /** Of App Service and Container Apps, instead of the metadata server. */
+  readonly identityEndpoint?: { readonly url: string; readonly header: Redacted.Redacted }
+  /** For workload identities whose requests have no `tenant_id` and `client_id`. */
+  readonly tenantId?: string
+  readonly clientId?: string
+  /** Reads a token file. `undefined`: the file that the operator names. Fails with what is wrong with it. */
+  tokenFile(path: Redacted.Redacted | undefined): Effect.Effect<Redacted.Redacted, string>
+}
+
+/** A link-local address, which is the same in every cloud of Azure. */
+export const metadataUrl = "http://169.254.169.254"
+
+export const none: AzureEnvironment = {
+  metadataUrl,
+  tokenFile: () => Effect.fail("the service reads no token files")
+}

@@ -1,0 +1,219 @@
+// Signers whose key is in Azure Key Vault or Managed HSM: the clouds, the logins, and the checks of what Azure answers.
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import type { AzureEnvironment } from "../../../../src/server/signers/backends/azure/AzureEnvironment.ts"
+import { SignerSettings } from "../../../../src/server/signers/SignerSettings.ts"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import * as Azure from "../../../../testkit/signers/Azure.ts"
+import { StandIn } from "../../../../testkit/signers/StandIn.ts"
+import { contract } from "./contract.ts"
+import { backends, failureOfRequest, open, prepare, signs } from "./signers.ts"
+
+contract("azure_key_vault", ["secp256k1"], Azure.layer)
+
+const vault = "relayers.vault.azure.net/keys/hot-1"
+
+const of = (config: object) => ({ type: "azure_key_vault" as const, config })
+const request = (changes: object = {}) => of(Azure.request(changes))
+
+const withoutLogin = { vault_url: "https://relayers.vault.azure.net", key_name: "hot-1" }
+
+/** A service on a machine, as the test says. */
+const services = (environment: (azure: Azure.Azure["Service"]) => AzureEnvironment) => {
+  const settings = Layer.effect(
+    SignerSettings,
+    Effect.map(Azure.Azure, (azure) => ({ azure: environment(azure) }))
+  )
+  return Layer.provideMerge(backends, Layer.provideMerge(settings, Layer.fresh(Azure.layer)))
+}
+
+const clouds = [
+  ["relayers.vault.azure.net", "login.microsoftonline.com"],
+  ["relayers.managedhsm.azure.net", "login.microsoftonline.com"],
+  ["relayers.vault.azure.cn", "login.chinacloudapi.cn"],
+  ["relayers.managedhsm.azure.cn", "login.chinacloudapi.cn"],
+  ["relayers.vault.usgovcloudapi.net", "login.microsoftonline.us"],
+  ["relayers.managedhsm.usgovcloudapi.net", "login.microsoftonline.us"]
+] as const
+
+layerEach(services((azure) => azure.environment()))("a key in Azure", (it) => {
+  for (const [host, login] of clouds) {
+    it.live(`in ${host} has its login at ${login}`, () =>
+      Effect.gen(function* () {
+        const azure = yield* Azure.Azure
+        azure.add(`${host}/keys/hot-1`)
+        yield* signs(yield* open(request({ vault_url: `https://${host}/` })), "secp256k1")
+        assert.strictEqual(azure.login?.url, `${login}/${Azure.tenantId}/oauth2/v2.0/token`)
+        assert.strictEqual(azure.login?.form.scope, `https://${host.replace("relayers.", "")}/.default`)
+      })
+    )
+  }
+
+  it.live("is stored with the version that it has now, and without a secret in what is shown", () =>
+    Effect.gen(function* () {
+      const azure = yield* Azure.Azure
+      const version = azure.add(vault)
+      const { config, secret } = yield* prepare(request({ vault_url: "https://Relayers.vault.azure.net/" }))
+      const { client_secret, ...shown } = Azure.request()
+      assert.deepStrictEqual(JSON.parse(JSON.stringify(config)), {
+        auth_type: "client_secret",
+        ...shown,
+        kid: `https://${vault}/${version}`
+      })
+      assert.deepStrictEqual(JSON.parse(Redacted.value(secret)), { client_secret })
+    })
+  )
+
+  it.live("of a version that the request names has no warning when the key gets a newer one", () =>
+    Effect.gen(function* () {
+      const azure = yield* Azure.Azure
+      const backend = yield* open(request({ key_version: azure.add(vault) }))
+      azure.add(vault, { enabled: false })
+      assert.isUndefined((yield* backend.inspect ?? assert.fail("no inspection")).warning)
+      yield* signs(backend, "secp256k1")
+    })
+  )
+
+  it.live("with leading zeros in its coordinates, which Azure leaves out, is read", () =>
+    Effect.gen(function* () {
+      const azure = yield* Azure.Azure
+      let found = 1
+      while (found !== 0) {
+        const version = azure.add(vault)
+        found = azure.keys.get(vault)?.get(version)?.key.publicKey[1] ?? 1
+      }
+      yield* signs(yield* open(request()), "secp256k1")
+    })
+  )
+
+  const states = [
+    ["disabled", { enabled: false }],
+    ["expired", { enabled: true, exp: 1 }],
+    ["not yet valid", { enabled: true, nbf: 4_000_000_000 }]
+  ] as const
+  for (const [state, attributes] of states) {
+    it.live(`that is ${state} is refused`, () =>
+      Effect.gen(function* () {
+        const azure = yield* Azure.Azure
+        azure.add(vault, attributes)
+        assert.strictEqual(yield* failureOfRequest(request()), `config.key_name: the key in Azure is ${state}`)
+      })
+    )
+  }
+
+  it.live("on another curve, or that Azure shows for another key, is refused", () =>
+    Effect.gen(function* () {
+      const azure = yield* Azure.Azure
+      const version = azure.add(vault)
+      const found = azure.keys.get(vault)?.get(version) ?? assert.fail("no version")
+      azure.keys.set(vault, new Map([[version, { ...found, crv: "P-256" }]]))
+      assert.strictEqual(
+        yield* failureOfRequest(request()),
+        "config.key_name: the key in Azure is not on the curve P-256K"
+      )
+      azure.keys.set(vault, new Map([["latest", found]]))
+      assert.strictEqual(yield* failureOfRequest(request()), "config.vault_url: Azure has answered for another key")
+    })
+  )
+
+  it.live("a failure has Azure's id of the call", () =>
+    Effect.gen(function* () {
+      const { fail } = yield* StandIn
+      const backend = yield* open(request())
+      fail("sign", "refused")
+      const { requestId } = yield* Effect.flip(backend.sign("secp256k1", new Uint8Array(32)))
+      assert.strictEqual(requestId, "failed-request")
+    })
+  )
+})
+
+layerEach(services((azure) => azure.environment()))("the login to Azure", (it) => {
+  it.live("with a wrong secret is refused, and asked for twice", () =>
+    Effect.gen(function* () {
+      const { count } = yield* StandIn
+      const message = yield* failureOfRequest(request({ client_secret: "wrong" }))
+      assert.strictEqual(message, "config.auth_type: Azure refuses the login")
+      assert.strictEqual(count("login"), 2)
+    })
+  )
+
+  it.live("is one for all signers of an identity, and another for another audience", () =>
+    Effect.gen(function* () {
+      const { count } = yield* StandIn
+      const azure = yield* Azure.Azure
+      azure.add("others.vault.azure.net/keys/hot-1")
+      azure.add("relayers.managedhsm.azure.net/keys/hot-1")
+      yield* open(request())
+      yield* open(request({ vault_url: "https://others.vault.azure.net" }))
+      assert.strictEqual(count("login"), 1)
+      yield* open(request({ vault_url: "https://relayers.managedhsm.azure.net" }))
+      assert.strictEqual(count("login"), 2)
+    })
+  )
+
+  it.live("of a managed identity asks the metadata server, for the identity of the request if it has one", () =>
+    Effect.gen(function* () {
+      const azure = yield* Azure.Azure
+      yield* signs(yield* open(of({ ...withoutLogin, auth_type: "managed_identity" })), "secp256k1")
+      assert.deepStrictEqual(azure.login, {
+        url: "metadata-server/metadata/identity/oauth2/token",
+        form: { resource: "https://vault.azure.net", "api-version": "2018-02-01" }
+      })
+      yield* open(of({ ...withoutLogin, auth_type: "managed_identity", client_id: Azure.clientId }))
+      assert.strictEqual(azure.login?.form.client_id, Azure.clientId)
+    })
+  )
+
+  it.live("of a workload identity uses the tenant, the client and the token file of the machine", () =>
+    Effect.gen(function* () {
+      const azure = yield* Azure.Azure
+      yield* signs(yield* open(of({ ...withoutLogin, auth_type: "workload_identity" })), "secp256k1")
+      assert.strictEqual(azure.login?.url, `login.microsoftonline.com/${Azure.tenantId}/oauth2/v2.0/token`)
+      assert.strictEqual(azure.login?.form.client_assertion, Azure.federatedToken)
+    })
+  )
+
+  const wrong = [
+    [{ auth_type: "client_secret" }, "config.tenant_id: is required for auth_type client_secret"],
+    [{ auth_type: "managed_identity", client_secret: "a" }, "config.client_secret: has no meaning for auth_type"],
+    [{ auth_type: "managed_identity", tenant_id: "a" }, "config.tenant_id: has no meaning for auth_type"],
+    [{ auth_type: "workload_identity", client_secret: "a" }, "config.client_secret: has no meaning for auth_type"]
+  ] as const
+  for (const [login, message] of wrong) {
+    it.live(`needs the fields of its type: ${message}`, () =>
+      Effect.gen(function* () {
+        assert.include(yield* failureOfRequest(of({ ...withoutLogin, ...login })), message)
+      })
+    )
+  }
+})
+
+layerEach(services((azure) => azure.environment("app service")))("the login to Azure on App Service", (it) => {
+  it.live("asks the identity endpoint with its header", () =>
+    Effect.gen(function* () {
+      const { count } = yield* StandIn
+      const azure = yield* Azure.Azure
+      const backend = yield* open(of({ ...withoutLogin, auth_type: "managed_identity" }))
+      yield* signs(backend, "secp256k1")
+      assert.strictEqual(azure.login?.url, "msi/token")
+      assert.strictEqual(count("login"), 1)
+    })
+  )
+})
+
+const withoutFile = (azure: Azure.Azure["Service"]): AzureEnvironment => ({
+  ...azure.environment(),
+  tokenFile: () => Effect.fail("the token file is not in AZURE_TOKEN_DIRECTORY")
+})
+
+layerEach(services(withoutFile))("a token file", (it) => {
+  it.live("that the operator does not allow is refused, and nobody is called", () =>
+    Effect.gen(function* () {
+      const { count } = yield* StandIn
+      const login = { auth_type: "workload_identity", federated_token_file: "/etc/passwd" }
+      const message = "config.auth_type: the token file is not in AZURE_TOKEN_DIRECTORY"
+      assert.strictEqual(yield* failureOfRequest(of({ ...withoutLogin, ...login })), message)
+      assert.strictEqual(count("login"), 0)
+    })
+  )
+})
