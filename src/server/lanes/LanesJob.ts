@@ -88,7 +88,7 @@ const make = Effect.gen(function* () {
       hold,
       memory: LaneMemory.make()
     }
-    const life = LaneLife.make(context, { draining: stopping, supervised, isWaitedFor })
+    const life = LaneLife.make(context, { draining: stopping, supervised, held: () => lanes.size, isWaitedFor })
     lanes.set(hold.laneId, { hold, life, newest: 0 })
     return Effect.andThen(
       Metrics.showHeld(lanes.size),

@@ -81,6 +81,7 @@ const start = Effect.fnUntraced(function* (state: { commits: number; refusals: n
   const life = LaneLife.make(context, {
     draining: { isDraining: () => false, begun: Effect.never, begin: Effect.void },
     supervised: (work) => work,
+    held: () => 1,
     isWaitedFor: Effect.succeed(false)
   })
   yield* Effect.forkScoped(life.run)
