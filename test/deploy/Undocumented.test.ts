@@ -18,7 +18,7 @@ const cases: ReadonlyArray<readonly [string, string, string]> = [
 const kept = [
   `S({ description: Schema.String, examples: list })`,
   `X.annotate(RequiredScope, "relayers:read")`,
-  `X.annotateMerge(other({ title: "t" }))`,
+  `X.annotateMerge(other)`,
   `X.pipe(Schema.brand("Id"))`
 ]
 
