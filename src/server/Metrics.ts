@@ -13,6 +13,7 @@ import * as DeliveryMetrics from "./notifications/delivery/DeliveryMetrics.ts"
 import * as BuildMetrics from "./observability/BuildMetrics.ts"
 import * as ProcessMetrics from "./observability/ProcessMetrics.ts"
 import * as RelayerMetrics from "./relayers/RelayerMetrics.ts"
+import * as SignerMetrics from "./signers/SignerMetrics.ts"
 
 const all = [
   ...RequestMetrics.all,
@@ -24,6 +25,7 @@ const all = [
   ...RelayerMetrics.all,
   ...HealthMetrics.all,
   ...ChainMetrics.all,
+  ...SignerMetrics.all,
   ...LaneMetrics.all,
   ...LedgerGauges.all,
   ...DeliveryMetrics.all,

@@ -9,6 +9,9 @@ import type { Answer, Fault } from "./StandIn.ts"
 
 const region = "eu-west-1"
 
+/** The id of every signature, with which AWS finds it in its log. */
+export const requestId = "5b1e4f2c-0000-4000-8000-000000000001"
+
 interface Stored {
   readonly id: string
   readonly key: Keys.Key
@@ -55,7 +58,8 @@ const sign = ({ id, key }: Stored, body: SignBody, fault: Fault | undefined): An
   const signing = fault === "other key" ? Keys.make(key.curve) : key
   const signature = signing.sign(Buffer.from(body.Message, "base64"), fault === "high s")
   const bytes = key.curve === "secp256k1" ? Keys.toDer(signature) : signature
-  return { status: 200, json: { KeyId: arnOf(id), Signature: Buffer.from(bytes).toString("base64") } }
+  const headers = { "x-amzn-requestid": requestId }
+  return { status: 200, headers, json: { KeyId: arnOf(id), Signature: Buffer.from(bytes).toString("base64") } }
 }
 
 const environment = (url: string) => ({

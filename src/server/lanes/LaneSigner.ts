@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import type { SignerId } from "../../domain/signer/SignerId.ts"
 import * as EvmBytes from "../chains/evm/EvmBytes.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
+import * as RequestIds from "../signers/backends/RequestIds.ts"
 import type { SignerBackend, SignerUnavailable } from "../signers/backends/SignerBackend.ts"
 import type { Signers } from "../signers/Signers.ts"
 
@@ -26,6 +27,14 @@ const unavailable = ({ reason, message, retryAfter, requestId }: SignerUnavailab
     message,
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(requestId === undefined ? {} : { requestId })
+  })
+
+/** Finds the signature of a transaction in the log of the key service. */
+const logRequest = (signerId: SignerId, { hash }: EvmBytes.Signed, requestId: string) =>
+  Effect.annotateLogs(Effect.logDebug("transaction signed by a key service"), {
+    signer_id: signerId,
+    hash,
+    provider_request_id: requestId
   })
 
 const changed = (message: string) => new SigningFailed({ code: "row_changed", message })
@@ -61,9 +70,16 @@ export const make = (signers: Pick<Signers["Service"], "use">, address: string):
   const sign: LaneSigner["sign"] = Effect.fn("LaneSigner.sign")(function* (signerId, unsigned) {
     const backend = yield* open(signerId)
     const digest = yield* EvmBytes.digestOf(unsigned)
-    const signature = yield* Effect.mapError(backend.sign("secp256k1", digest), unavailable)
+    const { signature, requestId } = yield* RequestIds.collect(backend.sign("secp256k1", digest)).pipe(
+      // The signer may be enabled or disabled meanwhile: its row is read again for the next signature.
+      Effect.tapError(() => Effect.sync(() => opened.delete(signerId))),
+      Effect.mapError(unavailable)
+    )
     const isOwn = backend.hasFixedKey === true || (yield* EvmBytes.signerOf(digest, signature)) === address
-    return isOwn ? yield* EvmBytes.seal(unsigned, signature) : yield* wrongKey()
+    if (!isOwn) return yield* wrongKey()
+    const signed = yield* EvmBytes.seal(unsigned, signature)
+    if (requestId !== undefined) yield* logRequest(signerId, signed, requestId)
+    return signed
   })
 
   return { sign }

@@ -26,6 +26,7 @@ import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
 import { SignerBackends } from "./backends/SignerBackends.ts"
 import * as Disabling from "./Disabling.ts"
 import * as Probe from "./Probe.ts"
+import { measured } from "./SignerMetrics.ts"
 import { SignersRepo } from "./SignersRepo.ts"
 import type { SealedSigner, StoredSigner } from "./SignersRepo.ts"
 
@@ -176,7 +177,7 @@ export class Signers extends Context.Service<
         const secret = yield* Effect.orDie(secrets.open(sealed, place(signer)))
         const pinned =
           "curve" in signer ? { pinned: { curve: signer.curve, publicKey: Buffer.from(signer.public_key, "hex") } } : {}
-        return kindOf(signer.type).open({ config: signer.config, secret, ...pinned })
+        return measured(signer.type, kindOf(signer.type).open({ config: signer.config, secret, ...pinned }))
       })
 
       const use = Effect.fn("Signers.use")(function* (id: SignerId) {

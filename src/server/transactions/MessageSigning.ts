@@ -9,6 +9,7 @@ import type { EvmSignature, SignMessage, SignTypedData } from "../../domain/tran
 import { Audit } from "../audit/Audit.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
 import type { SignerUnavailable } from "../signers/backends/SignerBackend.ts"
+import * as RequestIds from "../signers/backends/RequestIds.ts"
 import { Signers } from "../signers/Signers.ts"
 import * as Senders from "./Senders.ts"
 import * as SigningDigests from "./SigningDigests.ts"
@@ -19,7 +20,11 @@ type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TooManyRequests
 const minRetryAfter = 1
 
 /** What the audit log keeps: the digest names the message without showing it. */
-const Signed = Schema.Struct({ digest: Schema.String })
+const Signed = Schema.Struct({
+  digest: Schema.String,
+  /** Id that the key service of the signer gave to the signature. */
+  provider_request_id: Schema.optionalKey(Schema.String)
+})
 
 export class MessageSigning extends Context.Service<
   MessageSigning,
@@ -45,6 +50,14 @@ export class MessageSigning extends Context.Service<
           ? new TooManyRequests({ retryAfter: Math.max(Math.ceil(retryAfter / 1000), minRetryAfter) })
           : unavailable(`${message} (${reason})`)
 
+      const logFailure = (id: RelayerId, { reason, message, requestId }: SignerUnavailable) =>
+        Effect.annotateLogs(Effect.logWarning("message cannot be signed"), {
+          relayer_id: id,
+          reason,
+          error: message,
+          ...(requestId === undefined ? {} : { provider_request_id: requestId })
+        })
+
       const signDigest = Effect.fnUntraced(function* (
         id: RelayerId,
         digest: Uint8Array,
@@ -54,14 +67,20 @@ export class MessageSigning extends Context.Service<
         if (relayer.paused) return yield* new RelayerPaused({})
         // A signer exists as long as its relayers do.
         const backend = yield* Effect.orDie(signers.use(relayer.signer_id))
-        const signature = yield* outboundWork
-          .run(backend.sign("secp256k1", digest))
-          .pipe(Effect.catchTag("SignerUnavailable", (error) => Effect.fail(failed(error))))
+        const signing = RequestIds.collect(backend.sign("secp256k1", digest)).pipe(
+          Effect.tapError((failure) => logFailure(id, failure)),
+          Effect.mapError(failed)
+        )
+        const { signature, requestId } = yield* outboundWork.run(signing)
         const signer = yield* SigningDigests.signerOf(digest, signature)
         if (signer !== relayer.address.toLowerCase()) {
           return yield* unavailable("it signs with another key than the one of the relayer's address")
         }
-        yield* audit.record({ action, id, schema: Signed, after: { digest: SigningDigests.hexOf(digest) } })
+        const after = {
+          digest: SigningDigests.hexOf(digest),
+          ...(requestId === undefined ? {} : { provider_request_id: requestId })
+        }
+        yield* audit.record({ action, id, schema: Signed, after })
         return SigningDigests.toEvmSignature(signature)
       })
 

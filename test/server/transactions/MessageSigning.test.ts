@@ -1,7 +1,10 @@
 // Signatures of messages by a signer that another server has: what callers get if that server is away or takes no more requests.
 import { assert } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Metric } from "effect"
+import * as SignerMetrics from "../../../src/server/signers/SignerMetrics.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
+import * as AwsKms from "../../../testkit/signers/AwsKms.ts"
+import { StandIn } from "../../../testkit/signers/StandIn.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { Vault } from "../../../testkit/Vault.ts"
 import type { Fault } from "../../../testkit/Vault.ts"
@@ -34,6 +37,20 @@ const rpc = Effect.flatMap(TestApi.TestApi, ({ call }) =>
   })
 )
 
+/** A counter's value, or how many values a histogram has. */
+const amountOf = (name: string, attributes: Record<string, string>) =>
+  Effect.gen(function* () {
+    const metric = SignerMetrics.all.find(({ id }) => id === name) ?? assert.fail(name)
+    const state: object = yield* Metric.value(Metric.withAttributes(metric as Metric.Metric<never, object>, attributes))
+    return "count" in state ? Number(state.count) : 0
+  })
+
+const amounts = Effect.all({
+  unreachable: amountOf("signer_failures_total", { type: "vault", reason: "unreachable" }),
+  failed: amountOf("signer_sign_seconds", { type: "vault", outcome: "failed" }),
+  signed: amountOf("signer_sign_seconds", { type: "plain", outcome: "signed" })
+})
+
 layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("a signature of a message", (it) => {
   it.effect("is a 502 with the reason if the signer does not answer", () =>
     Effect.gen(function* () {
@@ -51,6 +68,39 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("a signature of a me
       const { status, headers } = yield* sign
       assert.deepStrictEqual([status, headers.get("retry-after")], [429, "1"])
       assert.match(JSON.stringify(yield* rpc), /try again in 1 s/)
+    })
+  )
+
+  it.effect("is measured, by the type of the signer and its outcome", () =>
+    Effect.gen(function* () {
+      yield* failing(503)
+      const before = yield* amounts
+      yield* sign
+      const { call } = yield* TestApi.TestApi
+      assert.strictEqual((yield* call("/api/v1/relayers/sender/sign", { body: { message: "hello" } })).status, 200)
+      const after = yield* amounts
+      const differences = [
+        after.unreachable - before.unreachable,
+        after.failed - before.failed,
+        after.signed - before.signed
+      ]
+      assert.deepStrictEqual(differences, [1, 1, 1])
+    })
+  )
+})
+
+layerEach(Layer.provideMerge(TestApi.layer(), AwsKms.layer))("a signature by a key service", (it) => {
+  it.effect("leaves the id of the call in the audit log", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const standIn = yield* StandIn
+      const { call } = yield* TestApi.TestApi
+      const created = yield* call(signers, { body: { id: "kms", ...standIn.request("secp256k1") } })
+      assert.strictEqual(created.status, 201, created.text)
+      yield* call("/api/v1/relayers", { body: { ...relayer, signer_id: "kms" } })
+      assert.strictEqual((yield* sign).status, 200)
+      const { text } = yield* call("/api/v1/audit?limit=1000")
+      assert.include(text, `"provider_request_id":"${AwsKms.requestId}"`)
     })
   )
 })

@@ -99,6 +99,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
 
   const world = {
     chain,
+    key,
     nodes,
     account,
     relayer: relayerOf(policies),

@@ -1,6 +1,7 @@
 // Makes a signer type of a key service: pins the key at creation, limits and repeats calls, and checks every signature.
 import { Effect } from "effect"
 import type { SignerSettings } from "../../SignerSettings.ts"
+import * as RequestIds from "../RequestIds.ts"
 import * as ProbeMessage from "../ProbeMessage.ts"
 import { SignerUnavailable } from "../SignerBackend.ts"
 import type { Kind, Pinned, Prepared, SignerBackend } from "../SignerBackend.ts"
@@ -39,7 +40,7 @@ export const make = <Request, Named, Config extends Named>(
       yield* PinnedKey.onCurve(pinned, curve)
       yield* allow(prepared.config)
       const signed = yield* calls.run(identity, provider.sign(prepared, curve, message))
-      yield* Effect.annotateCurrentSpan("signer.request_id", signed.requestId ?? "")
+      if (signed.requestId !== undefined) yield* RequestIds.note(signed.requestId)
       return yield* PinnedKey.check(pinned, message, signed.signature)
     })
 
