@@ -22,6 +22,7 @@ import { Relay } from "./Relay.ts"
 import { RelayFrozen } from "./RelayFrozen.ts"
 import { RelayFunds } from "./RelayFunds.ts"
 import { RelayInstances } from "./RelayInstances.ts"
+import { RelayKms } from "./RelayKms.ts"
 import { RelayReorg } from "./RelayReorg.ts"
 import { RelayRestore } from "./RelayRestore.ts"
 import { RelayRpc } from "./RelayRpc.ts"
@@ -56,6 +57,7 @@ const cases: ReadonlyArray<Case> = [
   RelayRestore,
   RelayReorg,
   RelayRpc,
+  RelayKms,
   RelaySpike,
   RelayFunds
 ]

@@ -14,11 +14,16 @@ const create = Effect.fnUntraced(function* (service: Listening, resource: string
   return text
 })
 
-interface Given {
+interface Added {
   readonly count: number
+  readonly policies?: object
+  /** The request for the signer of one relayer. Absent: a signer with a key that the service makes. */
+  readonly signer?: () => object
+}
+
+interface Given extends Added {
   /** Fields of the network that differ. */
   readonly network?: object
-  readonly policies?: object
 }
 
 /** Settings of a service whose relayers may use a node of this machine. */
@@ -27,7 +32,20 @@ export const env = { OUTBOUND_ALLOW: "127.0.0.1", WATCH: "on" }
 /** 1,000 ether. */
 export const funds = "0x3635c9adc5dea00000"
 
-export const make = Effect.fnUntraced(function* (service: Listening, node: Node, { count, network, policies }: Given) {
+/** Relayers on the network that `make` has created. */
+export const add = (service: Listening, node: Node, { count, policies, signer = () => ({ type: "plain" }) }: Added) =>
+  Effect.forEach(Array.range(1, count), () =>
+    Effect.gen(function* () {
+      const created = yield* create(service, "signers", signer())
+      const { id } = (yield* Schema.decodeEffect(Created)(created)).data
+      const body = { name: "R", network: "anvil", network_type: "evm", paused: false, signer_id: id, policies }
+      const { data } = yield* Schema.decodeEffect(Relayer)(yield* create(service, "relayers", body))
+      yield* node.call("anvil_setBalance", [data.address, funds])
+      return data
+    })
+  ).pipe(Effect.orDie)
+
+export const make = Effect.fnUntraced(function* (service: Listening, node: Node, { network, ...added }: Given) {
   yield* create(service, "networks", {
     network_type: "evm",
     name: "anvil",
@@ -39,16 +57,7 @@ export const make = Effect.fnUntraced(function* (service: Listening, node: Node,
     symbol: "ETH",
     ...network
   })
-  return yield* Effect.forEach(Array.range(1, count), () =>
-    Effect.gen(function* () {
-      const signer = yield* create(service, "signers", { type: "plain" })
-      const { id } = (yield* Schema.decodeEffect(Created)(signer)).data
-      const body = { name: "R", network: "anvil", network_type: "evm", paused: false, signer_id: id, policies }
-      const { data } = yield* Schema.decodeEffect(Relayer)(yield* create(service, "relayers", body))
-      yield* node.call("anvil_setBalance", [data.address, funds])
-      return data
-    })
-  ).pipe(Effect.orDie)
+  return yield* add(service, node, added)
 })
 
 export type Relayer = Effect.Success<ReturnType<typeof make>>[number]
