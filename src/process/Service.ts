@@ -56,7 +56,10 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     metricsPerRelayer: settings.METRICS_PER_RELAYER === "on",
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS,
     laneLease: settings.LANE_LEASE_MS,
-    signers: { azure: AzureMachine.of(settings) },
+    signers: {
+      azure: AzureMachine.of(settings),
+      ...(settings.PKCS11_MODULES === undefined ? {} : { pkcs11Modules: settings.PKCS11_MODULES })
+    },
     retention: settings.RETENTION_DAYS === 0 ? Duration.infinity : Duration.days(settings.RETENTION_DAYS)
   }).pipe(
     Layer.provide(Layer.succeed(MasterKeyStore, parts.masterKeyStore)),

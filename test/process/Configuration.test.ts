@@ -54,6 +54,7 @@ describe.concurrent("settings", () => {
           DATABASE_URL: "mysql://root:database-secret@db/x",
           REDIS_URL: "http://:redis-secret@redis",
           RATE_LIMIT_BURST_SIZE: "-1",
+          PKCS11_MODULES: "hsm=relative.so",
           CORS_ORIGINS: "https://console.example.com/path",
           TRUSTED_PROXIES: "10.0.0.0/8, 10.1.2.3/16"
         }
@@ -69,6 +70,7 @@ describe.concurrent("settings", () => {
         STORAGE_ENCRYPTION_KEY: "is required with DATABASE_URL",
         REDIS_URL: "redis://",
         RATE_LIMIT_BURST_SIZE: "an integer from 1 to",
+        PKCS11_MODULES: "names with absolute paths, such as hsm=",
         CORS_ORIGINS: "origins such as https://console.example.com",
         TRUSTED_PROXIES: 'entry "10.1.2.3/16" is not an IP address or a range'
       }

@@ -28,7 +28,7 @@ const fields = {
   id: Field.text("id", "Id (default: a UUID)"),
   type: Field.choice(
     "type",
-    ["plain", "local", "vault", "vault_transit", "aws_kms", "google_cloud_kms", "azure_key_vault"],
+    ["plain", "local", "vault", "vault_transit", "pkcs11", "aws_kms", "google_cloud_kms", "azure_key_vault"],
     "Type, which says where the key is"
   ),
   "config.vault_url": Field.text("vault_url", "azure_key_vault: URL of the vault or Managed HSM"),
@@ -46,7 +46,11 @@ const fields = {
   "config.mount_point": Field.text("mount_point", "vault, vault_transit: mount point of the secrets engine"),
   "config.pubkey": Field.text("pubkey", "vault_transit: the ed25519 public key, as base64"),
   "config.region": Field.text("region", "aws_kms: region of the key"),
-  "config.key_id": Field.text("key_id", "aws_kms: id, ARN or alias of the key")
+  "config.key_id": Field.text("key_id", "aws_kms: id, ARN or alias of the key; pkcs11: id of the key, hex digits"),
+  "config.module": Field.text("module", "pkcs11: name of the module in PKCS11_MODULES"),
+  "config.token_label": Field.text("token_label", "pkcs11: label of the token"),
+  "config.token_serial": Field.text("token_serial", "pkcs11: serial number of the token"),
+  "config.key_label": Field.text("key_label", "pkcs11: label of the key")
 }
 
 const secrets = {
@@ -59,6 +63,7 @@ const secrets = {
   "config.role_id": Field.secret("role-id-file", "vault, vault_transit: file with the role id of the AppRole"),
   "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: file with the secret id of the AppRole"),
   "config.client_secret": Field.secret("client-secret-file", "azure_key_vault: file with the client secret"),
+  "config.pin": Field.secret("pin-file", "pkcs11: file with the PIN of the user of the token"),
   "config.service_account.private_key": Field.secret(
     "service-account-key-file",
     "google_cloud_kms: file with the private key of the service account, in PEM"

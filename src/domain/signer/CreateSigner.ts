@@ -5,6 +5,7 @@ import { maybe, text } from "../request/Text.ts"
 import * as AwsKms from "./AwsKms.ts"
 import * as AzureKeyVault from "./AzureKeyVault.ts"
 import * as GoogleCloudKms from "./GoogleCloudKms.ts"
+import * as Pkcs11 from "./Pkcs11.ts"
 import { SignerId, typeTag } from "./SignerId.ts"
 import * as Vault from "./Vault.ts"
 
@@ -112,6 +113,11 @@ export const CreateSigner = Schema.Union([
   }).annotate({ identifier: "CreateVaultTransitSignerRequest" }),
   Schema.Struct({
     id,
+    type: typeTag("pkcs11"),
+    config: field(Pkcs11.Requested, "Where the key is in a token of PKCS#11, and the PIN to use it.")
+  }).annotate({ identifier: "CreatePkcs11SignerRequest" }),
+  Schema.Struct({
+    id,
     type: typeTag("aws_kms"),
     config: field(Schema.Struct(AwsKms.requested), "Where the key is in AWS KMS. The service logs in as itself.")
   }).annotate({ identifier: "CreateAwsKmsSignerRequest" }),
@@ -133,7 +139,7 @@ export const CreateSigner = Schema.Union([
   }).annotate({ identifier: "CreateAzureKeyVaultSignerRequest" })
 ]).annotate({
   identifier: "CreateSignerRequest",
-  message: "type must be plain, local, vault, vault_transit, aws_kms, google_cloud_kms or azure_key_vault",
+  message: "type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms or azure_key_vault",
   description: "A signer to create."
 })
 export type CreateSigner = typeof CreateSigner.Type

@@ -8,6 +8,7 @@ import * as AwsKms from "./AwsKms.ts"
 import * as AzureKeyVault from "./AzureKeyVault.ts"
 import { Curve, PublicKey, curveOf } from "./Curve.ts"
 import * as GoogleCloudKms from "./GoogleCloudKms.ts"
+import * as Pkcs11 from "./Pkcs11.ts"
 import { AddressesOfCurve, Ed25519Addresses, SignerAddresses } from "./SignerAddresses.ts"
 import { SignerId, typeTag } from "./SignerId.ts"
 import * as Vault from "./Vault.ts"
@@ -71,6 +72,12 @@ export const Signer = Schema.Union([
   }).annotate({ identifier: "VaultTransitSigner" }),
   Schema.Struct({
     id: SignerId,
+    type: typeTag("pkcs11"),
+    config: field(Schema.Struct(Pkcs11.shown), withoutSecrets),
+    ...remote
+  }).annotate({ identifier: "Pkcs11Signer" }),
+  Schema.Struct({
+    id: SignerId,
     type: typeTag("aws_kms"),
     config: field(Schema.Struct(AwsKms.shown), "Where the key is in AWS KMS."),
     ...remote
@@ -97,6 +104,7 @@ const curvesOf = {
   local: ["secp256k1", "ed25519"],
   vault: ["secp256k1", "ed25519"],
   vault_transit: ["ed25519"],
+  pkcs11: ["secp256k1", "ed25519"],
   aws_kms: ["secp256k1", "ed25519"],
   google_cloud_kms: ["secp256k1", "ed25519"],
   azure_key_vault: ["secp256k1"]

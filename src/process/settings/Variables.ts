@@ -4,6 +4,7 @@ import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/acce
 import * as AllowList from "../../outbound/AllowList.ts"
 import * as Origins from "./Origins.ts"
 import * as OtlpHeaders from "./OtlpHeaders.ts"
+import * as Pkcs11Modules from "./Pkcs11Modules.ts"
 import * as TrustedProxies from "./TrustedProxies.ts"
 
 const integer = (minimum: number, maximum: number) =>
@@ -160,6 +161,11 @@ export const variables = {
     schema: Schema.optionalKey(Schema.RedactedFromValue(Schema.NonEmptyString)),
     example: "853b9a84-5bfa-4b22-a3f3-0b9a43d9ad8a",
     help: "Secret of IDENTITY_ENDPOINT; App Service and Container Apps set it"
+  },
+  PKCS11_MODULES: {
+    schema: Schema.optionalKey(Pkcs11Modules.FromText),
+    example: "hsm=/usr/lib/softhsm/libsofthsm2.so",
+    help: "Libraries of PKCS#11 that signers may use, by name; if unset, none"
   },
   CORS_ORIGINS: {
     schema: Schema.optionalKey(Origins.FromText),

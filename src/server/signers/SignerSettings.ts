@@ -10,6 +10,8 @@ export interface SignerSettings {
   readonly keys?: ReadonlyArray<string>
   /** What the machine provides for the login to Azure. Absent: its metadata server. */
   readonly azure?: AzureEnvironment
+  /** Paths of the libraries of PKCS#11 modules, by the name that signers give. Absent: there are none. */
+  readonly pkcs11Modules?: ReadonlyMap<string, string>
 }
 
 export const SignerSettings = Context.Reference<SignerSettings>("effect-relayer/server/signers/SignerSettings", {

@@ -30,11 +30,11 @@ const local = (config: object) => ({ type: "local", config: { keystore: {}, pass
 const refused: Record<string, readonly [request: unknown, error: string]> = {
   "no type": [
     {},
-    "body: type must be plain, local, vault, vault_transit, aws_kms, google_cloud_kms or azure_key_vault"
+    "body: type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms or azure_key_vault"
   ],
   "an unknown type": [
     { type: "kms", config: {} },
-    "body: type must be plain, local, vault, vault_transit, aws_kms, google_cloud_kms or azure_key_vault"
+    "body: type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms or azure_key_vault"
   ],
   "a config of another type": [{ type: "plain", config: { key_name: "a" } }, "config.key_name: is not a known field"],
   "a local signer without its config": [{ type: "local" }, "config: is required"],
@@ -126,6 +126,7 @@ describe("signers", () => {
       "plain",
       "local",
       "vault",
+      "pkcs11",
       "aws_kms",
       "google_cloud_kms",
       "azure_key_vault"
@@ -135,6 +136,7 @@ describe("signers", () => {
       "local",
       "vault",
       "vault_transit",
+      "pkcs11",
       "aws_kms",
       "google_cloud_kms"
     ])
@@ -143,6 +145,7 @@ describe("signers", () => {
       "local",
       "vault",
       "vault_transit",
+      "pkcs11",
       "aws_kms",
       "google_cloud_kms"
     ])

@@ -12,6 +12,8 @@ import * as AzureKeyVault from "./azure/AzureKeyVault.ts"
 import * as GoogleCloudKms from "./google/GoogleCloudKms.ts"
 import * as Keystore from "./Keystore.ts"
 import * as Local from "./Local.ts"
+import * as Pkcs11 from "./pkcs11/Pkcs11.ts"
+import * as Pkcs11Modules from "./pkcs11/Pkcs11Modules.ts"
 import * as Plain from "./Plain.ts"
 import * as RemoteCalls from "./remote/RemoteCalls.ts"
 import * as RemoteSigner from "./remote/RemoteSigner.ts"
@@ -36,6 +38,7 @@ export class SignerBackends extends Context.Service<SignerBackends, { readonly [
         local: Local.make(Keystore.make(yield* KeyDerivation)),
         vault: VaultKv.make(vault),
         vault_transit: VaultTransit.make(vault),
+        pkcs11: RemoteSigner.make(Pkcs11.make(Pkcs11Modules.make(settings.pkcs11Modules ?? new Map())), remote),
         aws_kms: RemoteSigner.make(AwsKms.make(yield* AwsClients.make()), remote),
         google_cloud_kms: RemoteSigner.make(yield* GoogleCloudKms.make(client), remote),
         azure_key_vault: RemoteSigner.make(yield* AzureKeyVault.make(client, azure), remote)

@@ -1,0 +1,53 @@
+// Where a key is in a token of PKCS#11: a hardware security module, or a program that stands for one.
+import { Schema } from "effect"
+import { field } from "../request/Field.ts"
+import { maybe, text } from "../request/Text.ts"
+
+/** A name, never a path: whoever loads a library runs its code. */
+const Module = Schema.String.check(
+  Schema.isPattern(/^[a-z0-9][a-z0-9_-]{0,31}$/u, { expected: "a name of PKCS11_MODULES" })
+)
+
+const KeyId = Schema.String.check(
+  Schema.isPattern(/^([0-9a-f]{2}){1,64}$/u, { expected: "1 to 64 bytes as hex digits in lower case" })
+)
+
+const module = "Name of the module, as PKCS11_MODULES of the service defines it."
+const tokenLabel = "Label of the token."
+const tokenSerial = "Serial number of the token."
+const keyLabel = "Label (CKA_LABEL) of the private key."
+const keyId = "Id (CKA_ID) of the key in hex."
+
+const wanted = {
+  module: field(Module, module, "hsm"),
+  token_label: field(text(1, 32), tokenLabel, "relayer"),
+  token_serial: maybe(text(1, 16), {
+    description: `${tokenSerial} It is needed if several tokens have this label.`,
+    examples: ["bddb53699fe07764"]
+  }),
+  key_label: maybe(text(1, 255), {
+    description: `${keyLabel} \`key_label\` or \`key_id\` is required; together they have to name exactly one key.`,
+    examples: ["hot-1"]
+  }),
+  key_id: maybe(KeyId, { description: keyId, examples: ["01"] })
+}
+
+export const Requested = Schema.Struct({
+  ...wanted,
+  pin: field(Schema.RedactedFromValue(text(1, 255)), "PIN of the user of the token.", "1234")
+}).check(
+  Schema.makeFilter(({ key_id, key_label }) =>
+    key_id === undefined && key_label === undefined
+      ? { path: ["key_label"], issue: "is required if key_id is absent" }
+      : undefined
+  )
+)
+
+/** The fields that are not secret. */
+export const shown = {
+  module: field(Schema.String, module, "hsm"),
+  token_label: field(Schema.String, tokenLabel, "relayer"),
+  token_serial: field(Schema.String, tokenSerial, "bddb53699fe07764"),
+  key_label: Schema.optionalKey(field(Schema.String, keyLabel, "hot-1")),
+  key_id: Schema.optionalKey(field(Schema.String, keyId, "01"))
+}

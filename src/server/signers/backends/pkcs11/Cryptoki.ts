@@ -1,0 +1,94 @@
+// The parts of the package pkcs11js, and the numbers of PKCS#11 3.0, that signers need.
+
+/** Of a slot, a session or an object. */
+export type Handle = Buffer
+
+interface Attribute {
+  readonly type: number
+  readonly value?: Buffer | string | number
+}
+
+interface ReadAttribute {
+  readonly type: number
+  readonly value: Buffer
+}
+
+interface TokenInfo {
+  /** Padded with blanks, as `serialNumber` is. */
+  readonly label: string
+  readonly serialNumber: string
+  readonly flags: number
+}
+
+/** One loaded library. Methods fail with an error that has the result of the call as `code`. */
+export interface Cryptoki {
+  load(path: string): void
+  C_Initialize(options: { readonly flags: number }): void
+  C_GetSlotList(hasToken: boolean): ReadonlyArray<Handle>
+  C_GetTokenInfo(slot: Handle): TokenInfo
+  C_OpenSession(slot: Handle, flags: number): Handle
+  C_CloseSession(session: Handle): void
+  C_Login(session: Handle, user: number, pin: string): void
+  C_FindObjectsInit(session: Handle, template: ReadonlyArray<Attribute>): void
+  C_FindObjects(session: Handle, most: number): ReadonlyArray<Handle>
+  C_FindObjectsFinal(session: Handle): void
+  C_GetAttributeValue(session: Handle, object: Handle, template: ReadonlyArray<Attribute>): ReadonlyArray<ReadAttribute>
+  C_SignInit(session: Handle, mechanism: { readonly mechanism: number }, key: Handle): void
+  /** In a thread of libuv, so that a slow device does not stop the service. */
+  C_SignAsync(session: Handle, message: Buffer, signature: Buffer): Promise<Buffer>
+}
+
+export interface Package {
+  readonly PKCS11: new () => Cryptoki
+}
+
+export const flags = {
+  /** Of `C_Initialize`: the library locks for itself, because signatures run in several threads. */
+  osLocking: 0x02,
+  /** Of `C_OpenSession`: the standard requires it. */
+  serialSession: 0x04,
+  /** Of a token: one more wrong PIN locks it. */
+  finalTry: 0x2_0000,
+  locked: 0x4_0000
+} as const
+
+export const user = 1
+
+export const classes = { publicKey: 2, privateKey: 3 } as const
+
+export const attributes = {
+  class: 0x000,
+  label: 0x003,
+  id: 0x102,
+  ecParams: 0x180,
+  ecPoint: 0x181
+} as const
+
+export const mechanisms = { secp256k1: 0x1041, ed25519: 0x1057 } as const
+
+export const results = {
+  deviceError: 0x30,
+  deviceMemory: 0x31,
+  deviceRemoved: 0x32,
+  functionFailed: 0x06,
+  generalError: 0x05,
+  keyFunctionNotPermitted: 0x68,
+  keyTypeInconsistent: 0x63,
+  mechanismInvalid: 0x70,
+  objectHandleInvalid: 0x82,
+  keyHandleInvalid: 0x60,
+  operationActive: 0x90,
+  pinIncorrect: 0xa0,
+  pinInvalid: 0xa1,
+  pinLength: 0xa2,
+  pinExpired: 0xa3,
+  pinLocked: 0xa4,
+  sessionClosed: 0xb0,
+  sessionCount: 0xb1,
+  sessionHandleInvalid: 0xb3,
+  tokenNotPresent: 0xe0,
+  alreadyLoggedIn: 0x100,
+  notLoggedIn: 0x101,
+  userPinNotInitialized: 0x102,
+  alreadyInitialized: 0x191
+} as const

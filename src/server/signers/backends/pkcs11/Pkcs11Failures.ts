@@ -1,0 +1,60 @@
+// The failures of a key in a token of PKCS#11: the field of the request that causes each of them, its message, and the results
+// of the library that mean it.
+import { Predicate, Record } from "effect"
+import { SignerUnavailable } from "../SignerBackend.ts"
+import type { Reason } from "../SignerBackend.ts"
+import { results } from "./Cryptoki.ts"
+
+const table = {
+  unreachable: ["config.module", "the token does not answer"],
+  unexpected: ["config.module", "the library does not answer as PKCS#11 requires"],
+  login: ["config.pin", "the token refuses the PIN"],
+  throttled: ["config.module", "the token has no free session"],
+  refused: ["config.key_label", "the token does not let the key sign (CKA_SIGN)"],
+  not_found: ["config.token_label", "the module has no such token"],
+  bad_key: ["config.key_label", "the token has no usable key with this label and id"],
+  mismatch: ["config.key_label", "the private key is not the one of the public key"],
+  curve: ["config.key_label", "the key is not on secp256k1 or Ed25519"],
+  not_installed: ["type", "needs the package pkcs11js"]
+} as const satisfies Partial<Record<Reason, readonly [string, string]>>
+
+type Pkcs11Reason = keyof typeof table
+
+export const fields = Record.map(table, ([field]) => field)
+
+/** `detail` replaces the message of the reason. */
+export const unavailable = (reason: Pkcs11Reason, detail?: string) =>
+  new SignerUnavailable({ reason, message: detail ?? table[reason][1] })
+
+const reasons = new Map<number, Pkcs11Reason>([
+  [results.generalError, "unreachable"],
+  [results.functionFailed, "unreachable"],
+  [results.deviceError, "unreachable"],
+  [results.deviceMemory, "unreachable"],
+  [results.deviceRemoved, "unreachable"],
+  [results.tokenNotPresent, "unreachable"],
+  [results.sessionClosed, "unreachable"],
+  [results.sessionHandleInvalid, "unreachable"],
+  [results.notLoggedIn, "unreachable"],
+  [results.objectHandleInvalid, "unreachable"],
+  [results.keyHandleInvalid, "unreachable"],
+  [results.operationActive, "unreachable"],
+  [results.sessionCount, "throttled"],
+  [results.pinIncorrect, "login"],
+  [results.pinInvalid, "login"],
+  [results.pinLength, "login"],
+  [results.pinExpired, "login"],
+  [results.pinLocked, "login"],
+  [results.userPinNotInitialized, "login"],
+  [results.keyFunctionNotPermitted, "refused"],
+  [results.keyTypeInconsistent, "bad_key"],
+  [results.mechanismInvalid, "bad_key"]
+])
+
+/** The result of the library in an error. Undefined: the error is not one of the library. */
+export const codeOf = (error: unknown): number | undefined =>
+  Predicate.hasProperty(error, "code") && Predicate.isNumber(error.code) ? error.code : undefined
+
+/** `error`: what the library or the code around it threw. Nothing of its text is kept. */
+export const ofError = (error: unknown): SignerUnavailable =>
+  error instanceof SignerUnavailable ? error : unavailable(reasons.get(codeOf(error) ?? -1) ?? "unexpected")

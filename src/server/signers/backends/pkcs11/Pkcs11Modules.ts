@@ -1,0 +1,84 @@
+// The libraries of PKCS#11 that the operator names, each loaded once for the process.
+import { Effect, Fiber, Redacted, Semaphore } from "effect"
+import * as OptionalPackage from "../remote/OptionalPackage.ts"
+import type { SignerUnavailable } from "../SignerBackend.ts"
+import { flags, results } from "./Cryptoki.ts"
+import type { Cryptoki, Package } from "./Cryptoki.ts"
+import { codeOf, ofError, unavailable } from "./Pkcs11Failures.ts"
+import * as Pkcs11Tokens from "./Pkcs11Tokens.ts"
+import type { Session, TokenName, Tokens } from "./Pkcs11Tokens.ts"
+
+/**
+ * Calls of libraries at the same time. libuv has four threads by default, which also read files and resolve host names: a silent
+ * device leaves one of them.
+ */
+const inParallel = 3
+
+/** The name is a value, so that the types of the optional package are not needed. */
+const packageName: string = "pkcs11js"
+
+const load = (): Promise<{ readonly default: Package }> => import(packageName)
+
+/** By path. A library has one state for the process, whoever loads it. */
+const loaded = new Map<string, Tokens>()
+
+const initialize = ({ PKCS11 }: Package, path: string): Tokens => {
+  const found = loaded.get(path)
+  if (found !== undefined) return found
+  const library = new PKCS11()
+  library.load(path)
+  try {
+    library.C_Initialize({ flags: flags.osLocking })
+  } catch (error) {
+    if (codeOf(error) !== results.alreadyInitialized) throw error
+  }
+  const tokens = Pkcs11Tokens.make(library)
+  loaded.set(path, tokens)
+  return tokens
+}
+
+const open = Effect.fnUntraced(function* (module: string, path: string) {
+  const { default: pkcs11 } = yield* OptionalPackage.load(packageName, load)
+  return yield* Effect.try(() => initialize(pkcs11, path)).pipe(
+    Effect.catchTag("UnknownError", ({ cause }) =>
+      Effect.logWarning("library of a PKCS#11 module cannot be loaded").pipe(
+        Effect.annotateLogs({ module, error: String(cause) }),
+        Effect.andThen(unavailable("unexpected", "the library of the module cannot be loaded: the log says why"))
+      )
+    )
+  )
+})
+
+const turns = Semaphore.makeUnsafe(inParallel)
+
+/** A call that has begun cannot be stopped: it ends by itself, and frees its session and its turn then. */
+const detached = <A>(call: () => Promise<A>): Effect.Effect<A, SignerUnavailable> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const running = Effect.uninterruptible(Effect.tryPromise({ try: call, catch: ofError }))
+      const fiber = yield* Effect.forkDetach(Effect.interruptible(turns.withPermit(running)))
+      return yield* Effect.onInterrupt(restore(Fiber.join(fiber)), () => Effect.sync(() => fiber.interruptUnsafe()))
+    })
+  )
+
+export interface Pkcs11Modules {
+  has(module: string): boolean
+  /** Runs a call in a session of a token. Fails if the operator has no such module. */
+  use<A>(
+    module: string,
+    token: TokenName,
+    pin: Redacted.Redacted,
+    call: (session: Session, library: Cryptoki) => Promise<A>
+  ): Effect.Effect<A, SignerUnavailable>
+}
+
+/** `paths`: of the libraries, by the name that the operator gives them. */
+export const make = (paths: ReadonlyMap<string, string>): Pkcs11Modules => ({
+  has: (module) => paths.has(module),
+  use: Effect.fnUntraced(function* (module, token, pin, call) {
+    const path = paths.get(module)
+    if (path === undefined) return yield* unavailable("not_found", "PKCS11_MODULES has no module with this name")
+    const tokens = yield* open(module, path)
+    return yield* detached(() => tokens.use(token, Redacted.value(pin), call))
+  })
+})

@@ -1,0 +1,116 @@
+// The tokens of one library: their sessions, each of which one call uses at a time, and the logins to them.
+import { results, flags } from "./Cryptoki.ts"
+import type { Cryptoki, Handle } from "./Cryptoki.ts"
+import { codeOf, unavailable } from "./Pkcs11Failures.ts"
+import * as Pkcs11Login from "./Pkcs11Login.ts"
+
+/** What names a token. */
+export interface TokenName {
+  readonly token_label: string
+  /** Undefined: the only token with the label. */
+  readonly token_serial?: string | undefined
+}
+
+export interface Session {
+  readonly handle: Handle
+  readonly serial: string
+  /** Label and serial number. */
+  readonly token: string
+  /** Private keys that were found in this session, by name. */
+  readonly keys: Map<string, Handle>
+}
+
+export interface Tokens {
+  /** Runs a call in a session of the token that no other call uses meanwhile. A session whose call failed is closed. */
+  use<A>(name: TokenName, pin: string, call: (session: Session, library: Cryptoki) => Promise<A>): Promise<A>
+}
+
+const keyOf = ({ token_label }: TokenName, serial: string) => `${token_label} ${serial}`
+
+/** The standard pads with blanks; some libraries pad with zeros. */
+const unpadded = (text: string) => text.replace(/[\0 ]+$/u, "")
+
+/** A slot has another number after each start of some devices, so that only label and serial number name a token. */
+const slotOf = (library: Cryptoki, { token_label, token_serial }: TokenName) => {
+  const found = library.C_GetSlotList(true).flatMap((slot) => {
+    const { label, serialNumber, flags } = library.C_GetTokenInfo(slot)
+    const serial = unpadded(serialNumber)
+    const isWanted = unpadded(label) === token_label && (token_serial === undefined || serial === token_serial)
+    return isWanted ? [{ slot, serial, flags }] : []
+  })
+  if (found.length > 1) throw unavailable("not_found", "several tokens have this label: give config.token_serial")
+  const [only] = found
+  if (only === undefined) throw unavailable("not_found")
+  return only
+}
+
+/** Results after which no session of the token is usable. */
+const lost = new Set<number | undefined>([
+  results.deviceRemoved,
+  results.tokenNotPresent,
+  results.sessionClosed,
+  results.sessionHandleInvalid,
+  results.notLoggedIn
+])
+
+export const make = (library: Cryptoki): Tokens => {
+  const idle: Array<Session> = []
+  const memories = new Map<string, Pkcs11Login.PinMemory>()
+
+  const memoryOf = (token: string) => {
+    const memory = memories.get(token) ?? Pkcs11Login.makeMemory()
+    memories.set(token, memory)
+    return memory
+  }
+
+  const close = ({ handle }: Session) => {
+    try {
+      library.C_CloseSession(handle)
+    } catch {
+      // The device has closed it.
+    }
+  }
+
+  const open = (name: TokenName, pin: string): Session => {
+    const { slot, serial, flags: tokenFlags } = slotOf(library, name)
+    const token = keyOf(name, serial)
+    const session = { handle: library.C_OpenSession(slot, flags.serialSession), serial, token, keys: new Map() }
+    try {
+      Pkcs11Login.logIn(library, session.handle, tokenFlags, pin, memoryOf(token))
+      return session
+    } catch (error) {
+      close(session)
+      throw error
+    }
+  }
+
+  /** A call that does not know the serial number looks for the token. */
+  const take = (name: TokenName, pin: string): Session => {
+    const token = name.token_serial === undefined ? undefined : keyOf(name, name.token_serial)
+    const index = idle.findIndex((session) => session.token === token)
+    if (token === undefined || index === -1) return open(name, pin)
+    Pkcs11Login.checkPin(pin, memoryOf(token))
+    return idle.splice(index, 1)[0] ?? open(name, pin)
+  }
+
+  const closeIdle = (token: string) => {
+    const sessions = idle.filter((session) => session.token === token)
+    idle.splice(0, idle.length, ...idle.filter((session) => session.token !== token))
+    sessions.forEach(close)
+  }
+
+  return {
+    use: async (name, pin, call) => {
+      const session = take(name, pin)
+      try {
+        const result = await call(session, library)
+        idle.push(session)
+        return result
+      } catch (error) {
+        close(session)
+        if (lost.has(codeOf(error))) closeIdle(session.token)
+        throw error
+      }
+    }
+  }
+}
