@@ -40,6 +40,8 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer Sql.maintenance",
     "effect-relayer Sql.open",
     "effect-relayer trustedProxies",
+    "effect-relayer/promise createClient",
+    "effect-relayer/promise orThrow",
     "effect-relayer/webhook verifyWebhook",
     "effect-relayer/webhook/node verifyWebhook"
   ],

@@ -1,5 +1,6 @@
 // Where a key is in Google Cloud KMS, and the service account that the service logs in as.
 import { Schema } from "effect"
+import { ShownUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
 
@@ -31,16 +32,14 @@ const keyProject = {
 
 const stored = "Stored, and never called."
 
-const Url = text(1, 2048)
-
 /** The fields of a service account key file that responses show. */
 const account = {
   project_id: field(ProjectId, "Project of the service account.", "my-project"),
   client_id: field(text(1, 256), stored, "103249887654321098765"),
-  auth_uri: field(Url, stored, "https://accounts.google.com/o/oauth2/auth"),
-  token_uri: field(Url, stored, "https://oauth2.googleapis.com/token"),
-  auth_provider_x509_cert_url: field(Url, stored, "https://www.googleapis.com/oauth2/v1/certs"),
-  client_x509_cert_url: field(Url, stored, "https://www.googleapis.com/robot/v1/metadata/x509/relayer"),
+  auth_uri: field(ShownUrl, stored, "https://accounts.google.com/o/oauth2/auth"),
+  token_uri: field(ShownUrl, stored, "https://oauth2.googleapis.com/token"),
+  auth_provider_x509_cert_url: field(ShownUrl, stored, "https://www.googleapis.com/oauth2/v1/certs"),
+  client_x509_cert_url: field(ShownUrl, stored, "https://www.googleapis.com/robot/v1/metadata/x509/relayer"),
   universe_domain: field(
     Schema.Literals(["googleapis.com"]),
     "The universe of the service account, which has one value.",
