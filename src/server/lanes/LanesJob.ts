@@ -17,6 +17,7 @@ import * as LaneLife from "./LaneLife.ts"
 import * as LaneMemory from "./LaneMemory.ts"
 import * as Metrics from "./LaneMetrics.ts"
 import * as LaneSigner from "./LaneSigner.ts"
+import * as WarmUp from "./WarmUp.ts"
 
 /** Lanes that one instance holds at once. */
 const maxLanes = 256
@@ -127,6 +128,7 @@ const make = Effect.gen(function* () {
   })
 
   yield* Effect.forkScoped(Effect.andThen(draining.begun, wakeAll))
+  yield* Effect.forkScoped(WarmUp.ifUsed(ledger))
   yield* jobs.run({ job: "lanes", task: "renew", work: renew, wait: () => Effect.sleep(renewEvery) })
   yield* jobs.run({
     job: "lanes",

@@ -32,6 +32,7 @@ export class ClaimsRepo extends Context.Service<
     /** False if it is not held, or not idle although `ifIdle`. */
     release(hold: Hold, ifIdle: boolean): Effect.Effect<boolean>
     isHeld(hold: Hold): Effect.Effect<boolean>
+    readonly hasLanes: Effect.Effect<boolean>
     readonly hasWork: Effect.Effect<boolean>
     newestPending(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, number>>
   }
@@ -109,6 +110,12 @@ export class ClaimsRepo extends Context.Service<
             query("ClaimsRepo.isHeld")
           )
 
+        const hasLanes = sql`SELECT EXISTS (SELECT FROM lanes) AS has`.pipe(
+          Effect.flatMap(readHas),
+          Effect.map(({ has }) => has),
+          query("ClaimsRepo.hasLanes")
+        )
+
         const hasWork = sql`SELECT EXISTS (SELECT FROM lanes l WHERE ${isFree} AND ${hasOpen}) AS has`.pipe(
           Effect.flatMap(readHas),
           Effect.map(({ has }) => has),
@@ -124,7 +131,7 @@ export class ClaimsRepo extends Context.Service<
             query("ClaimsRepo.newestPending")
           )
 
-        return ClaimsRepo.of({ lease, claim, renew, release, isHeld, hasWork, newestPending })
+        return ClaimsRepo.of({ lease, claim, renew, release, isHeld, hasLanes, hasWork, newestPending })
       })
     )
 }

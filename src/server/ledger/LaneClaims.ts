@@ -25,6 +25,6 @@ export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
     return isGone
   })
 
-  const { lease, hasWork, newestPending } = repo
-  return { lease, claim, renew, release, hasWork, newestPending }
+  const { lease, hasLanes, hasWork, newestPending } = repo
+  return { lease, claim, renew, release, hasLanes, hasWork, newestPending }
 })

@@ -37,6 +37,8 @@ export class LaneLedger extends Context.Service<
     renew(holds: ReadonlyArray<Hold>): Effect.Effect<ReadonlyArray<Hold>>
     /** False if an idle lane has an open transaction: it is still held. True if it is not held any more. */
     release(hold: Hold, reason: ReleaseReason): Effect.Effect<boolean>
+    /** Whether any transaction was ever accepted. */
+    readonly hasLanes: Effect.Effect<boolean>
     /** Whether lanes that no living process holds have open transactions. */
     readonly hasWork: Effect.Effect<boolean>
     /** The highest number of a pending transaction, by lane. Lanes without pending transactions are left out. */

@@ -10,6 +10,7 @@ import * as EvmProviders from "../../../src/server/chains/evm/EvmProviders.ts"
 import * as LaneLife from "../../../src/server/lanes/LaneLife.ts"
 import * as LaneMemory from "../../../src/server/lanes/LaneMemory.ts"
 import * as LaneSigner from "../../../src/server/lanes/LaneSigner.ts"
+import * as WarmUp from "../../../src/server/lanes/WarmUp.ts"
 import { LaneChanged } from "../../../src/server/ledger/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
@@ -90,6 +91,8 @@ const start = Effect.fnUntraced(function* (state: { commits: number; refusals: n
 describe("a held lane", () => {
   it.effect("pauses longer and longer while its commits are refused, and goes on as usual after one that is not", () =>
     Effect.gen(function* () {
+      // The test clock does not wait for modules.
+      yield* WarmUp.sign
       const state = { commits: 0, refusals: 1000 }
       yield* start(state)
       yield* TestClock.adjust("10 seconds")

@@ -81,6 +81,7 @@ const ledgerOf = (state: State) =>
       }),
     newestPending: () => Effect.sync(() => new Map([[laneId, state.newest]])),
     apply: () => Effect.succeed([]),
+    hasLanes: Effect.succeed(false),
     hasWork: Effect.sync(() => state.isWaitedFor)
   })
 
