@@ -28,7 +28,7 @@ export class SignersApi extends HttpApiGroup.make("signers")
         OpenApi.annotations({
           summary: "Create a signer",
           description:
-            "`plain` stores the given 32-byte key, or generates one if `config.key` is left out. `local` stores the key of a keystore (Web3 Secret Storage version 3). `vault` reads the key from the key-value store of HashiCorp Vault for each use. `vault_transit` signs in Vault with an ed25519 key that never leaves it. `aws_kms` signs in AWS KMS with a key that never leaves it; its curve is found when the signer is created. `google_cloud_kms` does the same in Google Cloud KMS, with a service account or the login of the environment. `azure_key_vault` signs for evm in Azure Key Vault or Managed HSM. Secrets are encrypted at rest and never returned."
+            "`plain` stores the given 32-byte key, or generates one if `config.key` is left out. `local` stores the key of a keystore (Web3 Secret Storage version 3). `vault` reads the key from the key-value store of HashiCorp Vault for each use. `vault_transit` signs in Vault with an ed25519 key that never leaves it. `aws_kms` signs in AWS KMS with a key that never leaves it; its curve is found when the signer is created. `google_cloud_kms` does the same in Google Cloud KMS, with a service account or the login of the environment. `azure_key_vault` signs for evm in Azure Key Vault or Managed HSM. `turnkey` signs in Turnkey, whose policies may refuse a signature or wait for an approval. Secrets are encrypted at rest and never returned."
         })
       ),
     HttpApiEndpoint.get("list", "/", {

@@ -28,9 +28,16 @@ const fields = {
   id: Field.text("id", "Id (default: a UUID)"),
   type: Field.choice(
     "type",
-    ["plain", "local", "vault", "vault_transit", "pkcs11", "aws_kms", "google_cloud_kms", "azure_key_vault"],
+    ["plain", "local", "vault", "vault_transit", "pkcs11", "aws_kms", "google_cloud_kms", "azure_key_vault", "turnkey"],
     "Type, which says where the key is"
   ),
+  "config.api_public_key": Field.text("api_public_key", "turnkey: public key of the API key, in hex"),
+  "config.organization_id": Field.text("organization_id", "turnkey: id of the organization"),
+  "config.private_key_id": Field.text(
+    "private_key_id",
+    "turnkey: id of the private key, or address of a wallet account"
+  ),
+  "config.public_key": Field.text("public_key", "turnkey: the public key, in hex"),
   "config.vault_url": Field.text("vault_url", "azure_key_vault: URL of the vault or Managed HSM"),
   "config.auth_type": Field.choice(
     "auth_type",
@@ -62,6 +69,10 @@ const secrets = {
   "config.passphrase": Field.secret("passphrase-file", "local: file with the passphrase of the keystore"),
   "config.role_id": Field.secret("role-id-file", "vault, vault_transit: file with the role id of the AppRole"),
   "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: file with the secret id of the AppRole"),
+  "config.api_private_key": Field.secret(
+    "api-private-key-file",
+    "turnkey: file with the private key of the API key, in hex"
+  ),
   "config.client_secret": Field.secret("client-secret-file", "azure_key_vault: file with the client secret"),
   "config.pin": Field.secret("pin-file", "pkcs11: file with the PIN of the user of the token"),
   "config.service_account.private_key": Field.secret(

@@ -7,6 +7,7 @@ import * as AzureKeyVault from "./AzureKeyVault.ts"
 import * as GoogleCloudKms from "./GoogleCloudKms.ts"
 import * as Pkcs11 from "./Pkcs11.ts"
 import { SignerId, typeTag } from "./SignerId.ts"
+import * as Turnkey from "./Turnkey.ts"
 import * as Vault from "./Vault.ts"
 
 /** Order of secp256k1 (SEC 2, section 2.4.1). A key that is not below it has no evm address. */
@@ -136,10 +137,16 @@ export const CreateSigner = Schema.Union([
       Schema.Struct(AzureKeyVault.requested),
       "Where the key is in Azure Key Vault or Managed HSM, and how the service logs in."
     )
-  }).annotate({ identifier: "CreateAzureKeyVaultSignerRequest" })
+  }).annotate({ identifier: "CreateAzureKeyVaultSignerRequest" }),
+  Schema.Struct({
+    id,
+    type: typeTag("turnkey"),
+    config: field(Schema.Struct(Turnkey.requested), "Where the key is in Turnkey, and the API key that uses it.")
+  }).annotate({ identifier: "CreateTurnkeySignerRequest" })
 ]).annotate({
   identifier: "CreateSignerRequest",
-  message: "type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms or azure_key_vault",
+  message:
+    "type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey",
   description: "A signer to create."
 })
 export type CreateSigner = typeof CreateSigner.Type

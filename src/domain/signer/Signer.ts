@@ -11,6 +11,7 @@ import * as GoogleCloudKms from "./GoogleCloudKms.ts"
 import * as Pkcs11 from "./Pkcs11.ts"
 import { AddressesOfCurve, Ed25519Addresses, SignerAddresses } from "./SignerAddresses.ts"
 import { SignerId, typeTag } from "./SignerId.ts"
+import * as Turnkey from "./Turnkey.ts"
 import * as Vault from "./Vault.ts"
 
 /** Why the service does not sign with the key any more. */
@@ -93,7 +94,13 @@ export const Signer = Schema.Union([
     type: typeTag("azure_key_vault"),
     config: field(Schema.Struct({ ...AzureKeyVault.shown, ...AzureKeyVault.resolved }), withoutSecrets),
     ...remote
-  }).annotate({ identifier: "AzureKeyVaultSigner" })
+  }).annotate({ identifier: "AzureKeyVaultSigner" }),
+  Schema.Struct({
+    id: SignerId,
+    type: typeTag("turnkey"),
+    config: field(Schema.Struct(Turnkey.shown), withoutSecrets),
+    ...remote
+  }).annotate({ identifier: "TurnkeySigner" })
 ]).annotate({ identifier: "Signer", description: "A private key, or a reference to one, that relayers sign with." })
 export type Signer = typeof Signer.Type
 export type SignerType = Signer["type"]
@@ -107,7 +114,8 @@ const curvesOf = {
   pkcs11: ["secp256k1", "ed25519"],
   aws_kms: ["secp256k1", "ed25519"],
   google_cloud_kms: ["secp256k1", "ed25519"],
-  azure_key_vault: ["secp256k1"]
+  azure_key_vault: ["secp256k1"],
+  turnkey: ["secp256k1", "ed25519"]
 } as const satisfies Record<SignerType, ReadonlyArray<Curve>>
 
 export const signerTypesFor = (networkType: NetworkType): ReadonlyArray<SignerType> =>

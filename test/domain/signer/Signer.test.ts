@@ -30,11 +30,11 @@ const local = (config: object) => ({ type: "local", config: { keystore: {}, pass
 const refused: Record<string, readonly [request: unknown, error: string]> = {
   "no type": [
     {},
-    "body: type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms or azure_key_vault"
+    "body: type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey"
   ],
   "an unknown type": [
     { type: "kms", config: {} },
-    "body: type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms or azure_key_vault"
+    "body: type must be plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey"
   ],
   "a config of another type": [{ type: "plain", config: { key_name: "a" } }, "config.key_name: is not a known field"],
   "a local signer without its config": [{ type: "local" }, "config: is required"],
@@ -122,32 +122,10 @@ describe("signers", () => {
   })
 
   it("the signer types that support each network type are known", () => {
-    assert.deepStrictEqual(signerTypesFor("evm"), [
-      "plain",
-      "local",
-      "vault",
-      "pkcs11",
-      "aws_kms",
-      "google_cloud_kms",
-      "azure_key_vault"
-    ])
-    assert.deepStrictEqual(signerTypesFor("solana"), [
-      "plain",
-      "local",
-      "vault",
-      "vault_transit",
-      "pkcs11",
-      "aws_kms",
-      "google_cloud_kms"
-    ])
-    assert.deepStrictEqual(signerTypesFor("stellar"), [
-      "plain",
-      "local",
-      "vault",
-      "vault_transit",
-      "pkcs11",
-      "aws_kms",
-      "google_cloud_kms"
-    ])
+    const onBoth = ["plain", "local", "vault", "pkcs11", "aws_kms", "google_cloud_kms", "turnkey"]
+    assert.sameMembers([...signerTypesFor("evm")], [...onBoth, "azure_key_vault"])
+    for (const networkType of ["solana", "stellar"] as const) {
+      assert.sameMembers([...signerTypesFor(networkType)], [...onBoth, "vault_transit"])
+    }
   })
 })

@@ -18,6 +18,7 @@ import * as Plain from "./Plain.ts"
 import * as RemoteCalls from "./remote/RemoteCalls.ts"
 import * as RemoteSigner from "./remote/RemoteSigner.ts"
 import type { SignerKind } from "./SignerBackend.ts"
+import * as Turnkey from "./turnkey/Turnkey.ts"
 import * as Vault from "./Vault.ts"
 import * as VaultKv from "./VaultKv.ts"
 import * as VaultTransit from "./VaultTransit.ts"
@@ -41,7 +42,8 @@ export class SignerBackends extends Context.Service<SignerBackends, { readonly [
         pkcs11: RemoteSigner.make(Pkcs11.make(Pkcs11Modules.make(settings.pkcs11Modules ?? new Map())), remote),
         aws_kms: RemoteSigner.make(AwsKms.make(yield* AwsClients.make()), remote),
         google_cloud_kms: RemoteSigner.make(yield* GoogleCloudKms.make(client), remote),
-        azure_key_vault: RemoteSigner.make(yield* AzureKeyVault.make(client, azure), remote)
+        azure_key_vault: RemoteSigner.make(yield* AzureKeyVault.make(client, azure), remote),
+        turnkey: RemoteSigner.make(yield* Turnkey.make(client), remote)
       })
     })
   )
