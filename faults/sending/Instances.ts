@@ -1,8 +1,10 @@
-// Two instances on one database send transactions. At random moments one of them is killed, or frozen beyond its lease.
+// Three instances on one database send transactions. At random moments two of them are killed, or frozen beyond their lease,
+// independently of each other; the third one is left alone, so that there is always one that takes over.
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import type { Listening } from "../../testkit/process/Service.ts"
 import type { Context } from "../Case.ts"
+import { make } from "../Random.ts"
 import type { Random } from "../Random.ts"
 import * as Load from "./Load.ts"
 import * as Node from "./Node.ts"
@@ -36,31 +38,40 @@ const shuffled = (random: Random, faults: ReadonlyArray<Fault>): ReadonlyArray<F
 export const run = Effect.fnUntraced(function* ({ listen, kills, freezes, lease, random, tally }: Options) {
   const node = yield* Node.start
   const env = { ...Relayers.env, LANE_LEASE_MS: String(lease) }
-  const instances = [yield* listen(env), yield* listen(env)] as [Listening, Listening]
-  const made = yield* Relayers.make(instances[0], node, { count: relayers })
-  const urls = () => instances.map(({ baseUrl }) => baseUrl)
+  const instances: [Listening, Listening] = [yield* listen(env), yield* listen(env)]
+  const undisturbed = yield* listen(env)
+  const made = yield* Relayers.make(undisturbed, node, { count: relayers })
+  const urls = () => [...instances, undisturbed].map(({ baseUrl }) => baseUrl)
   const { load, stop } = yield* Load.start({ urls, relayers: made, random, pause })
 
-  const kill = Effect.fnUntraced(function* (which: 0 | 1) {
+  const kill = Effect.fnUntraced(function* (which: 0 | 1, random: Random) {
     yield* instances[which].kill("SIGKILL")
     yield* instances[which].exited
     yield* Effect.sleep(random.int(0, 300))
     instances[which] = yield* listen(env)
   })
 
-  const freeze = Effect.fnUntraced(function* (which: 0 | 1) {
+  const freeze = Effect.fnUntraced(function* (which: 0 | 1, random: Random) {
     const { kill } = instances[which]
     yield* kill("SIGSTOP")
     yield* Effect.sleep(lease + random.int(200, 1000)).pipe(Effect.ensuring(kill("SIGCONT")))
   })
 
-  const faults = [...several(kills, "kill"), ...several(freezes, "freeze")]
-  for (const fault of shuffled(random, faults)) {
-    yield* Effect.sleep(random.int(0, 500))
-    const which = random.pick([0, 1])
-    yield* fault === "kill" ? kill(which) : freeze(which)
-    tally.add(`${fault}s`)
-  }
+  /** `random` is its own, so that its choices do not depend on the other instance. */
+  const disturb = Effect.fnUntraced(function* (which: 0 | 1, faults: ReadonlyArray<Fault>, random: Random) {
+    for (const fault of faults) {
+      yield* Effect.sleep(random.int(0, 500))
+      yield* fault === "kill" ? kill(which, random) : freeze(which, random)
+      tally.add(`${fault}s`)
+    }
+  })
+
+  const faults = shuffled(random, [...several(kills, "kill"), ...several(freezes, "freeze")])
+  const half = Math.ceil(faults.length / 2)
+  const own = () => make(random.int(0, 1_000_000))
+  yield* Effect.all([disturb(0, faults.slice(0, half), own()), disturb(1, faults.slice(half), own())], {
+    concurrency: 2
+  })
   yield* stop
-  yield* Verdict.check(tally, node, instances[0], made, load)
+  yield* Verdict.check(tally, node, undisturbed, made, load)
 })
