@@ -84,9 +84,9 @@ const knownOf = (situation: Situation<Seen>): Known | undefined => {
 const unknown: Row<Seen> = (situation) => {
   const { estimate } = situation.view
   const isMissing = estimate === undefined ? needsEstimate(situation) : estimate._tag === "Unknown"
-  return isMissing || knownOf(situation) === undefined
-    ? hold(situation, cause("providers_unavailable"), "lane")
-    : undefined
+  if (knownOf(situation) === undefined) return hold(situation, cause("providers_unavailable"), "lane")
+  // A node may be unable to estimate this call alone.
+  return isMissing ? hold(situation, cause("providers_unavailable"), "relayer") : undefined
 }
 
 const shortage = (situation: Situation<Seen>): Shortage | undefined => {

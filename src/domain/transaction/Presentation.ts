@@ -94,7 +94,7 @@ export const responseOf = (transaction: Transaction, identity: Identity): EvmTra
     from: identity.from,
     created_at: instant(createdAt),
     valid_until: instant(validUntil),
-    is_canceled: intent === "cancel",
+    is_canceled: intent === "cancel" || state === "canceled",
     ...causeOf(transaction),
     ...requestFields(shownRequest(transaction, attempt), attempt),
     ...present("hash", attempt?.hash),

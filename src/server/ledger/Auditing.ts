@@ -23,7 +23,7 @@ const textOf = ({ id, relayerId, externalId, transaction }: StoredTransaction): 
     status,
     nonce,
     hash,
-    is_canceled: intent === "cancel"
+    is_canceled: intent === "cancel" || status === "canceled"
   })
 }
 

@@ -132,7 +132,7 @@ const waiting: ReadonlyArray<Case> = [
   ["with an unknown balance", "Hold lane providers_unavailable", pending(), undefined, withoutBalance],
   [
     "that could not be estimated",
-    "Hold lane providers_unavailable",
+    "Hold relayer providers_unavailable",
     simulated,
     undefined,
     seen({ estimate: { _tag: "Unknown" } })

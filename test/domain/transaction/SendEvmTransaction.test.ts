@@ -173,6 +173,7 @@ describe("a response", () => {
     assert.strictEqual(shown(mined({ versions, attempts }, 1)).value, "0x1")
     assert.strictEqual(shown(mined({ versions, attempts }, 2)).value, "0x2")
     const canceled = shown(mined({ intent: "cancel", attempts: [attempt(1), noop(2)] }, 2))
+    assert.isTrue(shown(pending({ state: "canceled" })).is_canceled)
     assert.deepStrictEqual([canceled.value, canceled.hash, canceled.is_canceled], ["0x1", "hash-2", true])
   })
 

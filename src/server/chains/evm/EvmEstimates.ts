@@ -26,7 +26,7 @@ const read = (answer: RpcAnswer): First => {
     case "Missing":
       return { _tag: "Unknown" }
     case "RpcError":
-      if (RevertReason.isRevert(answer)) return { _tag: "Reverts", reason: RevertReason.ofError(answer) }
+      if (RevertReason.failsIn(answer)) return { _tag: "Reverts", reason: RevertReason.ofError(answer) }
       return { _tag: classify(answer) === "funds" ? "Unaffordable" : "Unknown" }
   }
 }

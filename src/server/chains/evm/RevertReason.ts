@@ -1,4 +1,4 @@
-// Why a call reverts, from the error of a node: `Error(string)` and `Panic(uint256)` are decoded, other data is shown as it is.
+// Why a call fails, from the error of a node: `Error(string)` and `Panic(uint256)` are decoded, other data is shown as it is.
 import { Predicate } from "effect"
 import type { RpcAnswer } from "./RpcBatch.ts"
 
@@ -40,6 +40,13 @@ const ofData = (data: string): string | undefined => {
 /** Whether the error says that the call reverts. */
 export const isRevert = ({ code, message }: RpcError): boolean => code === reverted || /revert/i.test(message)
 
+/** Exceptional halts of the EVM, as geth, revm (anvil, reth), Nethermind and Besu name them. */
+const halt =
+  /invalid opcode|InvalidFEOpcode|OpcodeNotFound|BadInstruction|INVALID_OPERATION|invalid ?jump|stack ?(?:under|over)flow|stack limit|out of ?gas|gas required exceeds|out of ?offset|return data out of bounds|write protection|max (?:init)?code size|create ?(?:collision|contract)|contract address collision|invalid code/i
+
+/** Whether the error says that the call fails: it reverts, or the EVM stops it. */
+export const failsIn = (error: RpcError): boolean => isRevert(error) || halt.test(error.message)
+
 /** Revert data, in lower case. Undefined: the node gives none. */
 export const dataOf = (error: RpcError): string | undefined => (isRevert(error) ? dataIn(error.data) : undefined)
 
@@ -48,5 +55,5 @@ export const ofError = ({ message, data }: RpcError): string | undefined => {
   const decoded = found === undefined ? undefined : ofData(found)
   if (decoded !== undefined) return decoded
   const [, text] = /revert(?:ed)?(?: with reason string)?:?\s+['"]?(.+?)['"]?$/i.exec(message) ?? []
-  return text?.slice(0, maxLength)
+  return (text ?? (halt.test(message) ? message : undefined))?.slice(0, maxLength)
 }

@@ -1,6 +1,6 @@
 // Reasons of reverts, as nodes report them.
 import { assert, describe, it } from "@effect/vitest"
-import { isRevert, ofError } from "../../../../src/server/chains/evm/RevertReason.ts"
+import { failsIn, isRevert, ofError } from "../../../../src/server/chains/evm/RevertReason.ts"
 
 const text = Buffer.from("paused").toString("hex").padEnd(64, "0")
 const solidity = `0x08c379a0${"20".padStart(64, "0")}${"6".padStart(64, "0")}${text}`
@@ -28,6 +28,31 @@ describe("RevertReason", () => {
   it("is not decoded from data that is cut off", () => {
     assert.isUndefined(ofError(error("execution reverted", solidity.slice(0, 140))))
   })
+
+  it.each([
+    "EVM error InvalidFEOpcode",
+    "EVM error StackUnderflow",
+    "invalid opcode: INVALID",
+    "stack underflow (0 <=> 1)",
+    "invalid jump destination",
+    "gas required exceeds allowance (30000000)",
+    "Out of gas: gas required exceeds allowance: 30000000",
+    "contract creation code storage out of gas",
+    "max code size exceeded",
+    "BadInstruction",
+    "INVALID_OPERATION"
+  ])("is the message if the call fails without a revert: %s", (message) => {
+    const failed = error(message, undefined, -32000)
+    assert.isTrue(failsIn(failed))
+    assert.strictEqual(ofError(failed), message)
+  })
+
+  it.each([
+    "insufficient funds for gas * price + value",
+    "missing trie node",
+    "header not found",
+    "EVM error database: timeout"
+  ])("is not there if the node cannot say: %s", (message) => assert.isFalse(failsIn(error(message, undefined, -32000))))
 
   it("belongs to a revert only if code or message say so", () => {
     assert.isTrue(isRevert(error("whatever")))
