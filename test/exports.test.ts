@@ -12,29 +12,38 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer AuditCheckpoints",
     "effect-relayer AuditHeadStore",
     "effect-relayer Authentication",
+    "effect-relayer ChainAccess",
     "effect-relayer Deliveries",
     "effect-relayer Draining",
     "effect-relayer EventFeed",
     "effect-relayer MasterKeyStore",
     "effect-relayer MasterKeys",
+    "effect-relayer MessageSigning",
     "effect-relayer Networks",
+    "effect-relayer Nonces",
     "effect-relayer Notifications",
+    "effect-relayer Outbound",
     "effect-relayer RateLimits",
     "effect-relayer Readiness",
     "effect-relayer RelayerHealth",
     "effect-relayer Relayers",
     "effect-relayer Secrets",
+    "effect-relayer SignerBackends",
+    "effect-relayer SignerSettings",
     "effect-relayer Signers",
+    "effect-relayer Simulations",
+    "effect-relayer Transactions",
     "effect-relayer/client ApiClient",
     "effect-relayer/domain CurrentCaller"
   ],
-  "a function that makes layers or effects": [
+  "a function that makes layers, effects or clients": [
     "effect-relayer Server.drainFirst",
     "effect-relayer Server.layer",
     "effect-relayer Server.mount",
     "effect-relayer Server.routes",
     "effect-relayer Services.layer",
     "effect-relayer Services.layerNoAuthentication",
+    "effect-relayer Services.layerNoDeps",
     "effect-relayer Sql.layer",
     "effect-relayer Sql.layerOpen",
     "effect-relayer Sql.maintenance",
@@ -77,11 +86,21 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
   ]
 }
 
-/** JSON that the service passes on as it is. */
-const free = new Set(["after", "attributes", "before", "cause", "data", "payload", "policies"])
+/** JSON that the service passes on as it is, and the file of a service account of Google, which Google writes. */
+const free = new Set([
+  "after",
+  "attributes",
+  "before",
+  "cause",
+  "data",
+  "message",
+  "payload",
+  "policies",
+  "service_account"
+])
 
-/** Positions of a log that someone has tampered with. */
-const unbounded = new Set(["position", "broken_at"])
+/** Positions of a log that someone has tampered with, and the order among transactions. */
+const unbounded = new Set(["position", "broken_at", "priority"])
 
 const account = /^(0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|G[A-Z2-7]{55})$/
 

@@ -1,5 +1,13 @@
 // What a host program or a client imports of the domain: schemas, identifiers, errors and types.
-export { ApiKey, ApiKeyId, ApiKeyNotFound, CreateApiKey, NewApiKey, RotateApiKey } from "./access/ApiKey.ts"
+export {
+  ApiKey,
+  ApiKeyId,
+  ApiKeyNotFound,
+  CreateApiKey,
+  NewApiKey,
+  RotateApiKey,
+  TooManyApiKeys
+} from "./access/ApiKey.ts"
 export { CurrentCaller, Forbidden, TooManyRequests, Unauthorized } from "./access/Caller.ts"
 export type { Caller } from "./access/Caller.ts"
 export { Grant, Scope } from "./access/Scope.ts"
@@ -76,6 +84,7 @@ export {
   InternalServerError,
   MethodNotAllowed,
   NotFound,
+  NotImplemented,
   PayloadTooLarge,
   ServiceUnavailable,
   UnsupportedMediaType
@@ -87,3 +96,12 @@ export { Signer, SignerIdTaken, SignerInUse, SignerKeyTaken, SignerNotFound } fr
 export { SignerAddresses } from "./signer/SignerAddresses.ts"
 export { SignerId } from "./signer/SignerId.ts"
 export { Verification } from "./signer/Verification.ts"
+export { RelayerPaused } from "./transaction/Admittance.ts"
+export { TransactionConflict } from "./transaction/Cancellation.ts"
+export { EvmTransaction, TransactionId, TransactionNotFound, TransactionStatus } from "./transaction/EvmTransaction.ts"
+export { ClearNonces, NonceDecision, NonceState } from "./transaction/NonceState.ts"
+export { ReplaceEvmTransaction, SendEvmTransaction } from "./transaction/SendEvmTransaction.ts"
+export { EvmSignature, SignMessage, SignTypedData } from "./transaction/Signature.ts"
+export { Simulation } from "./transaction/Simulation.ts"
+export { TransactionLimitExceeded, TransactionLimits } from "./transaction/TransactionLimits.ts"
+export { ResyncNonce, SendBatch, TransactionExplanation } from "./transaction/TransactionRequests.ts"

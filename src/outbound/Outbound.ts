@@ -2,14 +2,15 @@
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Cause, Context, Duration, Effect, Layer, Option } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
-import type { AllowList } from "./AllowList.ts"
+import * as AllowList from "./AllowList.ts"
 import * as Answer from "./Answer.ts"
 import * as Guard from "./Guard.ts"
 import * as Lookup from "./Lookup.ts"
 import { bare, describe, failure, OutboundRefused, type Refusal } from "./OutboundRefused.ts"
 
 export interface Options {
-  readonly allow: AllowList
+  /** Hosts, addresses and ranges that are not public, but may be reached. An invalid entry is a defect. Absent: none. */
+  readonly allow?: ReadonlyArray<string>
   /** Ends the message about a destination that is not public. Absent: `, which is not allowed`. */
   readonly notAllowed?: string | undefined
   /** The time from the lookup of the name to the last byte of the body. Absent: 10 seconds. */
@@ -24,9 +25,9 @@ export interface Options {
 const idleMs = 4000
 
 const make = Effect.fnUntraced(function* (options: Options) {
-  const { allow, maxResponseBytes = 1_048_576, resolve = Lookup.bySystem } = options
+  const { allow = [], maxResponseBytes = 1_048_576, resolve = Lookup.bySystem } = options
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
-  const guard = Guard.make(allow)
+  const guard = Guard.make(yield* Effect.sync(() => AllowList.make(allow)))
   const words = (refusal: Refusal | undefined) =>
     refusal === undefined ? undefined : describe(refusal, options.notAllowed)
   const refuse = (url: string) => words(guard.url(url))
@@ -77,6 +78,23 @@ const make = Effect.fnUntraced(function* (options: Options) {
   })
 })
 
+const restrict = ({ client, refuse }: Outbound["Service"], rule: (url: URL) => string | undefined) => {
+  const check = (request: HttpClientRequest.HttpClientRequest) => {
+    const url = Option.getOrUndefined(HttpClientRequest.toUrl(request))
+    const message = url === undefined ? undefined : rule(url)
+    return message === undefined
+      ? Effect.succeed(request)
+      : Effect.fail(failure(bare(request, url), new OutboundRefused({ message })))
+  }
+  return {
+    refuse: (text: string) => {
+      const url = URL.parse(text)
+      return refuse(text) ?? (url === null ? undefined : rule(url))
+    },
+    client: HttpClient.mapRequestEffect(client, check)
+  }
+}
+
 export class Outbound extends Context.Service<
   Outbound,
   {
@@ -89,8 +107,21 @@ export class Outbound extends Context.Service<
     readonly client: HttpClient.HttpClient
   }
 >()("effect-relayer/outbound/Outbound") {
-  /** For a feature that reaches other hosts than URLs of users may. Its connections end with the scope. */
+  /**
+   * @internal
+   * For a feature that reaches other hosts than URLs of users may. Its connections end with the scope.
+   */
   static readonly make = make
 
-  static readonly layer = (options: Options) => Layer.effect(Outbound, make(options))
+  static readonly layer = (options: Options = {}) => Layer.effect(Outbound, make(options))
+
+  /**
+   * Adds a rule of a host program to the policy of another `Outbound`. The rule says why a URL may not be reached, as a text
+   * that follows the name of the field, such as "points to a host that is not on our list". `undefined`: it may be reached.
+   */
+  static readonly layerRestricted = (rule: (url: URL) => string | undefined) =>
+    Layer.effect(
+      Outbound,
+      Effect.map(Outbound, (outbound) => Outbound.of(restrict(outbound, rule)))
+    )
 }

@@ -26,7 +26,7 @@ export const describe = (refusal: Refusal, notAllowed = ", which is not allowed"
 
 /** `message` contains nothing of the URL, for example "resolves to a private address, which is not allowed". */
 export class OutboundRefused extends Schema.TaggedError<OutboundRefused>()("OutboundRefused", {
-  message: Schema.String
+  message: Schema.NonEmptyString
 }) {}
 
 /** Why the guard refused the request. `undefined`: the request failed for another reason. */

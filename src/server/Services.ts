@@ -1,10 +1,8 @@
-// All services of an instance. They require a database, and nothing else.
+// All services of an instance. They require a database. A host program may replace what reaches outside of it.
 import { Duration, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
 import * as MasterKeyBytes from "../domain/masterKey/MasterKeyBytes.ts"
-import * as AllowList from "../outbound/AllowList.ts"
 import { Outbound } from "../outbound/Outbound.ts"
-import { KeyDerivation } from "../threads/KeyDerivation.ts"
 import { ApiKeys } from "./access/ApiKeys.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditCheckpoints } from "./audit/AuditCheckpoints.ts"
@@ -42,6 +40,7 @@ import { NodePassing } from "./transactions/NodePassing.ts"
 import { Nonces } from "./transactions/Nonces.ts"
 import { Simulations } from "./transactions/Simulations.ts"
 import { Transactions } from "./transactions/Transactions.ts"
+import { ChainAccess } from "./chains/ChainAccess.ts"
 import { Chains } from "./chains/Chains.ts"
 import { EvmNodes } from "./chains/evm/EvmNodes.ts"
 import { ProviderPools } from "./chains/ProviderPools.ts"
@@ -50,6 +49,7 @@ import * as MasterKey from "./masterKey/MasterKey.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
 import { RowMacs } from "./secrets/RowMacs.ts"
 import { Secrets } from "./secrets/Secrets.ts"
+import { SignerBackends } from "./signers/backends/SignerBackends.ts"
 import { Signers } from "./signers/Signers.ts"
 import { SignerSettings } from "./signers/SignerSettings.ts"
 import * as LedgerGauges from "./ledger/LedgerGauges.ts"
@@ -99,7 +99,7 @@ const resources = (options: Options) =>
   Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTargets.layer, Deliveries.layer).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
-        Signers.layer.pipe(Layer.provide(Layer.succeed(SignerSettings, options.signers ?? {}))),
+        Signers.layer,
         Notifications.layer,
         VersionedNotifications.layer,
         Networks.layer,
@@ -165,28 +165,28 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
     : Layer.empty
 
 /**
- * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `MasterKeyInvalid` if a
- * master key does not have 32 bytes, and with `WrongMasterKey` if the database was written with another master key.
+ * Without `Authentication`, and without what reaches the world outside of the database: a host program provides its own
+ * `Outbound`, `ChainAccess` and `SignerBackends`, or their default layers. Fails as `layerNoAuthentication` does.
  */
-export const layerNoAuthentication = (options: Options) =>
+export const layerNoDeps = (options: Omit<Options, "outboundAllow" | "outboundNotAllowed" | "signers">) =>
   Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges(options), jobs(options)).pipe(
     Layer.provideMerge(transactions),
     Layer.provideMerge(health(options)),
     Layer.provideMerge(resources(options)),
     Layer.provideMerge(
-      Layer.mergeAll(
-        secrets(options),
-        Outbound.layer({
-          allow: AllowList.make(options.outboundAllow ?? []),
-          notAllowed: options.outboundNotAllowed
-        }),
-        KeyDerivation.layer,
-        CallerRequests.layer,
-        OutboundWork.layer,
-        Strangers.layer,
-        Lifecycle.layer
-      )
+      Layer.mergeAll(secrets(options), CallerRequests.layer, OutboundWork.layer, Strangers.layer, Lifecycle.layer)
     )
+  )
+
+/**
+ * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `MasterKeyInvalid` if a
+ * master key does not have 32 bytes, and with `WrongMasterKey` if the database was written with another master key.
+ */
+export const layerNoAuthentication = ({ outboundAllow = [], outboundNotAllowed, signers = {}, ...options }: Options) =>
+  layerNoDeps(options).pipe(
+    Layer.provideMerge(Layer.merge(ChainAccess.layer, SignerBackends.layer)),
+    Layer.provide(Layer.succeed(SignerSettings, signers)),
+    Layer.provideMerge(Outbound.layer({ allow: outboundAllow, notAllowed: outboundNotAllowed }))
   )
 
 /**

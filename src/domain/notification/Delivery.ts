@@ -1,5 +1,5 @@
 // Deliveries: the webhook messages of a notification, with their attempts.
-import { DateTime, Order, Schema } from "effect"
+import { DateTime, Schema } from "effect"
 import { EventType } from "../event/Event.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -36,10 +36,7 @@ export const DeliveryOutcome = Schema.Literals([
 export type DeliveryOutcome = typeof DeliveryOutcome.Type
 
 /** The three digits of a status line; a receiver may send any. */
-const HttpStatus = Schema.Int.check(
-  Schema.isBetween({ minimum: 0, maximum: 999 }),
-  Schema.makeFilter(() => true, { arbitraryConstraint: { order: Order.Number, minimum: 100, maximum: 599 } })
-)
+const HttpStatus = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999 }), Shown.generatedBetween(100, 599))
 
 const attempt = {
   at: field(Instant, "When the attempt was made.", "2026-01-02T03:04:05.678Z"),

@@ -5,7 +5,7 @@ import { Code } from "./Code.ts"
 import { shown } from "./Field.ts"
 import { MomentFromText } from "./Moment.ts"
 
-const Wei = Schema.BigIntFromString
+const Wei = Shown.Digits
 
 /** Each is absent if it does not belong to the code, or is not known. */
 export const Figures = Schema.Struct({

@@ -1,9 +1,12 @@
 // Moments as the state machine of transactions reckons with them.
 import { DateTime, Schema, SchemaTransformation } from "effect"
 import { Instant } from "../request/Instant.ts"
+import * as Shown from "../request/Shown.ts"
 
 /** Milliseconds since 1970-01-01T00:00:00Z. */
 export type Moment = number
+
+const year = (number: number) => Date.UTC(number, 0)
 
 /** The years that RFC 3339 can write: 0001 to 9999. */
 const minimum = Date.parse("0001-01-01T00:00:00.000Z")
@@ -12,7 +15,7 @@ const maximum = Date.parse("9999-12-31T23:59:59.999Z")
 /** A moment as the API writes it. */
 export const MomentFromText = Instant.pipe(
   Schema.decodeTo(
-    Schema.Int.check(Schema.isBetween({ minimum, maximum })),
+    Schema.Int.check(Schema.isBetween({ minimum, maximum }), Shown.generatedBetween(year(2000), year(2099))),
     SchemaTransformation.transform({
       decode: (instant: DateTime.Utc) => DateTime.toEpochMillis(instant),
       encode: (moment: Moment) => DateTime.makeUnsafe(moment)

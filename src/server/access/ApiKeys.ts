@@ -74,6 +74,7 @@ export class ApiKeys extends Context.Service<
     ): Effect.Effect<Option.Option<Caller.Caller>, Caller.TooManyRequests>
   }
 >()("effect-relayer/server/access/ApiKeys") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     ApiKeys,
     Effect.gen(function* () {
@@ -172,5 +173,6 @@ export class ApiKeys extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide([ApiKeysRepo.layer, SecureRandom.layerWebCrypto]))
 }

@@ -58,6 +58,7 @@ export class Audit extends Context.Service<
     readonly latest: Effect.Effect<Option.Option<AuditHead>>
   }
 >()("effect-relayer/server/audit/Audit") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Audit,
     Effect.gen(function* () {
@@ -145,5 +146,6 @@ export class Audit extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide([AuditRepo.layer, ChainBase.layer, Cursors.layer]))
 }

@@ -36,6 +36,7 @@ export class AuditCheckpoints extends Context.Service<
     ): Effect.Effect<AuditCheckpoint, AuditCheckpointNotFound | BadRequest | Caller.Forbidden>
   }
 >()("effect-relayer/server/audit/AuditCheckpoints") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     AuditCheckpoints,
     Effect.gen(function* () {
@@ -81,5 +82,6 @@ export class AuditCheckpoints extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide([AuditCheckpointsRepo.layer, ChainBase.layer]))
 }

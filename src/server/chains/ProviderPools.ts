@@ -2,9 +2,9 @@
 import { Context, Effect, Layer } from "effect"
 import type { NetworkType } from "../../domain/network/Network.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
-import { Outbound } from "../../outbound/Outbound.ts"
 import { Breakers } from "./Breakers.ts"
 import type { Options as BreakerOptions } from "./Breakers.ts"
+import { ChainAccess } from "./ChainAccess.ts"
 import * as ProviderPool from "./ProviderPool.ts"
 import * as Tries from "./Tries.ts"
 
@@ -17,7 +17,7 @@ export interface Options extends Partial<Tries.Options> {
 const defaults = { attempts: 2, timeoutMs: 3000, budgetMs: 8000, backOffMs: 250, longestWaitMs: 2000 }
 
 const make = Effect.fnUntraced(function* (options: Options) {
-  const { client } = yield* Outbound
+  const { client } = yield* ChainAccess
   const breakers = yield* Breakers
   const settings = { ...defaults, ...options }
   return ProviderPools.of({

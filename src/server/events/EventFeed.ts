@@ -42,6 +42,7 @@ export class EventFeed extends Context.Service<
     stream(query: EventQuery): Stream.Stream<Event, BadRequest>
   }
 >()("effect-relayer/server/events/EventFeed") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     EventFeed,
     Effect.gen(function* () {
@@ -118,6 +119,7 @@ export class EventFeed extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(
     Layer.provide([EventTail.layer, EventRetentionRepo.layer]),
     Layer.provide(EventsRepo.layer)

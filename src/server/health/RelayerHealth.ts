@@ -40,6 +40,7 @@ export class RelayerHealth extends Context.Service<
     explain(id: RelayerId): Effect.Effect<RelayerExplanation, RelayerNotFound>
   }
 >()("effect-relayer/server/health/RelayerHealth") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     RelayerHealth,
     Effect.gen(function* () {
@@ -118,5 +119,6 @@ export class RelayerHealth extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = Layer.provide(this.layerNoDeps, HealthRepo.layer)
 }

@@ -24,6 +24,7 @@ const condition = (problem: Problem | undefined) => ({
 export class Readiness extends Context.Service<Readiness, { readonly check: Effect.Effect<Report, NotReady> }>()(
   "effect-relayer/server/lifecycle/Readiness"
 ) {
+  /** @internal */
   static readonly layer = Layer.effect(
     Readiness,
     Effect.gen(function* () {

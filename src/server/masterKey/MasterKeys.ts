@@ -42,6 +42,7 @@ export class MasterKeys extends Context.Service<
     >
   }
 >()("effect-relayer/server/masterKey/MasterKeys") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     MasterKeys,
     Effect.gen(function* () {
@@ -130,6 +131,7 @@ export class MasterKeys extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(
     Layer.provide([MasterKeyRepo.layer, SealedRepo.layer, SecureRandom.layerWebCrypto])
   )

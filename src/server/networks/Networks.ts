@@ -47,6 +47,7 @@ export class Networks extends Context.Service<
     rpcUrls(id: NetworkId): Effect.Effect<ReadonlyArray<RpcConfig>, NetworkNotFound>
   }
 >()("effect-relayer/server/networks/Networks") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Networks,
     Effect.gen(function* () {
@@ -99,5 +100,6 @@ export class Networks extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide([VersionedNetworks.layer, NetworksRepo.layer]))
 }

@@ -35,6 +35,7 @@ export class Notifications extends Context.Service<
     pause(id: NotificationId): Effect.Effect<void>
   }
 >()("effect-relayer/server/notifications/Notifications") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Notifications,
     Effect.gen(function* () {
@@ -58,5 +59,6 @@ export class Notifications extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide(VersionedNotifications.layer))
 }

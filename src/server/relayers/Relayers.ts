@@ -36,6 +36,7 @@ export class Relayers extends Context.Service<
     delete(id: RelayerId): Effect.Effect<void, RelayerNotFound | RelayerInUse>
   }
 >()("effect-relayer/server/relayers/Relayers") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Relayers,
     Effect.gen(function* () {
@@ -58,5 +59,6 @@ export class Relayers extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide(StoredRelayers.layer))
 }

@@ -14,6 +14,7 @@ export class Secrets extends Context.Service<
     open(sealed: Uint8Array, place: Place): Effect.Effect<Redacted.Redacted, SecretUnreadable>
   }
 >()("effect-relayer/server/secrets/Secrets") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Secrets,
     Effect.gen(function* () {

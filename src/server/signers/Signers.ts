@@ -67,6 +67,7 @@ export class Signers extends Context.Service<
     use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
   }
 >()("effect-relayer/server/signers/Signers") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Signers,
     Effect.gen(function* () {
@@ -202,7 +203,6 @@ export class Signers extends Context.Service<
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([SignersRepo.layer, SignerBackends.layer, SecureRandom.layerWebCrypto])
-  )
+  /** @internal */
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([SignersRepo.layer, SecureRandom.layerWebCrypto]))
 }

@@ -35,6 +35,7 @@ export class MessageSigning extends Context.Service<
     signTypedData(id: RelayerId, request: SignTypedData): Effect.Effect<EvmSignature, Failed | BadRequest>
   }
 >()("effect-relayer/server/transactions/MessageSigning") {
+  /** @internal */
   static readonly layer = Layer.effect(
     MessageSigning,
     Effect.gen(function* () {

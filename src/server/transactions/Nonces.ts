@@ -58,6 +58,7 @@ export class Nonces extends Context.Service<
     beginGeneration(id: RelayerId): Effect.Effect<NonceState, Unknown | TransactionConflict>
   }
 >()("effect-relayer/server/transactions/Nonces") {
+  /** @internal */
   static readonly layer = Layer.effect(
     Nonces,
     Effect.gen(function* () {

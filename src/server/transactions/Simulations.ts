@@ -36,6 +36,7 @@ export class Simulations extends Context.Service<
     ): Effect.Effect<Simulation, RelayerNotFound | NotImplemented | BadGateway | TooManyRequests>
   }
 >()("effect-relayer/server/transactions/Simulations") {
+  /** @internal */
   static readonly layer = Layer.effect(
     Simulations,
     Effect.gen(function* () {

@@ -72,6 +72,7 @@ export class Transactions extends Context.Service<
     cancelPending(relayerId: RelayerId): Effect.Effect<CanceledTransactions, RelayerNotFound>
   }
 >()("effect-relayer/server/transactions/Transactions") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Transactions,
     Effect.gen(function* () {
@@ -154,5 +155,6 @@ export class Transactions extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(Layer.provide([Cursors.layer, SecureRandom.layerWebCrypto]))
 }

@@ -6,6 +6,7 @@ import { RpcConfig } from "../../../src/domain/chain/Rpc.ts"
 import * as AllowList from "../../../src/outbound/AllowList.ts"
 import { Outbound } from "../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../src/server/chains/Breakers.ts"
+import { ChainAccess } from "../../../src/server/chains/ChainAccess.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
 import { ProviderPools } from "../../../src/server/chains/ProviderPools.ts"
 import type { Options } from "../../../src/server/chains/ProviderPools.ts"
@@ -72,6 +73,7 @@ export const make = ({ allow = "127.0.0.0/8", ...options }: Options & { readonly
     ProviderPools.layerNoDeps({ backOffMs: 0, timeoutMs: 1e8, budgetMs: 1e9, ...options })
   ).pipe(
     Layer.provideMerge(Breakers.layer(options.breaker)),
+    Layer.provide(ChainAccess.layer),
     Layer.provide(Outbound.layer({ allow: AllowList.make([allow]), timeout: "1 days" }))
   )
   return Effect.map(Layer.build(layer), (context) => ({

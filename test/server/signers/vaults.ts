@@ -5,12 +5,10 @@ import * as crypto from "node:crypto"
 import * as AllowList from "../../../src/outbound/AllowList.ts"
 import { Outbound } from "../../../src/outbound/Outbound.ts"
 import { SignerBackends } from "../../../src/server/signers/backends/SignerBackends.ts"
-import { KeyDerivation } from "../../../src/threads/KeyDerivation.ts"
 import { Vault, namespace, refusalText, roleId, secretId } from "../../../testkit/Vault.ts"
 
 const outbound = (allow: ReadonlyArray<string>) => Outbound.layer({ allow: AllowList.make(allow) })
-const backends = (allow: ReadonlyArray<string>) =>
-  SignerBackends.layer.pipe(Layer.provide([outbound(allow), KeyDerivation.layer]))
+const backends = (allow: ReadonlyArray<string>) => SignerBackends.layer.pipe(Layer.provide(outbound(allow)))
 const withVault = (allow: ReadonlyArray<string>) =>
   Layer.provideMerge(Layer.fresh(backends(allow)), Layer.fresh(Vault.layer))
 

@@ -1,8 +1,8 @@
 // Providers of evm chains, for transactions. Breakers are shared with the health checks.
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
-import { Outbound } from "../../../outbound/Outbound.ts"
 import { Breakers } from "../Breakers.ts"
+import { ChainAccess } from "../ChainAccess.ts"
 import * as EvmHeads from "./EvmHeads.ts"
 import * as EvmMarkets from "./EvmMarkets.ts"
 import * as EvmNode from "./EvmNode.ts"
@@ -23,7 +23,7 @@ export class EvmNodes extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     EvmNodes,
     Effect.gen(function* () {
-      const { client } = yield* Outbound
+      const { client } = yield* ChainAccess
       const breakers = yield* Breakers
       const withoutBatches = new Set<string>()
       const nodeOf = (url: string) => EvmNode.make({ client, breakers, withoutBatches }, url)

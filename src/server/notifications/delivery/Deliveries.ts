@@ -60,6 +60,7 @@ export class Deliveries extends Context.Service<
     test(notification: NotificationId): Effect.Effect<TestDelivery, NotificationNotFound | Caller.TooManyRequests>
   }
 >()("effect-relayer/server/notifications/delivery/Deliveries") {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Deliveries,
     Effect.gen(function* () {
@@ -150,6 +151,7 @@ export class Deliveries extends Context.Service<
     })
   )
 
+  /** @internal */
   static readonly layer = this.layerNoDeps.pipe(
     Layer.provide([
       DeliveriesRepo.layer,

@@ -34,9 +34,9 @@ export type Reason = typeof Reason.Type
 /** `message` never contains a secret or text of another server. */
 export class SignerUnavailable extends Schema.TaggedError<SignerUnavailable>()("SignerUnavailable", {
   reason: Reason,
-  message: Schema.String,
+  message: Schema.NonEmptyString,
   /** Milliseconds after which a call may succeed. Absent: unknown. */
-  retryAfter: Schema.optionalKey(Schema.Finite),
+  retryAfter: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))),
   /** The key service's id of the failed call, which its own log has. */
   requestId: Schema.optionalKey(Schema.String)
 }) {}

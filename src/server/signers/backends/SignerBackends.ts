@@ -23,9 +23,11 @@ import * as Vault from "./Vault.ts"
 import * as VaultKv from "./VaultKv.ts"
 import * as VaultTransit from "./VaultTransit.ts"
 
+/** A host program may replace a type, for example to keep the keys of `plain` signers in its own store. */
 export class SignerBackends extends Context.Service<SignerBackends, { readonly [T in SignerType]: SignerKind<T> }>()(
   "effect-relayer/server/signers/backends/SignerBackends"
 ) {
+  /** @internal */
   static readonly layerNoDeps = Layer.effect(
     SignerBackends,
     Effect.gen(function* () {
@@ -48,5 +50,5 @@ export class SignerBackends extends Context.Service<SignerBackends, { readonly [
     })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(SecureRandom.layerWebCrypto))
+  static readonly layer = this.layerNoDeps.pipe(Layer.provide([KeyDerivation.layer, SecureRandom.layerWebCrypto]))
 }

@@ -4,6 +4,7 @@ import { privateKeyToAccount } from "viem/accounts"
 import * as AllowList from "../../../../src/outbound/AllowList.ts"
 import { Outbound } from "../../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../../src/server/chains/Breakers.ts"
+import { ChainAccess } from "../../../../src/server/chains/ChainAccess.ts"
 import { EvmNodes } from "../../../../src/server/chains/evm/EvmNodes.ts"
 
 /** The key of `Anvil.funded`, which anvil prints at its start. */
@@ -30,6 +31,7 @@ export const make = Effect.map(
   Layer.build(
     EvmNodes.layerNoDeps.pipe(
       Layer.provideMerge(Breakers.layer()),
+      Layer.provide(ChainAccess.layer),
       Layer.provide(Outbound.layer({ allow: AllowList.make(["127.0.0.0/8"]), timeout: "1 days" }))
     )
   ),
