@@ -32,9 +32,17 @@ export class DecodeErrors extends HttpApiMiddleware.Service<DecodeErrors>()(
   { error: Errors.BadRequestError }
 ) {}
 
-/** Checks the body before it is decoded: its length, its media type, its coding and that it is UTF-8. */
+/**
+ * Checks the body before it is decoded: its length, its media type, its coding and that it is UTF-8. If the body arrives late,
+ * it checks the API key again, which may have been revoked meanwhile.
+ */
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("effect-relayer/api/Middleware/RequestBody", {
-  error: [Errors.BadRequestError, Errors.PayloadTooLargeError, Errors.UnsupportedMediaTypeError]
+  error: [
+    Errors.BadRequestError,
+    Errors.PayloadTooLargeError,
+    Errors.UnsupportedMediaTypeError,
+    Errors.UnauthorizedError
+  ]
 }) {}
 
 /**

@@ -12,6 +12,8 @@ export interface Caller {
   readonly scopes?: ReadonlyArray<Grant>
   /** The only relayers that the caller can use. Absent if it can use all. */
   readonly relayerIds?: ReadonlyArray<string>
+  /** Whether it is an API key of the database, which may be deleted while its request is handled. Absent: it is not. */
+  readonly isStored?: true
   /** What the caller may send. Absent: everything that policies allow. */
   readonly transactionLimits?: TransactionLimits
 }

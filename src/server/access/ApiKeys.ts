@@ -164,6 +164,7 @@ export class ApiKeys extends Context.Service<
         return Option.some<Caller.Caller>({
           id,
           scopes,
+          isStored: true,
           ...(relayer_ids === null ? {} : { relayerIds: relayer_ids }),
           ...(transaction_limits === null ? {} : { transactionLimits: decodeLimits(transaction_limits) })
         })

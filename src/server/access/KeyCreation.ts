@@ -79,6 +79,8 @@ export const make = Effect.gen(function* () {
   const holdCreator = Effect.fnUntraced(function* (caller: Caller.Caller) {
     if (Caller.isAdministrator(caller)) return undefined
     const creator = Option.getOrUndefined(yield* repo.holdCreator(caller.id))
+    // It was deleted while the request was handled: a key without a creator would have neither its expiry nor its limits.
+    if (creator === undefined && caller.isStored === true) return yield* new Caller.Forbidden({})
     if (creator === undefined || creator.created < maxCreatedKeys) return creator
     return yield* new TooManyApiKeys({
       error: `an API key may have ${maxCreatedKeys} keys that it has created, directly or through others: revoke one first`

@@ -1,9 +1,12 @@
 // Implements `RequestBody`: checks a body before it is decoded.
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import type { HttpServerError } from "effect/http"
 import { RequestBody } from "../../api/Middleware.ts"
+import { Unauthorized } from "../../domain/access/Caller.ts"
 import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from "../../domain/request/Request.ts"
+import { Authentication } from "../authentication/Authentication.ts"
+import * as BearerToken from "../authentication/BearerToken.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -52,17 +55,28 @@ const strict = new TextDecoder("utf-8", { fatal: true })
 const checkUtf8 = (bytes: ArrayBuffer) =>
   Effect.try({ try: () => strict.decode(bytes), catch: () => refuse("Expected UTF-8") })
 
+/** Nanoseconds after which a body is late. A client can take half of the time limit of a request to send it. */
+const late = 1_000_000_000n
+
 export const RequestBodyHttp = Layer.effect(
   RequestBody,
   Effect.gen(function* () {
     const limit = Number((yield* HttpIncomingMessage.MaxBodySize) ?? Infinity)
+    const { authenticate } = yield* Authentication
+
+    /** A key that was revoked or has expired since the head of the request arrived does nothing more. */
+    const checkKey = Effect.flatMap(BearerToken.current, (token) => authenticate(token, undefined)).pipe(
+      Effect.mapError(() => new Unauthorized({ reason: "invalid_token" }))
+    )
 
     const check = Effect.fnUntraced(function* (request: Request, accept: ReadonlyArray<string>) {
       // Before the body is read, and so before `100 Continue` asks a client for it.
       if (Number(request.headers["content-length"] ?? 0) > limit) return yield* new PayloadTooLarge({})
       const error = unsupported(request, accept)
       if (error !== undefined) return yield* new UnsupportedMediaType({ accept, error })
+      const startedAt = yield* Clock.monotonicTimeNanos
       const bytes = yield* Effect.mapError(request.arrayBuffer, unreadable)
+      if ((yield* Clock.monotonicTimeNanos) - startedAt >= late) yield* checkKey
       yield* checkUtf8(bytes)
       if (hasManyValues(new Uint8Array(bytes))) {
         return yield* refuse(`Expected at most ${maxValues} members and elements`)
