@@ -64,7 +64,7 @@ export const TooManyRequestsError = headed(
   Caller.TooManyRequests,
   429,
   "Too Many Requests",
-  "The API key has used up its rate limit, or the provider of a signer takes no more requests now. Try again after `Retry-After`.",
+  "The API key has used up its rate limit, or the key service of a signer takes no more requests now. Try again after `Retry-After`.",
   retryAfter,
   {
     decode: (headers) => new Caller.TooManyRequests({ retryAfter: headers["retry-after"] }),

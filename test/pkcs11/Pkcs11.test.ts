@@ -93,7 +93,17 @@ layer(backends, { excludeTestServices: true })("a key in a token", (it) => {
       assert.match(yield* refusal(wrong), /^login: the token has refused this PIN/)
       const { key } = yield* create(named)
       yield* signs(key)
-      assert.match(yield* refusal({ ...named, pin: "8888" }), /^login: the service is logged in/)
+      assert.match(yield* refusal({ ...named, pin: "8888" }), /^login: /)
+      yield* signs(key)
+    })
+  )
+
+  it.effect("is not found by guessing its PIN: after ten wrong ones, no signer is created, and the others sign", () =>
+    Effect.gen(function* () {
+      const { named } = yield* withKey
+      const { key } = yield* create(named)
+      for (let pin = 1000; pin < 1010; pin++) assert.match(yield* refusal({ ...named, pin: `${pin}` }), /^login/)
+      assert.match(yield* refusal(named), /^login: too many wrong PINs/)
       yield* signs(key)
     })
   )

@@ -96,8 +96,8 @@ const held = {
     next: `The signer is asked again ${askedAgain(until)}; nothing is lost. \`POST /api/v1/signers/{id}/verify\` says what is wrong.`
   }),
   throttled: ({ until }) => ({
-    reason: "The provider of its signer takes no more requests now.",
-    next: `The signer is asked again ${askedAgain(until)}; nothing is lost. A higher quota at the provider helps.`
+    reason: "The key service of its signer takes no more requests now.",
+    next: `The signer is asked again ${askedAgain(until)}; nothing is lost. A higher quota at the key service helps.`
   }),
   row_changed: () => ({
     reason: "Its relayer, network or signer was changed or removed in the database, outside of the service.",

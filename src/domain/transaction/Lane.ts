@@ -57,7 +57,7 @@ export interface Others {
 }
 
 /**
- * `throttled`: the provider of the signer takes no more requests now. `row_changed`: the row of the signer is not as the
+ * `throttled`: the key service of the signer takes no more requests now. `row_changed`: the row of the signer is not as the
  * service has written it.
  */
 export interface SignerRetry {

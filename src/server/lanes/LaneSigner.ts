@@ -11,9 +11,9 @@ import type { Signers } from "../signers/Signers.ts"
 export class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", {
   code: Schema.Literals(["signer_unavailable", "throttled", "row_changed"]),
   message: Schema.String,
-  /** Milliseconds after which the provider of the signer may be asked again. Absent: the provider does not say. */
+  /** Milliseconds after which the key service may be asked again. Absent: it does not say. */
   retryAfter: Schema.optionalKey(Schema.Finite),
-  /** Id that the provider gave to the request. */
+  /** Id that the key service gave to the request. */
   requestId: Schema.optionalKey(Schema.String)
 }) {}
 
@@ -34,7 +34,7 @@ const logRequest = (signerId: SignerId, { hash }: EvmBytes.Signed, requestId: st
   Effect.annotateLogs(Effect.logDebug("transaction signed by a key service"), {
     signer_id: signerId,
     hash,
-    provider_request_id: requestId
+    key_service_request_id: requestId
   })
 
 const changed = (message: string) => new SigningFailed({ code: "row_changed", message })

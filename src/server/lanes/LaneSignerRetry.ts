@@ -23,6 +23,6 @@ export const noteFailure = Effect.fnUntraced(function* ({ context }: Work, failu
     lane_id: hold.laneId,
     code,
     reason: message,
-    ...(requestId === undefined ? {} : { provider_request_id: requestId })
+    ...(requestId === undefined ? {} : { key_service_request_id: requestId })
   })
 })

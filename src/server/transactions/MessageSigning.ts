@@ -16,14 +16,14 @@ import * as SigningDigests from "./SigningDigests.ts"
 
 type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TooManyRequests | BadGateway
 
-/** Seconds after which a caller may ask again if the provider of the signer takes no more requests. */
+/** Seconds after which a caller may ask again if the key service of the signer takes no more requests. */
 const minRetryAfter = 1
 
 /** What the audit log keeps: the digest names the message without showing it. */
 const Signed = Schema.Struct({
   digest: Schema.String,
   /** Id that the key service of the signer gave to the signature. */
-  provider_request_id: Schema.optionalKey(Schema.String)
+  key_service_request_id: Schema.optionalKey(Schema.String)
 })
 
 export class MessageSigning extends Context.Service<
@@ -56,7 +56,7 @@ export class MessageSigning extends Context.Service<
           relayer_id: id,
           reason,
           error: message,
-          ...(requestId === undefined ? {} : { provider_request_id: requestId })
+          ...(requestId === undefined ? {} : { key_service_request_id: requestId })
         })
 
       const signDigest = Effect.fnUntraced(function* (
@@ -79,7 +79,7 @@ export class MessageSigning extends Context.Service<
         }
         const after = {
           digest: SigningDigests.hexOf(digest),
-          ...(requestId === undefined ? {} : { provider_request_id: requestId })
+          ...(requestId === undefined ? {} : { key_service_request_id: requestId })
         }
         yield* audit.record({ action, id, schema: Signed, after })
         return SigningDigests.toEvmSignature(signature)

@@ -100,7 +100,7 @@ layerEach(Layer.provideMerge(TestApi.layer(), AwsKms.layer))("a signature by a k
       yield* call("/api/v1/relayers", { body: { ...relayer, signer_id: "kms" } })
       assert.strictEqual((yield* sign).status, 200)
       const { text } = yield* call("/api/v1/audit?limit=1000")
-      assert.include(text, `"provider_request_id":"${AwsKms.requestId}"`)
+      assert.include(text, `"key_service_request_id":"${AwsKms.requestId}"`)
     })
   )
 })

@@ -32,8 +32,8 @@ const privateKey = (session: Session, library: Cryptoki, name: KeyName) => {
 }
 
 export const make = (modules: Pkcs11Modules): Provider<RequestOf<"pkcs11">, Named, Config> => {
-  const read = ({ config, secret }: Prepared<Named>, name: KeyName) =>
-    modules.use(config.module, config, secret, async (session, library) => ({
+  const read = ({ config, secret }: Prepared<Named>, name: KeyName, isNew: boolean) =>
+    modules.use(config.module, config, { pin: secret, isNew }, async (session, library) => ({
       serial: session.serial,
       key: await Pkcs11Keys.readPublic(library, session.handle, name)
     }))
@@ -45,7 +45,7 @@ export const make = (modules: Pkcs11Modules): Provider<RequestOf<"pkcs11">, Name
         ? Effect.succeed({ config, secret: pin })
         : Effect.fail(BadRequest.of([{ field: "config.module", message: "is not a name in PKCS11_MODULES" }])),
     resolve: (named) =>
-      Effect.map(read(named, named.config), ({ serial, key: { id, ...key } }) => {
+      Effect.map(read(named, named.config, true), ({ serial, key: { id, ...key } }) => {
         const { module, token_label, key_label } = named.config
         return {
           ...key,
@@ -60,13 +60,13 @@ export const make = (modules: Pkcs11Modules): Provider<RequestOf<"pkcs11">, Name
         }
       }),
     describe: (prepared) =>
-      Effect.map(read(prepared, keyOf(prepared.config)), ({ serial, key: { curve, publicKey } }) => ({
+      Effect.map(read(prepared, keyOf(prepared.config), false), ({ serial, key: { curve, publicKey } }) => ({
         curve,
         publicKey,
         state: `in the token with the serial number ${serial}`
       })),
     sign: Effect.fnUntraced(function* ({ config, secret }, curve: Curve, message) {
-      const signature = yield* modules.use(config.module, config, secret, (session, library) => {
+      const signature = yield* modules.use(config.module, config, { pin: secret }, (session, library) => {
         const key = privateKey(session, library, keyOf(config))
         library.C_SignInit(session.handle, { mechanism: mechanisms[curve] }, key)
         return library.C_SignAsync(session.handle, Buffer.from(message), Buffer.alloc(signatureLength))

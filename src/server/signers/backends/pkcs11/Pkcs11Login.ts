@@ -4,13 +4,23 @@ import { codeOf, unavailable } from "./Pkcs11Failures.ts"
 import { flags, results, user } from "./Cryptoki.ts"
 import type { Cryptoki, Handle } from "./Cryptoki.ts"
 
+export interface Login {
+  readonly pin: string
+  /** Whether a signer is being created, so that nobody has shown yet that the PIN is right. */
+  readonly isNew: boolean
+}
+
 /** What this process knows about the PIN of one token, as digests under a key of the process. */
 export interface PinMemory {
   accepted: Buffer | undefined
-  readonly refused: Set<string>
+  /** Wrong PINs, which are not tried again. */
+  readonly wrong: Set<string>
 }
 
-export const makeMemory = (): PinMemory => ({ accepted: undefined, refused: new Set() })
+export const makeMemory = (): PinMemory => ({ accepted: undefined, wrong: new Set() })
+
+/** Wrong PINs after which no signer of the token is created until the service restarts: so a caller cannot guess the PIN. */
+const maxWrong = 10
 
 const secret = crypto.randomBytes(32)
 
@@ -22,31 +32,48 @@ const isRefusal = (code: number | undefined) =>
 const isAccepted = (digest: Buffer, { accepted }: PinMemory) =>
   accepted !== undefined && crypto.timingSafeEqual(digest, accepted)
 
-const check = (digest: Buffer, memory: PinMemory) => {
-  if (!isAccepted(digest, memory)) {
-    throw unavailable("login", "the service is logged in to the token with another PIN")
+const compare = (digest: Buffer, memory: PinMemory) => {
+  if (isAccepted(digest, memory)) return
+  memory.wrong.add(digest.toString("hex"))
+  throw unavailable("login", "the service is logged in to the token with another PIN")
+}
+
+const prepare = ({ pin, isNew }: Login, { wrong }: PinMemory) => {
+  if (isNew && wrong.size >= maxWrong) {
+    throw unavailable(
+      "login",
+      "too many wrong PINs were given for this token: restart the service to create its signers"
+    )
   }
+  const digest = digestOf(pin)
+  if (wrong.has(digest.toString("hex"))) {
+    throw unavailable("login", "the token has refused this PIN, which is not tried again until the service restarts")
+  }
+  return digest
 }
 
 /** While the process is logged in, the token asks for no PIN: so the PIN is compared with the one that the token accepted. */
-export const checkPin = (pin: string, memory: PinMemory): void => check(digestOf(pin), memory)
+export const check = (login: Login, memory: PinMemory): void => compare(prepare(login, memory), memory)
 
-/** A PIN that the token has refused is not tried again, and no new one if one more failure would lock the token. */
-export const logIn = (library: Cryptoki, session: Handle, tokenFlags: number, pin: string, memory: PinMemory): void => {
-  const digest = digestOf(pin)
-  if (memory.refused.has(digest.toString("hex"))) {
-    throw unavailable("login", "the token has refused this PIN, which is not tried again until the service restarts")
-  }
+/** No PIN is tried if one more failure would lock the token. */
+export const logIn = (
+  library: Cryptoki,
+  session: Handle,
+  tokenFlags: number,
+  login: Login,
+  memory: PinMemory
+): void => {
+  const digest = prepare(login, memory)
   if ((tokenFlags & flags.locked) !== 0) throw unavailable("login", "the PIN of the token is locked")
   if ((tokenFlags & flags.finalTry) !== 0 && !isAccepted(digest, memory)) {
     throw unavailable("login", "one more wrong PIN would lock the token: log in to it with another program first")
   }
   try {
-    library.C_Login(session, user, pin)
+    library.C_Login(session, user, login.pin)
     memory.accepted = digest
   } catch (error) {
-    if (codeOf(error) === results.alreadyLoggedIn) return check(digest, memory)
-    if (isRefusal(codeOf(error))) memory.refused.add(digest.toString("hex"))
+    if (codeOf(error) === results.alreadyLoggedIn) return compare(digest, memory)
+    if (isRefusal(codeOf(error))) memory.wrong.add(digest.toString("hex"))
     throw error
   }
 }

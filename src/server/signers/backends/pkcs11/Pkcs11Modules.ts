@@ -63,11 +63,11 @@ const detached = <A>(call: () => Promise<A>): Effect.Effect<A, SignerUnavailable
 
 export interface Pkcs11Modules {
   has(module: string): boolean
-  /** Runs a call in a session of a token. Fails if the operator has no such module. */
+  /** Runs a call in a session of a token. Fails if the operator has no such module. `isNew`: a signer is being created. */
   use<A>(
     module: string,
     token: TokenName,
-    pin: Redacted.Redacted,
+    login: { readonly pin: Redacted.Redacted; readonly isNew?: boolean },
     call: (session: Session, library: Cryptoki) => Promise<A>
   ): Effect.Effect<A, SignerUnavailable>
 }
@@ -75,10 +75,10 @@ export interface Pkcs11Modules {
 /** `paths`: of the libraries, by the name that the operator gives them. */
 export const make = (paths: ReadonlyMap<string, string>): Pkcs11Modules => ({
   has: (module) => paths.has(module),
-  use: Effect.fnUntraced(function* (module, token, pin, call) {
+  use: Effect.fnUntraced(function* (module, token, { pin, isNew = false }, call) {
     const path = paths.get(module)
     if (path === undefined) return yield* unavailable("not_found", "PKCS11_MODULES has no module with this name")
     const tokens = yield* open(module, path)
-    return yield* detached(() => tokens.use(token, Redacted.value(pin), call))
+    return yield* detached(() => tokens.use(token, { pin: Redacted.value(pin), isNew }, call))
   })
 })

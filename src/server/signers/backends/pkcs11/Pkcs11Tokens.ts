@@ -22,8 +22,15 @@ export interface Session {
 
 export interface Tokens {
   /** Runs a call in a session of the token that no other call uses meanwhile. A session whose call failed is closed. */
-  use<A>(name: TokenName, pin: string, call: (session: Session, library: Cryptoki) => Promise<A>): Promise<A>
+  use<A>(
+    name: TokenName,
+    login: Pkcs11Login.Login,
+    call: (session: Session, library: Cryptoki) => Promise<A>
+  ): Promise<A>
 }
+
+/** Sessions of a token that are kept: as many as calls run at the same time. Tokens limit their number. */
+const maxIdle = 3
 
 const keyOf = ({ token_label }: TokenName, serial: string) => `${token_label} ${serial}`
 
@@ -71,12 +78,12 @@ export const make = (library: Cryptoki): Tokens => {
     }
   }
 
-  const open = (name: TokenName, pin: string): Session => {
+  const open = (name: TokenName, login: Pkcs11Login.Login): Session => {
     const { slot, serial, flags: tokenFlags } = slotOf(library, name)
     const token = keyOf(name, serial)
     const session = { handle: library.C_OpenSession(slot, flags.serialSession), serial, token, keys: new Map() }
     try {
-      Pkcs11Login.logIn(library, session.handle, tokenFlags, pin, memoryOf(token))
+      Pkcs11Login.logIn(library, session.handle, tokenFlags, login, memoryOf(token))
       return session
     } catch (error) {
       close(session)
@@ -85,12 +92,17 @@ export const make = (library: Cryptoki): Tokens => {
   }
 
   /** A call that does not know the serial number looks for the token. */
-  const take = (name: TokenName, pin: string): Session => {
+  const take = (name: TokenName, login: Pkcs11Login.Login): Session => {
     const token = name.token_serial === undefined ? undefined : keyOf(name, name.token_serial)
     const index = idle.findIndex((session) => session.token === token)
-    if (token === undefined || index === -1) return open(name, pin)
-    Pkcs11Login.checkPin(pin, memoryOf(token))
-    return idle.splice(index, 1)[0] ?? open(name, pin)
+    if (token === undefined || index === -1) return open(name, login)
+    Pkcs11Login.check(login, memoryOf(token))
+    return idle.splice(index, 1)[0] ?? open(name, login)
+  }
+
+  const keep = (session: Session) => {
+    if (idle.filter(({ token }) => token === session.token).length < maxIdle) idle.push(session)
+    else close(session)
   }
 
   const closeIdle = (token: string) => {
@@ -100,11 +112,11 @@ export const make = (library: Cryptoki): Tokens => {
   }
 
   return {
-    use: async (name, pin, call) => {
-      const session = take(name, pin)
+    use: async (name, login, call) => {
+      const session = take(name, login)
       try {
         const result = await call(session, library)
-        idle.push(session)
+        keep(session)
         return result
       } catch (error) {
         close(session)
