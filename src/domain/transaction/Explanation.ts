@@ -205,8 +205,23 @@ const ended = {
 
 const words: Readonly<Record<Code, (figures: Figures) => Words>> = { ...waiting, ...held, ...flying, ...ended }
 
+/** Reasons for which a no-op is to use the nonce of an open transaction, which ends with the same code. */
+const clearing: Partial<Record<Code, string>> = {
+  canceled: "An operator has cleared its nonce",
+  refused_by_all: "Every node refused it for good",
+  policy_changed: "The relayer's policy, or a limit of the API key, no longer allows it",
+  gap_filled: "Nothing else uses its nonce"
+}
+
 /** `isFinal`: a code can be a reason to wait, and later the reason of the end. */
 export const explain = ({ code, figures }: Cause, isFinal: boolean): Words => {
+  const why = clearing[code]
+  if (!isFinal && why !== undefined) {
+    return {
+      reason: `${why}; a no-op${hashed(figures.hash)} is to use its nonce.`,
+      next: "Whichever is mined decides: the no-op makes it `failed`, its own bytes make it `confirmed`."
+    }
+  }
   const found = words[code](figures)
   return isFinal ? { ...found, next: nothing } : found
 }

@@ -8,6 +8,7 @@ import type { FloorStep } from "../../domain/transaction/Floor.ts"
 import { withDataFee } from "../../domain/transaction/Funds.ts"
 import { findGaps, settle } from "../../domain/transaction/Gaps.ts"
 import type { Lane } from "../../domain/transaction/Lane.ts"
+import { nextBlock } from "../../domain/transaction/NetworkNumbers.ts"
 import { priceOf } from "../../domain/transaction/Market.ts"
 import { isFinal } from "../../domain/transaction/Transaction.ts"
 import { limitOf } from "../../domain/transaction/Window.ts"
@@ -151,7 +152,7 @@ export const advance = Effect.fn("LaneFloor.advance")(function* (
     ...(genesis === undefined ? {} : { genesis }),
     usedTrust: stored.trustsCount && step.claim === undefined,
     ...(code === undefined ? {} : { code }),
-    nextPollAt: work.nextPollAt
+    nextPollAt: Math.min(work.nextPollAt, nextBlock(relayer.numbers, work.now))
   })
   if (filled.gaps.length > 0) yield* fillGaps(work, owner, relayer, poll, filled.gaps)
   return opened

@@ -19,6 +19,15 @@ describe("an explanation", () => {
     })
   }
 
+  it("of an open transaction whose nonce is cleared does not say that it is over", () => {
+    for (const code of ["canceled", "refused_by_all", "policy_changed", "gap_filled"] as const) {
+      const { reason, next } = explain(cause(code, { hash: "0x5c" }), false)
+      assert.include(reason, "a no-op (0x5c) is to use its nonce")
+      assert.notInclude(next, "final")
+    }
+    assert.include(explain(cause("canceled"), true).reason, "has no effect")
+  })
+
   it("shows the numbers that decide", () => {
     const cap = explain(cause("gas_price_above_cap", { base_fee: 42n, cap: 40n }), false)
     assert.include(cap.reason, "42 wei")

@@ -35,6 +35,8 @@ layerEach(ledger)("a lane with open transactions", (it) => {
         const now = yield* Clock.currentTimeMillis
         const next = yield* world.poll()
         assert.deepStrictEqual(next, { _tag: "Wait", until: now + 1000 + seconds * 1000 })
+        // What `explain` shows.
+        assert.strictEqual((yield* world.contents).stored.nextPollAt, now + 1000 + seconds * 1000)
       }
     })
   )
