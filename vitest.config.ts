@@ -31,8 +31,8 @@ const unit = [
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 
-/** These tests need Redis, a browser or wallet clients: `npm run test:redis`, `npm run test:browser`, `npm run test:wallets`. */
-const elsewhere = ["test/redis/**", "test/browser/**", "test/wallets/**"]
+/** These tests need Redis, a browser, wallet clients or SoftHSM: `npm run test:redis`, `test:browser`, `test:wallets`, `test:pkcs11`. */
+const elsewhere = ["test/redis/**", "test/browser/**", "test/wallets/**", "test/pkcs11/**"]
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000

@@ -72,7 +72,11 @@ const cases: Record<string, readonly [path: string, body: unknown, error: string
   "a slippage over 100": [relayers, stellarPolicy({ slippage_percentage: 101 }), "policies.slippage_percentage: "],
   "an asset that is not one": [relayers, stellarPolicy({ allowed_tokens: [{ asset: "USDC:X" }] }), "policies.allowed_tokens.0.asset: Expected native, XLM"],
   "a swap without strategies": [relayers, stellarPolicy({ fee_payment_strategy: "user", swap_config: { strategies: [] } }), "policies.swap_config.strategies: "],
-  "a signer of an unknown type": [signers, { type: "paper" }, "type: Expected plain, local, vault or vault_transit"],
+  "a signer of an unknown type": [
+    signers,
+    { type: "paper" },
+    "type: Expected plain, local, vault, vault_transit, pkcs11, aws_kms, google_cloud_kms, azure_key_vault or turnkey"
+  ],
   "a key that is too short": [signers, { type: "plain", config: { key: "ab" } }, "config.key: Expected 32 bytes as 64 hex digits"],
   "a key of zeros": [signers, { type: "plain", config: { key: "0".repeat(64) } }, "config.key: Expected a key above zero"],
   "a key beyond the curve": [signers, { type: "plain", config: { key: "f".repeat(64) } }, "config.key: Expected a key above zero"],
