@@ -1,6 +1,7 @@
 // The tests of `npm test`, in two projects: `unit` starts no database, `postgres` starts one PostgreSQL for all its files.
 import { existsSync, statfsSync } from "node:fs"
 import { configDefaults, defineConfig } from "vitest/config"
+import { entries } from "./testkit/Entries.ts"
 
 /** The in-memory file system of Linux. In Docker it has 64 MB by default, which is too small. */
 const memory = "/dev/shm"
@@ -37,7 +38,11 @@ const elsewhere = ["test/redis/**", "test/browser/**", "test/wallets/**", "test/
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000
 
+/** Imports of the package, as examples have them, load its sources. */
+const alias = [...entries].map(([entry, source]) => ({ find: new RegExp(`^${entry}$`), replacement: source }))
+
 export default defineConfig({
+  resolve: { alias },
   test: {
     // A worker loads the modules once, not once per file, which took 46 % of the whole time.
     isolate: false,

@@ -1,11 +1,10 @@
 // Calls a running service with the typed client: creates a relayer, tries the same again, and reads all pages.
-// Your program imports from "effect-relayer/client" instead of "../src/...".
 //
 //   node examples/client.ts http://127.0.0.1:8080 "$API_KEY"
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Option, Redacted, Stream } from "effect"
 import { FetchHttpClient } from "effect/http"
-import { ApiClient } from "../src/client/ApiClient.ts"
+import { ApiClient } from "effect-relayer/client"
 
 const id = "client-example"
 

@@ -1,5 +1,4 @@
 // Serves the API under /relay of a host program that has other routes, on one database for both.
-// Your program imports from "effect-relayer" instead of "../src/index.ts".
 //
 //   node examples/mount.ts        (with DATABASE_URL=postgres://... on your own database)
 //   curl http://127.0.0.1:8081/
@@ -8,7 +7,7 @@ import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
 import { Config, Effect, Layer, Option, Redacted } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { createServer } from "node:http"
-import { RateLimits, Relayers, Server, Services, Sql } from "../src/index.ts"
+import { RateLimits, Relayers, Server, Services, Sql } from "effect-relayer"
 
 /** A route of the host program that calls a service of the relayer. */
 const home = HttpRouter.use((host) =>

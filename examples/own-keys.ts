@@ -1,6 +1,5 @@
 // Replaces the service's API keys by those of the host program: two teams, one of which may only read.
 // Services compose as Layers, so every service that requires `Authentication` gets the one of the host program.
-// Your program imports from "effect-relayer" and "effect-relayer/domain" instead of "../src/...".
 //
 //   node examples/own-keys.ts
 //   curl -H "Authorization: Bearer payments-0123456789" http://127.0.0.1:8082/api/v1/relayers
@@ -9,8 +8,8 @@ import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter } from "effect/http"
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
-import { Forbidden, Unauthorized } from "../src/domain/index.ts"
-import { Authentication, RateLimits, Server, Services, Sql } from "../src/index.ts"
+import { Forbidden, Unauthorized } from "effect-relayer/domain"
+import { Authentication, RateLimits, Server, Services, Sql } from "effect-relayer"
 
 interface Team {
   /** The rate limit counts requests per id. */

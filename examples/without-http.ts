@@ -1,10 +1,9 @@
 // Calls the services without HTTP: creates a signer and a relayer, lists the relayers, and ends.
-// Your program imports from "effect-relayer" instead of "../src/...".
 //
 //   node examples/without-http.ts
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Layer, Redacted } from "effect"
-import { Relayers, Services, Signers, Sql } from "../src/index.ts"
+import { Relayers, Services, Signers, Sql } from "effect-relayer"
 
 export const program = Effect.gen(function* () {
   const signers = yield* Signers

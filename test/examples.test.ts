@@ -2,6 +2,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { FetchHttpClient, HttpServer } from "effect/http"
+import type { SqlClient } from "effect/sql"
 import { TestConsole } from "effect/testing"
 import { execFile } from "node:child_process"
 import * as fs from "node:fs/promises"
@@ -9,7 +10,11 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { promisify } from "node:util"
 import * as Client from "../examples/client.ts"
+import * as OwnChain from "../examples/own-chain.ts"
 import * as OwnKeys from "../examples/own-keys.ts"
+import * as OwnLimits from "../examples/own-limits.ts"
+import * as OwnOutbound from "../examples/own-outbound.ts"
+import * as OwnSigner from "../examples/own-signer.ts"
 import * as WithoutHttp from "../examples/without-http.ts"
 import { ApiClient, Relayers, Services } from "../src/index.ts"
 import * as TestApi from "../testkit/TestApi.ts"
@@ -97,13 +102,63 @@ describe("examples/without-http.ts", () => {
         }),
         (made) => Effect.promise(() => fs.rm(made, { recursive: true, force: true }))
       )
+      const source = path.join(import.meta.dirname, "../testkit/FromSource.ts")
       const script = path.join(import.meta.dirname, "../examples/without-http.ts")
       const { stdout } = yield* Effect.promise(() =>
-        promisify(execFile)(process.execPath, [script], { cwd: folder, timeout: 50_000 })
+        promisify(execFile)(process.execPath, ["--import", source, script], { cwd: folder, timeout: 50_000 })
       )
       assert.include(stdout, "1 relayers, of which the first 1:")
     })
   )
+})
+
+describe("examples that replace a part of the service", () => {
+  const on = <A, E, R, E2>(program: Effect.Effect<A, E, R>, services: Layer.Layer<R, E2, SqlClient.SqlClient>) =>
+    Effect.provide(program, Layer.provide(services, TestDatabase.layer))
+
+  it.effect("own-outbound.ts refuses hosts that are not on its list", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* on(OwnOutbound.program, OwnOutbound.services(masterKey)), [
+        "created for https://hooks.example.com/relayer",
+        "url: points to a host that is not ours"
+      ])
+    })
+  )
+
+  it.effect("own-chain.ts answers calls to the chain", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* on(OwnChain.program, OwnChain.services(masterKey)), "1000000000000000000 wei")
+    })
+  )
+
+  it.effect("own-signer.ts signs with a key of its own store", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* on(OwnSigner.program, OwnSigner.services(masterKey)), [
+        "verified: true",
+        "without its key: the key store has no such key"
+      ])
+    })
+  )
+})
+
+describe("examples/own-limits.ts", () => {
+  const keys = { administratorKey: Redacted.make(TestApi.apiKey), masterKey, jobs: false }
+
+  layer(Layer.provideMerge(OwnLimits.layer(keys, 0), TestDatabase.layer))((it) => {
+    it.effect("answers 429 after the requests of the plan", () =>
+      Effect.gen(function* () {
+        const { address } = yield* HttpServer.HttpServer
+        const url = `${HttpServer.formatAddress(address)}/api/v1/relayers`
+        const call = Effect.promise(() => fetch(url, { headers: { authorization: `Bearer ${TestApi.apiKey}` } }))
+        const statuses = yield* Effect.replicateEffect(
+          Effect.map(call, ({ status }) => status),
+          4
+        )
+        assert.deepStrictEqual(statuses, [200, 200, 200, 429])
+        assert.strictEqual((yield* call).headers.get("retry-after"), "60")
+      })
+    )
+  })
 })
 
 layer(TestApi.layer())("examples/client.ts", (it) => {

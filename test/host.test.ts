@@ -115,6 +115,15 @@ layer(Layer.provideMerge(Mount.layer(keys, 0), support))(
       })
     )
 
+    it.effect("serves documents that name the prefix", () =>
+      Effect.gen(function* () {
+        const json = yield* (yield* anonymous("GET", "/relay/openapi.json")).text
+        assert.include(json, '"servers":[{"url":"/relay"')
+        assert.include(yield* (yield* anonymous("GET", "/relay/openapi.yaml")).text, 'url: "/relay"')
+        assert.include(yield* (yield* anonymous("GET", "/relay/docs")).text, '"servers":[{"url":"/relay"')
+      })
+    )
+
     it.effect("serves health and the documents without a key", () =>
       Effect.gen(function* () {
         for (const path of ["/relay/v1/health", "/relay/openapi.json", "/relay/docs", "/relay/metrics", "/relay"]) {

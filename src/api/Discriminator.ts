@@ -1,12 +1,13 @@
-// The field that tells the members of a union apart. A body without it lacks more than that field: report all of them.
+// The field that tells the members of a union apart. The error of a body without it reports the other invalid fields as well.
 import { Predicate, SchemaAST, SchemaIssue } from "effect"
 
 interface Discriminator {
   readonly key: PropertyKey
   readonly values: ReadonlyArray<unknown>
-  /** The fields that every member requires. */
-  readonly required: ReadonlyArray<PropertyKey>
 }
+
+/** Undefined if the input is valid. */
+type Decode = (input: unknown) => SchemaIssue.Issue | undefined
 
 const propertiesOf = (ast: SchemaAST.Objects) =>
   new Map(ast.propertySignatures.map(({ name, type }) => [name, type] as const))
@@ -23,33 +24,38 @@ export const discriminatorOf = (ast: SchemaAST.AST): Discriminator | undefined =
   for (const key of names) {
     const values = members.map((member) => literalOf(member.get(key))).filter(Predicate.isNotUndefined)
     if (new Set(values).size !== members.length) continue
-    const isRequired = (name: PropertyKey) =>
-      members.every((member) => {
-        const type = member.get(name)
-        return type !== undefined && !SchemaAST.isOptional(type)
-      })
-    return { key, values, required: names.filter(isRequired) }
+    return { key, values }
   }
   return undefined
 }
 
 const oneOf = (values: ReadonlyArray<unknown>) => `${values.slice(0, -1).join(", ")} or ${String(values.at(-1))}`
 
-/** What `input` lacks if it is an object that names no member. Undefined if it names one, or is no object. */
+/** The number of problems, without their texts. */
+const sizeOf = (issue: SchemaIssue.Issue): number => {
+  if ("issues" in issue) return issue.issues.reduce((sum, inner) => sum + sizeOf(inner), 0)
+  return "issue" in issue ? sizeOf(issue.issue) : 1
+}
+
+/** The problems of `input` as the member that it resembles most. Empty if it lacks nothing but the discriminator. */
+const others = ({ key, values }: Discriminator, decode: Decode, input: object): ReadonlyArray<SchemaIssue.Issue> => {
+  const issues = values.map((value) => decode({ ...input, [key]: value })).filter(Predicate.isNotUndefined)
+  return issues.length < values.length ? [] : issues.toSorted((a, b) => sizeOf(a) - sizeOf(b)).slice(0, 1)
+}
+
+/** What is wrong with `input` if it is an object that names no member. Undefined if it names one, or is no object. */
 export const issueOf = (
-  { key, values, required }: Discriminator,
-  ast: SchemaAST.AST,
+  discriminator: Discriminator,
+  { ast, decode }: { readonly ast: SchemaAST.AST; readonly decode: Decode },
   input: unknown
 ): SchemaIssue.Issue | undefined => {
+  const { key, values } = discriminator
   if (!Predicate.isObject(input) || Array.isArray(input)) return undefined
   const given: unknown = Reflect.get(input, key)
   if (values.includes(given)) return undefined
-  const missing = required
-    .filter((name) => name !== key && !Object.hasOwn(input, name))
-    .map((name) => new SchemaIssue.Pointer([name], new SchemaIssue.MissingKey(undefined)))
   const own =
     given === undefined
       ? new SchemaIssue.MissingKey(undefined)
       : new SchemaIssue.InvalidValue({ expected: oneOf(values) })
-  return new SchemaIssue.Composite(ast, [new SchemaIssue.Pointer([key], own), ...missing])
+  return new SchemaIssue.Composite(ast, [new SchemaIssue.Pointer([key], own), ...others(discriminator, decode, input)])
 }

@@ -1,5 +1,6 @@
 // JSON bodies that keep every digit of an integer.
 import { Effect, Result, Schema, SchemaGetter, SchemaIssue, SchemaTransformation } from "effect"
+import type { SchemaAST } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { parse } from "../domain/request/ExactJson.ts"
 import * as Discriminator from "./Discriminator.ts"
@@ -13,10 +14,16 @@ const read: Read = (text) => parse(text)
 const readOrEmpty: Read = (text) => (text === "" ? {} : parse(text))
 
 /** `JSON.stringify` writes the `JSON.rawJSON` values of `domain/chain/Amount.ts` as they are, so the stock encoder works. */
-const decodedBy = (read: Read, { ast }: Schema.Constraint) => {
-  const discriminator = Discriminator.discriminatorOf(ast)
-  const missing = (value: unknown) =>
-    discriminator === undefined ? undefined : Discriminator.issueOf(discriminator, ast, value)
+const decodedBy = (read: Read, schema: Schema.Constraint) => {
+  const discriminator = Discriminator.discriminatorOf(schema.ast)
+  const decodeMember = Schema.decodeUnknownResult(schema as Schema.Codec<unknown>)
+  const missing = (value: unknown, options: SchemaAST.ParseOptions) => {
+    const decode = (input: unknown) =>
+      Result.match(decodeMember(input, options), { onFailure: ({ issue }) => issue, onSuccess: () => undefined })
+    return discriminator === undefined
+      ? undefined
+      : Discriminator.issueOf(discriminator, { ast: schema.ast, decode }, value)
+  }
   return new SchemaTransformation.Transformation<unknown, string>(
     SchemaGetter.transformEffect((text: string, options) =>
       Result.match(
@@ -24,7 +31,7 @@ const decodedBy = (read: Read, { ast }: Schema.Constraint) => {
         {
           onFailure: () => Effect.fail(new SchemaIssue.InvalidValue({ expected: "valid JSON" }, text, options)),
           onSuccess: (value) => {
-            const issue = missing(value)
+            const issue = missing(value, options)
             return issue === undefined ? Effect.succeed(value) : Effect.fail(issue)
           }
         }

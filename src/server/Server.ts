@@ -20,7 +20,7 @@ import { NoncesHttp } from "./transactions/NoncesHttp.ts"
 import { SigningHttp } from "./transactions/SigningHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
-import { DocsHttp } from "./http/DocsHttp.ts"
+import * as DocsHttp from "./http/DocsHttp.ts"
 import { HomeHttp } from "./http/HomeHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
 import { OutboundLimitHttp } from "./limits/OutboundLimitHttp.ts"
@@ -34,6 +34,8 @@ import { SystemHttp } from "./lifecycle/SystemHttp.ts"
 export interface Options extends RequestPipeline.Options {
   /** The bearer token that readers of `/metrics` need. Absent: everybody may read it. */
   readonly metricsToken?: Redacted.Redacted
+  /** The prefix of a host program's router that the routes are added to, for the documents. `mount` sets it. */
+  readonly prefix?: `/${string}`
 }
 
 export const defaults: Options = { requestTimeoutMs: 30_000, maxBodyBytes: 1_048_576 }
@@ -72,9 +74,10 @@ export const routerConfig = { ignoreTrailingSlash: true, maxParamLength: 16_384 
 export const routes = ({
   maxBodyBytes,
   metricsToken,
-  docs = true
-}: Pick<Options, "maxBodyBytes" | "metricsToken" | "docs"> = defaults) =>
-  Layer.mergeAll(HttpApiBuilder.layer(Api), docs ? Layer.merge(DocsHttp, HomeHttp) : Layer.empty).pipe(
+  docs = true,
+  prefix
+}: Pick<Options, "maxBodyBytes" | "metricsToken" | "docs" | "prefix"> = defaults) =>
+  Layer.mergeAll(HttpApiBuilder.layer(Api), docs ? Layer.merge(DocsHttp.layer(prefix), HomeHttp) : Layer.empty).pipe(
     Layer.provide(handlers),
     Layer.provide(middleware),
     Layer.provide(MetricsAccessHttp.layer(metricsToken)),
@@ -104,7 +107,9 @@ export const mount = (prefix: `/${string}`, options: Options = defaults) =>
   HttpRouter.use((host) =>
     Effect.gen(function* () {
       const router = yield* HttpRouter.make.pipe(Effect.provideService(HttpRouter.RouterConfig, routerConfig))
-      yield* Layer.build(layer(options).pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router))))
+      yield* Layer.build(
+        layer({ ...options, prefix }).pipe(Layer.provide(Layer.succeed(HttpRouter.HttpRouter, router)))
+      )
       yield* host.prefixed(prefix).add("*", "/*", router.asHttpEffect(), { uninterruptible: true })
     })
   )

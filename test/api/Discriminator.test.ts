@@ -8,10 +8,13 @@ import { BadRequest } from "../../src/domain/request/Request.ts"
 import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"
 
 const errorOf = (schema: Schema.Codec<unknown, unknown>, body: unknown) =>
-  Result.match(Schema.decodeResult(Json.fromText(schema), { errors: "all" })(JSON.stringify(body)), {
-    onFailure: ({ issue }) => BadRequest.fromIssue(issue, "body").error,
-    onSuccess: () => undefined
-  })
+  Result.match(
+    Schema.decodeResult(Json.fromText(schema), { errors: "all", onExcessProperty: "error" })(JSON.stringify(body)),
+    {
+      onFailure: ({ issue }) => BadRequest.fromIssue(issue, "body").error,
+      onSuccess: () => undefined
+    }
+  )
 
 describe("a body without its discriminator", () => {
   it("that is empty reports every missing field", () => {
@@ -28,6 +31,20 @@ describe("a body without its discriminator", () => {
       errorOf(CreateRelayer, { network_type: "bitcoin", name: "a", paused: false }),
       "network_type: Expected evm, solana or stellar; network: is required; signer_id: is required"
     )
+  })
+
+  it("reports the misspelled name and the other invalid fields", () => {
+    assert.strictEqual(
+      errorOf(CreateRelayer, {
+        network_typ: "evm",
+        name: 5,
+        network: "sepolia",
+        paused: false,
+        policies: { eip1559: true }
+      }),
+      "network_type: is required; network_typ: is not a known field; name: Expected string; signer_id: is required; policies.eip1559: is not a known field"
+    )
+    assert.strictEqual(errorOf(CreateSigner, { typ: "plain" }), "type: is required; typ: is not a known field")
   })
 
   it("that is not an object is refused as a whole", () => {

@@ -6,7 +6,7 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { createServer } from "node:http"
 import { chromium } from "playwright-core"
 import { version } from "../../src/api/Version.ts"
-import { DocsHttp } from "../../src/server/http/DocsHttp.ts"
+import * as DocsHttp from "../../src/server/http/DocsHttp.ts"
 import { HomeHttp } from "../../src/server/http/HomeHttp.ts"
 import { Readiness } from "../../src/server/lifecycle/Readiness.ts"
 import { Strangers } from "../../src/server/limits/Strangers.ts"
@@ -28,7 +28,10 @@ const readiness = Layer.succeed(Readiness, {
   check: Effect.succeed({ ready: true, status: "healthy", version, components } as const)
 })
 
-const served = HttpRouter.serve(Layer.merge(DocsHttp, HomeHttp), { disableLogger: true, disableListenLog: true }).pipe(
+const served = HttpRouter.serve(Layer.merge(DocsHttp.layer(), HomeHttp), {
+  disableLogger: true,
+  disableListenLog: true
+}).pipe(
   Layer.provide([Strangers.layer, readiness]),
   Layer.provideMerge(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }))
 )

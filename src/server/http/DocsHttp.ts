@@ -19,18 +19,24 @@ const page = {
 
 /** The response is made when it is first asked for. */
 const document = (
+  api: typeof Api,
   path: `/${string}`,
   contentType: string,
   write: (document: OpenApi.OpenAPISpec) => string
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> => {
   const response = Effect.sync(() =>
-    Revalidation.required(HttpServerResponse.text(write(OpenApi.fromApi(Api)), { contentType }))
+    Revalidation.required(HttpServerResponse.text(write(OpenApi.fromApi(api)), { contentType }))
   )
   return Layer.unwrap(Effect.map(Effect.cached(response), (cached) => HttpRouter.add("GET", path, cached)))
 }
 
-export const DocsHttp = Layer.mergeAll(
-  document("/openapi.json", "application/json", JSON.stringify),
-  document("/openapi.yaml", "application/yaml", Yaml.stringify),
-  HttpApiScalar.layer(Api, { path: "/docs", scalar: page }).pipe(Layer.provide(DocsPage))
-).pipe(Layer.provide(OpenDocument))
+/** `prefix`: where a host program mounts the API. The documents name it, so that their examples can be pasted. */
+export const layer = (prefix?: string) => {
+  const servers = [{ url: prefix ?? "/", description: "The instance that serves this document." }]
+  const api = Api.annotateMerge(OpenApi.annotations({ servers }))
+  return Layer.mergeAll(
+    document(api, "/openapi.json", "application/json", JSON.stringify),
+    document(api, "/openapi.yaml", "application/yaml", Yaml.stringify),
+    HttpApiScalar.layer(api, { path: "/docs", scalar: page }).pipe(Layer.provide(DocsPage))
+  ).pipe(Layer.provide(OpenDocument))
+}
