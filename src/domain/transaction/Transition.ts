@@ -2,6 +2,7 @@
 import { Struct } from "effect"
 import type { Attempt } from "./Attempt.ts"
 import type { Cancellation } from "./Cancellation.ts"
+import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
 import type { Command } from "./Command.ts"
 import type { Moment } from "./Moment.ts"
@@ -65,8 +66,11 @@ export const withAttempt = (transaction: Transaction, attempt: Attempt, cause: C
 }
 
 /** After the answers to a broadcast were recorded. Only from `signed` does an acceptance change the state. */
-export const withSent = (transaction: Transaction, { attempt, isAccepted }: Sent): Transaction => ({
-  ...transaction,
-  state: isAccepted && transaction.state === "signed" ? "submitted" : transaction.state,
-  attempts: transaction.attempts.map((other) => (other.ordinal === attempt.ordinal ? attempt : other))
-})
+export const withSent = (transaction: Transaction, { attempt, isAccepted }: Sent): Transaction => {
+  const attempts = transaction.attempts.map((other) => (other.ordinal === attempt.ordinal ? attempt : other))
+  if (!isAccepted || transaction.state !== "signed") return { ...transaction, attempts }
+  const submitted: Transaction = { ...transaction, attempts, state: "submitted" }
+  return transaction.cause?.code === "sending"
+    ? withCause(submitted, cause("in_pool", { sends: attempt.sends }), attempt.lastSentAt ?? attempt.signedAt)
+    : submitted
+}

@@ -1,6 +1,7 @@
 // What the answers of nodes to a broadcast do to an attempt, and to its transaction.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
+import { cause } from "../../../src/domain/transaction/Cause.ts"
 import type { NodeAnswer } from "../../../src/domain/transaction/Refusal.ts"
 import { record } from "../../../src/domain/transaction/Sending.ts"
 import { withSent } from "../../../src/domain/transaction/Transition.ts"
@@ -24,6 +25,15 @@ describe("a broadcast", () => {
     assert.strictEqual(sent.attempt.outcome, "accepted")
     assert.strictEqual(withSent(signed, sent).state, "submitted")
     assert.strictEqual(send([says("already known"), silence]).attempt.outcome, "accepted")
+  })
+
+  it("that is accepted changes the code from sending to in_pool, and no other", () => {
+    const sending = { ...signed, cause: cause("sending", { sends: 0 }), causeSince: now }
+    const sent = withSent(sending, send([hash], sending))
+    assert.deepStrictEqual([sent.cause, sent.causeSince], [cause("in_pool", { sends: 1 }), now + 500])
+    assert.strictEqual(withSent(sending, send([silence], sending)).cause?.code, "sending")
+    const canceling = { ...sending, cause: cause("canceling") }
+    assert.strictEqual(withSent(canceling, send([hash], canceling)).cause?.code, "canceling")
   })
 
   it("changes the state only of a transaction that is signed", () => {
