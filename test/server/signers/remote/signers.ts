@@ -1,10 +1,13 @@
 // Signers of key services, made from requests as they are on the wire, with a stand-in behind the outbound client.
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
+import { Hex } from "effect/encoding"
 import * as crypto from "node:crypto"
 import { CreateSigner } from "../../../../src/domain/signer/CreateSigner.ts"
 import type { Curve } from "../../../../src/domain/signer/Curve.ts"
+import { Signer } from "../../../../src/domain/signer/Signer.ts"
 import type { SignerType } from "../../../../src/domain/signer/Signer.ts"
+import * as Addresses from "../../../../src/server/signers/Addresses.ts"
 import { operations } from "../../../../src/server/signers/backends/Curves.ts"
 import type { SignerBackend, SignerKind } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import { SignerBackends } from "../../../../src/server/signers/backends/SignerBackends.ts"
@@ -36,9 +39,23 @@ export const prepare = Effect.fnUntraced(function* (request: Request) {
   return yield* (yield* kindOf(request)).prepare(config)
 })
 
-/** Creates a signer, and opens it. */
+const toSigner = Schema.decodeUnknownEffect(Signer)
+
+/** Creates a signer, and opens it from JSON, in which the database has it. */
 export const open = Effect.fnUntraced(function* (request: Request) {
-  return (yield* kindOf(request)).open(yield* prepare(request))
+  const kind = yield* kindOf(request)
+  const { config, pinned, ...prepared } = yield* prepare(request)
+  if (pinned === undefined) return assert.fail("the signer has no public key")
+  const shown = {
+    id: "signer-1",
+    type: request.type,
+    config,
+    curve: pinned.curve,
+    public_key: Hex.encode(pinned.publicKey),
+    addresses: yield* Addresses.derive(kind.open({ config, pinned, ...prepared }))
+  }
+  const stored = yield* Effect.orDie(toSigner(JSON.parse(JSON.stringify(shown))))
+  return kind.open({ config: stored.config, pinned, ...prepared })
 })
 
 /** The error of a request for a signer, as the API shows it. */
