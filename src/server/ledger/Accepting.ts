@@ -1,4 +1,4 @@
-// Accepts transactions. Those that arrive while others are written form the next batch (ADR 0010).
+// Accepts transactions. Those that arrive while two batches are written form the next ones (ADR 0010, 0014).
 import { Array, Clock, Context, Data, Effect, Option, Result, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
@@ -55,6 +55,7 @@ export const make = Effect.gen(function* () {
 
   /** A batch that fails as a whole, for example by a deadlock, is accepted one by one, so that each reports its own error. */
   const batched = yield* Batcher.make<Acceptance, Option.Option<StoredTransaction>>(sql, {
+    group: Batcher.alternating(),
     patience,
     all: (acceptances) =>
       Effect.catchDefect(insertBatch(acceptances), (defect) =>

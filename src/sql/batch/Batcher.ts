@@ -27,6 +27,15 @@ interface Group<K, A> {
   queue: Array<Request<K, A>>
 }
 
+/** Two groups in turn: while a batch of one waits for its commit, the thread works for the requests of the other. */
+export const alternating = () => {
+  let isSecond = false
+  return () => {
+    isSecond = !isSecond
+    return isSecond ? "second" : "first"
+  }
+}
+
 /** Batches run in the scope of the caller of `make`. When it closes, requests that have no answer yet are interrupted. */
 export const make = Effect.fnUntraced(function* <K, A>(
   sql: SqlClient.SqlClient,
