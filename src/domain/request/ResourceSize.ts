@@ -6,7 +6,8 @@ import { BadRequest } from "./Request.ts"
 /** Bytes of JSON, in UTF-8. More than 1,000 addresses or 300 RPC URLs, and 16 resources fit into a page of 1 MiB. */
 export const maxResourceBytes = 65_536
 
-const bytesOf = (value: unknown): number => {
+/** Bytes of a value as JSON. */
+export const bytesOf = (value: unknown): number => {
   const text = JSON.stringify(value, (_, child: unknown) => (typeof child === "bigint" ? Number(child) : child))
   return text === undefined ? 0 : new TextEncoder().encode(text).length
 }

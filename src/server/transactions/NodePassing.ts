@@ -5,12 +5,26 @@ import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadGateway, NotImplemented } from "../../domain/request/Request.ts"
 import type { NodeCall, NodeCalls, NodeReplies } from "../../domain/transaction/NodeCall.ts"
+import { bytesOf } from "../../domain/request/ResourceSize.ts"
+import { codes, RpcError } from "../../domain/transaction/RpcError.ts"
+import { maxPageBytes } from "../../sql/FittingRows.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
 import * as Senders from "./Senders.ts"
 import type { Sender } from "./Senders.ts"
 import * as AccountMethods from "./wallet/AccountMethods.ts"
 import * as PassedCalls from "./wallet/PassedCalls.ts"
 import * as Replies from "./wallet/Replies.ts"
+
+/** Of the replies of a batch that providers have given. */
+const maxReplyBytes = maxPageBytes
+
+/** Calls of a batch that are passed on at the same time: each answer is in memory whole. */
+const concurrentCalls = 10
+
+const tooLarge = new RpcError({
+  code: codes.limitExceeded,
+  message: `the replies of the batch exceed ${maxReplyBytes} bytes; send fewer calls`
+})
 
 type Unreached = RelayerNotFound | BadGateway | TooManyRequests
 
@@ -51,12 +65,20 @@ export class NodePassing extends Context.Service<
         return yield* begun ?? outboundWork.run<Replies.Reply, Unreached, never>(pass(sender, call))
       }, Effect.scoped)
 
+      /** The first reply is always given: a provider's answer to one call has at most 1 MiB. */
       const passAll = (sender: Sender, calls: ReadonlyArray<NodeCall>) => {
-        const all = Effect.forEach(
-          calls,
-          (call) => Effect.catch(pass(sender, call), (error) => Effect.succeed(Replies.ofUnreached(call, error))),
-          { concurrency: "unbounded" }
-        )
+        let bytes = 0
+        const one = Effect.fnUntraced(function* (call: NodeCall) {
+          if (bytes > maxReplyBytes) return Replies.ofError(call, tooLarge)
+          const reply = yield* Effect.catch(pass(sender, call), (error) =>
+            Effect.succeed(Replies.ofUnreached(call, error))
+          )
+          const size = bytesOf(reply)
+          const fits = bytes === 0 || bytes + size <= maxReplyBytes
+          bytes += size
+          return fits ? reply : Replies.ofError(call, tooLarge)
+        })
+        const all = Effect.forEach(calls, one, { concurrency: concurrentCalls })
         return Effect.catch(outboundWork.run<ReadonlyArray<Replies.Reply>, never, never>(all), (error) =>
           Effect.succeed(calls.map((call) => Replies.ofUnreached(call, error)))
         )
