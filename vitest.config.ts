@@ -32,8 +32,8 @@ const unit = [
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 
-/** These tests need Redis, a browser, wallet clients or SoftHSM: `npm run test:redis`, `test:browser`, `test:wallets`, `test:pkcs11`. */
-const elsewhere = ["test/redis/**", "test/browser/**", "test/wallets/**", "test/pkcs11/**"]
+/** These tests need Redis, a browser, wallet clients, SoftHSM or MiniStack: `npm run test:redis`, and so on. */
+const elsewhere = ["test/{redis,browser,wallets,pkcs11,ministack}/**"]
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000

@@ -9,6 +9,7 @@ import { ApiClient } from "../src/client/ApiClient.ts"
 import { RateLimits } from "../src/server/limits/RateLimits.ts"
 import * as Server from "../src/server/Server.ts"
 import * as Services from "../src/server/Services.ts"
+import type { SignerSettings } from "../src/server/signers/SignerSettings.ts"
 import * as TestDatabase from "./TestDatabase.ts"
 
 export const apiKey = "test-key-0123456789-0123456789-0123456789"
@@ -21,6 +22,7 @@ export interface Options {
   readonly jobs?: boolean
   readonly healthCheckInterval?: Duration.Input
   readonly metricsPerRelayer?: boolean
+  readonly signers?: SignerSettings
   /** Absent: this machine. */
   readonly outboundAllow?: ReadonlyArray<string>
 }
@@ -112,6 +114,7 @@ export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.S
         administratorKey: Redacted.make(apiKey),
         masterKey: Redacted.make(masterKey),
         outboundAllow: options.outboundAllow ?? ["localhost", "127.0.0.0/8", "::1"],
+        signers: options.signers ?? {},
         jobs: options.jobs ?? false,
         metricsPerRelayer: options.metricsPerRelayer ?? false,
         healthCheckInterval: options.healthCheckInterval ?? "1 minute"

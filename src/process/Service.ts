@@ -57,6 +57,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     healthCheckInterval: settings.HEALTH_CHECK_INTERVAL_MS,
     laneLease: settings.LANE_LEASE_MS,
     signers: {
+      ...(settings.SIGNER_KEYS === undefined ? {} : { keys: settings.SIGNER_KEYS }),
       azure: AzureMachine.of(settings),
       ...(settings.PKCS11_MODULES === undefined ? {} : { pkcs11Modules: settings.PKCS11_MODULES })
     },

@@ -5,6 +5,7 @@ import * as AllowList from "../../outbound/AllowList.ts"
 import * as Origins from "./Origins.ts"
 import * as OtlpHeaders from "./OtlpHeaders.ts"
 import * as Pkcs11Modules from "./Pkcs11Modules.ts"
+import * as SignerKeys from "./SignerKeys.ts"
 import * as TrustedProxies from "./TrustedProxies.ts"
 
 const integer = (minimum: number, maximum: number) =>
@@ -166,6 +167,11 @@ export const variables = {
     schema: Schema.optionalKey(Pkcs11Modules.FromText),
     example: "hsm=/usr/lib/softhsm/libsofthsm2.so",
     help: "Libraries of PKCS#11 that signers may use, by name; if unset, none"
+  },
+  SIGNER_KEYS: {
+    schema: Schema.optionalKey(SignerKeys.FromText),
+    example: "arn:aws:kms:eu-west-1:111122223333,projects/payments/locations/europe-west1",
+    help: "Keys, or what contains them, that signers may use by the service's own cloud login; if unset, all that it may use"
   },
   CORS_ORIGINS: {
     schema: Schema.optionalKey(Origins.FromText),

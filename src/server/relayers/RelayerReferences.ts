@@ -28,8 +28,9 @@ export const make = Effect.gen(function* () {
     const signer = yield* Effect.option(signers.get(SignerId.make(signer_id)))
     if (Option.isNone(signer)) return "no signer with this id"
     if (network_type in signer.value.addresses) return undefined
+    const { type } = signer.value
     const which = Caller.hasScope(yield* Caller.current, "signers:read")
-      ? `a ${signer.value.type} signer`
+      ? `${/^[aeiou]/.test(type) ? "an" : "a"} ${type} signer`
       : "this signer"
     const on = "curve" in signer.value ? ` because its key is on ${signer.value.curve}` : ""
     return `${which} cannot serve ${network_type}${on}: these can: ${signerTypesFor(network_type).join(", ")}`

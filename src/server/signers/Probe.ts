@@ -44,9 +44,6 @@ const tryCurve = Effect.fnUntraced(function* (signer: Signer, backend: SignerBac
       )
     )
 
-  const inspected = backend.inspect === undefined ? undefined : attempt("key_state", backend.inspect, shownAs)
-  const read = inspected === undefined ? backend.publicKey(curve) : Effect.map(inspected, ({ publicKey }) => publicKey)
-
   const fetchKey = Effect.fnUntraced(function* (publicKey: Uint8Array) {
     const known: Partial<SignerAddresses> = signer.addresses
     const fetched = Object.entries(yield* Addresses.ofPublicKey(curve, publicKey))
@@ -58,6 +55,8 @@ const tryCurve = Effect.fnUntraced(function* (signer: Signer, backend: SignerBac
 
   yield* Effect.gen(function* () {
     const probe = ProbeMessage.make(curve)
+    const inspected = backend.inspect && (yield* attempt("key_state", backend.inspect, shownAs))
+    const read = inspected === undefined ? backend.publicKey(curve) : Effect.succeed(inspected.publicKey)
     const publicKey = yield* attempt("public_key", Effect.flatMap(read, fetchKey))
     const signature = yield* attempt("sign", backend.sign(curve, probe))
     const verified = Effect.promise(() => operations[curve].verify(publicKey, probe, signature))
@@ -71,7 +70,7 @@ const tryCurve = Effect.fnUntraced(function* (signer: Signer, backend: SignerBac
     )
   }).pipe(Effect.ignore)
 
-  const names = inspected === undefined ? ofKey : (["key_state", ...ofKey] as const)
+  const names = backend.inspect === undefined ? ofKey : (["key_state", ...ofKey] as const)
   const steps = names.map((step) => tried.get(step) ?? { curve, step, status: "skipped" as const })
   return { steps, mismatch: found }
 })

@@ -10,14 +10,7 @@ import * as PinnedKey from "./Pinned.ts"
 import type { RemoteCalls } from "./RemoteCalls.ts"
 import type { Provider } from "./RemoteKey.ts"
 
-const isEqual = (one: Uint8Array, other: Uint8Array) => Buffer.compare(one, other) === 0
-
 const notAllowed = new SignerUnavailable({ reason: "forbidden", message: "SIGNER_KEYS does not allow this key" })
-
-const otherKey = new SignerUnavailable({
-  reason: "mismatch",
-  message: "the key service has another key than the one with public_key"
-})
 
 export interface Shared {
   readonly calls: RemoteCalls
@@ -44,11 +37,10 @@ export const make = <Request, Named, Config extends Named>(
       return yield* PinnedKey.check(pinned, message, signed.signature)
     })
 
-    const inspect = Effect.gen(function* () {
-      yield* allow(prepared.config)
-      const described = yield* calls.run(identity, provider.describe(prepared))
-      return isEqual(described.publicKey, pinned.publicKey) ? described : yield* otherKey
-    })
+    const inspect = Effect.andThen(
+      allow(prepared.config),
+      Effect.suspend(() => calls.run(identity, provider.describe(prepared)))
+    )
 
     const publicKey = (curve: Pinned["curve"]) => Effect.as(PinnedKey.onCurve(pinned, curve), pinned.publicKey)
     return { hasFixedKey: true, curves: [pinned.curve], publicKey, sign, inspect }
