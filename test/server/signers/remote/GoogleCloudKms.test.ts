@@ -1,6 +1,7 @@
 // Signers whose key is in Google Cloud KMS: the login, and the checks of what Google answers.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Fiber, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import * as crypto from "node:crypto"
 import { selfSigned } from "../../../../src/server/signers/backends/google/GoogleLogin.ts"
 import { crc32c } from "../../../../src/server/signers/backends/google/Crc32c.ts"
@@ -120,6 +121,28 @@ describe("the login of the environment", () => {
       fail("sign", "expired login", 1)
       yield* signs(backend, "ed25519")
       assert.deepStrictEqual([google.tokens.size, count("sign")], [2, 4])
+    }).pipe(Effect.scoped, Effect.provide(services))
+  )
+})
+
+describe("the login of an environment that has none", () => {
+  it.effect("is named as what is missing, and not as an outage of Cloud KMS", () =>
+    Effect.gen(function* () {
+      const { fail, silent } = yield* StandIn
+      const google = yield* Google.Google
+      yield* Environment.set({
+        GCE_METADATA_HOST: google.url.replace("http://", ""),
+        METADATA_SERVER_DETECTION: "assume-present"
+      })
+      fail("login", "silent")
+      const failing = yield* Effect.forkChild(failureOfRequest(withoutAccount({ project_id: "my-project" })))
+      for (let tried = 1; tried <= 3; tried++) {
+        yield* silent
+        yield* TestClock.adjust("2 seconds")
+        yield* TestClock.adjust("400 millis")
+      }
+      const message = "no login to Google was found in time: the environment of the service may have none"
+      assert.strictEqual(yield* Fiber.join(failing), `config.key: ${message}`)
     }).pipe(Effect.scoped, Effect.provide(services))
   )
 })

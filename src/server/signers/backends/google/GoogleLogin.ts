@@ -23,8 +23,10 @@ const noProject = "none"
 /** Of a token whose end the library does not say. */
 const unknownLifetime = Duration.minutes(5)
 
-/** The library looks for credentials in files and at the metadata server, which answers within a second or does not exist. */
-const searchTimeout = "5 seconds"
+/** Shorter than a try of a call, whose end would not say that the login is the reason. A metadata server answers within a second. */
+const searchTimeout = "2 seconds"
+
+const notFound = "no login to Google was found in time: the environment of the service may have none"
 
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url")
 
@@ -62,7 +64,12 @@ const ofEnvironment = Effect.gen(function* () {
       return { token: (await client.getAccessToken()).token, end: client.credentials.expiry_date }
     },
     catch: () => unavailable("login", { detail: "the environment of the service has no login to Google that works" })
-  }).pipe(Effect.timeoutOrElse({ duration: searchTimeout, orElse: () => Effect.fail(unavailable("unreachable")) }))
+  }).pipe(
+    Effect.timeoutOrElse({
+      duration: searchTimeout,
+      orElse: () => Effect.fail(unavailable("unreachable", { detail: notFound }))
+    })
+  )
   if (typeof found.token !== "string") return yield* unavailable("login")
   const now = yield* Clock.currentTimeMillis
   return {
