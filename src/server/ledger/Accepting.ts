@@ -18,6 +18,9 @@ import type { Acceptance } from "./NewTransactionsRepo.ts"
 import * as OpenCounts from "./OpenCounts.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
 
+/** Batches at once. A relayer is in one group, so that its transactions are numbered in the order in which they arrived. */
+const groups = 2
+
 /** A batch that waits for a lock longer than this does not hold up the next one. */
 const patience = "100 millis"
 
@@ -55,7 +58,7 @@ export const make = Effect.gen(function* () {
 
   /** A batch that fails as a whole, for example by a deadlock, is accepted one by one, so that each reports its own error. */
   const batched = yield* Batcher.make<Acceptance, Option.Option<StoredTransaction>>(sql, {
-    group: Batcher.alternating(),
+    group: ({ account }) => String(account.relayerNumber % groups),
     patience,
     all: (acceptances) =>
       Effect.catchDefect(insertBatch(acceptances), (defect) =>

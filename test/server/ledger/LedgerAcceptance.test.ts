@@ -38,7 +38,7 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
     })
   )
 
-  it.effect("of many at once creates their lane once, and keeps the order of each caller", () =>
+  it.effect("of many at once creates their lane once, and keeps the order of each relayer", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
       const accepted = yield* Effect.forEach(
@@ -53,6 +53,14 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
         new Set(ids),
         new Set(accepted.filter((_, index) => index % 2 === 0).map(([{ stored }]) => stored.id))
       )
+      for (const relayer of [1, 2]) {
+        const own = accepted.map(([{ stored }]) => stored.transaction).filter((one) => one.relayerNumber === relayer)
+        const numbers = own.map(({ number }) => number)
+        assert.deepStrictEqual(
+          numbers,
+          numbers.toSorted((one, other) => one - other)
+        )
+      }
     })
   )
 
