@@ -13,9 +13,10 @@ export interface Options {
   readonly apiKey: Redacted.Redacted
 }
 
-export class ApiClient extends Context.Service<ApiClient, HttpApiClient.ForApi<typeof Api>>()(
-  "effect-relayer/client/ApiClient"
-) {
+/** A method for each endpoint, by the group of the endpoint: `client.relayers.create(…)`. */
+export interface Client extends HttpApiClient.ForApi<typeof Api> {}
+
+export class ApiClient extends Context.Service<ApiClient, Client>()("effect-relayer/client/ApiClient") {
   /** Requires an `HttpClient`. `FetchHttpClient.layer` of `effect/http` works on every platform. */
   static readonly layer = (options: Options): Layer.Layer<ApiClient, never, HttpClient.HttpClient> =>
     Layer.effect(ApiClient, HttpApiClient.make(Api, { baseUrl: options.baseUrl })).pipe(
