@@ -1,6 +1,7 @@
 // Where a key is in a token of PKCS#11: a hardware security module, or a program that stands for one.
 import { Schema } from "effect"
 import { field } from "../request/Field.ts"
+import * as Shown from "../request/Shown.ts"
 import { maybe, text } from "../request/Text.ts"
 
 /** A name, never a path: whoever loads a library runs its code. */
@@ -43,11 +44,13 @@ export const Requested = Schema.Struct({
   )
 )
 
+const Name = Shown.shaped(/^[a-z]{1,12}(-[0-9])?$/)
+
 /** The fields that are not secret. */
 export const shown = {
-  module: field(Schema.String, module, "hsm"),
-  token_label: field(Schema.String, tokenLabel, "relayer"),
-  token_serial: field(Schema.String, tokenSerial, "bddb53699fe07764"),
-  key_label: Schema.optionalKey(field(Schema.String, keyLabel, "hot-1")),
-  key_id: Schema.optionalKey(field(Schema.String, keyId, "01"))
+  module: field(Name, module, "hsm"),
+  token_label: field(Name, tokenLabel, "relayer"),
+  token_serial: field(Shown.hex(16), tokenSerial, "bddb53699fe07764"),
+  key_label: Schema.optionalKey(field(Name, keyLabel, "hot-1")),
+  key_id: Schema.optionalKey(field(Shown.hex(2), keyId, "01"))
 }
