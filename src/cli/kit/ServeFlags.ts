@@ -10,6 +10,7 @@ export const secrets: ReadonlySet<Settings.Name> = new Set([
   "STORAGE_ENCRYPTION_KEY",
   "STORAGE_DECRYPTION_KEYS",
   "REDIS_URL",
+  "IDENTITY_HEADER",
   "METRICS_TOKEN",
   "OTEL_EXPORTER_OTLP_HEADERS"
 ])
