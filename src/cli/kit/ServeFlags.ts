@@ -12,7 +12,8 @@ export const secrets: ReadonlySet<Settings.Name> = new Set([
   "REDIS_URL",
   "IDENTITY_HEADER",
   "METRICS_TOKEN",
-  "OTEL_EXPORTER_OTLP_HEADERS"
+  "OTEL_EXPORTER_OTLP_HEADERS",
+  "IDENTITY_HEADER"
 ])
 
 export type Given = Readonly<Record<string, Option.Option<string>>>
