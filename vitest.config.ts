@@ -32,8 +32,8 @@ const unit = [
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 
-/** These tests need Redis, a browser, wallet clients, SoftHSM or MiniStack: `npm run test:redis`, and so on. */
-const elsewhere = ["test/{redis,browser,wallets,pkcs11,ministack}/**"]
+/** Their services or packages are installed apart: `npm run test:redis`, `npm run test:browser`, and so on. */
+const elsewhere = ["packages"].map((folder) => `test/${folder}/**`)
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000
