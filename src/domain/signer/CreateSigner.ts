@@ -115,7 +115,10 @@ export const CreateSigner = Schema.Union([
   Schema.Struct({
     id,
     type: typeTag("pkcs11"),
-    config: field(Pkcs11.Requested, "Where the key is in a token of PKCS#11, and the PIN to use it.")
+    config: field(
+      Schema.Struct(Pkcs11.requested).check(Pkcs11.namesKey),
+      "Where the key is in a token of PKCS#11, and the PIN to use it."
+    )
   }).annotate({ identifier: "CreatePkcs11SignerRequest" }),
   Schema.Struct({
     id,

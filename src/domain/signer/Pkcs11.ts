@@ -33,15 +33,16 @@ const wanted = {
   key_id: maybe(KeyId, { description: keyId, examples: ["01"] })
 }
 
-export const Requested = Schema.Struct({
+export const requested = {
   ...wanted,
   pin: field(Schema.RedactedFromValue(text(1, 255)), "PIN of the user of the token.", "1234")
-}).check(
-  Schema.makeFilter(({ key_id, key_label }) =>
-    key_id === undefined && key_label === undefined
-      ? { path: ["key_label"], issue: "is required if key_id is absent" }
-      : undefined
-  )
+}
+
+/** Without a label and an id, the request names no key. */
+export const namesKey = Schema.makeFilter(({ key_id, key_label }: Partial<Record<"key_id" | "key_label", string>>) =>
+  key_id === undefined && key_label === undefined
+    ? { path: ["key_label"], issue: "is required if key_id is absent" }
+    : undefined
 )
 
 const Name = Shown.shaped(/^[a-z]{1,12}(-[0-9])?$/)

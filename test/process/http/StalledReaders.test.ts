@@ -13,16 +13,17 @@ const patience = 400
 const large = Buffer.alloc(32 * 1_048_576)
 
 /** `/slow` takes longer than the patience; every other response is large. */
-const serve = Effect.acquireRelease(
-  Effect.callback<Server>((resume) => {
-    const server = createServer((request, response) => {
-      if (request.url === "/slow") setTimeout(() => response.end("done"), patience * 4)
-      else response.end(large)
-    })
-    StalledReaders.close(server, patience).listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
-  }),
-  (server) => Effect.sync(() => server.close().closeAllConnections())
-)
+const serve = (limit = patience) =>
+  Effect.acquireRelease(
+    Effect.callback<Server>((resume) => {
+      const server = createServer((request, response) => {
+        if (request.url === "/slow") setTimeout(() => response.end("done"), limit * 4)
+        else response.end(large)
+      })
+      StalledReaders.close(server, limit).listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.sync(() => server.close().closeAllConnections())
+  )
 
 const portOf = (server: Server): number => {
   const address = server.address()
@@ -54,7 +55,7 @@ const readAll = (socket: net.Socket, pause: number) =>
 
 it.live("a client that reads nothing is disconnected", () =>
   Effect.gen(function* () {
-    const server = yield* serve
+    const server = yield* serve()
     const disconnected = yield* Effect.forkChild(
       Effect.callback<void>((resume) => {
         server.once("connection", (socket: net.Socket) => socket.once("close", () => resume(Effect.void)))
@@ -68,13 +69,14 @@ it.live("a client that reads nothing is disconnected", () =>
 
 it.live("a client that reads slowly gets its response", () =>
   Effect.gen(function* () {
-    const bytes = yield* readAll(yield* request(yield* serve, "/"), 2)
+    // About 500 chunks with a pause each take longer than the patience. On a busy machine, both sides can wait for a second.
+    const bytes = yield* readAll(yield* request(yield* serve(3000), "/"), 8)
     assert.isAbove(bytes, large.length)
   })
 )
 
 it.live("a request that takes longer than the patience gets its response", () =>
   Effect.gen(function* () {
-    assert.isAbove(yield* readAll(yield* request(yield* serve, "/slow"), 0), 0)
+    assert.isAbove(yield* readAll(yield* request(yield* serve(), "/slow"), 0), 0)
   })
 )

@@ -69,11 +69,13 @@ layerEach(TestApi.layer())("the verification of a long log", (it) => {
       }
       assert.strictEqual(position, 12_000)
 
-      const [first] = parts
-      const changed = Number(first?.head.position) + 3
+      // Behind what one request verifies at most. On a busy machine, a request verifies less.
+      const changed = 5003
       yield* tamper("resource_id = 'other'", changed)
-      assert.isTrue((yield* verify()).valid)
-      assert.deepInclude(yield* verify(`?from=${first?.next}`), { valid: false, checked: 2, broken_at: changed })
+      let last = yield* verify()
+      assert.isTrue(last.valid)
+      while (last.next !== undefined) last = yield* verify(`?from=${last.next}`)
+      assert.deepInclude(last, { valid: false, broken_at: changed })
     })
   )
 
