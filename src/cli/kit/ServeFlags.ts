@@ -12,8 +12,7 @@ export const secrets: ReadonlySet<Settings.Name> = new Set([
   "REDIS_URL",
   "IDENTITY_HEADER",
   "METRICS_TOKEN",
-  "OTEL_EXPORTER_OTLP_HEADERS",
-  "IDENTITY_HEADER"
+  "OTEL_EXPORTER_OTLP_HEADERS"
 ])
 
 export type Given = Readonly<Record<string, Option.Option<string>>>
