@@ -54,6 +54,16 @@ const isEmptied = (call: Call) => {
   return given !== undefined && more.length === 0 && isObjectLiteral(given) && given.properties.every(isDocumentation)
 }
 
+/** Which argument of a function is a text for the document. */
+const textAt: ReadonlyMap<string, number> = new Map([
+  ["count", 0],
+  ["flag", 0],
+  ["orNull", 1],
+  ["failure", 3],
+  ["explained", 3],
+  ["headed", 3]
+])
+
 /** The functions of `Field.ts` and `Page.ts`, and the methods of schemas and of the contract. */
 const ofCall = (code: string, call: Call): ReadonlyArray<Edit> => {
   const { callee } = call
@@ -61,7 +71,9 @@ const ofCall = (code: string, call: Call): ReadonlyArray<Edit> => {
   if (first === undefined) return []
   if (callee.name === "field") return [edit(call.start, first.start, "("), edit(first.end, call.end, ")")]
   if (callee.name === "shown") return [edit(first.end, call.end, ")")]
-  if (callee.name === "count") return [edit(first.start, first.end, '""')]
+  if (callee.name === "doc") return [edit(call.start, call.end, "({})")]
+  const text = call.arguments.at(textAt.get(callee.name ?? "") ?? call.arguments.length)
+  if (text !== undefined && texts.has(text.type)) return [edit(text.start, text.end, '""')]
   const { object, property } = callee
   if (object === undefined) return []
   if (property?.name === "annotate" && isEmptied(call)) return [edit(object.end, call.end)]

@@ -12,6 +12,11 @@ const cases: ReadonlyArray<readonly [string, string, string]> = [
     `X.annotate({ message: "m", description: undefined })`
   ],
   ["texts of endpoints", `X.annotateMerge(OpenApi.annotations({ title: "t" })).add(y)`, `X.add(y)`],
+  [
+    "texts of failures",
+    `failure(RelayerNotFound, 404, "Relayer not found", "No relayer.")`,
+    `failure(RelayerNotFound, 404, "Relayer not found", "")`
+  ],
   ["texts of parameters", `count("Items.", 10, 5)`, `count("", 10, 5)`]
 ]
 
