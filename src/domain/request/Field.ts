@@ -15,3 +15,6 @@ export const field = <S extends Schema.Top>(
     ? schema.annotateKey(documentation)
     : Schema.flip(Schema.flip(schema).annotateKey(documentation))
 }
+
+/** The description of a field that the wire format of existing clients does not have. */
+export const added = (description: string): string => `${description} An addition to the common wire format.`

@@ -1,6 +1,6 @@
 // Where a key is in AWS KMS. The service logs in with the credentials of its own process.
 import { Schema } from "effect"
-import { field } from "../request/Field.ts"
+import { added, field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 
 /** It becomes a part of a host name. */
@@ -31,7 +31,7 @@ export const shown = {
   key_id: field(Shown.shaped(/^alias\/[a-z]{1,12}$/), keyId, "alias/relayer-hot-1"),
   key_arn: field(
     Shown.shaped(/^arn:aws:kms:eu-west-1:111122223333:key\/[0-9a-f]{32}$/),
-    "ARN of the key that signs. An alias is resolved when the signer is created, and never again.",
+    added("ARN of the key that signs. An alias is resolved when the signer is created, and never again."),
     "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
   )
 }

@@ -1,6 +1,6 @@
 // Where a key is in an Azure Key Vault or Managed HSM, and how the service logs in.
 import { Schema } from "effect"
-import { field } from "../request/Field.ts"
+import { added, field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
 
 /** The clouds of Azure: the login host, and the domains of vaults and Managed HSMs. */
@@ -105,7 +105,7 @@ export const shown = {
 export const resolved = {
   kid: field(
     Schema.String,
-    "The identifier of the version that signs.",
+    added("The identifier of the version that signs."),
     "https://relayers.vault.azure.net/keys/hot-1/9885aa558e8d448789683188f8c194b0"
   )
 }

@@ -1,6 +1,6 @@
 // Requests to create signers. Their secrets are redacted.
 import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
-import { field } from "../request/Field.ts"
+import { added, field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
 import * as AwsKms from "./AwsKms.ts"
 import * as AzureKeyVault from "./AzureKeyVault.ts"
@@ -117,7 +117,7 @@ export const CreateSigner = Schema.Union([
     type: typeTag("pkcs11"),
     config: field(
       Schema.Struct(Pkcs11.requested).check(Pkcs11.namesKey),
-      "Where the key is in a token of PKCS#11, and the PIN to use it."
+      added("Where the key is in a token of PKCS#11, and the PIN to use it.")
     )
   }).annotate({ identifier: "CreatePkcs11SignerRequest" }),
   Schema.Struct({

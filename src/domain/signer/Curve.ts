@@ -1,7 +1,7 @@
 // The curves of keys and signatures.
 import { Schema } from "effect"
 import type { NetworkType } from "../network/Network.ts"
-import { field } from "../request/Field.ts"
+import { added, field } from "../request/Field.ts"
 
 export const Curve = Schema.Literals(["secp256k1", "ed25519"]).annotate({
   identifier: "Curve",
@@ -28,6 +28,6 @@ export const PublicKey = field(
   Schema.String.check(
     Schema.isPattern(/^(04[0-9a-f]{128}|[0-9a-f]{64})$/u, { expected: "a public key of 65 or 32 bytes, in hex" })
   ),
-  "The public key in hex: of secp256k1 the uncompressed point of 65 bytes, of ed25519 32 bytes.",
+  added("The public key in hex: the uncompressed point of 65 bytes for secp256k1, 32 bytes for ed25519."),
   "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
 )

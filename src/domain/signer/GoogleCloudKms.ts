@@ -1,7 +1,7 @@
 // Where a key is in Google Cloud KMS, and the service account that the service logs in as.
 import { Schema } from "effect"
 import { ShownUrl } from "../chain/Rpc.ts"
-import { field } from "../request/Field.ts"
+import { added, field } from "../request/Field.ts"
 import { maybe, text } from "../request/Text.ts"
 
 const part = (pattern: RegExp, expected: string) => Schema.String.check(Schema.isPattern(pattern, { expected }))
@@ -26,7 +26,7 @@ const key = {
 }
 
 const keyProject = {
-  description: "Project of the key. If absent, the project of the service account; without one it is required.",
+  description: added("Project of the key. If absent, the project of the service account; without one it is required."),
   examples: ["my-project"]
 }
 
@@ -91,9 +91,9 @@ export const shown = {
 export const resolved = {
   key_version_name: field(
     Schema.String,
-    "The full name of the version that signs.",
+    added("The full name of the version that signs."),
     "projects/my-project/locations/europe-west3/keyRings/relayers/cryptoKeys/hot-1/cryptoKeyVersions/1"
   ),
-  algorithm: field(Schema.String, "Algorithm of the key.", "EC_SIGN_SECP256K1_SHA256"),
-  protection_level: field(Schema.String, "Where Google keeps the key.", "HSM")
+  algorithm: field(Schema.String, added("Algorithm of the key."), "EC_SIGN_SECP256K1_SHA256"),
+  protection_level: field(Schema.String, added("Where Google keeps the key."), "HSM")
 }
