@@ -15,7 +15,7 @@ const results: Readonly<Record<string, string>> = {
   eth_getTransactionCount: "0x7"
 }
 
-/** The service sends a JSON-RPC call as the body of a POST. It tries again, and elsewhere, if a call fails. */
+/** The service sends a JSON-RPC call as the body of a POST. If a call fails, it retries, also with other providers. */
 const client = HttpClient.make((request) =>
   Effect.gen(function* () {
     const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""

@@ -13,7 +13,7 @@ const store = new Map<string, Redacted.Redacted>()
 
 const missing = new SignerUnavailable({ reason: "not_found", message: "the key store has no such key" })
 
-/** `plain` signs with a key that it is given, so that only the place of the key is different. */
+/** The backend `plain` signs with the key that it gets, so this example only changes where the key is stored. */
 const inStore = (plain: SignerKind<"plain">): SignerKind<"plain"> => ({
   column: "key",
   worksOutside: true,

@@ -47,7 +47,7 @@ interface Packed {
   readonly files: ReadonlyArray<{ readonly path: string }>
 }
 
-/** What users need of the service, and of the client. */
+/** The files that users need, of the service and of the client. */
 const needed = {
   "effect-relayer": ["dist/main.js", "dist/index.d.ts", "openapi.json", "sbom.json", "README.md", "LICENSE"],
   "@effect-relayer/client": [
@@ -60,7 +60,7 @@ const needed = {
   ]
 }
 
-/** What users need is there, and nothing that belongs to this repository only. */
+/** Checks that the package has all files that users need, and none that only this repository needs. */
 const checkFiles = (expected: ReadonlyArray<string>, packed: Packed) => {
   const names = packed.files.map(({ path }) => path)
   for (const name of expected) demand(names.includes(name), `the package ${packed.name} lacks ${name}`)

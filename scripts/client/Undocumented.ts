@@ -1,4 +1,5 @@
-// Takes the documentation of fields and endpoints out of modules: half of the client's code, which only the OpenAPI document uses.
+// Removes the documentation of fields and endpoints from modules. It is half of the client's code, and
+// only the OpenAPI document uses it.
 import { parseAst } from "rolldown/parseAst"
 
 interface Edit {
@@ -37,7 +38,7 @@ const isObjectLiteral = (node: Node): node is ObjectLiteral => node.type === "Ob
 
 const edit = (start: number, end: number, text = ""): Edit => ({ start, end, text })
 
-/** A property of a schema that has one of these names is a call, not a literal. */
+/** Only literals are documentation: if a field of a schema has one of these names, its value is a call. */
 const texts = new Set(["Literal", "TemplateLiteral"])
 const isDocumentation = ({ key, value }: Property) => {
   if (key?.name === "description" || key?.name === "title") return texts.has(value.type)
@@ -48,7 +49,7 @@ const isDocumentation = ({ key, value }: Property) => {
 const ofObject = ({ properties }: ObjectLiteral): ReadonlyArray<Edit> =>
   properties.filter(isDocumentation).map(({ start, end, key }) => edit(start, end, `${key.name}: undefined`))
 
-/** `schema.annotate({ description })`, of which nothing would remain. */
+/** `schema.annotate({ description })`: the whole call is removed, because its argument would be empty. */
 const isEmptied = (call: Call) => {
   const [given, ...more] = call.arguments
   return given !== undefined && more.length === 0 && isObjectLiteral(given) && given.properties.every(isDocumentation)
@@ -98,7 +99,7 @@ export const undocumented = (code: string): string => {
   let result = ""
   let position = 0
   for (const { start, end, text } of edits) {
-    // Inside of what is taken out already.
+    // A larger edit removes this part already.
     if (start < position) continue
     result += code.slice(position, start) + text
     position = end

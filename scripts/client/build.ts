@@ -1,4 +1,4 @@
-// Builds packages/client from src/domain, src/api and src/client: a file per module, as tsc has written their types.
+// Builds packages/client from src/domain, src/api and src/client: one file per module, because tsc writes the types that way.
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { rolldown } from "rolldown"

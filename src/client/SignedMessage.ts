@@ -5,7 +5,7 @@ export const messages = {
   headers: "expected the headers webhook-id, webhook-timestamp and webhook-signature, once each",
   timestamp:
     "webhook-timestamp: expected the present time within the tolerance; the webhook is a replay, or a clock is wrong",
-  signature: "webhook-signature: no signature of the body by this secret",
+  signature: "webhook-signature: expected a signature of the body by this secret",
   body: "the signature is valid, but the body is not a webhook"
 } as const
 export type Reason = keyof typeof messages
@@ -43,7 +43,7 @@ const join = (head: Uint8Array, tail: Uint8Array) => {
   return whole
 }
 
-/** What the headers of a request say is signed, or why it cannot be valid at `nowSeconds`. */
+/** The signed message that the headers of a request describe, or the reason why it cannot be valid at `nowSeconds`. */
 export const read = ({ headers, body, toleranceSeconds = 300 }: Message, nowSeconds: number): Signed | Reason => {
   const id = header(headers, "webhook-id")
   const timestamp = header(headers, "webhook-timestamp")

@@ -34,7 +34,7 @@ const isSigned = async (secret: string, { bytes, signatures }: SignedMessage.Sig
   return (await Promise.all(verified)).includes(true)
 }
 
-/** A webhook that this version does not know, for example of a later service. Respond with 2xx, or the service repeats it. */
+/** A webhook that this version does not know, for example of a later service. Respond with 2xx, or the service sends it again. */
 export interface UnknownWebhook extends Omit<Webhook, "type"> {
   readonly type: "unknown"
   /** The `type` of the body, if it has one. */

@@ -9,11 +9,11 @@ export const maxPageBytes = 1_048_576
 export const maxNumberedBytes = 2 * maxPageBytes
 
 interface Selection {
-  /** A statement that selects at most a number of rows, with the columns that the other parts need. */
+  /** A statement with a `LIMIT`, whose columns `columns`, `size` and `orderBy` can use. */
   readonly rows: Statement.Fragment
   /**
-   * What is read of the rows that fit. A large value should only become text here: the database then copies no value of a row
-   * that does not fit. Absent: the columns of `rows`.
+   * The columns that are read from the rows that fit. Convert large values to text here and not in `rows`, so that the database
+   * copies no large value of a row that does not fit. Absent: the columns of `rows`.
    */
   readonly columns?: Statement.Fragment
   /** The bytes of a row, as an expression of its columns. */

@@ -1,7 +1,7 @@
 // Long computations in pieces, so that other requests are served in between: there is one event loop for all of them.
 import { Effect } from "effect"
 
-/** Milliseconds of a piece: about as long as a short request takes, so that none waits for much longer than it works. */
+/** Milliseconds of a piece: about as long as a short request takes, so that it waits for about as long as it works. */
 const piece = 2
 
 /** Like `Effect.forEach`, one after the other. The last piece has ended when it returns. */
@@ -20,7 +20,7 @@ export const forEach = Effect.fnUntraced(function* <A, B, E, R>(
   return results
 })
 
-/** Milliseconds on the machine's clock: what they are for does not wait for the clock of a test. */
+/** Pauses by the machine's clock and not by `Clock`, because the processor time of others is real also under `TestClock`. */
 const pause = (milliseconds: number) =>
   Effect.callback<void>((resume) => {
     const timer = setTimeout(() => resume(Effect.void), milliseconds)
@@ -29,7 +29,7 @@ const pause = (milliseconds: number) =>
 
 /**
  * Runs `work`, then pauses until it has taken at most `share` of the time, so that other requests have the processor and the
- * database meanwhile. On a busy machine, both take longer.
+ * database meanwhile. On a busy machine, the work and the pause take longer.
  */
 export const atShare =
   (share: number) =>

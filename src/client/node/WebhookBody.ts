@@ -81,7 +81,7 @@ export type WebhookBody =
   | Body<(typeof eventTypes)[number], "transaction_update", Transaction & { readonly payload_type: "transaction" }>
   | Body<"test", "test", { readonly payload_type: "test"; readonly notification_id: string }>
 
-/** A webhook that this version does not know, for example of a later service. Respond with 2xx, or the service repeats it. */
+/** A webhook that this version does not know, for example of a later service. Respond with 2xx, or the service sends it again. */
 export interface UnknownWebhook extends Body<"unknown", string, unknown> {
   /** The `type` of the body, if it has one. */
   readonly sent_type: string | undefined

@@ -44,7 +44,7 @@ const knownTypes: ReadonlySet<string> = new Set([...relayerEvents, ...transactio
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** Nothing else is checked: the signature says that the service has written it. */
+/** Only `type` is checked: the signature proves that the service wrote the rest. */
 const isKnown = (body: object): body is WebhookBody =>
   "type" in body && typeof body.type === "string" && knownTypes.has(body.type)
 

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import * as Plain from "./Plain.ts"
 
-/** What the API itself demands: no unknown fields, and every mistake is reported. */
+/** The rules of the API: no unknown fields, and every invalid field is reported. */
 const strict = { errors: "all", onExcessProperty: "error" } as const
 
 const decode = (schema: Schema.Top | undefined, encoded: () => unknown) =>
@@ -11,7 +11,7 @@ const decode = (schema: Schema.Top | undefined, encoded: () => unknown) =>
     ? Effect.undefined
     : Schema.decodeUnknownEffect(schema as Schema.Codec<unknown>)(encoded(), strict)
 
-/** Content types of a payload have the same schema. */
+/** All content types of a payload have the same schema. */
 const payloadOf = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
   [...payload.values()].flatMap(({ schemas }) => schemas).at(0)
 

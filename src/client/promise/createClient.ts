@@ -40,7 +40,10 @@ type RequestOf<E extends HttpApiEndpoint.ConstraintRequest> = Part<"params", E["
   Part<"headers", E["~Headers"]["Type"]> &
   Part<"payload", E["~Payload"]["Type"]>
 
-/** Errors of the API have the classes of `domain`. The others: no usable response, and a request or a response of another form. */
+/**
+ * Errors of the API have the classes of `domain`. The others mean that there was no usable response, or that a request or a
+ * response did not match its schema.
+ */
 export type ErrorOf<E extends HttpApiEndpoint.ConstraintRequest> =
   | E["~Error"]["Type"]
   | HttpApiMiddleware.Error<E["~Middleware"]>
@@ -92,7 +95,7 @@ const resultOf = (exit: Exit.Exit<unknown, unknown>, signal: AbortSignal | undef
  * ```
  */
 export const createClient = (options: Options): Client => {
-  // The client holds nothing that would have to be released.
+  // The client holds no resource that has to be released.
   const typed = Effect.runSync(Effect.provide(ApiClient, layerOf(options)))
 
   const methodOf = (group: string, endpoint: HttpApiEndpoint.Top) => {

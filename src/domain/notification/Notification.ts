@@ -87,7 +87,7 @@ export const Notification = Schema.Struct({
 }).annotate({ identifier: "Notification", description: "A receiver of webhooks." })
 export type Notification = typeof Notification.Type
 
-/** As callers see it that may not write notifications, and as events and audit records contain it. */
+/** The notification for callers that may not write notifications, for events and for audit records. */
 export const masked = (notification: Notification): Notification => ({
   ...notification,
   url: maskUrl(notification.url)

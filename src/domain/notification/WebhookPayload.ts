@@ -13,7 +13,7 @@ const { id, timestamp } = Webhook.fields
 const typed = <const T extends readonly [string, ...ReadonlyArray<string>]>(types: T) =>
   field(Schema.Literals(types), "What happened, as in `type` of the event feed.", types[0])
 
-/** What receivers of other relayer services read instead of `type`. */
+/** The field that receivers of other relayer services read instead of `type`. */
 const coarse = <const E extends string>(event: E) =>
   field(Schema.Literal(event), "Group of the event, for receivers of other services. `type` says more.", event)
 

@@ -1,4 +1,4 @@
-// Checks requests that no endpoint has decoded: those of host programs.
+// Checks the requests of host programs, which no endpoint has decoded.
 import { Effect, Schema } from "effect"
 import { BadRequest } from "./Request.ts"
 

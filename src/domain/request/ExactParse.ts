@@ -25,7 +25,7 @@ const exactIntegers: Reviver = (_, value, { source } = {}) =>
     ? BigInt(source)
     : value
 
-/** There may be an integer beyond ±(2^53−1). The digits of an address, which follow a quote or a letter, are none. */
+/** Matches if the text may contain an integer beyond ±(2^53−1). Digits after a quote or a letter, as in an address, are no integer. */
 const mayHaveLarge = /(?:^|[[,:\s])-?\d{16}/
 
 /** `JSON.parse`, except that integers beyond ±(2^53−1) become `bigint`. Throws as `JSON.parse` does. */

@@ -20,7 +20,7 @@ const parse = (text: string): DateTime.Utc | undefined => {
 const minimum = DateTime.makeUnsafe("0001-01-01T00:00:00Z")
 const maximum = DateTime.makeUnsafe("9999-12-31T23:59:59.999Z")
 
-/** Generated values are moments that the service may meet. */
+/** Generated values are moments that can occur in the service. */
 const generated = {
   order: DateTime.Order,
   minimum: DateTime.makeUnsafe("2000-01-01T00:00:00Z"),

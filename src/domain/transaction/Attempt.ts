@@ -54,7 +54,7 @@ export interface Attempt {
   readonly refusal?: Refusal
 }
 
-/** Wei that the block's producer and the rollup got. */
+/** Wei that the sender paid: for gas, and for data if a rollup charged for it. */
 export const paidOf = ({ gasUsed, effectiveGasPrice, dataFee = 0n }: Receipt): bigint =>
   gasUsed * effectiveGasPrice + dataFee
 

@@ -1,4 +1,5 @@
-// The state machine of evm transactions: what to do next about one transaction, from what the ledger knows and one poll of// the chain has seen. Pure and total; there is always at least one command.
+// The state machine of evm transactions: what to do next about one transaction, from what the ledger knows and what one
+// poll of the chain has seen. Pure and total; there is always at least one command.
 import { cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"

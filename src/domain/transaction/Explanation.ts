@@ -96,7 +96,7 @@ const held = {
     next: `The signer is asked again ${askedAgain(until)}; nothing is lost. \`POST /api/v1/signers/{id}/verify\` says what is wrong.`
   }),
   throttled: ({ until }) => ({
-    reason: "The key service of its signer takes no more requests now.",
+    reason: "The key service of its signer accepts no more requests now.",
     next: `The signer is asked again ${askedAgain(until)}; nothing is lost. A higher quota at the key service helps.`
   }),
   row_changed: () => ({
@@ -140,7 +140,7 @@ const held = {
 /** Codes of transactions with a nonce. */
 const flying = {
   sending: ({ sends }) => ({
-    reason: `It is signed; it was sent ${times(sends)}, and no node has confirmed that it has it.`,
+    reason: `It is signed, and it was sent ${times(sends)}. No node has confirmed that it received it.`,
     next: "It is sent again until a node accepts it."
   }),
   in_pool: ({ sends }) => ({
@@ -161,11 +161,11 @@ const flying = {
   }),
   canceling: ({ hash }) => ({
     reason: `It is being canceled by a no-op${hashed(hash)} at its nonce.`,
-    next: "Whichever is mined decides: the no-op makes it `canceled`, its own bytes make it `confirmed`."
+    next: "It becomes `canceled` if the no-op is mined, and `confirmed` if its own bytes are mined."
   }),
   expiring: ({ hash }) => ({
     reason: `Its deadline has passed, and a no-op${hashed(hash)} is to use its nonce.`,
-    next: "Whichever is mined decides: the no-op makes it `expired`, its own bytes make it `confirmed`."
+    next: "It becomes `expired` if the no-op is mined, and `confirmed` if its own bytes are mined."
   }),
   mined_waiting: (figures) => ({
     reason: `It is mined in block ${number(figures.block)}; ${confirmations(figures)}.`,
@@ -205,7 +205,7 @@ const ended = {
 
 const words: Readonly<Record<Code, (figures: Figures) => Words>> = { ...waiting, ...held, ...flying, ...ended }
 
-/** Reasons for which a no-op is to use the nonce of an open transaction, which ends with the same code. */
+/** Why a no-op is to use the nonce of an open transaction. The transaction ends with the same code. */
 const clearing: Partial<Record<Code, string>> = {
   canceled: "An operator has cleared its nonce",
   refused_by_all: "Every node refused it for good",
@@ -219,7 +219,7 @@ export const explain = ({ code, figures }: Cause, isFinal: boolean): Words => {
   if (!isFinal && why !== undefined) {
     return {
       reason: `${why}; a no-op${hashed(figures.hash)} is to use its nonce.`,
-      next: "Whichever is mined decides: the no-op makes it `failed`, its own bytes make it `confirmed`."
+      next: "It becomes `failed` if the no-op is mined, and `confirmed` if its own bytes are mined."
     }
   }
   const found = words[code](figures)

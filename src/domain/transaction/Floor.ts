@@ -14,7 +14,7 @@ export interface LaneView {
   readonly secondCount?: number
 }
 
-/** A count that was not believed in a former poll, and the head that it belonged to. */
+/** A count that was not believed in an earlier poll, and the head at which it was read. */
 export interface Claim {
   readonly count: number
   readonly headHash: string
@@ -22,7 +22,7 @@ export interface Claim {
 
 export interface FloorStep {
   readonly lane: Lane
-  /** To be shown to the next poll. */
+  /** The next poll gets it. */
   readonly claim?: Claim
   /** Why the lane assigns no nonces. */
   readonly code?: "nonce_ahead" | "nonce_out_of_range"
@@ -35,7 +35,7 @@ export interface FloorStep {
 
 const unchanged = (lane: Lane): FloorStep => ({ lane, change: "none" })
 
-/** A second source for a claim: another provider in this poll, or this one in a former poll with another head. */
+/** A second source for a claim: another provider in this poll, or the same one in an earlier poll with another head. */
 const otherCount = (view: LaneView, claim: Claim | undefined): number | undefined =>
   view.secondCount ?? (claim !== undefined && claim.headHash !== view.head.hash ? claim.count : undefined)
 

@@ -10,17 +10,17 @@ import { currentAttempts, requestOf } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
 import type { Seen } from "./View.ts"
 
-/** What decides the cost of a signed or offered transaction, beside its value. */
+/** The fields that determine the cost of a signed or offered transaction, beside its value. */
 export type Priced = Pick<Attempt, "fees" | "gasLimit" | "dataFee">
 
 /** The field `dataFee`, which is absent if nothing is charged. */
 export const withDataFee = (dataFee: bigint | undefined): Pick<Priced, "dataFee"> =>
   dataFee === undefined ? {} : { dataFee }
 
-/** What its fees cost at most. */
+/** The most that its fees can cost, in wei. */
 export const maxFeesOf = ({ fees, gasLimit, dataFee = 0n }: Priced): bigint => gasLimit * maxFeeOf(fees) + dataFee
 
-/** What it costs at most. */
+/** The most that it can cost, in wei. */
 export const costOf = (priced: Priced, value: bigint): bigint => maxFeesOf(priced) + value
 
 /** Wei per gas that `limit` leaves for all its fees. */
@@ -37,7 +37,7 @@ export const reservationOf = (transaction: Transaction): bigint =>
     return cost > most ? cost : most
   }, 0n)
 
-/** What a no-op costs on the chain: gas, and data. */
+/** The fields that determine the cost of a no-op: gas, and data. */
 export type NoopCost = Pick<Seen, "noopGas" | "noopDataFee">
 
 /** What an account keeps back so that its lane can always be cleared: two no-ops at the current fast price. */

@@ -57,8 +57,8 @@ export interface Others {
 }
 
 /**
- * `throttled`: the key service of the signer takes no more requests now. `row_changed`: the row of the signer is not as the
- * service has written it.
+ * `throttled`: the key service of the signer accepts no more requests now. `row_changed`: the row of the signer differs from
+ * what the service wrote.
  */
 export interface SignerRetry {
   readonly code: "signer_unavailable" | "throttled" | "row_changed"

@@ -98,8 +98,8 @@ export const legacyFactor = {
 } as const satisfies Record<string, Ratio>
 
 /**
- * Factor of what a rollup charges for data now. Its price follows the fees of the chain below, which grow by at most 12.5 % per
- * block: the double covers five of them.
+ * Factor by which the data fee that is reserved exceeds the present one. Its price follows the fees of the chain below, which
+ * grow by at most 12.5 % per block: a factor of two covers five blocks.
  */
 export const dataFeeFactor: Ratio = { numerator: 2n, denominator: 1n }
 
@@ -112,7 +112,7 @@ export const ceilingWithoutCap = 10n
 /** Times the cap that the price of a no-op may reach: its gas is a fraction of what its transaction was allowed to cost. */
 export const noopCapFactor = 10n
 
-/** Times what is in flight that a balance has to be before it is read less often than at each poll. */
+/** A balance is read less often than at each poll if it is at least this many times the cost of what is in flight. */
 export const ampleBalance = 100n
 
 /** No-ops at the current fast price that the balance of an account keeps back. */

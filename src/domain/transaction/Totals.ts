@@ -46,7 +46,7 @@ const add = (totals: Totals, transaction: Transaction): Totals => {
   }
 }
 
-/** `since`: what the holder of the lane remembers from former polls. */
+/** `since`: what the holder of the lane remembers from earlier polls. */
 export const totalsOf = (
   transactions: ReadonlyArray<Transaction>,
   since: Pick<Totals, "lastSignedAt" | "quietSince">

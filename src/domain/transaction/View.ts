@@ -62,7 +62,7 @@ export interface Seen {
   readonly finalHeight: number
   /** Transactions of the account at the head. */
   readonly count: number
-  /** The same at `finalHeight`. Known if the count has passed a nonce of which no receipt was found. */
+  /** The same at `finalHeight`. Present if the count has passed a nonce for which no receipt was found. */
   readonly countAtFinal?: number
   readonly market?: Market
   /** Wei at the head. */
@@ -79,7 +79,7 @@ export interface Seen {
   readonly dataFee?: bigint
   /** The same for a no-op. */
   readonly noopDataFee?: bigint
-  /** Who used the nonce. Absent: not looked for in this poll. */
+  /** Which transaction used the nonce. Absent: this poll did not ask. */
   readonly taker?: TakerEvidence
 }
 

@@ -86,7 +86,7 @@ export class AuditRepo extends Context.Service<
       // The partial index `audit_unlinked_idx` has the same condition.
       const unlinked = sql`hash IS NULL`
 
-      /** Bytes of the resources of a record. */
+      /** Bytes of both versions of the resource in a record. */
       const size = sql`coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`
 
       // What the service never writes, but somebody else may have, must not keep the rest from being linked and verified: a
@@ -142,7 +142,7 @@ export class AuditRepo extends Context.Service<
         query("AuditRepo.countUnlinked")
       )
 
-      // One record after the other, so that no record is read beyond the limits: a large one takes a while to decompress.
+      // The recursion reads one record at a time and none beyond the limits, because a large record takes a while to decompress.
       const rows = (after: number, batch: Batch) =>
         sql`
           WITH RECURSIVE read AS (

@@ -8,16 +8,16 @@ import { firstBroken } from "./Chain.ts"
 import type { ChainedRow, Link } from "./Chain.ts"
 import type { Base } from "./ChainBase.ts"
 
-/** Read with one query and hashed at once: less than two milliseconds of the event loop, and of a session of the database. */
+/** The most that one query reads and one run hashes: less than two milliseconds of the event loop, and of the database. */
 const piece = { rows: 50, bytes: 65_536 }
 
-/** Of the time, for pieces; the rest is for other requests. */
+/** The part of the time in which pieces are verified; the rest is for other requests. */
 const share = 0.25
 
-/** Verified by one request, which takes about a second. */
+/** The most that one request verifies, in about a second. */
 const slice = { rows: 5000, bytes: 8_388_608 }
 
-/** Milliseconds after which a request ends before its slice does, because the machine is busy: far below its time limit. */
+/** Milliseconds after which a request ends, even if its slice does not, as on a busy machine: far below its time limit. */
 const longest = 3000
 
 export interface Options {

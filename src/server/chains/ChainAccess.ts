@@ -7,7 +7,7 @@ import { Outbound } from "../../outbound/Outbound.ts"
 export class ChainAccess extends Context.Service<
   ChainAccess,
   {
-    /** Gets every call to an RPC URL of a network or of a relayer. It need not retry: the service tries again, and elsewhere. */
+    /** Gets every call to an RPC URL of a network or of a relayer. The service retries, also with other providers. */
     readonly client: HttpClient.HttpClient
   }
 >()("effect-relayer/server/chains/ChainAccess") {

@@ -32,13 +32,13 @@ export interface Asked {
   readonly transactions: ReadonlyArray<Transaction>
   readonly memory: LaneMemory
   readonly now: Moment
-  /** When the head of the former poll was asked for. 0: there is none. */
+  /** When the previous poll asked for its head. 0: there was no poll. */
   readonly headAfter: Moment
-  /** Wei, if no decision needs a newer reading. */
+  /** Wei. Present if no decision needs a newer reading. */
   readonly balance: bigint | undefined
 }
 
-/** What a poll has seen of the account, without what belongs to one transaction. */
+/** What a poll has seen of the account as a whole, without the parts about single transactions. */
 export interface ChainPoll {
   readonly lane: LaneView
   /** Transactions of the account that are certainly in blocks which count as final. */
@@ -74,7 +74,7 @@ const account = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
 })
 type Account = Effect.Success<ReturnType<typeof account>>
 
-/** Bytes that were sent within this poll interval are not looked for: pools answer for them soon enough. */
+/** The poll does not ask for bytes that were sent within this poll interval: the next poll is soon enough. */
 const isJustSent = ({ numbers, now }: Asked, transaction: Transaction): boolean => {
   const newest = currentAttempts(transaction).at(-1)
   return newest?.outcome === "accepted" && now - (newest.lastSentAt ?? 0) < pollInterval(numbers)

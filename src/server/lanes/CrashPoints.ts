@@ -5,7 +5,7 @@ import { Context, Effect } from "effect"
  * - `signed`: signatures are in memory, nothing is committed.
  * - `committed`: nonce and bytes are committed, nothing is sent.
  * - `sent`: nodes have the bytes, their answers are not recorded.
- * - `seen`: a poll is done, what follows from it is not recorded.
+ * - `seen`: a poll is done, and its consequences are not recorded yet.
  */
 export type CrashPoint = "signed" | "committed" | "sent" | "seen"
 

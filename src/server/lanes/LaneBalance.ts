@@ -1,4 +1,4 @@
-// When a poll does without reading the balance of the account again.
+// Decides when a poll need not read the balance of the account again.
 import { ampleBalance, poll } from "../../domain/transaction/Numbers.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import { totals } from "./LaneContext.ts"
@@ -8,9 +8,10 @@ const dependsOnBalance = ({ state, cause }: Transaction): boolean =>
   state === "pending" || cause?.code === "insufficient_funds"
 
 /**
- * The balance of a former poll, if nothing waits for a decision about funds and it is far above what is in flight: chains with
- * short blocks would have it read every second. Undefined: the poll reads it. Transactions that arrive before the next poll
- * are decided with it as well. If it is too high, because another program uses the key, a node refuses the bytes.
+ * The balance of a previous poll, if no transaction waits for a decision about funds and the balance is far above what is in
+ * flight. This saves a call per second on chains with short blocks. Undefined: the poll reads the balance. Decisions about
+ * transactions that arrive before the next poll use it as well. If it is too high, because another program uses the key, a
+ * node refuses the bytes.
  */
 export const known = (work: Work): bigint | undefined => {
   const { balance } = work.context.memory

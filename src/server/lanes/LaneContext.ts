@@ -61,7 +61,7 @@ export const totals = ({ rows, context: { memory }, now }: Work): Totals => {
   return totalsOf(transactions, { lastSignedAt: memory.lastSignedAt, quietSince: memory.quietSince })
 }
 
-/** Why the lane assigns no nonces, with what it has seen. */
+/** Why the lane assigns no nonces, with the figures that it has seen. */
 const stopOf = ({ stop, lane, context: { memory } }: Work): Cause | undefined => {
   if (stop !== "nonce_ahead") return stop === undefined ? undefined : cause(stop)
   const count = memory.claim === undefined ? {} : { count: memory.claim.count }

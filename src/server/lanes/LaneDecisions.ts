@@ -27,7 +27,7 @@ import { sign } from "./LaneSigning.ts"
 import * as LaneTraces from "./LaneTraces.ts"
 import type { Sign } from "./LaneSigning.ts"
 
-/** Decisions about one transaction in one poll at most: a decision can ask for another one at once. */
+/** The most decisions about one transaction in one poll: a decision can require another one at once. */
 const maxRounds = 3
 
 /** Commands that change the ledger by themselves. */

@@ -1,4 +1,4 @@
-// What providers say of a call before it is signed: how much gas it needs, and what its data costs.
+// Asks providers about a call before it is signed: how much gas it needs, and what its data costs.
 import { Effect } from "effect"
 import { isEstimated } from "../../domain/transaction/DecideFirstSignature.ts"
 import { withDataFee } from "../../domain/transaction/Funds.ts"
@@ -13,13 +13,13 @@ import type { LaneRelayer } from "./LaneRelayers.ts"
 
 export type Estimated = Pick<Seen, "estimate" | "dataFee">
 
-/** Whether the newest version of the request is asked about before it is signed. */
+/** Whether providers are asked about the newest version of the request before it is signed. */
 export const isDue = (work: Work, { numbers }: LaneRelayer, transaction: Transaction): boolean =>
   isEstimated(newestRequest(transaction)) || numbers.hasDataFeeOracle || work.context.memory.lastDataFee !== undefined
 
 const unknown: Estimated = { estimate: { _tag: "Unknown" } }
 
-/** `Unknown` if no provider answers, also about a call whose gas is given. */
+/** `Unknown` if no provider answers, even if the request gives its gas. */
 export const of = Effect.fnUntraced(function* (work: Work, relayer: LaneRelayer, transaction: Transaction) {
   const providers = yield* Providers.of(work, relayer)
   const request = newestRequest(transaction)

@@ -1,4 +1,4 @@
-// Counters of a lane after a poll: which count is believed, nonces that nothing uses, and what a deep reorganisation opened.
+// Counters of a lane after a poll: which count is believed, which nonces are unused, and which a deep reorganisation opened.
 import { Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { cause } from "../../domain/transaction/Cause.ts"
@@ -113,8 +113,8 @@ const reportFinals = Effect.fnUntraced(function* (
 })
 
 /**
- * A lane that waits for an operator goes on waiting while its count is neither confirmed nor taken back: there was no block
- * since, or the process holds it for the first time.
+ * A lane that waits for an operator keeps waiting while its count is neither confirmed nor withdrawn. That is so if there was
+ * no block since, or if the process has just claimed the lane.
  */
 const stillAhead = ({ code }: StoredLane, { claim }: FloorStep): Code | undefined =>
   code === "nonce_ahead" && claim !== undefined ? code : undefined

@@ -6,14 +6,15 @@ import type { LaneContext } from "./LaneContext.ts"
 import * as LaneStep from "./LaneStep.ts"
 
 /**
- * Milliseconds that a lane rests at most after a step that assigned nonces. It rests as long as the step took, and longer if
- * the process holds more than `restingAlone` lanes: what arrives meanwhile shares the next step, so that steps grow and do
- * not become more when many lanes are busy. Twenty busy lanes take a sixth less processor time than if each ignored the others.
+ * The longest rest of a lane, in milliseconds, after a step that assigned nonces. A lane rests as long as the step took, and
+ * longer if the process holds more than `restingAlone` lanes. Transactions that arrive during the rest share the next step, so
+ * that busy lanes have larger steps and not more of them. Twenty busy lanes take a sixth less processor time than if the rest
+ * did not depend on the number of lanes.
  */
 const maxRest = 1000
 const restingAlone = 4
 
-/** Milliseconds before the step after a refused commit; doubles with each one in a row, up to the longest. */
+/** Milliseconds before the step that follows a refused commit. The pause doubles with each refusal in a row, up to `longest`. */
 const refusalPause = { first: 10, longest: 1000 } as const
 
 /** Transactions that get a nonce before a lane is given back because others wait. */
@@ -58,7 +59,7 @@ export const make = (context: LaneContext, { draining, supervised, held, isWaite
     yield* Effect.sleep(Math.min((now - began) * Math.max(held() / restingAlone, 1), maxRest))
   })
 
-  /** Whatever changes transactions again and again does not keep the lane, its nodes and the database busy. */
+  /** Pauses, so that constant changes of transactions do not keep the lane, its nodes and the database busy. */
   const pauseAfterRefusal = Effect.suspend(() =>
     Effect.sleep(Math.min(refusalPause.first * 2 ** refusals++, refusalPause.longest))
   )

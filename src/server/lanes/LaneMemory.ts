@@ -1,5 +1,5 @@
-// What the holder of a lane remembers from poll to poll, and loses with the lane. Nothing of it is needed to be right: it
-// makes polls cheaper, and tells how long something has lasted.
+// What the holder of a lane remembers from poll to poll, and loses with the lane. Correctness does not depend on it: it
+// makes polls cheaper, and records how long a condition has lasted.
 import type { Claim } from "../../domain/transaction/Floor.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
@@ -12,13 +12,13 @@ export interface LaneMemory {
   claim: Claim | undefined
   /** Transactions of the account that polls have proven to be in final blocks. */
   finalCount: number
-  /** As it was last read. Undefined: not yet. */
+  /** The balance when it was last read. Undefined: it was not read yet. */
   balance: { readonly wei: bigint; readonly readAt: Moment } | undefined
   /** Polls in a row in which a node did not have the bytes, by hash. */
   readonly absences: Map<string, number>
   /** Code of the account itself. Undefined: not asked yet. */
   accountCode: string | undefined
-  /** Transactions that may be in flight, if that has changed since the last poll. */
+  /** The new window, if it has changed since the last poll. */
   window: number | undefined
   lastSignedAt: Moment | undefined
   /** Wei that a rollup charged for the data of the transaction whose receipt was read last. */

@@ -11,9 +11,9 @@ import type { Signers } from "../signers/Signers.ts"
 export class SigningFailed extends Schema.TaggedError<SigningFailed>()("SigningFailed", {
   code: Schema.Literals(["signer_unavailable", "throttled", "row_changed"]),
   message: Schema.String,
-  /** Milliseconds after which the key service may be asked again. Absent: it does not say. */
+  /** Milliseconds after which the key service accepts the next request. Absent: it does not say. */
   retryAfter: Schema.optionalKey(Schema.Finite),
-  /** Id that the key service gave to the request. */
+  /** The id of the request at the key service. */
   requestId: Schema.optionalKey(Schema.String)
 }) {}
 
@@ -29,7 +29,7 @@ const unavailable = ({ reason, message, retryAfter, requestId }: SignerUnavailab
     ...(requestId === undefined ? {} : { requestId })
   })
 
-/** Finds the signature of a transaction in the log of the key service. */
+/** With this id an operator finds the signature of a transaction in the log of the key service. */
 const logRequest = (signerId: SignerId, { hash }: EvmBytes.Signed, requestId: string) =>
   Effect.annotateLogs(Effect.logDebug("transaction signed by a key service"), {
     signer_id: signerId,
@@ -71,7 +71,7 @@ export const make = (signers: Pick<Signers["Service"], "use">, address: string):
     const backend = yield* open(signerId)
     const digest = yield* EvmBytes.digestOf(unsigned)
     const { signature, requestId } = yield* RequestIds.collect(backend.sign("secp256k1", digest)).pipe(
-      // The signer may be enabled or disabled meanwhile: its row is read again for the next signature.
+      // Its row is read again for the next signature, because the signer may have been enabled or disabled.
       Effect.tapError(() => Effect.sync(() => opened.delete(signerId))),
       Effect.mapError(unavailable)
     )

@@ -1,4 +1,4 @@
-// When a lane asks its signer again after a failure.
+// Decides when a lane asks its signer again after a failure.
 import { Clock, Effect } from "effect"
 import type { Work } from "./LaneContext.ts"
 import type { SigningFailed } from "./LaneSigner.ts"
@@ -7,10 +7,10 @@ import type { SigningFailed } from "./LaneSigner.ts"
 const firstRetry = 1000
 const longestRetry = 60_000
 
-/** Milliseconds that a signer may ask for before the next request: longer pauses would look like a lost lane. */
+/** The longest pause, in milliseconds, that a signer may ask for: after a longer one, the lane would seem to be lost. */
 const longestAsked = 300_000
 
-/** One warning per episode, which ends with a signature. */
+/** Logs only the first failure since the last signature. */
 export const noteFailure = Effect.fnUntraced(function* ({ context }: Work, failure: SigningFailed) {
   const { memory, hold } = context
   const { code, message, requestId, retryAfter = 0 } = failure

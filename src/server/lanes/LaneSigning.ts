@@ -18,7 +18,7 @@ import type { LaneRelayer } from "./LaneRelayers.ts"
 export type Sign = Extract<Command, { readonly _tag: "Sign" }>
 
 /**
- * Signatures of a lane that are made at once. A KMS takes about 150 ms for a signature, so this is about 200 signatures per
+ * Signatures that a lane makes at the same time. A KMS takes about 150 ms for a signature, so this is about 200 signatures per
  * second and lane.
  */
 export const inParallel = 32
@@ -79,7 +79,7 @@ const signOne = Effect.fnUntraced(function* ({ context, lane, budget }: Work, wa
   return signature
 })
 
-/** Signs in parallel, and keeps the longest prefix that could be signed. What follows a failure is not begun. */
+/** Signs in parallel, and keeps the signatures before the first failure. After a failure, no later signature is begun. */
 const signPrefix = Effect.fnUntraced(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
   let end = wanted.length
   const results = yield* Effect.forEach(
@@ -98,7 +98,7 @@ const signPrefix = Effect.fnUntraced(function* (work: Work, wanted: ReadonlyArra
   return { signed, failure: last?._tag === "Failure" ? last.failure : undefined }
 })
 
-/** A signer that has failed is asked for one signature before it is asked for all others. */
+/** If the signer failed last time, it is asked for one signature before it is asked for the others. */
 const signNext = Effect.fnUntraced(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
   if (work.context.memory.signerFailures === 0) return yield* signPrefix(work, wanted)
   const first = yield* signPrefix(work, wanted.slice(0, 1))
@@ -108,8 +108,8 @@ const signNext = Effect.fnUntraced(function* (work: Work, wanted: ReadonlyArray<
 })
 
 /**
- * The signatures to commit: those before the first failure, because a nonce without bytes would hold all later ones. No
- * connection of the database is held meanwhile.
+ * Returns the signatures to commit: those before the first failure, because a nonce without bytes would hold all later ones.
+ * It holds no connection to the database.
  */
 export const sign = Effect.fn("LaneSigning.sign")(function* (work: Work, wanted: ReadonlyArray<Wanted>) {
   const { signed, failure } = yield* signNext(work, wanted)

@@ -69,7 +69,7 @@ const withNonce = ({ rows }: Work): ReadonlyArray<StoredTransaction> =>
     .filter(({ transaction }) => transaction.nonce !== undefined && !isFinal(transaction))
     .toSorted(byNonce)
 
-/** A poll per set of providers. */
+/** One poll for each set of providers. */
 const pollAll = Effect.fnUntraced(function* (work: Work) {
   const { context, lane, relayers, now } = work
   const polls = new Map<string, ChainPoll.ChainPoll>()
@@ -139,7 +139,7 @@ const fullPoll = Effect.fnUntraced(function* (
   return failures
 })
 
-/** A transaction that was just accepted is decided with the newest poll, if that is not older than a block. */
+/** The decision about a transaction that was just accepted uses the newest poll, if that is not older than a block. */
 const isPollDue = ({ context: { memory }, now }: Work, { numbers }: LaneRelayer): boolean =>
   memory.polledAt === undefined ||
   memory.polls.size === 0 ||

@@ -22,7 +22,7 @@ import * as WarmUp from "./WarmUp.ts"
 /** Lanes that one instance holds at once. */
 const maxLanes = 256
 
-/** Lanes of one claim: other instances that poll at the same time get some as well. */
+/** The most lanes in one claim, so that other instances which claim at the same time get some as well. */
 const maxClaimed = 32
 
 /** Work that other instances accepted is found within this time. */

@@ -1,13 +1,13 @@
-// Loads what the first signature of a process would wait for.
+// Loads the modules and tables that the first signature of a process would wait for.
 import { Effect, Redacted } from "effect"
 import * as EvmBytes from "../chains/evm/EvmBytes.ts"
 import type { LaneLedger } from "../ledger/LaneLedger.ts"
 import * as LocalKey from "../signers/backends/LocalKey.ts"
 
-/** The start of the process comes first, and so do transactions that wait at the start. */
+/** The start of the process, and transactions that wait then, have the processor first. */
 const delay = "2 seconds"
 
-/** Of no account that anybody uses. */
+/** The private key 1. No relayer uses its account. */
 const key = LocalKey.make(Redacted.make(`0x${"1".padStart(64, "0")}`))
 
 const nothing: EvmBytes.Unsigned = {
@@ -19,17 +19,17 @@ const nothing: EvmBytes.Unsigned = {
   fees: { type: "eip1559", maxFee: 1n, tip: 1n }
 }
 
-/** Loads viem and signs a transaction that is dropped: the first signature computes tables of the curve. */
+/** Loads viem and signs a transaction that is never sent, because the first signature computes tables of the curve. */
 export const sign = Effect.gen(function* () {
   const digest = yield* EvmBytes.digestOf(nothing)
   return yield* EvmBytes.seal(nothing, yield* key.sign("secp256k1", digest))
 })
 
-/** viem takes 15 MB, so a process does without it if nothing was ever sent from its database. */
+/** viem takes 15 MB, so a process does not load it if its database has no lanes. */
 export const ifUsed = ({ hasLanes }: Pick<LaneLedger["Service"], "hasLanes">) =>
   Effect.sleep(delay).pipe(
     Effect.andThen(hasLanes),
     Effect.flatMap((isUsed) => (isUsed ? Effect.asVoid(sign) : Effect.void)),
-    // Whatever fails here fails again where it matters.
+    // The first real signature meets the same failure and reports it.
     Effect.ignoreCause
   )

@@ -1,4 +1,4 @@
-// Accepts transactions. Those that arrive while two batches are written form the next ones (ADR 0010, 0014).
+// Accepts transactions. Those that arrive while two batches are written form the next batches (ADR 0010, 0014).
 import { Array, Clock, Context, Data, Effect, Option, Result, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
@@ -18,7 +18,7 @@ import type { Acceptance } from "./NewTransactionsRepo.ts"
 import * as OpenCounts from "./OpenCounts.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
 
-/** Batches at once. A relayer is in one group, so that its transactions are numbered in the order in which they arrived. */
+/** Batches written at the same time. A relayer is in one group, so that its transactions get numbers in order of arrival. */
 const groups = 2
 
 /** A batch that waits for a lock longer than this does not hold up the next one. */

@@ -58,7 +58,7 @@ export const make = Effect.gen(function* () {
   const publish = yield* Publishing.make
   const work = yield* CommitSignal.make("lanes")
 
-  /** Lanes that exist: the service deletes none. */
+  /** Lanes that are known to exist. The service never deletes a lane. */
   const known = new Set<string>()
 
   const ensureLanes = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
@@ -88,7 +88,7 @@ export const make = Effect.gen(function* () {
     const found = acceptances.map((acceptance) =>
       Option.map(Option.fromUndefinedOr(rows.get(acceptance.transaction.id)), (row) => storedOf(acceptance, row))
     )
-    // The lane may be gone, if somebody else writes to the table: the next attempt looks.
+    // Another program may have deleted the lane: the next insertion ensures that it exists.
     for (const [index, { account }] of acceptances.entries())
       if (found[index]?._tag === "None") known.delete(keyOf(account))
     yield* record(

@@ -31,7 +31,7 @@ export class LaneLedger extends Context.Service<
   {
     /** A held lane that is not renewed for this long is free. */
     readonly lease: Duration.Duration
-    /** Claims free lanes with open transactions, those whose poll is due the longest first. `among`: only these lanes. */
+    /** Claims free lanes with open transactions. The lane whose poll is most overdue is first. `among`: only these lanes. */
     claim(limit: number, among?: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyArray<HeldLane>>
     /** Extends the lease. Returns the lanes that are still held. */
     renew(holds: ReadonlyArray<Hold>): Effect.Effect<ReadonlyArray<Hold>>

@@ -10,7 +10,7 @@ import type { Hold } from "./StoredLane.ts"
 import { TransactionsRepo } from "./TransactionsRepo.ts"
 import type { RowState } from "./TransactionsRepo.ts"
 
-/** Final transactions whose nonces a deep reorganisation has opened, and that are sent again in one poll. */
+/** The most final transactions that are sent again in one poll after a deep reorganisation opened their nonces. */
 const maxReopened = 100
 
 export const make = Effect.fnUntraced(function* ({ memory }: Shared) {

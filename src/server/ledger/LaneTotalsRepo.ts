@@ -24,7 +24,7 @@ export class LaneTotalsRepo extends Context.Service<
     counts(lane: LaneId): Effect.Effect<LaneCounts>
     /** Wei that the transactions in flight can cost. */
     reserved(lane: LaneId): Effect.Effect<bigint>
-    /** Pending transactions of the lane whose place is before that of this one. */
+    /** The number of pending transactions that are ahead of this one in the lane. */
     ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
   }
 >()("effect-relayer/server/ledger/LaneTotalsRepo") {

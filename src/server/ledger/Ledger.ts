@@ -79,7 +79,7 @@ export class Ledger extends Context.Service<
     countLane(key: LaneKey): Effect.Effect<LaneCounts>
     /** Wei that the transactions of the lane in flight can cost. */
     reserved(key: LaneKey): Effect.Effect<bigint>
-    /** Pending transactions of the lane whose place is before that of this one. */
+    /** The number of pending transactions that are ahead of this one in the lane. */
     ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
     /**
      * An operator says that the chain's count is right, and what becomes of transactions whose fate cannot be proven: all of
@@ -92,7 +92,7 @@ export class Ledger extends Context.Service<
     /** No-ops are to use the nonces of open transactions, from `from` to `to`. Returns these transactions. */
     clear(account: Account, from: number, to: number): Effect.Effect<ReadonlyArray<StoredTransaction>>
     /**
-     * The chain began anew: the lane starts with nonce 0. Returns the transactions that end with it. Like `resync`, it fails if the
+     * The chain began anew: the lane starts with nonce 0. Returns the transactions that end because of it. Like `resync`, it fails if the
      * lane has open transactions of relayers that the caller may not use.
      */
     beginGeneration(account: Account): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionConflict>

@@ -25,10 +25,9 @@ import * as Writing from "./Writing.ts"
 /** Why the intent of a transaction is to clear its nonce if an operator says so. */
 const cleared = Command.Intend({ intent: "clear", clearCode: "canceled", cause: cause("canceling") })
 
-/** Names no relayer: the caller may not use it. */
+/** The message names no relayer, because the caller may not use the other relayers. */
 const isShared = new TransactionConflict({
-  error:
-    "other relayers have open transactions of this account; only a key that may use them, too, decides about its nonces"
+  error: "other relayers have open transactions of this account; use an API key that may use all of them"
 })
 
 export const make = Effect.gen(function* () {
@@ -59,7 +58,7 @@ export const make = Effect.gen(function* () {
 
   const idsOf = (rows: ReadonlyArray<StoredTransaction>) => rows.map(({ id }) => id)
 
-  /** Relayers with the same signer have the same nonces on a chain. The lane must be locked. */
+  /** Fails if the lane has open transactions of relayers that the caller may not use. The lane must be locked. */
   const checkShared = Effect.fnUntraced(function* (lane: LaneId) {
     const caller = yield* Caller.current
     if (caller.relayerIds === undefined) return

@@ -30,7 +30,7 @@ import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import { NotificationsRepo } from "./NotificationsRepo.ts"
 import * as SigningKeys from "./SigningKeys.ts"
 
-/** A URL may contain a secret, which a caller needs only to change it. */
+/** A URL may contain a secret. A caller needs it only if it may change the URL. */
 const shownTo = (caller: Caller.Caller, notification: Notification): Notification =>
   Caller.hasScope(caller, "notifications:write") ? notification : masked(notification)
 

@@ -16,13 +16,13 @@ import * as SigningDigests from "./SigningDigests.ts"
 
 type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TooManyRequests | BadGateway
 
-/** Seconds after which a caller may ask again if the key service of the signer takes no more requests. */
+/** The shortest `Retry-After`, in seconds, if the key service of the signer accepts no more requests. */
 const minRetryAfter = 1
 
 /** What the audit log keeps: the digest names the message without showing it. */
 const Signed = Schema.Struct({
   digest: Schema.String,
-  /** Id that the key service of the signer gave to the signature. */
+  /** The id of the signature at the key service of the signer. */
   key_service_request_id: Schema.optionalKey(Schema.String)
 })
 

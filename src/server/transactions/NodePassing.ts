@@ -15,10 +15,10 @@ import * as AccountMethods from "./wallet/AccountMethods.ts"
 import * as PassedCalls from "./wallet/PassedCalls.ts"
 import * as Replies from "./wallet/Replies.ts"
 
-/** Of the replies of a batch that providers have given. */
+/** Limit for all replies of providers to one batch, in bytes. */
 const maxReplyBytes = maxPageBytes
 
-/** Calls of a batch that are passed on at the same time: each answer is in memory whole. */
+/** Calls of a batch that are passed on at the same time: the whole of each answer is in memory. */
 const concurrentCalls = 10
 
 const tooLarge = new RpcError({

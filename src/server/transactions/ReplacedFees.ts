@@ -1,5 +1,5 @@
-// Which transactions a caller with a limit of fees may replace. The fees of a replacement count for the key that has sent the
-// transaction, so that the caller could offer any price for a transaction of another key.
+// Decides which transactions a caller with a fee limit may replace. The fees of a replacement count for the key that sent the
+// transaction. Without this check, the caller could offer any price for a transaction of another key.
 import { Effect } from "effect"
 import type { Caller } from "../../domain/access/Caller.ts"
 import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
@@ -14,7 +14,7 @@ const notCounted = new TransactionLimitExceeded({
 export const make = Effect.gen(function* () {
   const keys = yield* ApiKeys
 
-  /** Fails unless every limit of the caller counts the fees of the transaction. */
+  /** Fails unless every fee limit of the caller counts the fees of the transaction. */
   return Effect.fnUntraced(function* ({ id, transactionLimits }: Caller, { apiKeyId, fee }: StoredTransaction) {
     const limits = transactionLimits === undefined ? [] : yield* keys.feeLimits(id)
     if (limits.length === 0) return

@@ -27,7 +27,7 @@ interface Group<K, A> {
   queue: Array<Request<K, A>>
 }
 
-/** Two groups in turn: while a batch of one waits for its commit, the thread works for the requests of the other. */
+/** Two groups alternate: while a batch of one group waits for its commit, the thread handles requests of the other group. */
 export const alternating = () => {
   let isSecond = false
   return () => {

@@ -76,7 +76,7 @@ const ReceiptFields = Schema.Struct({
   gasUsed: Uint64,
   effectiveGasPrice: Schema.optionalKey(Uint128),
   contractAddress: Schema.optionalKey(Schema.NullOr(LowerCase)),
-  /** Of rollups that charge for data beside gas. */
+  /** Wei that a rollup charged for data beside gas. Absent on other chains. */
   l1Fee: Schema.optionalKey(Schema.NullOr(Uint128))
 })
 

@@ -1,5 +1,5 @@
-// What a rollup charges for the data of a transaction, beside gas: chains of the OP stack have a contract that says it.
-// Chains that include it in gas, such as Arbitrum, need nothing of this.
+// The fee that a rollup charges for the data of a transaction, beside gas. Chains of the OP stack have a contract that
+// calculates it. Chains that include it in gas, such as Arbitrum, do not use this module.
 import { Effect } from "effect"
 import { scaleUp } from "../../../domain/transaction/Fees.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/NetworkNumbers.ts"
@@ -23,7 +23,7 @@ export const callOf = (unsigned: string): RpcCall => {
   return { method: "eth_call", params: [{ to: oracle, data: `${head}${length}${padded}` }, "latest"] }
 }
 
-/** What is only known when the transaction is signed: as long as real values, and as hard to compress. */
+/** Stand-ins for fields that are only known at the signature: as long as real values, and as hard to compress. */
 const placeholder = {
   nonce: 0xb5_29_7a,
   gasLimit: 0x9e_37_79n,
@@ -32,7 +32,7 @@ const placeholder = {
 
 const amount = /^0x[0-9a-fA-F]{64}$/
 
-/** What the contract says now. Undefined: there is no such contract. */
+/** The fee that the contract calculates now. Undefined: the chain has no such contract. */
 const asked = Effect.fnUntraced(function* (
   node: EvmNode,
   { chainId }: NetworkNumbers,
@@ -47,8 +47,8 @@ const asked = Effect.fnUntraced(function* (
 })
 
 /**
- * Wei that the data of a transaction can cost: a multiple of what the contract says, because the price moves. Without the
- * contract, of `last`, what the newest receipt of the account names. Undefined: neither is known.
+ * Wei that the data of a transaction can cost: a multiple of the fee that the contract calculates, because the price moves.
+ * If there is no contract, a multiple of `last`, the fee in the newest receipt of the account. Undefined: neither is known.
  */
 export const dataFee = Effect.fnUntraced(function* (
   node: EvmNode,

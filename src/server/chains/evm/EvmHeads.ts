@@ -1,5 +1,5 @@
-// The newest block of each provider, and the blocks below it. Lanes that poll at about the same time share what one of them
-// has read: a chain has one head, however many accounts wait for it.
+// The newest block of each provider, and the blocks below it. Lanes that poll at about the same time share one reading,
+// because all accounts of a chain wait for the same head.
 import { Clock, Effect } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Finality } from "../../../domain/transaction/NetworkNumbers.ts"
@@ -9,8 +9,8 @@ import type { Block } from "./EvmCalls.ts"
 import type { EvmNode } from "./EvmNode.ts"
 
 /**
- * Milliseconds for which a head is shared: a block of the fastest chains. The other answers of a poll can be newer than its
- * head by this much, as they can be behind any load balancer.
+ * Milliseconds for which a head is shared: the block time of the fastest chains. The other answers of a poll can be newer than
+ * its head by this much. That also happens behind a load balancer.
  */
 const sharedFor = 250
 
@@ -27,11 +27,11 @@ export interface ChainHead {
 }
 
 export interface EvmHeads {
-  /** `after`: when the head of the caller's former poll was asked for. Each poll of a lane has a newer one. */
+  /** `after`: when the lane's previous poll asked for its head. The result is newer. */
   at(node: EvmNode, finality: Finality, after: Moment): Asked<ChainHead>
 }
 
-/** Runs once for all that want its result. A failure is forgotten. */
+/** Runs `ask` once and shares its result with all callers. A failure is not kept. */
 const once = <A>(ask: Asked<A>, forget: () => void) => Effect.cached(Effect.tapError(ask, () => Effect.sync(forget)))
 
 const finalBlock = (node: EvmNode, tag: "safe" | "finalized") =>
@@ -58,7 +58,7 @@ const hashesBelow = (node: EvmNode, { number, hash, parentHash }: Block): ChainH
   })
 }
 
-/** A reading that nobody shares. */
+/** A reading that is not shared. */
 export const read = Effect.fnUntraced(function* (node: EvmNode, finality: Finality) {
   const askedAt = yield* Clock.currentTimeMillis
   const [head, final] = yield* Effect.all(

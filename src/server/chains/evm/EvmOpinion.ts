@@ -1,4 +1,4 @@
-// What a second provider says of blocks.
+// What a second provider says about blocks.
 import { Effect } from "effect"
 import type { SecondOpinion } from "../../../domain/transaction/View.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
