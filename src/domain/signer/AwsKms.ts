@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { added, field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 
-/** It becomes a part of a host name. */
+/** The region becomes a part of a host name. */
 const Region = Schema.String.check(
   Schema.isMaxLength(32),
   Schema.isPattern(/^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/u, { expected: "a region of AWS, such as eu-west-1" })
@@ -31,7 +31,7 @@ export const shown = {
   key_id: field(Shown.shaped(/^alias\/[a-z]{1,12}$/), keyId, "alias/relayer-hot-1"),
   key_arn: field(
     Shown.shaped(/^arn:aws:kms:eu-west-1:111122223333:key\/[0-9a-f]{32}$/),
-    added("ARN of the key that signs. An alias is resolved when the signer is created, and never again."),
+    added("ARN of the key that signs. An alias is only resolved when the signer is created."),
     "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
   )
 }

@@ -30,7 +30,7 @@ const KeyVersion = Schema.String.check(
   Schema.isPattern(/^[0-9a-f]{32}$/u, { expected: "a version of a key: 32 hex digits in lower case" })
 )
 
-/** A directory id, or a verified domain. It becomes a part of a path, so it is never a URL. */
+/** A directory id or a verified domain. It becomes a part of a path, so it must not be a URL. */
 const TenantId = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9-]{0,62}(\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,8}$/u, {
     expected: "a directory id (UUID) or a domain"
@@ -57,7 +57,7 @@ const clientId = {
 
 const vault = field(
   VaultUrl,
-  "URL of the vault or Managed HSM. The login host follows from it.",
+  "URL of the vault or Managed HSM. It determines the login host.",
   "https://relayers.vault.azure.net"
 )
 const keyName = field(KeyName, "Name of the key.", "hot-1")
@@ -101,7 +101,7 @@ export const shown = {
   key_version: Schema.optionalKey(KeyVersion.annotateKey(keyVersion))
 }
 
-/** What Azure says about the key, found when the signer is created. */
+/** What Azure reports about the key when the signer is created. */
 export const resolved = {
   kid: field(
     Schema.String,

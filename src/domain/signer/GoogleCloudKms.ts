@@ -30,7 +30,7 @@ const keyProject = {
   examples: ["my-project"]
 }
 
-const stored = "Stored, and never called."
+const stored = "The service stores this URL and never calls it."
 
 /** The fields of a service account key file that responses show. */
 const account = {
@@ -79,7 +79,10 @@ export const requested = {
 /** The fields that are not secret. */
 export const shown = {
   service_account: Schema.optionalKey(
-    field(Schema.Struct(account), "The service account without its secrets. Absent: the login of the environment.")
+    field(
+      Schema.Struct(account),
+      "The service account without its secrets. Absent if the service uses the login of its environment."
+    )
   ),
   key: field(
     Schema.Struct({ ...key, project_id: Schema.optionalKey(ProjectId.annotateKey(keyProject)) }),
@@ -87,7 +90,7 @@ export const shown = {
   )
 }
 
-/** What Google says about the key, found when the signer is created. */
+/** What Google reports about the key when the signer is created. */
 export const resolved = {
   key_version_name: field(
     Schema.String,

@@ -1,10 +1,10 @@
-// Where a key is in a token of PKCS#11: a hardware security module, or a program that stands for one.
+// Where a key is in a token of PKCS#11: a hardware security module, or a program that emulates one.
 import { Schema } from "effect"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { maybe, text } from "../request/Text.ts"
 
-/** A name, never a path: whoever loads a library runs its code. */
+/** A name, never a path, because the code of a library runs in the service. */
 const Module = Schema.String.check(
   Schema.isPattern(/^[a-z0-9][a-z0-9_-]{0,31}$/u, { expected: "a name of PKCS11_MODULES" })
 )

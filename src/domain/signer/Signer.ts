@@ -18,11 +18,11 @@ import * as Vault from "./Vault.ts"
 export const SignerDisabledReason = Schema.Struct({
   code: field(
     Schema.Literals(["key_mismatch"]),
-    "`key_mismatch`: the key service has another key, or signed with another key, than the one of `public_key`.",
+    "`key_mismatch`: the key service has a key, or signed with a key, that does not match `public_key`.",
     "key_mismatch"
   ),
-  message: field(Shown.Words, "What was noticed.", "the signature is not one of the key with `public_key`"),
-  at: field(Instant, "When it was noticed.", "2026-01-02T03:04:05.678Z")
+  message: field(Shown.Words, "What the service detected.", "the signature is not one of the key with `public_key`"),
+  at: field(Instant, "When the service detected it.", "2026-01-02T03:04:05.678Z")
 }).annotate({
   identifier: "SignerDisabledReason",
   description:
@@ -34,7 +34,7 @@ const noConfig = field(Schema.Record(Schema.String, Schema.Never), "Empty: all o
 
 const withoutSecrets = "The configuration without its secrets."
 
-/** What signers have whose key stays in a key service. The key, and so its curve, is found when the signer is created. */
+/** Fields of signers whose key stays in a key service. The service reads the key and its curve when the signer is created. */
 const remote = {
   curve: Curve,
   public_key: PublicKey,
@@ -105,7 +105,7 @@ export const Signer = Schema.Union([
 export type Signer = typeof Signer.Type
 export type SignerType = Signer["type"]
 
-/** The curves of the keys that signers of a type can have. Keys of the types before `aws_kms` are on all of them at once. */
+/** The curves of the keys that signers of a type can have. A key of a type before `aws_kms` is on all curves of its type. */
 const curvesOf = {
   plain: ["secp256k1", "ed25519"],
   local: ["secp256k1", "ed25519"],
@@ -131,7 +131,7 @@ export class SignerIdTaken extends Schema.TaggedError<SignerIdTaken>()("SignerId
   override readonly message = "a signer has this id already; choose another id"
 }
 
-/** Another signer has the same public key: two signers of one key would be two accounts with one nonce. */
+/** Another signer has the same public key. Two signers with one key would use the same nonces twice. */
 export class SignerKeyTaken extends Schema.TaggedError<SignerKeyTaken>()("SignerKeyTaken", {}) {
   override readonly message = "another signer has this key already; use that signer"
 }

@@ -7,7 +7,7 @@ const evm = field(EvmAddress, "Hex in lower case.", "0x2c7536e3605d9c16a7a3d7b18
 const solana = field(SolanaAddress, "Base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")
 const stellar = field(StellarAddress, "StrKey.", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ")
 
-/** Of a key that signs on both curves. */
+/** Addresses of a key that signs on both curves. */
 export const SignerAddresses = Schema.Struct({ evm, solana, stellar }).annotate({
   identifier: "SignerAddresses",
   description: "The address of the key on each network type."
@@ -24,7 +24,7 @@ export const Ed25519Addresses = Schema.Struct({ solana, stellar }).annotate({
   description: "The address of the key on each network type of its curve."
 })
 
-/** Of a key whose curve is known when the signer is created. */
+/** Addresses of a key whose curve is known when the signer is created. */
 export const AddressesOfCurve = Schema.Union([Secp256k1Addresses, Ed25519Addresses]).annotate({
   identifier: "SignerAddressesOfCurve",
   description: "The addresses of the key on the network types of its curve."

@@ -27,7 +27,7 @@ export const VerificationStep = Schema.Struct({
 }).annotate({ identifier: "SignerVerificationStep", description: "One step of a verification." })
 export type VerificationStep = typeof VerificationStep.Type
 
-/** Whether the key can be reached, is the expected one, and signs. */
+/** Whether the key can be reached, matches the public key, and signs. */
 export const Verification = Schema.Struct({
   id: SignerId,
   verified: field(Schema.Boolean, "Whether no step has failed.", true),

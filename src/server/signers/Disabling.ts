@@ -1,4 +1,4 @@
-// Disables a signer whose key is not the pinned one any more, and enables it when a verification succeeds.
+// Disables a signer if its key is no longer the pinned one, and enables it when a verification succeeds.
 import { DateTime, Effect, Option } from "effect"
 import { Signer } from "../../domain/signer/Signer.ts"
 import type { SignerDisabledReason } from "../../domain/signer/Signer.ts"
@@ -39,7 +39,7 @@ export const make = Effect.gen(function* () {
       before: enabled(disabled.value),
       after: disabled.value
     })
-    yield* Effect.annotateLogs(Effect.logError("signer disabled because its key is another one"), {
+    yield* Effect.annotateLogs(Effect.logError("signer disabled because its key has changed"), {
       signer_id: id,
       message
     })
@@ -52,7 +52,7 @@ export const make = Effect.gen(function* () {
     yield* Effect.annotateLogs(Effect.logInfo("signer enabled"), { signer_id: id })
   }, transaction)
 
-  /** The key to sign with: refuses if the signer is disabled, and disables it if it signs with another key. */
+  /** The key to sign with. It refuses to sign if the signer is disabled, and disables the signer if another key has signed. */
   const guard = (signer: Signer, backend: SignerBackend): SignerBackend => {
     if (!("curve" in signer)) return backend
     if (signer.disabled_reason !== undefined) return refusing(backend, signer.disabled_reason)

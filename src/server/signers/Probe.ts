@@ -14,7 +14,7 @@ const ofKey = ["public_key", "sign", "verify"] as const
 
 interface Tried {
   readonly steps: ReadonlyArray<VerificationStep>
-  /** The failure that shows that the key is not the one of the signer. */
+  /** The failure if the key is not the pinned key of the signer. */
   readonly mismatch: SignerUnavailable | undefined
 }
 

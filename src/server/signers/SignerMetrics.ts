@@ -25,7 +25,7 @@ const measure = Effect.fnUntraced(function* (type: SignerType, outcome: "signed"
 const count = (type: SignerType, { reason }: SignerUnavailable) =>
   Metric.update(Metric.withAttributes(signerFailuresTotal, { type, reason }), 1)
 
-/** The same key. Its signatures are measured; those whose request ends are not. */
+/** Returns the same key with measured signatures. Interrupted signatures are not measured. */
 export const measured = (type: SignerType, backend: SignerBackend): SignerBackend => ({
   ...backend,
   sign: (curve, message) =>

@@ -1,16 +1,16 @@
-// What the operator decides about signers. A value for all instances.
+// The operator's settings for signers.
 import { Context } from "effect"
 import type { AzureEnvironment } from "./backends/azure/AzureEnvironment.ts"
 
 export interface SignerSettings {
   /**
-   * Names of keys, or of what contains them, that signers may use by a login of the service itself: ARNs, resources of Google,
-   * URLs of vaults. Absent: all that the login allows.
+   * The keys that signers may use with the service's own login. An entry is the ARN, resource name or URL of a key, or of a
+   * container of keys such as a vault. If absent, signers may use all keys that the login allows.
    */
   readonly keys?: ReadonlyArray<string>
-  /** What the machine provides for the login to Azure. Absent: its metadata server. */
+  /** What the machine provides for the login to Azure. If absent, the service uses the metadata server. */
   readonly azure?: AzureEnvironment
-  /** Paths of the libraries of PKCS#11 modules, by the name that signers give. Absent: there are none. */
+  /** Paths of the libraries of PKCS#11 modules, by the name that signers give. If absent, there are no modules. */
   readonly pkcs11Modules?: ReadonlyMap<string, string>
 }
 

@@ -59,8 +59,8 @@ export class Signers extends Context.Service<
     ): Effect.Effect<ReadonlyMap<SignerId, Partial<SignerAddresses>>>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
     /**
-     * Checks that the key is available, is the one of the addresses, and signs. The audit log records the result. Disables a
-     * signer of a key service that has another key, and enables a disabled one that has its key again.
+     * Checks that the key is available, matches the addresses, and signs. The audit log records the result. If the key service
+     * has another key, the signer is disabled. If a disabled signer has its pinned key again, it is enabled.
      */
     verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | Caller.TooManyRequests>
     /** Returns the key to sign with. If the signer is disabled, it does not sign. */

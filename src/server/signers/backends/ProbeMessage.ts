@@ -3,8 +3,8 @@ import * as crypto from "node:crypto"
 import type { Curve } from "../../../domain/signer/Curve.ts"
 
 /**
- * A probe is never a valid transaction. ed25519: on solana its first byte would announce 101 signers, for which it is too
- * short, and stellar signs a hash, which is shorter. secp256k1: a SHA-256, while evm signs a Keccak hash.
+ * A probe is never a valid transaction. On solana, its first byte would announce 101 signers, for which the probe is too short.
+ * On stellar, signatures cover a hash, which is shorter than the probe. On evm, they cover a Keccak hash, not a SHA-256 hash.
  */
 export const make = (curve: Curve): Uint8Array => {
   const message = Buffer.concat([Buffer.from("effect-relayer signer probe\n"), crypto.randomBytes(32)])

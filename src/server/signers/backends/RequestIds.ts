@@ -1,18 +1,18 @@
-// The ids that key services give to signatures. They find a signature in the log of the key service, such as CloudTrail.
+// The ids that key services give to signatures. They identify a signature in the log of the key service, such as CloudTrail.
 import { Context, Effect } from "effect"
 
 const RequestIds = Context.Reference<(id: string) => void>("effect-relayer/server/signers/backends/RequestIds", {
   defaultValue: () => () => undefined
 })
 
-/** A backend calls it with the id of a signature that a key service made. The span of the signature shows it too. */
+/** A backend calls this with the id that the key service gave to a signature. The span of the signature shows the id too. */
 export const note = (id: string): Effect.Effect<void> =>
   Effect.andThen(
     Effect.annotateCurrentSpan("signer.request_id", id),
     Effect.map(RequestIds, (noted) => noted(id))
   )
 
-/** The signature with the id of its key service, if it has one. */
+/** The signature, with the id that the key service gave to it, if any. */
 export const collect = <A, E, R>(signing: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     let requestId: string | undefined

@@ -16,7 +16,7 @@ const Reason = Schema.Literals([
   "login",
   /** The server asks for fewer calls, or this instance has used up the rate of the account. */
   "throttled",
-  /** The signature waits for somebody's consent. */
+  /** The signature waits for an approval, or the key service has not generated the key yet. */
   "pending",
   /** The login works, but does not allow the use of the key. */
   "refused",
@@ -35,16 +35,16 @@ export type Reason = typeof Reason.Type
 export class SignerUnavailable extends Schema.TaggedError<SignerUnavailable>()("SignerUnavailable", {
   reason: Reason,
   message: Schema.NonEmptyString,
-  /** Milliseconds after which a call may succeed. Absent: unknown. */
+  /** Milliseconds after which a call may succeed. Absent if unknown. */
   retryAfter: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))),
-  /** The key service's id of the failed call, which its own log has. */
+  /** The id of the failed call in the log of the key service. */
   requestId: Schema.optionalKey(Schema.String)
 }) {}
 
-/** What a key service says about a key now. */
+/** What a key service currently reports about a key. */
 export interface Inspection {
   readonly publicKey: Uint8Array
-  /** Such as `enabled, ECC_SECG_P256K1`. */
+  /** The state for the operator, such as `enabled, ECC_SECG_P256K1`. */
   readonly state: string
   /** What needs an operator's attention, such as an alias that points to another key now. */
   readonly warning?: string
@@ -62,7 +62,7 @@ export interface SignerBackend {
    * bytes. ed25519: any message, 64 bytes.
    */
   sign(curve: Curve, message: Uint8Array): Effect.Effect<Uint8Array, SignerUnavailable>
-  /** Asks the key service about the key, never a cache. Absent: `publicKey` asks it. */
+  /** Asks the key service about the key, without a cache. If absent, `publicKey` asks it. */
   readonly inspect?: Effect.Effect<Inspection, SignerUnavailable>
 }
 
@@ -76,7 +76,7 @@ export interface Pinned {
 /** The parts of a request that are stored: `config` is shown, `secret` is sealed. */
 export interface Prepared<Config> {
   readonly config: Config
-  /** Empty if the signer has none. It is sealed too, which binds the rest of the row. */
+  /** Empty if the signer has no secret. An empty secret is sealed too, because the seal protects the rest of the row. */
   readonly secret: Redacted.Redacted
   /** Present if the key stays in a key service. */
   readonly pinned?: Pinned

@@ -8,15 +8,15 @@ import { ofError } from "./AwsFailures.ts"
 
 type Kms = Pick<typeof ClientKms, "KMSClient" | "GetPublicKeyCommand" | "SignCommand">
 
-/** Makes one call, without a retry. A failed login is followed by one with fresh credentials. */
+/** Makes one call, without a retry. After a failed login, the next call loads new credentials. */
 export type Call = <A>(
   region: string,
   send: (client: KMSClient, kms: Kms, abortSignal: AbortSignal) => Promise<A>
 ) => Effect.Effect<A, SignerUnavailable>
 
 /**
- * Without `throwOnRequestTimeout`, the SDK waits for a silent server for ever. Its own 50 sockets would be 333 signatures a second
- * at 150 ms each. All times are milliseconds.
+ * Without `throwOnRequestTimeout`, the SDK waits forever for a server that does not answer. Its default of 50 sockets limits it to
+ * 333 signatures per second, at 150 ms each. All times are milliseconds.
  */
 const options = {
   maxAttempts: 1,
@@ -29,7 +29,7 @@ const options = {
   }
 }
 
-/** The clients end with the scope. */
+/** The clients are destroyed when the scope closes. */
 export const make = Effect.fnUntraced(function* (load: () => Promise<Kms> = () => import("@aws-sdk/client-kms")) {
   const clients = new Map<string, KMSClient>()
   yield* Effect.addFinalizer(() => Effect.sync(() => clients.forEach((client) => client.destroy())))

@@ -1,4 +1,4 @@
-// The failures of a key in AWS KMS: the field of the request that causes each of them, its message, and the errors that mean it.
+// The failures of a key in AWS KMS: for each, the field of the request that causes it, the message, and the errors of AWS.
 import { Option, Record, Schema } from "effect"
 import { SignerUnavailable } from "../SignerBackend.ts"
 import type { Reason } from "../SignerBackend.ts"
@@ -39,7 +39,7 @@ const reasons: Readonly<Record<string, AwsReason>> = {
   IncompleteSignature: "login",
   CredentialsProviderError: "login",
   TokenProviderError: "login",
-  // The clock of the service differs from that of AWS. The client corrects it for the next try.
+  // The clock of the service differs from the clock of AWS. The client corrects the difference for the next try.
   InvalidSignatureException: "login",
   RequestTimeTooSkewed: "login",
   RequestExpired: "login",
@@ -53,10 +53,10 @@ const reasons: Readonly<Record<string, AwsReason>> = {
   UnsupportedOperationException: "bad_key"
 }
 
-/** What errors of the SDK have. `$response` is the answer that could not be read. */
+/** Fields of the SDK's errors. `$response` is the answer that could not be read. */
 const SdkError = Schema.Struct({
   name: Schema.String,
-  /** Of an error of the connection, such as `ECONNRESET`. */
+  /** Code of a connection error, such as `ECONNRESET`. */
   code: Schema.optionalKey(Schema.Unknown),
   $metadata: Schema.optionalKey(
     Schema.Struct({
@@ -85,12 +85,12 @@ const reasonOf = ({ name, code, $metadata, $response }: typeof SdkError.Type): A
   return status === 401 ? "login" : status === 403 ? "refused" : "unexpected"
 }
 
-/** Seconds, as `Retry-After` has them. */
+/** Seconds, from `Retry-After`. */
 const Seconds = Schema.decodeUnknownOption(
   Schema.FiniteFromString.check(Schema.isBetween({ minimum: 0, maximum: 86_400 }))
 )
 
-/** `error`: what the SDK threw. Nothing of its text is kept. */
+/** `error` is what the SDK threw. Its text is discarded. */
 export const ofError = (error: unknown): SignerUnavailable => {
   const sdk = Option.getOrUndefined(read(error))
   if (sdk === undefined) return unavailable("unexpected")

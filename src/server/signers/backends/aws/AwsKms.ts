@@ -12,7 +12,7 @@ import { fields, unavailable } from "./AwsFailures.ts"
 type Request = RequestOf<"aws_kms">
 type Config = ConfigOf<"aws_kms">
 
-/** `key_arn` is absent until the key was found. */
+/** `key_arn` is absent until the key is resolved. */
 type Named = Request & Partial<Config>
 
 /** Calls per second of all elliptic curve keys of an account and region, as AWS allows them by default. */
@@ -26,7 +26,7 @@ const curves: Readonly<Record<string, Curve>> = {
   ECC_NIST_EDWARDS25519: "ed25519"
 }
 
-/** secp256k1: the message is the digest, which a `RAW` message would be hashed to again. ed25519: the message itself. */
+/** On secp256k1, the message is a digest; AWS would hash it again if the type were `RAW`. On ed25519, it is the message itself. */
 const algorithms = {
   secp256k1: { SigningAlgorithm: "ECDSA_SHA_256", MessageType: "DIGEST" },
   ed25519: { SigningAlgorithm: "ED25519_SHA_512", MessageType: "RAW" }
@@ -71,7 +71,7 @@ export const make = (call: Call): Provider<Request, Named, Config> => {
     return { arn, described: yield* describedOf(answer) }
   })
 
-  /** Undefined if the request still names the key of the signer. */
+  /** A warning. Undefined if the request still names the key of the signer. */
   const warningOf = ({ region, key_id, key_arn }: Config) => {
     if (key_id === key_arn || key_id === partsOf(key_arn)?.id) return Effect.undefined
     return read(region, key_id).pipe(
@@ -79,7 +79,7 @@ export const make = (call: Call): Provider<Request, Named, Config> => {
       Effect.catchTag("SignerUnavailable", ({ message, reason }) =>
         reason === "unreachable" || reason === "throttled"
           ? Effect.fail(unavailable(reason))
-          : Effect.succeed(`${key_id} cannot be resolved any more: ${message}`)
+          : Effect.succeed(`${key_id} can no longer be resolved: ${message}`)
       )
     )
   }

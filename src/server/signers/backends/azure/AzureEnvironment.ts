@@ -1,16 +1,16 @@
-// What the machine of the service provides for the login to Azure. The operator decides about it; no request does.
+// What the machine of the service provides for the login to Azure. Only the operator can change it, not a request.
 import { Effect } from "effect"
 import type { Redacted } from "effect"
 
 export interface AzureEnvironment {
   /** The metadata server of virtual machines and of the nodes of AKS. */
   readonly metadataUrl: string
-  /** Of App Service and Container Apps, instead of the metadata server. */
+  /** The identity endpoint of App Service and Container Apps, which replaces the metadata server. */
   readonly identityEndpoint?: { readonly url: string; readonly header: Redacted.Redacted }
   /** For workload identities whose requests have no `tenant_id` and `client_id`. */
   readonly tenantId?: string
   readonly clientId?: string
-  /** Reads a token file. `undefined`: the file that the operator names. Fails with what is wrong with it. */
+  /** Reads a token file. If `path` is undefined, it is the file that the operator names. Fails with the problem. */
   tokenFile(path: Redacted.Redacted | undefined): Effect.Effect<Redacted.Redacted, string>
 }
 

@@ -22,7 +22,7 @@ const Secret = Schema.fromJsonString(Credentials)
 const encode = Schema.encodeSync(Secret)
 const decode = Schema.decodeSync(Secret)
 
-/** The hosts that follow from the URL of a vault. The schema allows the domains in `clouds` alone. */
+/** The hosts that the URL of a vault determines. The schema allows only the domains in `clouds`. */
 const hostsOf = (vaultUrl: string) => {
   const { hostname, origin } = new URL(vaultUrl)
   const domain = hostname.slice(hostname.indexOf(".") + 1)

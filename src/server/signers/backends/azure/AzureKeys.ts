@@ -37,7 +37,7 @@ const Problem = Schema.Struct({
 })
 const isProblem = Schema.is(Problem)
 
-/** Azure refuses a key that is disabled or out of its time with the status of a missing right. */
+/** If a key is disabled, expired or not yet valid, Azure answers with the same status as for a missing right. */
 const explain = (status: number, body: unknown) => {
   if (status === 400) return { reason: "bad_key" } as const
   if (status !== 403 || !isProblem(body)) return undefined
@@ -55,7 +55,7 @@ const stateOf = ({ key, attributes }: KeyAnswer, now: number): string | undefine
   return attributes.nbf !== undefined && attributes.nbf > now ? "is not yet valid" : undefined
 }
 
-/** Azure does not distinguish names by case. */
+/** Azure compares names without regard to case. */
 const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
 
 export const make = (client: HttpClient.HttpClient, tokens: Tokens<AzureLogin>) => {
@@ -73,7 +73,7 @@ export const make = (client: HttpClient.HttpClient, tokens: Tokens<AzureLogin>) 
       )
     )
 
-  /** `url`: of a key, which stands for its newest version, or of one of its versions. */
+  /** `url` is the URL of one version, or of a key, which means its newest version. */
   const fetch = Effect.fnUntraced(function* (login: AzureLogin, url: string) {
     const { value, requestId } = yield* call(login, HttpClientRequest.get(url), KeyAnswer)
     const { kid } = value.key
@@ -83,7 +83,7 @@ export const make = (client: HttpClient.HttpClient, tokens: Tokens<AzureLogin>) 
     return yield* unavailable("unexpected", { detail: "Azure has answered for another key", requestId })
   })
 
-  /** The identifier of the newest version, in whatever state it is. */
+  /** The identifier of the newest version, even if it is disabled. */
   const newest = Effect.fn("AzureKeys.newest")((login: AzureLogin, url: string) =>
     Effect.map(fetch(login, url), ({ key }) => key.kid)
   )

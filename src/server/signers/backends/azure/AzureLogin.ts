@@ -10,21 +10,21 @@ import type { Token } from "../remote/Tokens.ts"
 import type { AzureEnvironment } from "./AzureEnvironment.ts"
 import { failures, unavailable } from "./AzureFailures.ts"
 
-/** An application, which proves itself by a secret or by the token in a file. */
+/** An application, which authenticates with a secret or with the token in a file. */
 interface Application {
   readonly _tag: "ClientSecret" | "WorkloadIdentity"
   readonly host: string
   readonly audience: string
   readonly tenantId: string
   readonly clientId: string
-  /** The secret, or the path of the file. Absent: the file that the operator names. */
+  /** The secret, or the path of the token file. If absent, the service reads the file that the operator names. */
   readonly proof?: Redacted.Redacted
 }
 
 interface ManagedIdentity {
   readonly _tag: "ManagedIdentity"
   readonly audience: string
-  /** Absent: the identity that Azure assigned to the machine. */
+  /** If absent, the service uses the identity that Azure assigned to the machine. */
   readonly clientId?: string
 }
 
@@ -41,7 +41,7 @@ const Seconds = Schema.Union([Schema.Natural, Schema.String.check(Schema.isPatte
 const Answer = Schema.Struct({
   access_token: AccessToken,
   expires_in: Schema.optionalKey(Seconds),
-  /** Since 1970. App Service has it alone. */
+  /** Since 1970. App Service returns only this field, without `expires_in`. */
   expires_on: Schema.optionalKey(Seconds)
 })
 
@@ -61,7 +61,7 @@ const metadataClient = ({ metadataUrl, identityEndpoint }: AzureEnvironment) => 
   return Outbound.make({ allow: AllowList.make(urls.map((url) => new URL(url).hostname)) })
 }
 
-/** `client`: for the login hosts of Azure. */
+/** `client` calls the login hosts of Azure. */
 export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient, environment: AzureEnvironment) {
   const options = { failures, requestId: "x-ms-request-id", explain }
   const login = Rest.make(client, options)

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli), by which Google Cloud KMS and its callers notice changed bytes. `zlib.crc32` has another polynomial.
+// CRC-32C (Castagnoli), with which Google Cloud KMS and its callers detect changed bytes. `zlib.crc32` has another polynomial.
 
 const reversedPolynomial = 0x82f63b78
 
@@ -10,7 +10,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc
 })
 
-/** As the decimal text that JSON has for 64-bit integers. */
+/** The checksum as decimal text, as Google's JSON encodes 64-bit integers. */
 export const crc32c = (bytes: Uint8Array): string => {
   let crc = 0xffffffff
   for (const byte of bytes) crc = (table[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8)

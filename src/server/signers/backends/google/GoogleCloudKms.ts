@@ -13,7 +13,7 @@ import * as GoogleLogin from "./GoogleLogin.ts"
 type Request = RequestOf<"google_cloud_kms">
 type Config = ConfigOf<"google_cloud_kms">
 
-/** What Google says about the key is absent until it was found. */
+/** What Google reports about the key is absent until the key is resolved. */
 type Named = Pick<Config, "service_account" | "key"> & Partial<Config>
 
 const service = "Google Cloud KMS"
@@ -26,7 +26,7 @@ const algorithms: Readonly<Record<string, "secp256k1" | "ed25519">> = {
   EC_SIGN_ED25519: "ed25519"
 }
 
-/** Empty for the login of the environment. */
+/** Empty if the service uses the login of its environment. */
 const Secret = Schema.fromJsonString(Schema.Struct({ credentials: Schema.optionalKey(Credentials) }))
 const encode = Schema.encodeSync(Secret)
 const decode = Schema.decodeSync(Secret)

@@ -2,7 +2,7 @@
 import * as Failures from "../remote/Failures.ts"
 
 export const failures = Failures.make({
-  forbidden: ["config.key", "Google has an address that the service does not call"],
+  forbidden: ["config.key", "the service may not call the address of Google"],
   unreachable: ["config.key", "Google does not answer"],
   unexpected: ["config.key", "Google does not answer as Cloud KMS does"],
   login: ["config.service_account", "Google refuses the login"],
@@ -14,7 +14,7 @@ export const failures = Failures.make({
   bad_key: ["config.key", "Google has no usable key there: it is disabled, destroyed, or has another algorithm"],
   mismatch: ["config.key", "is not the key that the signer was created with"],
   curve: ["config.key", "the key in Google is not on this curve"],
-  throttled: ["config.key", "Google limits the rate"],
+  throttled: ["config.key", "Google refuses more requests now"],
   pending: ["config.key", "Google is still generating the key; try again in a few minutes"]
 })
 

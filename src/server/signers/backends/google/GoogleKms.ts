@@ -11,7 +11,7 @@ import type { GoogleLogin } from "./GoogleLogin.ts"
 
 const origin = "https://cloudkms.googleapis.com"
 
-/** The full name of a version, and who uses it. */
+/** The full name of a version, and the login that uses it. */
 export interface KeyVersion {
   readonly login: GoogleLogin
   readonly name: string
@@ -29,7 +29,7 @@ const SignAnswer = Schema.Struct({
   name: Schema.String,
   signature: Schema.Uint8ArrayFromBase64,
   signatureCrc32c: Schema.String,
-  /** Whether Google has received what was sent. JSON omits `false`. */
+  /** Whether the checksum matched what Google received. JSON omits `false`. */
   verifiedDigestCrc32c: Schema.optionalKey(Schema.Boolean),
   verifiedDataCrc32c: Schema.optionalKey(Schema.Boolean)
 })
@@ -39,12 +39,12 @@ const explain = (status: number, body: unknown) => {
   return { reason: JSON.stringify(body)?.includes("PENDING_GENERATION") === true ? "pending" : "bad_key" } as const
 }
 
-/** A retry may succeed, so the reason is one for which it is tried. */
+/** A retry may succeed, so the reason is one that the service retries. */
 const damaged = unavailable("unreachable", {
   detail: "the bytes between the service and Google were changed on the way"
 })
 
-/** secp256k1 signs the digest as it is; the name of the field says SHA-256, but Google does not hash. */
+/** On secp256k1, Google signs the digest unchanged. The field is named SHA-256, but Google does not hash. */
 const payloadOf = (curve: Curve, message: Uint8Array) => {
   const base64 = Buffer.from(message).toString("base64")
   return curve === "secp256k1"

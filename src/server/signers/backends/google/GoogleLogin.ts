@@ -8,29 +8,29 @@ import type { Token } from "../remote/Tokens.ts"
 import type { SignerUnavailable } from "../SignerBackend.ts"
 import { unavailable } from "./GoogleFailures.ts"
 
-/** `undefined`: the login of the environment. */
+/** `undefined` means the login of the environment. */
 export type GoogleLogin = Credentials | undefined
 
 const audience = "https://cloudkms.googleapis.com/"
 const scope = "https://www.googleapis.com/auth/cloudkms"
 
-/** Google accepts no longer one. */
+/** The longest lifetime that Google accepts for a token. */
 const lifetime = Duration.hours(1)
 
-/** Names of keys contain their project. Without one, the library runs the command gcloud to find it, for more than a second. */
+/** A placeholder. Key names contain their project, but without one, the library runs gcloud for more than a second to find it. */
 const noProject = "none"
 
-/** Of a token whose end the library does not say. */
+/** The lifetime of a token if the library does not report when it expires. */
 const unknownLifetime = Duration.minutes(5)
 
-/** Shorter than a try of a call, whose end would not say that the login is the reason. A metadata server answers within a second. */
+/** Shorter than one try, so that the failure names the login as its reason. A metadata server answers within a second. */
 const searchTimeout = "2 seconds"
 
 const notFound = "no login to Google was found in time: the environment of the service may have none"
 
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url")
 
-/** A token for this API alone, signed by the service account (AIP-4111): no server is asked for one. */
+/** A token only for this API, which the service account signs itself (AIP-4111), without a call to a login server. */
 export const selfSigned = (
   { private_key, private_key_id, client_email }: Credentials,
   nowMs: number

@@ -1,6 +1,6 @@
 // The parts of the package pkcs11js, and the numbers of PKCS#11 3.0, that signers need.
 
-/** Of a slot, a session or an object. */
+/** The handle of a slot, a session or an object. */
 export type Handle = Buffer
 
 interface Attribute {
@@ -34,7 +34,7 @@ export interface Cryptoki {
   C_FindObjectsFinal(session: Handle): void
   C_GetAttributeValue(session: Handle, object: Handle, template: ReadonlyArray<Attribute>): ReadonlyArray<ReadAttribute>
   C_SignInit(session: Handle, mechanism: { readonly mechanism: number }, key: Handle): void
-  /** In a thread of libuv, so that a slow device does not stop the service. */
+  /** Runs in a thread of libuv, so that a slow device does not stop the service. */
   C_SignAsync(session: Handle, message: Buffer, signature: Buffer): Promise<Buffer>
 }
 
@@ -43,11 +43,11 @@ export interface Package {
 }
 
 export const flags = {
-  /** Of `C_Initialize`: the library locks for itself, because signatures run in several threads. */
+  /** Flag of `C_Initialize`: the library uses its own locks, because signatures run in several threads. */
   osLocking: 0x02,
-  /** Of `C_OpenSession`: the standard requires it. */
+  /** Flag of `C_OpenSession`, which the standard requires. */
   serialSession: 0x04,
-  /** Of a token: one more wrong PIN locks it. */
+  /** Flag of a token: one more wrong PIN locks it. */
   finalTry: 0x2_0000,
   locked: 0x4_0000
 } as const

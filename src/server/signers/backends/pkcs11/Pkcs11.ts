@@ -15,13 +15,13 @@ import type { Session } from "./Pkcs11Tokens.ts"
 type Config = ConfigOf<"pkcs11">
 type Named = Omit<RequestOf<"pkcs11">, "pin">
 
-/** Signatures per second of one token: more than devices make. */
+/** Signatures per second of one token. Devices are slower. */
 const rate = 5000
 
 /** Bytes of a signature on either curve. */
 const signatureLength = 64
 
-/** The id is the name that does not change; a token may have a key without one. */
+/** The id is preferred, because it does not change. A key in a token may have no id. */
 const keyOf = ({ key_id, key_label }: Config): KeyName => (key_id === undefined ? { key_label } : { key_id })
 
 const privateKey = (session: Session, library: Cryptoki, name: KeyName) => {

@@ -1,5 +1,5 @@
-// The failures of a key in a token of PKCS#11: the field of the request that causes each of them, its message, and the results
-// of the library that mean it.
+// The failures of a key in a token of PKCS#11: for each, the field of the request that causes it, the message, and the results
+// of the library.
 import { Predicate, Record } from "effect"
 import { SignerUnavailable } from "../SignerBackend.ts"
 import type { Reason } from "../SignerBackend.ts"
@@ -51,10 +51,10 @@ const reasons = new Map<number, Pkcs11Reason>([
   [results.mechanismInvalid, "bad_key"]
 ])
 
-/** The result of the library in an error. Undefined: the error is not one of the library. */
+/** The result code of the library in an error. Undefined if the error is not from the library. */
 export const codeOf = (error: unknown): number | undefined =>
   Predicate.hasProperty(error, "code") && Predicate.isNumber(error.code) ? error.code : undefined
 
-/** `error`: what the library or the code around it threw. Nothing of its text is kept. */
+/** `error` is what the library or the code around it threw. Its text is discarded. */
 export const ofError = (error: unknown): SignerUnavailable =>
   error instanceof SignerUnavailable ? error : unavailable(reasons.get(codeOf(error) ?? -1) ?? "unexpected")

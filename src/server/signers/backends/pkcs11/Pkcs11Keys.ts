@@ -1,4 +1,4 @@
-// Finds the two halves of a key in a token, and reads its public one.
+// Finds the private and the public half of a key in a token, and reads the public half.
 import type { Curve } from "../../../../domain/signer/Curve.ts"
 import * as Decode from "../remote/Decode.ts"
 import type { DecodedKey } from "../remote/Decode.ts"
@@ -14,11 +14,11 @@ export interface KeyName {
 }
 
 export interface PublicHalf extends DecodedKey {
-  /** Hex. Undefined: the key has none. */
+  /** Hex. Undefined if the key has no id. */
   readonly id: string | undefined
 }
 
-/** The object of a class with this name. Two objects may have one name: then neither is used. */
+/** The object of a class with this name. If several objects have the name, none is used. */
 const find = (library: Cryptoki, session: Handle, ofClass: number, { key_label, key_id }: KeyName): Handle => {
   library.C_FindObjectsInit(session, [
     { type: attributes.class, value: ofClass },
@@ -49,7 +49,7 @@ const curves: Readonly<Record<string, Curve>> = {
   "130c656477617264733235353139": "ed25519"
 }
 
-/** The point without the head that some devices leave out: an octet string, and of older ones a bit string. */
+/** The point without its DER header: an octet string, a bit string on older devices, or none on some devices. */
 const pointIn = (value: Buffer, curve: Curve) => {
   const hex = value.toString("hex")
   const [, point] =
@@ -65,7 +65,7 @@ const decode = async (curve: Curve, value: Buffer): Promise<DecodedKey | undefin
   return curve === "secp256k1" ? Decode.ofPoint(point) : { curve, publicKey: new Uint8Array(point) }
 }
 
-/** The public half of the private key with this name: the one with the same id, or without an id with the same label. */
+/** The public half of the private key with this name: the one with the same id or, if there is no id, with the same label. */
 export const readPublic = async (library: Cryptoki, session: Handle, name: KeyName): Promise<PublicHalf> => {
   const id = read(library, session, findPrivate(library, session, name), attributes.id).toString("hex")
   const object = find(library, session, classes.publicKey, id === "" ? name : { key_id: id })

@@ -1,4 +1,4 @@
-// Logs in to tokens without ever locking one. All sessions of a process share the login to a token, whoever opened them.
+// Logs in to tokens without ever locking one. All sessions of a process share one login to a token.
 import * as crypto from "node:crypto"
 import { codeOf, unavailable } from "./Pkcs11Failures.ts"
 import { flags, results, user } from "./Cryptoki.ts"
@@ -6,11 +6,11 @@ import type { Cryptoki, Handle } from "./Cryptoki.ts"
 
 export interface Login {
   readonly pin: string
-  /** Whether a signer is being created, so that nobody has shown yet that the PIN is right. */
+  /** Whether a signer is being created, so that its PIN has not been verified yet. */
   readonly isNew: boolean
 }
 
-/** What this process knows about the PIN of one token, as digests under a key of the process. */
+/** What this process knows about the PIN of one token, as digests keyed with a random key of the process. */
 export interface PinMemory {
   accepted: Buffer | undefined
   /** Wrong PINs, which are not tried again. */
@@ -19,7 +19,7 @@ export interface PinMemory {
 
 export const makeMemory = (): PinMemory => ({ accepted: undefined, wrong: new Set() })
 
-/** Wrong PINs after which no signer of the token is created until the service restarts: so a caller cannot guess the PIN. */
+/** After this number of wrong PINs, no signer of the token is created until a restart, so that a caller cannot guess the PIN. */
 const maxWrong = 10
 
 const secret = crypto.randomBytes(32)
@@ -52,7 +52,7 @@ const prepare = ({ pin, isNew }: Login, { wrong }: PinMemory) => {
   return digest
 }
 
-/** While the process is logged in, the token asks for no PIN: so the PIN is compared with the one that the token accepted. */
+/** While the process is logged in, the token checks no PIN, so the service compares it with the PIN that the token accepted. */
 export const check = (login: Login, memory: PinMemory): void => compare(prepare(login, memory), memory)
 
 /** No PIN is tried if one more failure would lock the token. */

@@ -9,17 +9,17 @@ import * as Pkcs11Tokens from "./Pkcs11Tokens.ts"
 import type { Session, TokenName, Tokens } from "./Pkcs11Tokens.ts"
 
 /**
- * Calls of libraries at the same time. libuv has four threads by default, which also read files and resolve host names: a silent
- * device leaves one of them.
+ * Calls of libraries at the same time. By default, libuv has four threads, which also read files and resolve host names. This limit
+ * leaves one thread free if a device does not answer.
  */
 const inParallel = 3
 
-/** The name is a value, so that the types of the optional package are not needed. */
+/** The name is a variable, so that the compiler does not need the types of the optional package. */
 const packageName: string = "pkcs11js"
 
 const load = (): Promise<{ readonly default: Package }> => import(packageName)
 
-/** By path. A library has one state for the process, whoever loads it. */
+/** Libraries by path. A library has one state per process, so it is loaded once. */
 const loaded = new Map<string, Tokens>()
 
 const initialize = ({ PKCS11 }: Package, path: string): Tokens => {
@@ -51,7 +51,7 @@ const open = Effect.fnUntraced(function* (module: string, path: string) {
 
 const turns = Semaphore.makeUnsafe(inParallel)
 
-/** A call that has begun cannot be stopped: it ends by itself, and frees its session and its turn then. */
+/** A call that has begun cannot be stopped. When it ends, it releases its session and its permit. */
 const detached = <A>(call: () => Promise<A>): Effect.Effect<A, SignerUnavailable> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
@@ -63,7 +63,7 @@ const detached = <A>(call: () => Promise<A>): Effect.Effect<A, SignerUnavailable
 
 export interface Pkcs11Modules {
   has(module: string): boolean
-  /** Runs a call in a session of a token. Fails if the operator has no such module. `isNew`: a signer is being created. */
+  /** Runs a call in a session of a token. Fails if the operator has no such module. `isNew` means that a signer is created. */
   use<A>(
     module: string,
     token: TokenName,
@@ -72,7 +72,7 @@ export interface Pkcs11Modules {
   ): Effect.Effect<A, SignerUnavailable>
 }
 
-/** `paths`: of the libraries, by the name that the operator gives them. */
+/** `paths` are the paths of the libraries, by the name that the operator gives them. */
 export const make = (paths: ReadonlyMap<string, string>): Pkcs11Modules => ({
   has: (module) => paths.has(module),
   use: Effect.fnUntraced(function* (module, token, { pin, isNew = false }, call) {

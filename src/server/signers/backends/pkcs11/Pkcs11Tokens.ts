@@ -1,13 +1,13 @@
-// The tokens of one library: their sessions, each of which one call uses at a time, and the logins to them.
+// The tokens of one library, their logins and their sessions. One call at a time uses a session.
 import { results, flags } from "./Cryptoki.ts"
 import type { Cryptoki, Handle } from "./Cryptoki.ts"
 import { codeOf, unavailable } from "./Pkcs11Failures.ts"
 import * as Pkcs11Login from "./Pkcs11Login.ts"
 
-/** What names a token. */
+/** The label and serial number that identify a token. */
 export interface TokenName {
   readonly token_label: string
-  /** Undefined: the only token with the label. */
+  /** If undefined, the label has to identify one token. */
   readonly token_serial?: string | undefined
 }
 
@@ -29,7 +29,7 @@ export interface Tokens {
   ): Promise<A>
 }
 
-/** Sessions of a token that are kept: as many as calls run at the same time. Tokens limit their number. */
+/** The number of sessions kept per token: the number of concurrent calls. Tokens limit their sessions. */
 const maxIdle = 3
 
 const keyOf = ({ token_label }: TokenName, serial: string) => `${token_label} ${serial}`
@@ -37,7 +37,7 @@ const keyOf = ({ token_label }: TokenName, serial: string) => `${token_label} ${
 /** The standard pads with blanks; some libraries pad with zeros. */
 const unpadded = (text: string) => text.replace(/[\0 ]+$/u, "")
 
-/** A slot has another number after each start of some devices, so that only label and serial number name a token. */
+/** On some devices, slot numbers change at each start, so only label and serial number identify a token. */
 const slotOf = (library: Cryptoki, { token_label, token_serial }: TokenName) => {
   const found = library.C_GetSlotList(true).flatMap((slot) => {
     const { label, serialNumber, flags } = library.C_GetTokenInfo(slot)
@@ -74,7 +74,7 @@ export const make = (library: Cryptoki): Tokens => {
     try {
       library.C_CloseSession(handle)
     } catch {
-      // The device has closed it.
+      // The device has closed the session.
     }
   }
 

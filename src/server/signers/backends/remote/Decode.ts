@@ -10,7 +10,7 @@ export interface DecodedKey {
   readonly publicKey: Uint8Array
 }
 
-/** Key services leave out leading zeros, and a point is always 64 bytes. */
+/** Adds the leading zeros that key services omit: a point always has 64 bytes. */
 const padded = (coordinate: string | undefined) => {
   const bytes = Buffer.from(coordinate ?? "", "base64url")
   return bytes.length > 32 ? undefined : Buffer.concat([Buffer.alloc(32 - bytes.length), bytes])
@@ -42,14 +42,14 @@ export const ofPem = (pem: string): DecodedKey | undefined =>
 
 const load = () => import("@noble/curves/secp256k1")
 
-/** Of secp256k1. `x` and `y` may lack leading zeros. */
+/** A key on secp256k1. `x` and `y` may lack leading zeros. */
 export const ofJwk = async ({ x, y }: Pick<JsonWebKey, "x" | "y">): Promise<DecodedKey | undefined> => {
   const [left, right] = [padded(x), padded(y)]
   if (left === undefined || right === undefined) return undefined
   return ofPoint(Buffer.concat([Uint8Array.of(4), left, right]))
 }
 
-/** Of secp256k1: 65 bytes, or 33 bytes, which are expanded. Undefined if the point is not on the curve. */
+/** A key on secp256k1: 65 bytes, or 33 bytes, which are expanded. Undefined if the point is not on the curve. */
 export const ofPoint = async (point: Uint8Array): Promise<DecodedKey | undefined> => {
   const { secp256k1 } = await load()
   try {
@@ -59,7 +59,7 @@ export const ofPoint = async (point: Uint8Array): Promise<DecodedKey | undefined
   }
 }
 
-/** r and s, 64 bytes, of a signature on secp256k1 in DER. Undefined if it is not exactly one in its shortest form. */
+/** r and s, 64 bytes, of a secp256k1 signature in DER. Undefined unless it is one signature in its shortest form. */
 export const ofDer = async (der: Uint8Array): Promise<Uint8Array | undefined> => {
   const { secp256k1 } = await load()
   try {

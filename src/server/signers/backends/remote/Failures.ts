@@ -1,4 +1,4 @@
-// The failures of a key service: the field of the request that causes each of them, and its message.
+// The failures of a key service: for each, the field of the request that causes it, and the message.
 import { Record } from "effect"
 import { SignerUnavailable } from "../SignerBackend.ts"
 import type { Reason } from "../SignerBackend.ts"
@@ -10,7 +10,7 @@ export interface More {
   readonly requestId?: string | undefined
 }
 
-/** A missing package is no failure of a key service. */
+/** A missing package is not a failure of the key service. */
 export type RemoteReason = Exclude<Reason, "not_installed">
 
 /** By reason: the field of the request, and a message whose subject is that field or the key service. */

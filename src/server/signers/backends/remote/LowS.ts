@@ -11,7 +11,7 @@ const read = async (rs: Uint8Array) => {
   }
 }
 
-/** The key that signed, if the recovery bit is the right one. Undefined if there is no such key. */
+/** The public key that this recovery bit yields. Undefined if there is no such key. */
 const recover = (signature: SignatureType, bit: number, digest: Uint8Array) => {
   try {
     return signature.addRecoveryBit(bit).recoverPublicKey(digest).toRawBytes(false)
@@ -21,8 +21,8 @@ const recover = (signature: SignatureType, bit: number, digest: Uint8Array) => {
 }
 
 /**
- * r, s and the recovery bit, 65 bytes. `rs`: 64 bytes. Undefined if it is no signature of `digest` by `publicKey`, which has 65
- * bytes: so the recovery checks the signature too.
+ * r, s and the recovery bit, 65 bytes. `rs` has 64 bytes, `publicKey` has 65. Undefined if `publicKey` did not sign `digest`,
+ * so the recovery verifies the signature too.
  */
 export const complete = async (
   publicKey: Uint8Array,

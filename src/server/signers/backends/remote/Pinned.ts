@@ -17,12 +17,12 @@ const completed = async ({ curve, publicKey }: Pinned, message: Uint8Array, sign
   return (await operations.ed25519.verify(publicKey, message, signature)) ? signature : undefined
 }
 
-/** The signature in the format of `SignerBackend.sign`. `signature`: as a `Provider` returns it. */
+/** The signature in the format of `SignerBackend.sign`. `signature` is what a `Provider` returns. */
 export const check = Effect.fnUntraced(function* (pinned: Pinned, message: Uint8Array, signature: Uint8Array) {
   const complete = yield* Effect.promise(() => completed(pinned, message, signature))
   return complete ?? (yield* mismatch)
 })
 
-/** Fails on another curve than that of the key, without a call. */
+/** Fails without a call if the key is on another curve. */
 export const onCurve = ({ curve }: Pinned, wanted: Pinned["curve"]) =>
   curve === wanted ? Effect.void : Effect.fail(onOtherCurve)

@@ -1,4 +1,4 @@
-// Calls a key service: up to three tries within eight seconds, at the rate of the account, and none while its breaker is open.
+// Calls a key service: up to three tries within eight seconds, at the rate of the account. An open circuit breaker stops all calls.
 import { Clock, Duration, Effect, Exit, Layer, Option, Random, Result, Schedule } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { withMonotonicAround } from "../../../lifecycle/MonotonicClock.ts"
@@ -20,7 +20,7 @@ const backOffMs = 200
 /** Failed calls in a row that open the breaker. */
 const failures = 5
 
-/** The time that the breaker is open: doubles with each opening in a row, until it was open for a minute in total. */
+/** How long the breaker stays open. The time doubles with each consecutive opening, until the total reaches a minute. */
 const openFor = Schedule.upTo(Schedule.exponential("1 second"), { duration: "1 minute" })
 
 export interface RemoteCalls {
@@ -30,7 +30,7 @@ export interface RemoteCalls {
 const failure = (reason: SignerUnavailable["reason"], message: string, retryAfter?: number) =>
   new SignerUnavailable({ reason, message, ...(retryAfter === undefined ? {} : { retryAfter }) })
 
-/** Only a service that does not answer, or not as such a service does, is left alone. */
+/** Only missing, faulty or unexpected answers open the breaker. */
 const classify = <A>(exit: Exit.Exit<A, SignerUnavailable>) => {
   const error = Option.getOrUndefined(Exit.findErrorOption(exit))
   return error?.reason === "unreachable" || error?.reason === "unexpected"

@@ -1,4 +1,4 @@
-// What one key service implements, so that its keys can sign. The rest is shared: see `RemoteSigner.ts`.
+// The interface that each key service implements. `RemoteSigner.ts` has what they share.
 import type { Effect } from "effect"
 import type { BadRequest } from "../../../../domain/request/Request.ts"
 import type { Curve } from "../../../../domain/signer/Curve.ts"
@@ -17,29 +17,29 @@ interface Resolved<Config> extends Described {
 interface Signed {
   /** secp256k1: r and s, 64 bytes, with any s. ed25519: 64 bytes. */
   readonly signature: Uint8Array
-  /** The key service's id of the call. */
+  /** The id that the key service gave to the call. */
   readonly requestId?: string
 }
 
-/** Whose calls these are. Parts of it are hashes where they would be secrets. */
+/** The account that calls are made for. If a part would be a secret, it is a hash. */
 export interface Identity {
   /** What the operator calls the key service, such as `AWS KMS`. */
   readonly service: string
-  /** Type, endpoint and credential: what fails together. */
+  /** Type, endpoint and credential. Calls with equal values share a circuit breaker. */
   readonly breaker: string
-  /** Type, account and region: what shares a limit. */
+  /** Type, account and region. Calls with equal values share a rate limit. */
   readonly account: string
   /** Calls per second. */
   readonly rate: number
 }
 
 /**
- * `Request`: the configuration in a request. `Named`: its parts that are shown. `Config`: those and what was found out about the
- * key, which names it for good. The effects make one call, without a time limit and without a retry; their interruption ends it.
- * An effect that is run again repeats the same call.
+ * `Request` is the configuration in a request. `Named` is its part that responses show. `Config` adds what the key service reported
+ * about the key, and identifies the key permanently. Each effect makes one call, without a time limit and without a retry.
+ * An interruption ends the call. If an effect runs again, it repeats the same call.
  */
 export interface Provider<Request, Named, Config extends Named> {
-  /** The field of a request that causes a failure. Absent: `config`. */
+  /** The field of a request that causes a failure. If absent, it is `config`. */
   readonly fields: Readonly<Partial<Record<Reason, string>>>
   /** Splits a request into what is shown and what is sealed. */
   prepare(request: Request): Effect.Effect<Prepared<Named>, BadRequest>
@@ -47,9 +47,9 @@ export interface Provider<Request, Named, Config extends Named> {
   resolve(named: Prepared<Named>): Effect.Effect<Resolved<Config>, SignerUnavailable>
   /** Asks about the key of a signer, and warns if the request would find another key now. */
   describe(pinned: Prepared<Config>): Effect.Effect<Described, SignerUnavailable>
-  /** `message`: of secp256k1 a digest of 32 bytes, of ed25519 the message itself. */
+  /** `message` is a digest of 32 bytes on secp256k1, and the message itself on ed25519. */
   sign(pinned: Prepared<Config>, curve: Curve, message: Uint8Array): Effect.Effect<Signed, SignerUnavailable>
   identity(prepared: Prepared<Named>): Identity
-  /** The name of the key as `SIGNER_KEYS` lists it, if the service uses it by a login of its own. Absent: by that of the signer. */
+  /** The name of the key for `SIGNER_KEYS`, if the service uses its own login. Undefined if the signer has credentials. */
   ambientKey(config: Config): string | undefined
 }

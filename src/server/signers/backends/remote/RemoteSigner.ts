@@ -1,4 +1,4 @@
-// Makes a signer type of a key service: pins the key at creation, limits and repeats calls, and checks every signature.
+// Builds the backend of a key service: pins the key at creation, limits and repeats calls, and checks every signature.
 import { Effect } from "effect"
 import type { SignerSettings } from "../../SignerSettings.ts"
 import * as RequestIds from "../RequestIds.ts"
@@ -54,12 +54,12 @@ export const make = <Request, Named, Config extends Named>(
       const named = yield* provider.prepare(request)
       const { config, curve, publicKey } = yield* calls.run(provider.identity(named), provider.resolve(named))
       const prepared = { config, secret: named.secret, pinned: { curve, publicKey } }
-      // Without the right to sign, the signer would fail when it is first used.
+      // Signs a probe, because a signer without the right to sign would only fail when it is first used.
       yield* backendOf(prepared, prepared.pinned).sign(curve, ProbeMessage.make(curve))
       return prepared
     }),
     open: (prepared) => {
-      // `Signers` reads it from the row, of which the database ensures that it is there.
+      // `Signers` reads the public key from the row. A database constraint ensures that it is present.
       if (prepared.pinned === undefined) throw new Error("a signer of a key service has no public key")
       return backendOf(prepared, prepared.pinned)
     }

@@ -17,9 +17,9 @@ interface Refusal {
 
 interface Options {
   readonly failures: Failures
-  /** The response header with the key service's id of the call. */
+  /** The response header with the id that the key service gave to the call. */
   readonly requestId?: string
-  /** What a response means that is no success, if its body says more than its status. */
+  /** Interprets an error response, if its body says more than its status. */
   readonly explain?: (status: number, body: unknown) => Refusal | undefined
 }
 
@@ -52,7 +52,7 @@ const retryAfter = (text: string | undefined, now: number): number | undefined =
   return Number.isNaN(wait) ? undefined : Math.max(0, wait)
 }
 
-/** A wrong clock makes every login invalid, and the service does not say so. Empty if the clocks agree. */
+/** If the local clock is wrong, every login fails, and the key service does not give the reason. Empty if the clocks agree. */
 const skew = (date: string | undefined, now: number): string => {
   const seconds = Math.round((now - Date.parse(date ?? "")) / 1000)
   if (!(Math.abs(seconds) > tolerableSkew)) return ""

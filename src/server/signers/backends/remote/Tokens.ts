@@ -5,7 +5,7 @@ import type { SignerUnavailable } from "../SignerBackend.ts"
 
 export interface Token {
   readonly value: Redacted.Redacted
-  /** From the moment of the fetch. */
+  /** The lifetime, from the moment of the fetch. */
   readonly lifetime: Duration.Duration
 }
 
@@ -25,7 +25,7 @@ const reserve = Duration.minutes(1)
 const timeToLive = (exit: Exit.Exit<Token, unknown>) =>
   Exit.isSuccess(exit) ? Duration.max(Duration.subtract(exit.value.lifetime, reserve), Duration.zero) : Duration.zero
 
-/** Equal logins share a token, so a login has every part that names the identity. */
+/** Equal logins share a token, so a login contains everything that identifies its identity. */
 export const make = Effect.fnUntraced(function* <Login>(
   fetch: (login: Login) => Effect.Effect<Token, SignerUnavailable>
 ) {

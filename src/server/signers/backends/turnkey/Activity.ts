@@ -1,4 +1,4 @@
-// The state of a signature in Turnkey. Policies and approvers decide about it, so it may be refused or wait.
+// The state of a signature in Turnkey. Policies and approvers may refuse it, or it may wait for an approval.
 import { Effect, Schema } from "effect"
 import { unavailable } from "./TurnkeyFailures.ts"
 
@@ -28,12 +28,12 @@ const waiting: Readonly<Record<string, string>> = {
 
 const refused: Readonly<Record<string, string>> = {
   ACTIVITY_STATUS_REJECTED: "Turnkey has rejected the signature: a policy or an approver does not allow it",
-  ACTIVITY_STATUS_FAILED: "Turnkey has failed to sign: the policies or the key do not allow it"
+  ACTIVITY_STATUS_FAILED: "Turnkey could not sign: the policies or the key do not allow it"
 }
 
 const bytes = (hex: string) => Buffer.from(hex.replace(/^0x/u, "").padStart(64, "0"), "hex")
 
-/** The signature of a finished activity, whose id Turnkey's own log has. */
+/** The signature of a finished activity, with the id of the activity in Turnkey's log. */
 export const toSigned = Effect.fnUntraced(function* ({ id, status, result }: (typeof SignAnswer.Type)["activity"]) {
   const requestId = id
   if (waiting[status] !== undefined) return yield* unavailable("pending", { detail: waiting[status], requestId })

@@ -22,7 +22,7 @@ const decode = Schema.decodeSync(Secret)
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu
 
-/** The length names the curve. 33 bytes are expanded: an address of the compressed form would be another one. */
+/** The length determines the curve. 33 bytes are expanded, because the address is derived from the uncompressed form. */
 const keyOfHex = (hex: string) =>
   Effect.promise(async (): Promise<Decode.DecodedKey | undefined> => {
     const bytes = Buffer.from(hex.replace(/^0x/u, ""), "hex")
@@ -55,7 +55,7 @@ const keyOf = ({ config, secret }: Prepared<Config>): TurnkeyApi.TurnkeyKey => (
 export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) {
   const api = yield* TurnkeyApi.make(client)
 
-  /** Turnkey shows the key of a private key. The key of a wallet account shows in its signatures only. */
+  /** Turnkey returns the public key of a private key. For a wallet account, only its signatures prove the public key. */
   const describe = Effect.fnUntraced(function* (pinned: Prepared<Config>) {
     const key = keyOf(pinned)
     if (uuid.test(key.privateKeyId)) {

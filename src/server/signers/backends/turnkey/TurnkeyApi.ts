@@ -1,4 +1,4 @@
-// Turnkey's API. The same body is the same activity there, so a signature that is asked for again is not made again.
+// Turnkey's API. Turnkey treats equal bodies as one activity, so a repeated request does not sign twice.
 import { Cache, Clock, Duration, Effect, Schema } from "effect"
 import type { Redacted } from "effect"
 import { HttpClientRequest } from "effect/http"
@@ -15,7 +15,7 @@ export interface TurnkeyKey {
   readonly apiPublicKey: string
   readonly apiPrivateKey: Redacted.Redacted
   readonly organizationId: string
-  /** Of a private key, or the address of a wallet account. */
+  /** The id of a private key, or the address of a wallet account. */
   readonly privateKeyId: string
 }
 
@@ -74,7 +74,7 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
     )
   })
 
-  /** In hex, by the id of a private key. */
+  /** The public key in hex of the private key with this id. */
   const publicKey = Effect.fn("TurnkeyApi.publicKey")((key: TurnkeyKey) =>
     Effect.map(
       post(
