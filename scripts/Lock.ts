@@ -19,9 +19,17 @@ export interface Locked extends Needs {
   readonly optional?: boolean
 }
 
-/** By place, such as `node_modules/a/node_modules/b`. The empty place is this package itself. */
-export const packages: ReadonlyMap<string, Locked> = new Map(
-  Object.entries(JSON.parse(fs.readFileSync(new URL("../package-lock.json", import.meta.url), "utf8")).packages)
+const root = new URL("..", import.meta.url)
+
+/** By place, such as `node_modules/a/node_modules/b`. The empty place is the package of the lock file itself. */
+const read = (file: string): ReadonlyMap<string, Locked> =>
+  new Map(Object.entries(JSON.parse(fs.readFileSync(new URL(file, root), "utf8")).packages))
+
+export const packages = read("package-lock.json")
+
+/** The lock files of the tools, which only the checks of this repository install. */
+export const tools: ReadonlyMap<string, ReadonlyMap<string, Locked>> = new Map(
+  fs.globSync(["tools/package-lock.json", "tools/*/package-lock.json"], { cwd: root }).map((file) => [file, read(file)])
 )
 
 export const nameOf = (place: string): string => place.replace(/^.*node_modules\//, "")

@@ -1,4 +1,4 @@
-// Checks the lock file. It fails if a package has no integrity or its own address, if the licence of a package that users
+// Checks the lock files. It fails if a package has no integrity or its own address, if the licence of a package that users
 // install is not compatible with Apache-2.0, or if such a package has a high or critical advisory. It prints a line if the
 // registry serves no advisories.
 import * as Lock from "./Lock.ts"
@@ -15,18 +15,28 @@ const wrong: Array<string> = []
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 let unpinned = 0
-for (const [place, { integrity, license, link, optional, resolved }] of Lock.packages) {
-  if (place === "") continue
-  const isProduction = Lock.production.has(place)
-  // A package of this repository has no integrity.
-  if (link === true && resolved !== undefined && Lock.packages.has(resolved)) continue
-  if (place.startsWith("packages/")) continue
-  if (resolved !== undefined || link === true) wrong.push(`${place}: has a fixed download address, or is a link`)
-  if (integrity === undefined && (isProduction || optional !== true)) wrong.push(`${place}: has no integrity`)
-  if (integrity === undefined && !isProduction) unpinned++
-  if (isProduction && !compatible.has(license ?? "")) wrong.push(`${place}: its licence is ${license ?? "not stated"}`)
+
+/** `production`: the places of packages that users install. */
+const check = (file: string, packages: ReadonlyMap<string, Lock.Locked>, production: ReadonlySet<string>) => {
+  for (const [place, { integrity, license, link, optional, resolved }] of packages) {
+    if (place === "") continue
+    const isProduction = production.has(place)
+    // A package of this repository has no integrity.
+    if (link === true && resolved !== undefined && packages.has(resolved)) continue
+    if (place.startsWith("packages/")) continue
+    const name = `${file}: ${place}`
+    if (resolved !== undefined || link === true) wrong.push(`${name}: has a fixed download address, or is a link`)
+    if (integrity === undefined && (isProduction || optional !== true)) wrong.push(`${name}: has no integrity`)
+    if (integrity === undefined && !isProduction) unpinned++
+    if (isProduction && !compatible.has(license ?? "")) wrong.push(`${name}: its licence is ${license ?? "not stated"}`)
+  }
 }
-say(`${Lock.production.size} packages for users, ${Lock.packages.size - 1} in all`)
+
+check("package-lock.json", Lock.packages, Lock.production)
+for (const [file, packages] of Lock.tools) check(file, packages, new Set())
+say(
+  `${Lock.production.size} packages for users, ${Lock.packages.size - 1} in all, and those of ${Lock.tools.size} lock files of tools`
+)
 if (unpinned > 0) {
   say(
     `${unpinned} binaries of development tools for other platforms have no integrity: npm adds it only when it installs them`
