@@ -74,6 +74,7 @@ const replay = Command.make(
     given: Print.flags,
     id,
     body: Body.config(
+      ReplayDeliveries,
       {
         since: Field.text("since", "Created at or after this time, such as 2030-01-01T00:00:00Z"),
         until: Field.text("until", "Created before this time"),

@@ -59,6 +59,7 @@ const create = Command.make(
     given: { ...Print.flags, quiet },
     expiresIn: Field.of("expires_in", Lifetime, "Lifetime, such as 12h or 30d (default: it never expires)"),
     body: Body.config(
+      CreateApiKey,
       {
         name: Field.text("name", "Name of the key"),
         scopes: Field.many(Flag.Literals("scope", Grant.literals), "Scope of the key"),

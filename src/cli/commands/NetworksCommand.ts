@@ -56,6 +56,7 @@ const create = Command.make(
   {
     given: Print.flags,
     body: Body.config(
+      CreateNetwork,
       {
         network_type: Field.choice(
           "network_type",
@@ -88,7 +89,7 @@ const target = { given: Print.flags, id, ifMatch: IfMatch.flag }
 
 const update = Command.make(
   "update",
-  { ...target, body: Body.config(values, {}) },
+  { ...target, body: Body.config(UpdateNetwork, values, {}) },
   Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
     const payload = yield* Body.patch(UpdateNetwork, body)
     return yield* Print.one(given, (client) =>

@@ -37,7 +37,10 @@ const secrets = {
 
 const create = Command.make(
   "create",
-  { given: Print.flags, body: Body.config({ id: Field.text("id", "Id (default: a UUID)"), url }, secrets) },
+  {
+    given: Print.flags,
+    body: Body.config(CreateNotification, { id: Field.text("id", "Id (default: a UUID)"), url }, secrets)
+  },
   Effect.fnUntraced(function* ({ given, body }) {
     const payload = yield* Body.read(CreateNotification, body)
     return yield* Print.one(given, (client) => client.notifications.create({ payload }))
@@ -54,7 +57,7 @@ const target = { given: Print.flags, id: Verb.id(NotificationId), ifMatch: IfMat
 
 const update = Command.make(
   "update",
-  { ...target, body: Body.config({ url, paused }, secrets) },
+  { ...target, body: Body.config(UpdateNotification, { url, paused }, secrets) },
   Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
     const payload = yield* Body.patch(UpdateNotification, body)
     return yield* Print.one(given, (client) =>

@@ -18,6 +18,7 @@ const create = Command.make(
   {
     given: Print.flags,
     body: Body.config(
+      CreateRelayer,
       {
         id: Field.text("id", "Id (default: a UUID)"),
         name: Field.text("name", "Name of the relayer"),
@@ -49,6 +50,7 @@ const update = Command.make(
   {
     ...target,
     body: Body.config(
+      UpdateRelayer,
       {
         name: Field.text("name", "Name of the relayer"),
         paused: Field.boolean("paused", "Whether it is paused (--no-paused: it is not)"),

@@ -21,6 +21,7 @@ const resync = Command.make(
   {
     ...target,
     body: Body.config(
+      ResyncNonce,
       {
         answer: Field.choice(
           "answer",
@@ -50,6 +51,7 @@ const clear = Command.make(
     ...target,
     yes: Confirm.flag,
     body: Body.config(
+      ClearNonces,
       { from: Field.integer("from", "First nonce"), to: Field.integer("to", "Last nonce, itself included") },
       {}
     )

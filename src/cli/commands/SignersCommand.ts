@@ -83,7 +83,7 @@ const secrets = {
 
 const create = Command.make(
   "create",
-  { given: Print.flags, body: Body.config(fields, secrets) },
+  { given: Print.flags, body: Body.config(CreateSigner, fields, secrets) },
   Effect.fnUntraced(function* ({ given, body }) {
     const payload = yield* Body.read(CreateSigner, body)
     return yield* Print.one(given, (client) => client.signers.create({ payload }))

@@ -50,6 +50,7 @@ const send = Command.make(
     given: Print.flags,
     relayer,
     body: Body.config(
+      SendEvmTransaction,
       {
         ...fields,
         external_id: Field.text("external_id", "Your identifier; sending it again returns the same transaction"),
@@ -74,7 +75,7 @@ const send = Command.make(
 
 const replace = Command.make(
   "replace",
-  { ...target, body: Body.config(replacementFields, {}) },
+  { ...target, body: Body.config(ReplaceEvmTransaction, replacementFields, {}) },
   Effect.fnUntraced(function* ({ given, relayer, id, body }) {
     const payload = yield* Body.read(ReplaceEvmTransaction, body)
     const params = { relayer_id: relayer, transaction_id: id }
@@ -171,7 +172,7 @@ export const TransactionsCommand = Command.make("transactions").pipe(
     ).pipe(Verb.about("Cancel all open transactions of a relayer.", "transactions cancel-pending payouts")),
     Command.make(
       "simulate",
-      { given: Print.flags, relayer, body: Body.config(fields, {}) },
+      { given: Print.flags, relayer, body: Body.config(SendEvmTransaction, fields, {}) },
       Effect.fnUntraced(function* ({ given, relayer, body }) {
         const payload = yield* Body.read(SendEvmTransaction, body)
         return yield* Print.one(given, (client) =>

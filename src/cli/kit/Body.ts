@@ -6,20 +6,26 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import { CommandFailed } from "./CommandFailed.ts"
 import * as Input from "./Input.ts"
 
-const data = Flag.String("data").pipe(
-  Flag.withMetavar("<json|@file|@->"),
-  Flag.withDescription("The request as JSON, from a file, or from standard input; flags take precedence"),
-  Flag.optional
-)
+/** `name`: of the schema in the OpenAPI document. */
+const data = (name: string) =>
+  Flag.String("data").pipe(
+    Flag.withMetavar("<json|@file|@->"),
+    Flag.withDescription(
+      "The request as JSON, from a file, or from standard input; flags take precedence. " +
+        `\`effect-relayer openapi ${name}\` describes every field`
+    ),
+    Flag.optional
+  )
 
-/** `fields` and `secrets` are named by their path in the request, such as `config.key_name`. */
+/** `schema`: of the request. `fields` and `secrets` are named by their path in it, such as `config.key_name`. */
 export const config = <
   Fields extends Readonly<Record<string, Flag.Flag<Option.Option<unknown>>>>,
   Secrets extends Readonly<Record<string, Flag.Flag<Option.Option<string>>>>
 >(
+  schema: Schema.Top,
   fields: Fields,
   secrets: Secrets
-) => ({ data, fields, secrets })
+) => ({ data: data(Schema.resolveAnnotations(schema)?.identifier ?? ""), fields, secrets })
 
 interface Given {
   readonly data: Option.Option<string>
