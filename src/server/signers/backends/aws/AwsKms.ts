@@ -58,6 +58,7 @@ const describedOf = Effect.fnUntraced(function* ({ KeySpec, KeyUsage, PublicKey 
   if (KeyUsage !== "SIGN_VERIFY") return yield* unavailable("bad_key", "is not a key for signatures (SIGN_VERIFY)")
   const decoded = Decode.ofSpki(PublicKey ?? new Uint8Array())
   if (decoded?.curve !== curve) return yield* unavailable("unexpected")
+  // AWS returns no public key for a key that is disabled or scheduled for deletion.
   return { ...decoded, state: `enabled, ${spec}, ${KeyUsage}` } satisfies Described
 })
 
