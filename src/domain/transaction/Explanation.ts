@@ -17,7 +17,7 @@ const wei = (amount: bigint | undefined): string =>
 const number = (value: number | undefined): string => (value === undefined ? "an unknown number" : String(value))
 
 const transactions = (value: number | undefined): string =>
-  value === undefined ? "other transactions" : value === 1 ? "1 transaction" : `${value} transactions`
+  value === undefined ? "an unknown number of transactions" : value === 1 ? "1 transaction" : `${value} transactions`
 
 const times = (value: number | undefined): string =>
   value === undefined ? "an unknown number of times" : value === 1 ? "1 time" : `${value} times`
@@ -45,10 +45,13 @@ const final = (reason: string): Words => ({ reason, next: nothing })
 
 /** Codes of transactions without a nonce. */
 const waiting = {
-  queued: ({ position }) => ({
-    reason: `It waits for its nonce behind ${transactions(position)} of its lane.`,
-    next: "It gets a nonce as soon as those ahead have theirs."
-  }),
+  queued: ({ position }) =>
+    position === undefined || position === 0
+      ? { reason: "It waits for its nonce.", next: "It gets its nonce in the next step of its lane." }
+      : {
+          reason: `It waits for its nonce behind ${transactions(position)} of its lane.`,
+          next: "It gets a nonce as soon as those ahead have theirs."
+        },
   relayer_paused: () => ({
     reason: "An operator has paused its relayer.",
     next: "It goes on when the relayer is resumed."

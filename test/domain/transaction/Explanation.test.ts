@@ -28,6 +28,13 @@ describe("an explanation", () => {
     assert.include(explain(cause("canceled"), true).reason, "has no effect")
   })
 
+  it("of a queued transaction names others only if there are others ahead", () => {
+    for (const figures of [{}, { position: 0 }]) {
+      assert.strictEqual(explain(cause("queued", figures), false).reason, "It waits for its nonce.")
+    }
+    assert.include(explain(cause("queued", { position: 2 }), false).reason, "behind 2 transactions")
+  })
+
   it("shows the numbers that decide", () => {
     const cap = explain(cause("gas_price_above_cap", { base_fee: 42n, cap: 40n }), false)
     assert.include(cap.reason, "42 wei")

@@ -169,7 +169,8 @@ layerEach(TestApi.layer())("transactions", (it) => {
       const positions = yield* Effect.forEach([urgent, first, second, later], ({ id }) =>
         Effect.map(call(`${transactions}/${id}/explain`), ({ json }) => {
           const { figures, reason } = json.data as { readonly figures: { position: number }; readonly reason: string }
-          assert.include(reason, `behind ${figures.position} transaction`)
+          const ahead = figures.position === 0 ? "for its nonce." : `behind ${figures.position} transaction`
+          assert.include(reason, ahead)
           return figures.position
         })
       )
