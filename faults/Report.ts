@@ -20,25 +20,27 @@ export const line = (result: Result): string =>
   `${result.case.name.padEnd(16)}${outcome(result).padEnd(9)}${`${result.seconds.toFixed(0)} s`.padEnd(8)}${counts(result)}`
 
 const file = path.resolve(import.meta.dirname, "../docs/faults.md")
-const section = /(<!-- figures -->\n)[\s\S]*(<!-- end of figures -->)/
+const section = /(<!-- figures -->\n)([\s\S]*)(<!-- end of figures -->)/
 
-const table = (results: ReadonlyArray<Result>): string =>
-  [
-    "| Case | Promises | Counted | Seconds |",
-    "| --- | --- | --- | --- |",
-    ...results.map(
-      (result) => `| ${result.case.name} | ${outcome(result)} | ${counts(result)} | ${result.seconds.toFixed(0)} |`
-    )
-  ].join("\n")
+const rowOf = (result: Result): string =>
+  `| ${result.case.name} | ${outcome(result)} | ${counts(result)} | ${result.seconds.toFixed(0)} |`
 
-/** Replaces the figures of the previous run. */
+const nameIn = (row: string): string => row.split("|")[1]?.trim() ?? ""
+
+/** The rows of cases that did not run stay. */
+const table = (figures: string, results: ReadonlyArray<Result>): string => {
+  const former = figures.split("\n").filter((line) => line.startsWith("|"))
+  const rows = new Map(former.slice(2).map((row) => [nameIn(row), row]))
+  for (const result of results) rows.set(result.case.name, rowOf(result))
+  return ["| Case | Promises | Counted | Seconds |", "| --- | --- | --- | --- |", ...rows.values()].join("\n")
+}
+
+/** Replaces the figures of the cases that ran. */
 export const write = (results: ReadonlyArray<Result>, seed: number): Effect.Effect<void> =>
   Effect.sync(() => {
     const load = os.loadavg().map((value) => value.toFixed(1))
-    const where = `Seed ${seed}, ${os.availableParallelism()} cores, Node ${process.versions.node}; load of the machine at the end (1, 5, 15 minutes): ${load.join(", ")}.`
-    const figures = `\n${where}\n\n${table(results)}\n\n`
-    fs.writeFileSync(
-      file,
-      fs.readFileSync(file, "utf8").replace(section, (_, begin: string, end: string) => begin + figures + end)
-    )
+    const where = `The last run: seed ${seed}, ${os.availableParallelism()} cores, Node ${process.versions.node}; load of the machine at the end (1, 5, 15 minutes): ${load.join(", ")}.`
+    const replaced = (_: string, begin: string, figures: string, end: string) =>
+      `${begin}\n${where}\n\n${table(figures, results)}\n\n${end}`
+    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(section, replaced))
   })
