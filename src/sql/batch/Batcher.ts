@@ -27,15 +27,6 @@ interface Group<K, A> {
   queue: Array<Request<K, A>>
 }
 
-/** Two groups alternate: while a batch of one group waits for its commit, the thread handles requests of the other group. */
-export const alternating = () => {
-  let isSecond = false
-  return () => {
-    isSecond = !isSecond
-    return isSecond ? "second" : "first"
-  }
-}
-
 /** Batches run in the scope of the caller of `make`. When it closes, requests that have no answer yet are interrupted. */
 export const make = Effect.fnUntraced(function* <K, A>(
   sql: SqlClient.SqlClient,

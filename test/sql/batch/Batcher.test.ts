@@ -26,29 +26,6 @@ layer(TestDatabase.layer)("a batcher", (it) => {
     })
   )
 
-  it.effect("with alternating groups runs two batches at once, and queues for the third", () =>
-    Effect.gen(function* () {
-      const batches: Array<ReadonlyArray<number>> = []
-      const end = yield* Deferred.make<void>()
-      const all = (keys: ReadonlyArray<number>) => {
-        batches.push(keys)
-        return Effect.as(Deferred.await(end), keys)
-      }
-      const request = yield* makeIn(yield* Effect.scope, { all, group: Batcher.alternating() })
-      const begin = (keys: ReadonlyArray<number>) =>
-        Effect.forkChild(Effect.forEach(keys, request, { concurrency: "unbounded" }))
-      const first = yield* begin([1, 2, 3])
-      yield* Effect.yieldNow.pipe(Effect.repeat({ until: () => batches.length === 2 }))
-      const second = yield* begin([4, 5])
-      for (let turn = 0; turn < 10; turn++) yield* Effect.yieldNow
-      assert.deepStrictEqual(batches, [[1, 3], [2]])
-      yield* Deferred.succeed(end, undefined)
-      assert.deepStrictEqual(yield* Fiber.join(first), [1, 2, 3])
-      assert.deepStrictEqual(yield* Fiber.join(second), [4, 5])
-      assert.deepStrictEqual(batches.slice(2), [[5], [4]])
-    })
-  )
-
   it.effect("interrupts running and queued requests when its scope closes, and every request after that", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
