@@ -1,5 +1,5 @@
-// The libraries of PKCS#11 that signers may use, as the setting PKCS11_MODULES lists them. A request gives a name, never a path:
-// whoever chooses the file of a library runs its code in the service.
+// The libraries of PKCS#11 that signers may use, as the setting PKCS11_MODULES lists them. A request gives a name, never a path,
+// because the service runs the code of the library.
 import { Schema, SchemaTransformation } from "effect"
 
 const expected = "names with absolute paths, such as hsm=/usr/lib/softhsm/libsofthsm2.so, with commas between them"

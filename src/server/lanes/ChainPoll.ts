@@ -1,42 +1,17 @@
-// One poll of the chain for the transactions of a lane that share providers. All questions go to one provider, in as few
-// batches as possible; a second one is asked only about what would end a transaction or move a nonce.
+// One poll of the chain for the transactions of a lane that share providers: what the answers of the providers mean for each.
 import { Effect } from "effect"
-import type { Receipt } from "../../domain/transaction/Attempt.ts"
 import type { LaneView } from "../../domain/transaction/Floor.ts"
-import type { Lane } from "../../domain/transaction/Lane.ts"
 import type { Market } from "../../domain/transaction/Market.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { pollInterval } from "../../domain/transaction/NetworkNumbers.ts"
 import type { NetworkNumbers } from "../../domain/transaction/NetworkNumbers.ts"
-import { estimateMargin, transactionGas } from "../../domain/transaction/Numbers.ts"
-import { scaleUp } from "../../domain/transaction/Fees.ts"
-import { questionsOf } from "../../domain/transaction/Questions.ts"
 import { currentAttempts } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { BlockHashes, SecondOpinion, Seen, Sight, Unreachable } from "../../domain/transaction/View.ts"
-import * as Calls from "../chains/evm/EvmCalls.ts"
 import type { EvmNode } from "../chains/evm/EvmNode.ts"
-import { dataFee } from "../chains/evm/EvmDataFees.ts"
-import type { EvmNodes } from "../chains/evm/EvmNodes.ts"
-import { opinionsOf } from "../chains/evm/EvmOpinion.ts"
-import type { EvmProviders } from "../chains/evm/EvmProviders.ts"
 import * as RpcFailure from "../chains/RpcFailure.ts"
-import type { LaneMemory } from "./LaneMemory.ts"
-
-export interface Asked {
-  readonly providers: EvmProviders
-  readonly nodes: Pick<EvmNodes["Service"], "heads" | "markets">
-  readonly numbers: NetworkNumbers
-  readonly lane: Lane
-  /** Those with a nonce. */
-  readonly transactions: ReadonlyArray<Transaction>
-  readonly memory: LaneMemory
-  readonly now: Moment
-  /** When the previous poll asked for its head. 0: there was no poll. */
-  readonly headAfter: Moment
-  /** Wei. Present if no decision needs a newer reading. */
-  readonly balance: bigint | undefined
-}
+import * as ChainReading from "./ChainReading.ts"
+import type { Account, Asked, Details } from "./ChainReading.ts"
 
 /** What a poll has seen of the account as a whole, without the parts about single transactions. */
 export interface ChainPoll {
@@ -51,158 +26,12 @@ export interface ChainPoll {
   readonly base: Seen
 }
 
-const all = { concurrency: "unbounded" } as const
-
-const readBalance = Effect.fnUntraced(function* (node: EvmNode, { balance, lane, memory, now }: Asked) {
-  if (balance !== undefined) return balance
-  const wei = yield* node.call(Calls.balanceOf(lane.address))
-  memory.balance = { wei, readAt: now }
-  return wei
-})
-
-/** Wei per gas and all that is the same for the whole account. */
-const account = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
-  const { lane, nodes, numbers, headAfter } = asked
-  return yield* Effect.all(
-    {
-      at: nodes.heads.at(node, numbers.finality, headAfter),
-      count: node.call(Calls.countAt(lane.address, "latest")),
-      balance: readBalance(node, asked)
-    },
-    all
-  )
-})
-type Account = Effect.Success<ReturnType<typeof account>>
-
-/** The poll does not ask for bytes that were sent within this poll interval: the next poll is soon enough. */
-const isJustSent = ({ numbers, now }: Asked, transaction: Transaction): boolean => {
-  const newest = currentAttempts(transaction).at(-1)
-  return newest?.outcome === "accepted" && now - (newest.lastSentAt ?? 0) < pollInterval(numbers)
-}
-
-const readReceipt = (node: EvmNode, hash: string) => Effect.map(node.call(Calls.receiptOf(hash)), Calls.receiptIn)
-
-const readReceipts = Effect.fnUntraced(function* (node: EvmNode, hashes: ReadonlyArray<string>, memory: LaneMemory) {
-  const receipts = yield* Effect.forEach(hashes, (hash) => readReceipt(node, hash), all)
-  memory.lastDataFee = receipts.findLast((receipt) => receipt?.dataFee !== undefined)?.dataFee ?? memory.lastDataFee
-  return new Map<string, Receipt>(
-    hashes.flatMap((hash, index) => {
-      const receipt = receipts[index]
-      return receipt === undefined ? [] : [[hash, receipt] as const]
-    })
-  )
-})
-
-const readPool = Effect.fnUntraced(function* (node: EvmNode, hashes: ReadonlyArray<string>, memory: LaneMemory) {
-  const found = yield* Effect.forEach(hashes, (hash) => node.call(Calls.transactionOf(hash)), all)
-  const sights = new Map<string, Sight>()
-  for (const [index, hash] of hashes.entries()) {
-    const isThere = found[index] !== null
-    const polls = isThere ? 0 : (memory.absences.get(hash) ?? 0) + 1
-    if (isThere) memory.absences.delete(hash)
-    else memory.absences.set(hash, polls)
-    sights.set(hash, isThere ? { _tag: "InPool" } : { _tag: "Absent", polls })
-  }
-  return sights
-})
-
-/** Where gas includes what a rollup pays for data, and where the account has code of its own, 21,000 is not enough. */
-const noopGas = Effect.fnUntraced(function* (node: EvmNode, { lane, numbers }: Asked, code: string) {
-  if (numbers.hasMempool && code === "0x") return transactionGas
-  const call = { from: lane.address, to: lane.address, value: 0n }
-  const gas = yield* Effect.orElseSucceed(node.call(Calls.estimateGas(call)), () => transactionGas)
-  return gas === transactionGas ? gas : scaleUp(gas, estimateMargin)
-})
-
-const noopDataFee = (node: EvmNode, { lane, numbers, memory }: Asked) =>
-  dataFee(node, numbers, { to: lane.address, value: 0n }, memory.lastDataFee)
-
-const needsSecondCount = ({ lane }: Asked, { count }: Account): boolean =>
-  lane.chainBlock !== undefined && (count > lane.nextNonce || count < lane.chainNonce)
-
-/** The hash at the block of the last believed count is needed if the count fell. */
-const floorBlock = ({ lane }: Asked, { at, count }: Account): ReadonlyArray<number> => {
-  const { chainBlock, chainNonce } = lane
-  return chainBlock !== undefined && count < chainNonce && chainBlock.number <= at.head.number
-    ? [chainBlock.number]
-    : []
-}
-
-const details = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account) {
-  const { lane, memory, nodes, numbers, transactions } = asked
-  const { head, hashesAt } = seen.at
-  const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
-  const pooled = transactions.flatMap((transaction, index) => {
-    const hash = questions[index]?.pooled
-    return hash === undefined || isJustSent(asked, transaction) ? [] : [hash]
-  })
-  const heights = new Set([...questions.flatMap(({ block }) => block ?? []), ...floorBlock(asked, seen)])
-  const code = memory.accountCode ?? (yield* node.call(Calls.codeOf(lane.address)))
-  memory.accountCode = code
-  return yield* Effect.all(
-    {
-      receipts: readReceipts(
-        node,
-        questions.flatMap(({ receipts }) => receipts),
-        memory
-      ),
-      pool: readPool(node, pooled, memory),
-      hashes: hashesAt(heights),
-      market: nodes.markets.at(node, numbers, head.hash),
-      noopGas: noopGas(node, asked, code),
-      noopDataFee: noopDataFee(node, asked)
-    },
-    all
-  )
-})
-type Details = Effect.Success<ReturnType<typeof details>>
-
-/** The recorded receipt of a transaction, else one that was just seen. */
-const receiptOf = (transaction: Transaction, { receipts }: Pick<Details, "receipts">): Receipt | undefined =>
-  transaction.mined?.receipt ?? currentAttempts(transaction).flatMap(({ hash }) => receipts.get(hash) ?? [])[0]
-
-/** Height of the block of a transaction. */
-const heightOf = (transaction: Transaction, found: Pick<Details, "receipts">): number | undefined =>
-  receiptOf(transaction, found)?.blockNumber
-
-/** A receipt that is final when it is first seen needs no further poll. */
-const withNewHeights = Effect.fnUntraced(function* (asked: Asked, { at }: Account, found: Details) {
-  const heights = asked.transactions.flatMap((transaction) => heightOf(transaction, found) ?? [])
-  const deep = heights.filter((height) => height <= at.finalHeight && !found.hashes.has(height))
-  if (deep.length === 0) return found
-  return { ...found, hashes: new Map([...found.hashes, ...(yield* at.hashesAt(deep))]) }
-})
-
-/** A nonce that the count has passed without a receipt: the decision needs the count at the final height. */
-const isPassed = ({ transactions }: Asked, { count }: Account, found: Details): boolean =>
-  transactions.some(
-    (transaction) => (transaction.nonce ?? count) < count && receiptOf(transaction, found) === undefined
-  )
-
-const readFinalCount = (node: EvmNode, asked: Asked, seen: Account, found: Details) => {
-  const { lane } = asked
-  const { finalHeight } = seen.at
-  if (lane.chainBlock !== undefined && !isPassed(asked, seen, found)) return Effect.undefined
-  return finalHeight < 0 ? Effect.succeed(0) : node.call(Calls.countAt(lane.address, finalHeight))
-}
-
-/** Only about blocks that the first provider calls final. */
-const seconds = Effect.fnUntraced(function* (node: EvmNode, asked: Asked, seen: Account, found: Details) {
-  const { providers, numbers, lane, nodes, headAfter } = asked
-  const headOf = (other: EvmNode) => nodes.heads.at(other, numbers.finality, headAfter)
-  const deep = [...found.hashes.keys()].filter((height) => height <= seen.at.finalHeight)
-  const count = needsSecondCount(asked, seen)
-    ? yield* providers.second(node, (other) => other.call(Calls.countAt(lane.address, "latest")))
-    : undefined
-  return { opinions: yield* opinionsOf(providers, node, headOf, deep), count }
-})
-
 const blockHashes = (
   transaction: Transaction,
   found: Details,
   opinions: ReadonlyMap<number, SecondOpinion>
 ): BlockHashes | undefined => {
-  const height = heightOf(transaction, found)
+  const height = ChainReading.heightOf(transaction, found)
   if (height === undefined) return undefined
   const first = found.hashes.get(height)
   const second = opinions.get(height)
@@ -222,7 +51,7 @@ const sightsOf = (transaction: Transaction, found: Details): ReadonlyMap<number,
 /** Transactions of the account at the final height: what was asked, or what the receipts in final blocks prove. */
 const finalCountOf = (asked: Asked, { at }: Account, found: Details, countAtFinal = 0): number => {
   const isFinal = (transaction: Transaction) => {
-    const receipt = receiptOf(transaction, found)
+    const receipt = ChainReading.receiptOf(transaction, found)
     if (receipt === undefined || receipt.blockNumber > at.finalHeight) return false
     return found.hashes.get(receipt.blockNumber) === receipt.blockHash
   }
@@ -248,13 +77,16 @@ const baseOf = ({ at, count, balance }: Account, found: Details, countAtFinal: n
 }
 
 const poll = Effect.fnUntraced(function* (node: EvmNode, asked: Asked) {
-  const seen = yield* account(node, asked)
+  const seen = yield* ChainReading.account(node, asked)
   const { lane, providers } = asked
   if (seen.at.head.number < (lane.chainBlock?.number ?? 0)) yield* providers.doubt
-  const found = yield* withNewHeights(asked, seen, yield* details(node, asked, seen))
+  const found = yield* ChainReading.withNewHeights(asked, seen, yield* ChainReading.details(node, asked, seen))
   const { second, countAtFinal } = yield* Effect.all(
-    { second: seconds(node, asked, seen, found), countAtFinal: readFinalCount(node, asked, seen, found) },
-    all
+    {
+      second: ChainReading.seconds(node, asked, seen, found),
+      countAtFinal: ChainReading.readFinalCount(node, asked, seen, found)
+    },
+    { concurrency: "unbounded" }
   )
   const base = baseOf(seen, found, countAtFinal)
   const hashAtChainBlock = lane.chainBlock && found.hashes.get(lane.chainBlock.number)

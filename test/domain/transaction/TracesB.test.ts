@@ -27,7 +27,7 @@ import { begin, effectsOf, foreign, mine, mineFromPool, take } from "./simulatio
 import { accept, receiver, transactionOf } from "./simulation/World.ts"
 
 describe("B2", () => {
-  it("attempts of another generation or nonce are none of the present ones", () => {
+  it("attempts of another generation or nonce do not count as current ones", () => {
     const moved = submitted({ attempts: [attempt(1, { nonce: 3 }), attempt(2, { generation: 7 }), attempt(3)] })
     const absent = seen({ sights: new Map([[3, { _tag: "Absent", polls: 2 }]]) })
     assert.deepStrictEqual(only(commandsOf(moved, lane(), absent), "Broadcast").ordinals, [3])

@@ -1,16 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
-import { createHash } from "node:crypto"
 import { inject } from "vitest"
 import * as Restore from "../../../src/sql/backup/Restore.ts"
 import * as Snapshot from "../../../src/sql/backup/Snapshot.ts"
-import { validate } from "../../../src/sql/backup/Validation.ts"
 import { latestMigration, migrations, migrationsTable } from "../../../src/sql/migrations/index.ts"
 import { functions, tables } from "../../../src/sql/migrations/objects.ts"
 import { evmRelayer, notification, signer } from "../../../testkit/fixtures.ts"
 import { clientConfig } from "../../../testkit/Postgres.ts"
+import * as Backups from "../../../testkit/Backups.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
@@ -24,28 +23,6 @@ const connection = (name: string, applicationName = "backup-test") =>
 
 /** A single connection to a database without a schema. */
 const empty = Layer.unwrap(Effect.map(TestDatabase.makeEmpty, (name) => connection(name)))
-
-/** The lines of a backup of the current database. */
-const snapshot = Effect.gen(function* () {
-  const lines: Array<string> = []
-  const hash = createHash("sha256")
-  yield* Snapshot.take({
-    write: (line) =>
-      Effect.sync(() => {
-        lines.push(line)
-        hash.update(`${line}\n`)
-      }),
-    end: (footer) => Effect.sync(() => void lines.push(footer(hash.digest("hex")))),
-    progress: () => Effect.void
-  })
-  return lines
-})
-
-const restore = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
-  const stream = Stream.fromIterable(lines)
-  const { header } = yield* validate(stream)
-  yield* Restore.restore({ header, lines: stream, progress: () => Effect.void })
-})
 
 /** Every row of every table as text, generated columns included. A restore removes the mark of the ledger. */
 const content = Effect.gen(function* () {
@@ -85,7 +62,7 @@ const filled = Effect.gen(function* () {
 /** A database with a row in nearly every table, and its backup. */
 const backedUp = Effect.gen(function* () {
   yield* filled
-  return { lines: yield* snapshot, before: yield* content }
+  return { lines: yield* Backups.snapshot, before: yield* content }
 }).pipe(Effect.provide(TestApi.layer(), { local: true }))
 
 const on = <A, E, E2>(database: Layer.Layer<SqlClient.SqlClient, E2>, self: Effect.Effect<A, E, SqlClient.SqlClient>) =>
@@ -114,7 +91,7 @@ describe("backup and restore", () => {
       yield* on(
         empty,
         Effect.gen(function* () {
-          yield* restore(lines)
+          yield* Backups.restore(lines)
           assert.deepStrictEqual(yield* content, before)
           assert.isEmpty(yield* loosened)
           const sql = yield* SqlClient.SqlClient
@@ -137,7 +114,7 @@ describe("backup and restore", () => {
           assert.isTrue(yield* Restore.isEmpty)
           yield* sql`INSERT INTO signers (id, type) VALUES ('other', 'plain')`
           assert.isFalse(yield* Restore.isEmpty)
-          yield* restore(lines)
+          yield* Backups.restore(lines)
           assert.deepStrictEqual(yield* content, before)
         })
       )
@@ -153,13 +130,13 @@ describe("backup and restore", () => {
           const sql = yield* SqlClient.SqlClient
           yield* Migrator.make({})({ loader: Migrator.fromRecord(older), table: migrationsTable })
           yield* sql`INSERT INTO signers (id, type, config) VALUES ('old', 'vault', '{"address": "https://vault"}')`
-          return yield* snapshot
+          return yield* Backups.snapshot
         })
       )
       yield* on(
         empty,
         Effect.gen(function* () {
-          yield* restore(lines)
+          yield* Backups.restore(lines)
           const sql = yield* SqlClient.SqlClient
           assert.lengthOf(yield* sql`SELECT 1 FROM signers WHERE id = 'old'`, 1)
           const [row] = yield* sql<{ latest: number }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
@@ -206,7 +183,7 @@ describe("backup and restore", () => {
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           yield* sql`SELECT 1`
-          const error = yield* Effect.flip(on(connection(name), restore(lines)))
+          const error = yield* Effect.flip(on(connection(name), Backups.restore(lines)))
           assert.include(String(error.message), "stop every instance first")
         })
       )
@@ -236,7 +213,7 @@ describe("backup and restore", () => {
         Effect.gen(function* () {
           const before = yield* content
           for (const [message, file] of Object.entries(damaged)) {
-            const error = yield* Effect.flip(restore(file))
+            const error = yield* Effect.flip(Backups.restore(file))
             assert.include(String(error.message), message)
           }
           assert.deepStrictEqual(yield* content, before)

@@ -62,7 +62,11 @@ layerEach(services)("a key in Google Cloud KMS", (it) => {
 
   const changed: ReadonlyArray<readonly [string, object, string]> = [
     ["for another key", { name: Google.versionName("secp256k1") }, "Google has answered for another key"],
-    ["with another algorithm", { algorithm: "EC_SIGN_P256_SHA256" }, "the algorithm of the key is none of"],
+    [
+      "with another algorithm",
+      { algorithm: "EC_SIGN_P256_SHA256" },
+      "the algorithm of the key must be EC_SIGN_SECP256K1_SHA256 or EC_SIGN_ED25519"
+    ],
     ["with a key that is changed", { pemCrc32c: "1" }, "the bytes between the service and Google were changed"],
     [
       "with a signature that is changed",

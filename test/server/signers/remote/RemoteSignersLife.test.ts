@@ -1,8 +1,7 @@
 // Signers whose key stays in a key service outlive a restart, a rotation of the master key, and a restore from a backup.
 import { assert, it } from "@effect/vitest"
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Layer, Option, Redacted, Stream } from "effect"
-import { createHash } from "node:crypto"
+import { Effect, Layer, Option, Redacted } from "effect"
 import * as crypto from "node:crypto"
 import { inject } from "vitest"
 import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
@@ -10,37 +9,13 @@ import { MasterKeys } from "../../../../src/server/masterKey/MasterKeys.ts"
 import { MasterKeyStore } from "../../../../src/server/masterKey/MasterKeyStore.ts"
 import * as Services from "../../../../src/server/Services.ts"
 import { Signers } from "../../../../src/server/signers/Signers.ts"
-import * as Restore from "../../../../src/sql/backup/Restore.ts"
-import * as Snapshot from "../../../../src/sql/backup/Snapshot.ts"
-import { validate } from "../../../../src/sql/backup/Validation.ts"
 import { clientConfig } from "../../../../testkit/Postgres.ts"
 import * as Prepared from "../../../../testkit/Prepared.ts"
 import * as AwsKms from "../../../../testkit/signers/AwsKms.ts"
 import { StandIn } from "../../../../testkit/signers/StandIn.ts"
+import * as Backups from "../../../../testkit/Backups.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
-
-const snapshot = Effect.gen(function* () {
-  const lines: Array<string> = []
-  const hash = createHash("sha256")
-  const write = (line: string) =>
-    Effect.sync(() => {
-      lines.push(line)
-      hash.update(`${line}\n`)
-    })
-  yield* Snapshot.take({
-    write,
-    end: (footer) => Effect.sync(() => void lines.push(footer(hash.digest("hex")))),
-    progress: () => Effect.void
-  })
-  return lines
-})
-
-const restore = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
-  const stream = Stream.fromIterable(lines)
-  const { header } = yield* validate(stream)
-  yield* Restore.restore({ header, lines: stream, progress: () => Effect.void })
-})
 
 const signs = Effect.gen(function* () {
   const backend = yield* (yield* Signers).use(SignerId.make("hot"))
@@ -62,7 +37,7 @@ it.live("signers of key services sign after a restore, a restart with another ma
     const { request } = yield* StandIn
     const lines = yield* Effect.gen(function* () {
       yield* Prepared.create("signers", { id: "hot", ...request("secp256k1") })
-      return yield* snapshot
+      return yield* Backups.snapshot
     }).pipe(Effect.provide(TestApi.layer(), { local: true }))
 
     const database = PgClient.layer({
@@ -70,7 +45,7 @@ it.live("signers of key services sign after a restore, a restart with another ma
       maxConnections: 10
     })
     yield* Effect.gen(function* () {
-      yield* restore(lines)
+      yield* Backups.restore(lines)
       yield* Effect.provide(
         Effect.gen(function* () {
           yield* signs

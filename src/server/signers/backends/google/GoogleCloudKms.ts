@@ -77,7 +77,7 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
     const curve = algorithms[algorithm]
     if (curve === undefined) {
       return yield* unavailable("bad_key", {
-        detail: `the algorithm of the key is none of ${Object.keys(algorithms).join(", ")}`
+        detail: `the algorithm of the key must be ${Object.keys(algorithms).join(" or ")}`
       })
     }
     const decoded = Decode.ofPem(pem)
