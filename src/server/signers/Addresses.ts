@@ -1,4 +1,4 @@
-// The addresses of a public key. The chain libraries take 60 MB and are loaded when the first signer is created.
+// The addresses of a public key. The chain libraries take 75 MB of memory and are loaded when the first signer is created.
 import { Effect } from "effect"
 import type { NetworkType } from "../../domain/network/Network.ts"
 import { networkTypesOn } from "../../domain/signer/Curve.ts"
@@ -12,7 +12,7 @@ const encode: Record<NetworkType, (publicKey: Uint8Array) => Promise<string>> = 
     return publicKeyToAddress(`0x${Buffer.from(publicKey).toString("hex")}`).toLowerCase()
   },
   solana: async (publicKey) => {
-    const { getAddressDecoder } = await import("@solana/kit")
+    const { getAddressDecoder } = await import("@solana/addresses")
     return getAddressDecoder().decode(publicKey)
   },
   stellar: async (publicKey) => {

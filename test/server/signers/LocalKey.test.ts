@@ -1,6 +1,7 @@
 // Keys in our hands against the libraries of the chains.
 import { assert, describe, it } from "@effect/vitest"
-import { createKeyPairSignerFromPrivateKeyBytes } from "@solana/kit"
+import { getAddressFromPublicKey } from "@solana/addresses"
+import { createKeyPairFromPrivateKeyBytes } from "@solana/keys"
 import { Keypair } from "@stellar/stellar-sdk/base"
 import { Effect, Exit, Redacted, Result, Schema } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
@@ -22,10 +23,13 @@ const changed = (bytes: Uint8Array) =>
 describe("LocalKey", () => {
   it.effect.prop("has the addresses that the libraries of the chains give it", [PrivateKey], ([key]) =>
     Effect.gen(function* () {
-      const solana = yield* Effect.promise(() => createKeyPairSignerFromPrivateKeyBytes(bytesOf(key)))
+      const solana = yield* Effect.promise(async () => {
+        const { publicKey } = await createKeyPairFromPrivateKeyBytes(bytesOf(key))
+        return getAddressFromPublicKey(publicKey)
+      })
       assert.deepStrictEqual(yield* Addresses.derive(LocalKey.make(key)), {
         evm: privateKeyToAccount(`0x${hexOf(key)}`).address.toLowerCase(),
-        solana: solana.address,
+        solana,
         stellar: Keypair.fromRawEd25519Seed(bytesOf(key)).publicKey()
       })
     })
