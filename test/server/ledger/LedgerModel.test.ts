@@ -7,6 +7,7 @@ import { cancel } from "../../../src/domain/transaction/Cancellation.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { Command } from "../../../src/domain/transaction/Command.ts"
 import type { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { endOf } from "../../../src/domain/transaction/Situation.ts"
 import { isFinal } from "../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../src/domain/transaction/Transaction.ts"
 import { apply, withAttempt, withCancellation, withSent } from "../../../src/domain/transaction/Transition.ts"
@@ -138,10 +139,9 @@ layer(ledger)("any sequence of changes", (it) => {
             for (const { id: ended } of yield* lanes.expire(hold)) {
               const before = model.get(ended) ?? assert.fail("unknown")
               assert.isAtMost(before.validUntil, now)
-              model.set(
-                ended,
-                apply(before, Command.Finish({ state: "expired", cause: cause("deadline_passed") }), now)
-              )
+              // One that is being canceled or cleared ends as such, also after its deadline.
+              const intent = before.intent === "execute" ? "expire" : before.intent
+              model.set(ended, apply(before, endOf({ ...before, intent }), now))
             }
             return
           }
