@@ -5,7 +5,7 @@ import type { Cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import { atLeast, atMost, maxFeeOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
-import { costOf, priceWithin, shortageOf, withDataFee } from "./Funds.ts"
+import { costOf, priceWithin, shortageOf, withRollupFee } from "./Funds.ts"
 import type { Shortage } from "./Funds.ts"
 import type { Situation } from "./Situation.ts"
 import type { Seen } from "./View.ts"
@@ -20,7 +20,7 @@ export interface Wanted {
   readonly ceiling?: bigint
   readonly gasLimit: bigint
   /** As in `Attempt`. */
-  readonly dataFee?: bigint
+  readonly rollupFee?: bigint
   readonly value: bigint
   /** The code while it is in flight. */
   readonly cause: Cause
@@ -55,7 +55,7 @@ export const allow = (situation: Situation<Seen>, wanted: Wanted): Result.Result
   const { signerRetry } = situation.lane
   if (signerRetry !== undefined) return Result.fail(cause(signerRetry.code, { until: signerRetry.at }))
   const ceiling = ceilingOf(situation, wanted)
-  const { kind, least, gasLimit, dataFee } = wanted
+  const { kind, least, gasLimit, rollupFee } = wanted
   if (ceiling !== undefined && maxFeeOf(least) > ceiling) return Result.fail(tooExpensive(situation, wanted, ceiling))
   const best = atMost(atLeast(wanted.fees, least), ceiling)
   const affordable = [best, least].find((fees) => shortage(situation, wanted, fees) === undefined)
@@ -63,6 +63,6 @@ export const allow = (situation: Situation<Seen>, wanted: Wanted): Result.Result
     return Result.fail(cause("insufficient_funds", shortage(situation, wanted, least)?.figures))
   }
   return Result.succeed(
-    Command.Sign({ kind, fees: affordable, gasLimit, ...withDataFee(dataFee), cause: wanted.cause })
+    Command.Sign({ kind, fees: affordable, gasLimit, ...withRollupFee(rollupFee), cause: wanted.cause })
   )
 }

@@ -16,6 +16,8 @@ export interface Receipt {
   readonly effectiveGasPrice: bigint
   /** Wei that a rollup charged for the data, beside gas. Absent: nothing. */
   readonly dataFee?: bigint
+  /** Wei that a rollup charged for its operator, beside gas. Absent: nothing. */
+  readonly operatorFee?: bigint
   /** Lower-case hex. Absent: nothing was created. */
   readonly contractAddress?: string
   /** Decoded. Absent: not reverted, not asked for, or not known. */
@@ -43,8 +45,8 @@ export interface Attempt {
   readonly nonce: number
   readonly fees: Fees
   readonly gasLimit: bigint
-  /** Wei that a rollup may charge for the data, beside gas. Absent: nothing, or not known. */
-  readonly dataFee?: bigint
+  /** Wei that a rollup may charge beside gas: for the data, and for its operator. Absent: nothing, or not known. */
+  readonly rollupFee?: bigint
   readonly signedAt: Moment
   readonly sends: number
   /** Absent: never sent. Patience counts from here. */
@@ -54,9 +56,13 @@ export interface Attempt {
   readonly refusal?: Refusal
 }
 
-/** Wei that the sender paid: for gas, and for data if a rollup charged for it. */
-export const paidOf = ({ gasUsed, effectiveGasPrice, dataFee = 0n }: Receipt): bigint =>
-  gasUsed * effectiveGasPrice + dataFee
+/** Wei that a rollup charged beside gas. Undefined: the receipt names nothing. */
+export const chargedByRollup = ({ dataFee, operatorFee }: Receipt): bigint | undefined =>
+  dataFee === undefined && operatorFee === undefined ? undefined : (dataFee ?? 0n) + (operatorFee ?? 0n)
+
+/** Wei that the sender paid: for gas, and what a rollup charged beside it. */
+export const paidOf = (receipt: Receipt): bigint =>
+  receipt.gasUsed * receipt.effectiveGasPrice + (chargedByRollup(receipt) ?? 0n)
 
 export const isNoop = ({ kind }: Attempt): boolean => kind === "noop"
 

@@ -18,7 +18,7 @@ export type Command = Data.TaggedEnum<{
     readonly fees: Fees
     readonly gasLimit: bigint
     /** As in `Attempt`. */
-    readonly dataFee?: bigint
+    readonly rollupFee?: bigint
     readonly cause: Cause
   }
   /** Send the first of these attempts that a node accepts. */

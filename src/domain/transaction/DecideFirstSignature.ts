@@ -5,7 +5,7 @@ import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"
 import { atMost, maxFeeOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
-import { costOf, noopReserve, priceWithin, shortageOf, withDataFee } from "./Funds.ts"
+import { chargesOf, costOf, noopReserve, priceWithin, shortageOf } from "./Funds.ts"
 import type { Shortage } from "./Funds.ts"
 import { capsOf, limitOf, minimum } from "./Gas.ts"
 import { floorOf } from "./Market.ts"
@@ -41,10 +41,7 @@ const gasLimitOf = ({ transaction, lane, view }: Situation<Seen>): bigint => {
     : minimum(to === undefined ? { data } : { to, data })
 }
 
-const chargedOf = (situation: Situation<Seen>) => ({
-  gasLimit: gasLimitOf(situation),
-  ...withDataFee(situation.view.dataFee)
-})
+const chargedOf = (situation: Situation<Seen>) => chargesOf(gasLimitOf(situation), situation.view)
 
 /** Wei per gas that policy and limits of the API key allow. Undefined: no limit. */
 const capOf = (situation: Situation<Seen>): bigint | undefined => {

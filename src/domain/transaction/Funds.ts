@@ -5,27 +5,38 @@ import { maxFeeOf } from "./Fees.ts"
 import { priceOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
 import { noopsInReserve } from "./Numbers.ts"
+import { operatorFeeAt } from "./OperatorFee.ts"
 import { isNoop } from "./Attempt.ts"
 import { currentAttempts, requestOf } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
 import type { Seen } from "./View.ts"
 
 /** The fields that determine the cost of a signed or offered transaction, beside its value. */
-export type Priced = Pick<Attempt, "fees" | "gasLimit" | "dataFee">
+export type Priced = Pick<Attempt, "fees" | "gasLimit" | "rollupFee">
 
-/** The field `dataFee`, which is absent if nothing is charged. */
-export const withDataFee = (dataFee: bigint | undefined): Pick<Priced, "dataFee"> =>
-  dataFee === undefined ? {} : { dataFee }
+/** The field `rollupFee`, which is absent if nothing is charged. */
+export const withRollupFee = (rollupFee: bigint | undefined): Pick<Priced, "rollupFee"> =>
+  rollupFee === undefined ? {} : { rollupFee }
+
+/** What is charged for a transaction at some price per gas: its gas and, on a rollup, its data and the operator. */
+export const chargesOf = (
+  gasLimit: bigint,
+  { market, dataFee }: Pick<Seen, "market" | "dataFee">
+): Omit<Priced, "fees"> => {
+  const operatorFee = market?.operatorFee && operatorFeeAt(market.operatorFee, gasLimit)
+  if (dataFee === undefined && operatorFee === undefined) return { gasLimit }
+  return { gasLimit, rollupFee: (dataFee ?? 0n) + (operatorFee ?? 0n) }
+}
 
 /** The most that its fees can cost, in wei. */
-export const maxFeesOf = ({ fees, gasLimit, dataFee = 0n }: Priced): bigint => gasLimit * maxFeeOf(fees) + dataFee
+export const maxFeesOf = ({ fees, gasLimit, rollupFee = 0n }: Priced): bigint => gasLimit * maxFeeOf(fees) + rollupFee
 
 /** The most that it can cost, in wei. */
 export const costOf = (priced: Priced, value: bigint): bigint => maxFeesOf(priced) + value
 
 /** Wei per gas that `limit` leaves for all its fees. */
-export const priceWithin = (limit: bigint, { gasLimit, dataFee = 0n }: Omit<Priced, "fees">): bigint =>
-  limit > dataFee ? (limit - dataFee) / gasLimit : 0n
+export const priceWithin = (limit: bigint, { gasLimit, rollupFee = 0n }: Omit<Priced, "fees">): bigint =>
+  limit > rollupFee ? (limit - rollupFee) / gasLimit : 0n
 
 const attemptCost = (transaction: Transaction, attempt: Attempt): bigint =>
   costOf(attempt, isNoop(attempt) ? 0n : requestOf(transaction, attempt).value)
@@ -40,9 +51,15 @@ export const reservationOf = (transaction: Transaction): bigint =>
 /** The fields that determine the cost of a no-op: gas, and data. */
 export type NoopCost = Pick<Seen, "noopGas" | "noopDataFee">
 
+export const noopChargesOf = ({ noopGas, noopDataFee }: NoopCost, market: Market | undefined): Omit<Priced, "fees"> =>
+  chargesOf(noopGas, {
+    ...(market === undefined ? {} : { market }),
+    ...(noopDataFee === undefined ? {} : { dataFee: noopDataFee })
+  })
+
 /** What an account keeps back so that its lane can always be cleared: two no-ops at the current fast price. */
-export const noopReserve = (market: Market, { noopGas, noopDataFee = 0n }: NoopCost): bigint =>
-  noopsInReserve * (noopGas * maxFeeOf(priceOf(market, "fast", "eip1559")) + noopDataFee)
+export const noopReserve = (market: Market, cost: NoopCost): bigint =>
+  noopsInReserve * maxFeesOf({ fees: priceOf(market, "fast", "eip1559"), ...noopChargesOf(cost, market) })
 
 export interface Budget {
   readonly balance: bigint

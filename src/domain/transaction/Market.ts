@@ -2,6 +2,7 @@
 import { baseFeeFactor, legacyFactor } from "./Numbers.ts"
 import { maxFeeOf, scaleUp, tipOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
+import type { OperatorFee } from "./OperatorFee.ts"
 import { Speed } from "./Speed.ts"
 
 /** Percentiles of the tips in a block that `eth_feeHistory` is asked for, in the order of `Speed`. */
@@ -15,13 +16,15 @@ export interface FeeHistory {
   readonly rewards: ReadonlyArray<ReadonlyArray<bigint>>
 }
 
-/** Wei per gas. */
+/** Wei per gas, except for `operatorFee`. */
 export interface Market {
   /** The base fee of the next block. Absent if the chain has none. */
   readonly baseFee?: bigint
   readonly tips: Readonly<Record<Speed, bigint>>
   /** `eth_gasPrice`. */
   readonly gasPrice?: bigint
+  /** Absent: the chain charges none, or it is not known. */
+  readonly operatorFee?: OperatorFee
 }
 
 /** What is asked beside the history, and what the network demands. Wei per gas. */

@@ -7,7 +7,7 @@ import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
 import { atLeast, highest, maxFeeOf, isReplacement, minimumReplacement, raised } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
-import { withDataFee } from "./Funds.ts"
+import { chargesOf, noopChargesOf, withRollupFee } from "./Funds.ts"
 import { capsOf, limitOf } from "./Gas.ts"
 import { isAbove, priceOf } from "./Market.ts"
 import { immediateBumps, patienceAboveMarket } from "./Numbers.ts"
@@ -75,8 +75,7 @@ const noop = (situation: Situation<Seen>, { attempts, newest, fees }: Former): W
     fees: marketPrice(situation, fees.type, speed, newest.refusal?.minimumNeeded) ?? least,
     least,
     ...(ceiling === undefined ? {} : { ceiling }),
-    gasLimit: view.noopGas,
-    ...withDataFee(view.noopDataFee),
+    ...noopChargesOf(view, view.market),
     value: 0n,
     cause: intentCause(transaction)
   }
@@ -104,8 +103,7 @@ const execution = (situation: Situation<Seen>, former: Former, version: number, 
     fees: market ?? former.fees,
     least: raised(former.fees),
     ceiling: requestCeiling(request, lane.terms, former.first.fees, market),
-    gasLimit,
-    ...withDataFee(isBump ? former.newest.dataFee : situation.view.dataFee),
+    ...(isBump ? { gasLimit, ...withRollupFee(former.newest.rollupFee) } : chargesOf(gasLimit, situation.view)),
     value: request.value,
     cause: cause("underpriced_bumping", { price: maxFeeOf(former.newest.fees) })
   }

@@ -10,7 +10,7 @@ const Price = Schema.Struct({
   gas_price: shown(Decimal, "Wei per gas of a legacy transaction.", "30000000000"),
   max_fee_per_gas: shown(Decimal, "Wei per gas at most.", "40000000000"),
   max_priority_fee_per_gas: shown(Decimal, "Wei per gas for the block's producer.", "1000000000"),
-  max_cost: field(Decimal, "Wei that value, gas and data cost at most at this price.", "1000840000000000000")
+  max_cost: field(Decimal, "Wei that value, gas, data and operator cost at most at this price.", "1000840000000000000")
 }).annotate({ identifier: "SimulatedPrice", description: "What a transaction offers now, and what it costs at most." })
 
 const Problem = Schema.Struct({
@@ -48,6 +48,11 @@ export const Simulation = Schema.Struct({
     Decimal,
     "Wei that a rollup may charge for the data, beside gas: twice what it charges now. Absent if the chain includes it in gas.",
     "120000000000"
+  ),
+  operator_fee: shown(
+    Decimal,
+    "Wei that an OP-stack chain charges at most for its operator, beside gas. Absent if it charges none.",
+    "4000000000"
   ),
   base_fee: shown(Decimal, "Wei per gas that the next block takes at least.", "25000000000"),
   balance: shown(Decimal, "Wei on the account.", "2000000000000000000"),

@@ -1,6 +1,7 @@
 // What a poll of the chain asks providers. All questions go to one provider, in as few batches as possible; a second one is asked
 // only about what would end a transaction or move a nonce.
 import { Effect } from "effect"
+import { chargedByRollup } from "../../domain/transaction/Attempt.ts"
 import type { Receipt } from "../../domain/transaction/Attempt.ts"
 import type { Lane } from "../../domain/transaction/Lane.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
@@ -68,7 +69,8 @@ const readReceipt = (node: EvmNode, hash: string) => Effect.map(node.call(Calls.
 
 const readReceipts = Effect.fnUntraced(function* (node: EvmNode, hashes: ReadonlyArray<string>, memory: LaneMemory) {
   const receipts = yield* Effect.forEach(hashes, (hash) => readReceipt(node, hash), all)
-  memory.lastDataFee = receipts.findLast((receipt) => receipt?.dataFee !== undefined)?.dataFee ?? memory.lastDataFee
+  const charged = receipts.flatMap((receipt) => (receipt && chargedByRollup(receipt)) ?? [])
+  memory.lastRollupFee = charged.at(-1) ?? memory.lastRollupFee
   return new Map<string, Receipt>(
     hashes.flatMap((hash, index) => {
       const receipt = receipts[index]
@@ -99,7 +101,7 @@ const noopGas = Effect.fnUntraced(function* (node: EvmNode, { lane, numbers }: A
 })
 
 const noopDataFee = (node: EvmNode, { lane, numbers, memory }: Asked) =>
-  dataFee(node, numbers, { to: lane.address, value: 0n }, memory.lastDataFee)
+  dataFee(node, numbers, { to: lane.address, value: 0n }, memory.lastRollupFee)
 
 const needsSecondCount = ({ lane }: Asked, { count }: Account): boolean =>
   lane.chainBlock !== undefined && (count > lane.nextNonce || count < lane.chainNonce)

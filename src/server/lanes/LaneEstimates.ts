@@ -1,7 +1,6 @@
 // Asks providers about a call before it is signed: how much gas it needs, and what its data costs.
 import { Effect } from "effect"
 import { isEstimated } from "../../domain/transaction/DecideFirstSignature.ts"
-import { withDataFee } from "../../domain/transaction/Funds.ts"
 import { newestRequest } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
 import type { Seen, View } from "../../domain/transaction/View.ts"
@@ -15,7 +14,7 @@ export type Estimated = Pick<Seen, "estimate" | "dataFee">
 
 /** Whether providers are asked about the newest version of the request before it is signed. */
 export const isDue = (work: Work, { numbers }: LaneRelayer, transaction: Transaction): boolean =>
-  isEstimated(newestRequest(transaction)) || numbers.hasDataFeeOracle || work.context.memory.lastDataFee !== undefined
+  isEstimated(newestRequest(transaction)) || numbers.hasDataFeeOracle || work.context.memory.lastRollupFee !== undefined
 
 const unknown: Estimated = { estimate: { _tag: "Unknown" } }
 
@@ -24,18 +23,18 @@ export const of = Effect.fnUntraced(function* (work: Work, relayer: LaneRelayer,
   const providers = yield* Providers.of(work, relayer)
   const request = newestRequest(transaction)
   const call = { ...request, from: work.lane.address }
-  const { lastDataFee } = work.context.memory
+  const { lastRollupFee } = work.context.memory
   const asked = providers.first((node) =>
     Effect.all(
       [
         isEstimated(request) ? Effect.asSome(estimate(providers, node, call)) : Effect.succeedNone,
-        dataFee(node, relayer.numbers, request, lastDataFee)
+        dataFee(node, relayer.numbers, request, lastRollupFee)
       ],
       { concurrency: 2 }
     ).pipe(
       Effect.map(([gas, data]): Estimated => ({
         ...(gas._tag === "Some" ? { estimate: gas.value } : {}),
-        ...withDataFee(data)
+        ...(data === undefined ? {} : { dataFee: data })
       }))
     )
   )

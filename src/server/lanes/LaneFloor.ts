@@ -5,7 +5,7 @@ import { cause } from "../../domain/transaction/Cause.ts"
 import type { Code } from "../../domain/transaction/Code.ts"
 import { floor } from "../../domain/transaction/Floor.ts"
 import type { FloorStep } from "../../domain/transaction/Floor.ts"
-import { withDataFee } from "../../domain/transaction/Funds.ts"
+import { noopChargesOf } from "../../domain/transaction/Funds.ts"
 import { findGaps, settle } from "../../domain/transaction/Gaps.ts"
 import type { Lane } from "../../domain/transaction/Lane.ts"
 import { nextBlock } from "../../domain/transaction/NetworkNumbers.ts"
@@ -69,10 +69,10 @@ const fillGaps = Effect.fnUntraced(function* (
   poll: ChainPoll,
   nonces: ReadonlyArray<number>
 ) {
-  const { market, noopGas, noopDataFee } = poll.base
+  const { market } = poll.base
   if (market === undefined || baseOf(work, relayer).signerRetry !== undefined) return
   const fees = priceOf(market, "fast", relayer.numbers.isEip1559 ? "eip1559" : "legacy")
-  const command = { kind: "noop", fees, gasLimit: noopGas, ...withDataFee(noopDataFee) } as const
+  const command = { kind: "noop", fees, ...noopChargesOf(poll.base, market) } as const
   const sign = Effect.fnUntraced(function* (nonce: number) {
     const unsigned = unsignedOf(relayer.numbers, work.lane.address, undefined, command, nonce)
     const { hash, raw } = yield* work.context.signer.sign(relayer.signerId, unsigned)

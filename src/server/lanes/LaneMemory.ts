@@ -21,8 +21,8 @@ export interface LaneMemory {
   /** The new window, if it has changed since the last poll. */
   window: number | undefined
   lastSignedAt: Moment | undefined
-  /** Wei that a rollup charged for the data of the transaction whose receipt was read last. */
-  lastDataFee: bigint | undefined
+  /** Wei that a rollup charged beside gas, according to the receipt that was read last. */
+  lastRollupFee: bigint | undefined
   /** Since when nothing is in flight. */
   quietSince: Moment | undefined
   signerRetry: SignerRetry | undefined
@@ -48,7 +48,7 @@ export const make = (): LaneMemory => ({
   accountCode: undefined,
   window: undefined,
   lastSignedAt: undefined,
-  lastDataFee: undefined,
+  lastRollupFee: undefined,
   quietSince: undefined,
   signerRetry: undefined,
   signerFailures: 0,

@@ -2,7 +2,7 @@
 import { Clock, Effect } from "effect"
 import type { Attempt } from "../../domain/transaction/Attempt.ts"
 import type { Command } from "../../domain/transaction/Command.ts"
-import { withDataFee } from "../../domain/transaction/Funds.ts"
+import { withRollupFee } from "../../domain/transaction/Funds.ts"
 import type { Lane } from "../../domain/transaction/Lane.ts"
 import { newestRequest } from "../../domain/transaction/Transaction.ts"
 import type { Transaction } from "../../domain/transaction/Transaction.ts"
@@ -40,7 +40,7 @@ export const unsignedOf = (
 export const attemptOf = (
   transaction: Transaction | undefined,
   lane: Lane,
-  { kind, fees, gasLimit, dataFee }: Pick<Sign, "kind" | "fees" | "gasLimit" | "dataFee">,
+  { kind, fees, gasLimit, rollupFee }: Pick<Sign, "kind" | "fees" | "gasLimit" | "rollupFee">,
   at: { readonly nonce: number; readonly hash: string; readonly now: number }
 ): Attempt => ({
   ordinal: (transaction?.attempts.at(-1)?.ordinal ?? 0) + 1,
@@ -51,7 +51,7 @@ export const attemptOf = (
   nonce: at.nonce,
   fees,
   gasLimit,
-  ...withDataFee(dataFee),
+  ...withRollupFee(rollupFee),
   signedAt: at.now,
   sends: 0,
   outcome: "unknown"

@@ -16,7 +16,7 @@ export const AttemptJson = Schema.Struct({
   nonce: Schema.Int,
   fees: FeesJson,
   gasLimit: Schema.BigIntFromString,
-  dataFee: Schema.optionalKey(Schema.BigIntFromString),
+  rollupFee: Schema.optionalKey(Schema.BigIntFromString),
   signedAt: Schema.Int,
   sends: Schema.Int,
   firstSent: Schema.optionalKey(Schema.Struct({ at: Schema.Int, block: Schema.Int })),
@@ -32,7 +32,7 @@ export const jsonOf = (sql: SqlClient.SqlClient) => {
   return sql`
     (SELECT json_agg(json_strip_nulls(json_build_object(
       'ordinal', a.ordinal, 'kind', a.kind, 'generation', a.generation, 'requestVersion', a.request_version,
-      'hash', a.hash, 'nonce', a.nonce, 'fees', a.fees, 'gasLimit', a.gas_limit::text, 'dataFee', a.data_fee::text,
+      'hash', a.hash, 'nonce', a.nonce, 'fees', a.fees, 'gasLimit', a.gas_limit::text, 'rollupFee', a.data_fee::text,
       'signedAt', ${millis("signed_at")}, 'sends', a.sends,
       'firstSent', CASE WHEN a.first_sent_at IS NOT NULL
         THEN json_build_object('at', ${millis("first_sent_at")}, 'block', a.first_sent_block) END,
@@ -77,7 +77,7 @@ export const signed = ({ id, attempt, raw, epoch }: Signed) => ({
   nonce: String(attempt.nonce),
   fees: JSON.stringify(encodeFees(attempt.fees)),
   gas_limit: String(attempt.gasLimit),
-  data_fee: text(attempt.dataFee),
+  data_fee: text(attempt.rollupFee),
   epoch: String(epoch),
   signed_at: text(attempt.signedAt)
 })

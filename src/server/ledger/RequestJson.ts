@@ -30,6 +30,7 @@ export const ReceiptJson = Schema.Struct({
   gasUsed: Amount,
   effectiveGasPrice: Amount,
   dataFee: Schema.optionalKey(Amount),
+  operatorFee: Schema.optionalKey(Amount),
   contractAddress: Schema.optionalKey(Schema.String),
   revertReason: Schema.optionalKey(Schema.String)
 })

@@ -2,11 +2,12 @@
 import type { Violation } from "../../domain/request/Request.ts"
 import { atMost, maxFeeOf } from "../../domain/transaction/Fees.ts"
 import type { Fees } from "../../domain/transaction/Fees.ts"
-import { costOf, noopReserve, shortageOf, withDataFee } from "../../domain/transaction/Funds.ts"
+import { chargesOf, costOf, noopReserve, shortageOf } from "../../domain/transaction/Funds.ts"
 import { capsOf, limitOf } from "../../domain/transaction/Gas.ts"
 import { floorOf, priceOf } from "../../domain/transaction/Market.ts"
 import type { Market } from "../../domain/transaction/Market.ts"
 import { transactionGas } from "../../domain/transaction/Numbers.ts"
+import { operatorFeeAt } from "../../domain/transaction/OperatorFee.ts"
 import { givenFees, priceType, speedOf } from "../../domain/transaction/Offer.ts"
 import type { Simulation } from "../../domain/transaction/Simulation.ts"
 import type { Speed } from "../../domain/transaction/Speed.ts"
@@ -90,8 +91,7 @@ export const simulationOf = (
   const type = priceType({ isEip1559: rules.numbers.isEip1559 && policies?.eip1559_pricing !== false })
   const gas = gasOf(request, rules, known)
   const offer = (speed: Speed): Fees => atMost(priceOf(market, speed, type), policies?.gas_price_cap)
-  const costAt = (fees: Fees) =>
-    costOf({ fees, gasLimit: gas ?? transactionGas, ...withDataFee(dataFee) }, request.value)
+  const costAt = (fees: Fees) => costOf({ fees, ...chargesOf(gas ?? transactionGas, known) }, request.value)
   const shownAs = (fees: Fees) => ({
     ...feeFields(fees),
     max_cost: costAt(fees)
@@ -120,6 +120,9 @@ export const simulationOf = (
           }
         }),
     ...(dataFee === undefined ? {} : { data_fee: dataFee }),
+    ...(gas === undefined || market.operatorFee === undefined
+      ? {}
+      : { operator_fee: operatorFeeAt(market.operatorFee, gas) }),
     ...(market.baseFee === undefined ? {} : { base_fee: market.baseFee }),
     balance,
     reserved

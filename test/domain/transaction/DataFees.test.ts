@@ -31,8 +31,8 @@ describe("a fee for data", () => {
   it("is needed beside gas and value before the first signature, and is kept with the attempt", () => {
     const balance = gasCost + 1n + reserve + 7n
     const speed = pending({ versions: [request({ speed: "average" })] })
-    const { dataFee } = only(commandsOf(speed, lane(), seen({ balance, dataFee: 7n })), "Sign")
-    assert.strictEqual(dataFee, 7n)
+    const { rollupFee } = only(commandsOf(speed, lane(), seen({ balance, dataFee: 7n })), "Sign")
+    assert.strictEqual(rollupFee, 7n)
     const { cause } = only(commandsOf(speed, lane(), seen({ balance, dataFee: 8n })), "Hold")
     assert.strictEqual(cause.code, "insufficient_funds")
     assert.strictEqual(cause.figures.required, gasCost + 1n + 8n)
@@ -47,7 +47,7 @@ describe("a fee for data", () => {
   })
 
   it("is reserved while the transaction is in flight", () => {
-    const priced = submitted({ versions: [request({ value: 0n })], attempts: [attempt(1, { dataFee: 7n })] })
+    const priced = submitted({ versions: [request({ value: 0n })], attempts: [attempt(1, { rollupFee: 7n })] })
     assert.strictEqual(reservationOf(priced), 21_000n * 11n * gwei + 7n)
   })
 
@@ -67,17 +67,17 @@ describe("a fee for data", () => {
 
   it("is the same for a bump, and that of a no-op for a no-op", () => {
     const late = { at: now, block: 0 }
-    const waiting = attempt(1, { dataFee: 7n, firstSent: late })
+    const waiting = attempt(1, { rollupFee: 7n, firstSent: late })
     const market = { baseFee: 100n * gwei, tips: { safeLow: 1n, average: 2n, fast: 3n, fastest: 4n } }
     const bumped = only(commandsOf(submitted({ attempts: [waiting] }), lane(), seen({ market }), now + 100_000), "Sign")
-    assert.deepStrictEqual([bumped.kind, bumped.dataFee], ["bump", 7n])
+    assert.deepStrictEqual([bumped.kind, bumped.rollupFee], ["bump", 7n])
     const canceled = submitted({ attempts: [waiting], intent: "cancel" })
     const noop = only(commandsOf(canceled, lane(), seen({ noopDataFee: 3n })), "Sign")
-    assert.deepStrictEqual([noop.kind, noop.dataFee], ["noop", 3n])
+    assert.deepStrictEqual([noop.kind, noop.rollupFee], ["noop", 3n])
   })
 
   it("counts toward the limit of the API key: the most that it can be, then what was charged", () => {
-    assert.strictEqual(feeOf(submitted({ attempts: [attempt(1, { dataFee: 7n })] }), 1n), 21_000n * 11n * gwei + 7n)
+    assert.strictEqual(feeOf(submitted({ attempts: [attempt(1, { rollupFee: 7n })] }), 1n), 21_000n * 11n * gwei + 7n)
     const paid = { ...mined({}, 1, { dataFee: 5n }), state: "confirmed" as const }
     assert.strictEqual(feeOf(paid, 1n), 20_000n * gwei + 5n)
   })

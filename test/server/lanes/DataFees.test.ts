@@ -1,6 +1,7 @@
-// Fees for data on a rollup: a stand-in of the contract that OP-stack chains have, and receipts that name what was charged.
+// Fees of a rollup for data and for its operator: a stand-in of the contract that OP-stack chains have, and receipts that name
+// what was charged.
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Record } from "effect"
 import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
@@ -21,17 +22,20 @@ const asked = 4n + 64n + 64n
 /** Twice what the contract says of a plain transfer. */
 const dataFee = 2n * asked * 10n ** 12n
 
-/** What a transfer pays for its data, as its receipt says. */
-const charged = 77n
+/** What the contract says of the operator for any amount of gas: the call has a selector and one word. */
+const operatorFee = (4n + 32n) * 10n ** 12n
+
+/** What a transfer pays for its data and to the operator, as its receipt says. */
+const charged = { l1Fee: 77n, operatorFeeConstant: 11n }
 
 const rollup = Effect.gen(function* () {
   const node = yield* Anvil.start({ blockTime: 1 })
   yield* node.call("anvil_setCode", [oracle, code])
   const proxy = yield* EvmProxy.make(node.url)
-  const l1Fee = `0x${charged.toString(16)}`
+  const fields = Record.map(charged, (wei) => `0x${wei.toString(16)}`)
   proxy.set("eth_getTransactionReceipt", {
     do: "change",
-    result: (receipt) => (receipt === null ? null : { ...(receipt as object), l1Fee })
+    result: (receipt) => (receipt === null ? null : { ...(receipt as object), ...fields })
   })
   const relayer = (funds: bigint) =>
     relayerAt(node, { urls: [proxy.url], network: { features: ["eip1559", "optimism-based"] }, funds })
@@ -52,8 +56,8 @@ interface Shown {
   readonly fee_paid: string
 }
 
-layer(api, { excludeTestServices: true })("on a rollup that charges for data", (it) => {
-  it.effect("a transaction waits for the funds that its data needs, and shows what it paid for them", () =>
+layer(api, { excludeTestServices: true })("on a rollup that charges for data and operator", (it) => {
+  it.effect("a transaction waits for the funds that data and operator need, and shows what it paid for them", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi
       const { node, relayer } = yield* rollup
@@ -63,37 +67,39 @@ layer(api, { excludeTestServices: true })("on a rollup that charges for data", (
       assert.strictEqual(sent.status, 200, sent.text)
       const id = TransactionId.make((sent.json.data as { readonly id: string }).id)
       const { cause } = yield* becomes(id, "pending", "insufficient_funds")
-      assert.strictEqual(cause?.figures.required, 21_000n * 10n * gwei + 1n + dataFee)
+      assert.strictEqual(cause?.figures.required, 21_000n * 10n * gwei + 1n + dataFee + operatorFee)
       yield* node.fund(address, ether)
       const { attempts } = yield* becomes(id, "confirmed")
-      assert.strictEqual(attempts[0]?.dataFee, dataFee)
+      assert.strictEqual(attempts[0]?.rollupFee, dataFee + operatorFee)
       const shown = (yield* call(`${base}/${id}`)).json.data as Shown
-      assert.strictEqual(BigInt(shown.fee_paid), BigInt(shown.gas_used) * BigInt(shown.effective_gas_price) + charged)
+      const forGas = BigInt(shown.gas_used) * BigInt(shown.effective_gas_price)
+      assert.strictEqual(BigInt(shown.fee_paid), forGas + 77n + 11n)
     })
   )
 
-  it.effect("a simulation names the fee, and includes it in the cost", () =>
+  it.effect("a simulation names both fees, and includes them in the cost", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi
       const { relayer } = yield* rollup
       const { relayerId } = yield* relayer(ether)
       const simulated = yield* call(`/api/v1/relayers/${relayerId}/transactions/simulate`, { body: transfer })
       assert.strictEqual(simulated.status, 200, simulated.text)
-      const { data_fee, price } = simulated.json.data as {
+      const { data_fee, operator_fee, price } = simulated.json.data as {
         readonly data_fee: string
+        readonly operator_fee: string
         readonly price: { readonly max_cost: string }
       }
-      assert.strictEqual(BigInt(data_fee), dataFee)
-      assert.strictEqual(BigInt(price.max_cost), 21_000n * 10n * gwei + 1n + dataFee)
+      assert.deepStrictEqual([BigInt(data_fee), BigInt(operator_fee)], [dataFee, operatorFee])
+      assert.strictEqual(BigInt(price.max_cost), 21_000n * 10n * gwei + 1n + dataFee + operatorFee)
     })
   )
 
-  it.effect("the limit of an API key counts it", () =>
+  it.effect("the limit of an API key counts them", () =>
     Effect.gen(function* () {
       const { call } = yield* TestApi.TestApi
       const { relayer } = yield* rollup
       const { relayerId } = yield* relayer(ether)
-      const transaction_limits = { max_fee_per_day: String(dataFee + 21_000n) }
+      const transaction_limits = { max_fee_per_day: String(dataFee + operatorFee + 21_000n) }
       const created = yield* call("/api/v1/api-keys", {
         body: { name: "limited", scopes: ["transactions:*"], transaction_limits }
       })

@@ -65,6 +65,16 @@ describe("a simulation", () => {
     assert.deepStrictEqual(problemsOf({ known: { balance, dataFee: 8n, noopDataFee: 3n } }), ["balance"])
   })
 
+  it("adds what the operator of a rollup charges for the gas limit", () => {
+    const cost = 60_000n * 22n * gwei + 5n + 60_010n
+    const market = { ...known.market, operatorFee: { constant: 10n, perMillionGas: 1_000_000n } }
+    const { operator_fee, price } = simulated({ known: { market } })
+    assert.deepStrictEqual([operator_fee, price?.max_cost], [60_010n, cost])
+    const balance = cost + 2n * (21_000n * 22n * gwei + 21_010n)
+    assert.deepStrictEqual(problemsOf({ known: { balance, market } }), [])
+    assert.deepStrictEqual(problemsOf({ known: { balance: balance - 1n, market } }), ["balance"])
+  })
+
   it("uses the gas limit and the fees of the request", () => {
     const { gas_limit, price } = simulated({ request: { gas_limit: 21_000n, gas_price: 30n * gwei } })
     assert.strictEqual(gas_limit, 21_000)

@@ -1,8 +1,9 @@
 // The calls of Ethereum's JSON-RPC that transactions need, with the types of their results.
-import { Schema, SchemaTransformation } from "effect"
+import { Effect, Schema, SchemaTransformation } from "effect"
 import type { Receipt } from "../../../domain/transaction/Attempt.ts"
 import { percentiles } from "../../../domain/transaction/Market.ts"
 import { feeHistoryBlocks } from "../../../domain/transaction/Numbers.ts"
+import { fromParameters, operatorFeeAt } from "../../../domain/transaction/OperatorFee.ts"
 import { Uint128, Uint64 } from "../Quantity.ts"
 import type { EvmCall } from "./EvmNode.ts"
 
@@ -69,6 +70,9 @@ export const codeOf = (address: string): EvmCall<string> => ({
 
 export const chainId: EvmCall<bigint> = { method: "eth_chainId", params: [], result: Uint64 }
 
+/** What a rollup charges is not needed to finish a transaction: a value that is no quantity counts as absent. */
+const Charge = Schema.optionalKey(Schema.NullOr(Uint128).pipe(Schema.catchDecoding(() => Effect.succeedSome(null))))
+
 const ReceiptFields = Schema.Struct({
   blockNumber: Height,
   blockHash: LowerCase,
@@ -77,18 +81,35 @@ const ReceiptFields = Schema.Struct({
   effectiveGasPrice: Schema.optionalKey(Uint128),
   contractAddress: Schema.optionalKey(Schema.NullOr(LowerCase)),
   /** Wei that a rollup charged for data beside gas. Absent on other chains. */
-  l1Fee: Schema.optionalKey(Schema.NullOr(Uint128))
+  l1Fee: Charge,
+  /** What the operator of an OP-stack chain charges, since the upgrade Isthmus. */
+  operatorFeeScalar: Charge,
+  operatorFeeConstant: Charge,
+  /** Only a sign of the upgrade Jovian: it limits the data of blocks, and costs nothing. */
+  daFootprintGasScalar: Charge
 })
 
-const toReceipt = (fields: typeof ReceiptFields.Type): Receipt => ({
-  blockNumber: fields.blockNumber,
-  blockHash: fields.blockHash,
-  isSuccess: fields.status !== 0n,
-  gasUsed: fields.gasUsed,
-  effectiveGasPrice: fields.effectiveGasPrice ?? 0n,
-  ...(fields.l1Fee ? { dataFee: fields.l1Fee } : {}),
-  ...(fields.contractAddress ? { contractAddress: fields.contractAddress } : {})
-})
+const operatorFeeOf = (fields: typeof ReceiptFields.Type): bigint | undefined => {
+  const { operatorFeeScalar: scalar, operatorFeeConstant: constant, daFootprintGasScalar, gasUsed } = fields
+  if (!scalar && !constant) return undefined
+  const isJovian = typeof daFootprintGasScalar === "bigint"
+  const fee = fromParameters({ scalar: scalar ?? 0n, constant: constant ?? 0n, isJovian })
+  return fee && operatorFeeAt(fee, gasUsed)
+}
+
+const toReceipt = (fields: typeof ReceiptFields.Type): Receipt => {
+  const operatorFee = operatorFeeOf(fields)
+  return {
+    blockNumber: fields.blockNumber,
+    blockHash: fields.blockHash,
+    isSuccess: fields.status !== 0n,
+    gasUsed: fields.gasUsed,
+    effectiveGasPrice: fields.effectiveGasPrice ?? 0n,
+    ...(fields.l1Fee ? { dataFee: fields.l1Fee } : {}),
+    ...(operatorFee === undefined ? {} : { operatorFee }),
+    ...(fields.contractAddress ? { contractAddress: fields.contractAddress } : {})
+  }
+}
 
 /** Null: the node knows of no block with it. */
 export const receiptOf = (hash: string): EvmCall<typeof ReceiptFields.Type | null> => ({

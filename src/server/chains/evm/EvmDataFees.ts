@@ -7,20 +7,16 @@ import { dataFeeFactor } from "../../../domain/transaction/Numbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import * as EvmBytes from "./EvmBytes.ts"
 import type { CallFields } from "./EvmCalls.ts"
+import { ask, word } from "./EvmFeeOracle.ts"
 import type { EvmNode } from "./EvmNode.ts"
-import type { RpcCall } from "./RpcBatch.ts"
 
-/** The predeployed contract GasPriceOracle. */
-const oracle = "0x420000000000000000000000000000000000000f"
+/** Selector of `getL1Fee(bytes)`. */
+const getL1Fee = "49948e0e"
 
-/** Selector of `getL1Fee(bytes)`, and the offset of its argument. */
-const head = `0x49948e0e${"20".padStart(64, "0")}`
-
-/** `unsigned`: hex digits without `0x`. */
-export const callOf = (unsigned: string): RpcCall => {
-  const length = (unsigned.length / 2).toString(16).padStart(64, "0")
+/** The input of the call for unsigned bytes, in hex digits without `0x`: the offset, the length and the bytes. */
+export const inputFor = (unsigned: string): string => {
   const padded = unsigned.padEnd(Math.ceil(unsigned.length / 64) * 64, "0")
-  return { method: "eth_call", params: [{ to: oracle, data: `${head}${length}${padded}` }, "latest"] }
+  return `${getL1Fee}${word(32)}${word(unsigned.length / 2)}${padded}`
 }
 
 /** Stand-ins for fields that are only known at the signature: as long as real values, and as hard to compress. */
@@ -30,8 +26,6 @@ const placeholder = {
   fees: { type: "eip1559", maxFee: 0xed_03_a8_b1_93_4cn, tip: 0xd1_b5_4a_32_d1_92n }
 } as const
 
-const amount = /^0x[0-9a-fA-F]{64}$/
-
 /** The fee that the contract calculates now. Undefined: the chain has no such contract. */
 const asked = Effect.fnUntraced(function* (
   node: EvmNode,
@@ -40,15 +34,12 @@ const asked = Effect.fnUntraced(function* (
 ) {
   const request = { value, ...(to === undefined ? {} : { to }), ...(data === undefined ? {} : { data }) }
   const unsigned = yield* EvmBytes.unsignedOf({ ...placeholder, chainId, ...request })
-  const answer = yield* node.ask(callOf(unsigned.slice(2)))
-  return answer._tag === "Result" && typeof answer.value === "string" && amount.test(answer.value)
-    ? BigInt(answer.value)
-    : undefined
+  return yield* ask(node, inputFor(unsigned.slice(2)))
 })
 
 /**
  * Wei that the data of a transaction can cost: a multiple of the fee that the contract calculates, because the price moves.
- * If there is no contract, a multiple of `last`, the fee in the newest receipt of the account. Undefined: neither is known.
+ * If there is no contract, a multiple of `last`, what the newest receipt of the account names. Undefined: neither is known.
  */
 export const dataFee = Effect.fnUntraced(function* (
   node: EvmNode,

@@ -6,6 +6,7 @@ import type { NetworkNumbers } from "../../../domain/transaction/NetworkNumbers.
 import type { RpcFailure } from "../RpcFailure.ts"
 import { feeHistory, gasPrice, suggestedTip } from "./EvmCalls.ts"
 import type { EvmNode } from "./EvmNode.ts"
+import { operatorFee } from "./EvmOperatorFees.ts"
 
 const unknown: FeeHistory = { baseFees: [], rewards: [] }
 
@@ -22,8 +23,9 @@ const historyOf = (node: EvmNode) =>
 const hasBaseFee = ({ baseFees }: FeeHistory): boolean => (baseFees.at(-1) ?? 0n) > 0n
 const hasTips = ({ rewards }: FeeHistory): boolean => rewards.some((row) => row.some((tip) => tip > 0n))
 
-const ask = Effect.fnUntraced(function* (node: EvmNode, { isEip1559, minimumTip }: NetworkNumbers) {
-  const history = yield* historyOf(node)
+const ask = Effect.fnUntraced(function* (node: EvmNode, numbers: NetworkNumbers) {
+  const { isEip1559, minimumTip } = numbers
+  const [history, charge] = yield* Effect.all([historyOf(node), operatorFee(node, numbers)], { concurrency: 2 })
   const needsPrice = !isEip1559 || !hasBaseFee(history)
   const [tip, price] = yield* Effect.all(
     [
@@ -33,7 +35,9 @@ const ask = Effect.fnUntraced(function* (node: EvmNode, { isEip1559, minimumTip 
     { concurrency: 2 }
   )
   const suggested = tip._tag === "Some" && Result.isSuccess(tip.value) ? { suggestedTip: tip.value.success } : {}
-  return marketOf(history, { ...suggested, ...(price._tag === "Some" ? { gasPrice: price.value } : {}), minimumTip })
+  const asked = { ...suggested, ...(price._tag === "Some" ? { gasPrice: price.value } : {}), minimumTip }
+  const market = marketOf(history, asked)
+  return charge === undefined ? market : { ...market, operatorFee: charge }
 })
 
 export interface EvmMarkets {

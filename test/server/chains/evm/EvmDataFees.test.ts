@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { decodeFunctionData, encodeFunctionData, parseAbi, parseTransaction } from "viem"
 import type { NetworkNumbers } from "../../../../src/domain/transaction/NetworkNumbers.ts"
 import * as EvmDataFees from "../../../../src/server/chains/evm/EvmDataFees.ts"
+import { callOf } from "../../../../src/server/chains/evm/EvmFeeOracle.ts"
 import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/evm/RpcBatch.ts"
 import { network } from "../../../domain/transaction/simulation/World.ts"
 import * as Chain from "../../lanes/fake/Chain.ts"
@@ -27,7 +28,7 @@ const dataOf = ({ params: [given] }: RpcCall) => (given as { readonly data: `0x$
 describe("EvmDataFees", () => {
   it.each(["", "0102", "ab".repeat(32), "cd".repeat(33)])("encodes the argument %s as the ABI demands", (bytes) => {
     const expected = encodeFunctionData({ abi, functionName: "getL1Fee", args: [`0x${bytes}`] })
-    assert.strictEqual(dataOf(EvmDataFees.callOf(bytes)), expected)
+    assert.strictEqual(dataOf(callOf(EvmDataFees.inputFor(bytes))), expected)
   })
 
   it.effect("asks with the unsigned bytes of the transaction, and doubles the answer", () =>

@@ -1,0 +1,117 @@
+// How a node is asked what the operator of a rollup charges, and what its receipts say that it charged.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { encodeFunctionData, parseAbi } from "viem"
+import type { NetworkNumbers } from "../../../../src/domain/transaction/NetworkNumbers.ts"
+import { receiptIn, receiptOf } from "../../../../src/server/chains/evm/EvmCalls.ts"
+import { callOf } from "../../../../src/server/chains/evm/EvmFeeOracle.ts"
+import { make } from "../../../../src/server/chains/evm/EvmMarkets.ts"
+import { inputFor, operatorFee } from "../../../../src/server/chains/evm/EvmOperatorFees.ts"
+import type { RpcAnswer } from "../../../../src/server/chains/evm/RpcBatch.ts"
+import { network } from "../../../domain/transaction/simulation/World.ts"
+import * as Chain from "../../lanes/fake/Chain.ts"
+import * as Node from "../../lanes/fake/Node.ts"
+
+const abi = parseAbi(["function getOperatorFee(uint256 gasUsed) view returns (uint256)"])
+const rollup: NetworkNumbers = { ...network, hasDataFeeOracle: true }
+
+const wei = (amount: bigint): RpcAnswer => ({ _tag: "Result", value: `0x${amount.toString(16).padStart(64, "0")}` })
+
+const inputOf = (gas: bigint) => `0x${inputFor(gas)}`
+
+/** A node whose contract gives one answer for no gas, and another for a million gas. */
+const nodeWith = (forNone: RpcAnswer, forMillion: RpcAnswer) => {
+  const node = Node.make(Chain.make(), "http://node.example")
+  node.lies.set("eth_call", ([call]) =>
+    (call as { readonly data: string }).data === inputOf(0n) ? forNone : forMillion
+  )
+  return node
+}
+
+const receiptWith = (fields: object) =>
+  receiptIn(
+    Schema.decodeSync(receiptOf("0x").result)({
+      blockNumber: "0x1",
+      blockHash: "0xab",
+      status: "0x1",
+      gasUsed: "0x5208",
+      effectiveGasPrice: "0x1",
+      ...fields
+    })
+  )
+
+describe("EvmOperatorFees", () => {
+  it("encodes the call as the ABI demands", () => {
+    const data = encodeFunctionData({ abi, functionName: "getOperatorFee", args: [1_000_000n] })
+    assert.deepStrictEqual(callOf(inputFor(1_000_000n)).params, [
+      { to: "0x420000000000000000000000000000000000000f", data },
+      "latest"
+    ])
+  })
+
+  it.effect("is part of the market of a rollup, and is asked once per block", () =>
+    Effect.gen(function* () {
+      const { node, seen } = nodeWith(wei(7n), wei(1507n))
+      const markets = make()
+      const ask = Effect.map(markets.at(node, rollup, "0x01"), ({ operatorFee }) => operatorFee)
+      assert.deepStrictEqual(yield* ask, { constant: 7n, perMillionGas: 1500n })
+      yield* ask
+      assert.lengthOf(
+        seen.filter(({ method }) => method === "eth_call"),
+        2
+      )
+    })
+  )
+
+  it.effect("is absent before Isthmus, and if the node answers nonsense", () =>
+    Effect.gen(function* () {
+      const huge: RpcAnswer = { _tag: "Result", value: `0x${"f".repeat(64)}` }
+      const wrong: ReadonlyArray<RpcAnswer> = [
+        { _tag: "RpcError", code: 3, message: "execution reverted" },
+        { _tag: "Result", value: "0x" },
+        { _tag: "Result", value: null },
+        { _tag: "Result", value: 7 },
+        { _tag: "Missing" },
+        huge
+      ]
+      for (const answer of wrong) {
+        assert.isUndefined(yield* operatorFee(nodeWith(answer, answer).node, rollup))
+        assert.isUndefined(yield* operatorFee(nodeWith(wei(7n), answer).node, rollup))
+      }
+      assert.isUndefined(yield* operatorFee(nodeWith(wei(8n), wei(7n)).node, rollup))
+      assert.hasAllKeys(yield* make().at(nodeWith(huge, huge).node, rollup, "0x01"), ["baseFee", "tips"])
+    })
+  )
+
+  it.effect("is not asked on other chains", () =>
+    Effect.gen(function* () {
+      const { node, seen } = nodeWith(wei(7n), wei(1507n))
+      assert.isUndefined(yield* operatorFee(node, network))
+      assert.lengthOf(seen, 0)
+    })
+  )
+
+  it("of a receipt is that of its gas, by the formula of the upgrade that its fields show", () => {
+    const parameters = { operatorFeeScalar: "0x5dc", operatorFeeConstant: "0x7" }
+    assert.strictEqual(receiptWith(parameters)?.operatorFee, 31n + 7n)
+    assert.strictEqual(receiptWith({ ...parameters, daFootprintGasScalar: "0x190" })?.operatorFee, 3_150_000_007n)
+    assert.strictEqual(receiptWith({ operatorFeeConstant: "0x7" })?.operatorFee, 7n)
+  })
+
+  it("of a receipt is absent if the fields are absent, zero or nonsense, which does not hide the receipt", () => {
+    const fields = [
+      {},
+      { operatorFeeScalar: null, operatorFeeConstant: null },
+      { operatorFeeScalar: "0x0", operatorFeeConstant: "0x0" },
+      { operatorFeeScalar: "many", operatorFeeConstant: 7, l1Fee: "0.684", daFootprintGasScalar: {} },
+      { operatorFeeScalar: `0x${"f".repeat(32)}` }
+    ]
+    for (const each of fields) {
+      const receipt = receiptWith(each)
+      assert.deepStrictEqual(
+        [receipt?.gasUsed, receipt?.operatorFee, receipt?.dataFee],
+        [21_000n, undefined, undefined]
+      )
+    }
+  })
+})
