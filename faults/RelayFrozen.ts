@@ -1,4 +1,4 @@
-// One of two instances is frozen beyond its lease of 30 seconds while both send transactions, and then continues.
+// Two of three instances are frozen beyond their lease of 30 seconds while all three send transactions, and then continue.
 import { Effect } from "effect"
 import type { Case } from "./Case.ts"
 import * as ExternalPostgres from "./ExternalPostgres.ts"
@@ -11,7 +11,8 @@ const lease = 30_000
 
 export const RelayFrozen: Case = {
   name: "relay-frozen",
-  promise: "an instance hangs beyond its lease and continues: all are confirmed, each effect happens once, no holes",
+  promise:
+    "two of three instances hang beyond their lease and continue: all are confirmed, each effect happens once, no holes",
   run: (context) =>
     Effect.gen(function* () {
       const { listen } = yield* ExternalPostgres.make

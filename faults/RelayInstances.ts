@@ -1,4 +1,4 @@
-// One of two instances on a shared database is killed, or frozen beyond its lease, while both send transactions.
+// Two of three instances on a shared database are killed, or frozen beyond their lease, while all three send transactions.
 import { Effect } from "effect"
 import type { Case } from "./Case.ts"
 import * as ExternalPostgres from "./ExternalPostgres.ts"
@@ -10,7 +10,7 @@ const lease = 3000
 
 export const RelayInstances: Case = {
   name: "relay-instances",
-  promise: "one of two instances dies or hangs while sending: all are confirmed, each effect happens once, no holes",
+  promise: "two of three instances die or hang while all send: all are confirmed, each effect happens once, no holes",
   run: (context) =>
     Effect.gen(function* () {
       const { listen } = yield* ExternalPostgres.make
