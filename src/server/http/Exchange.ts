@@ -5,6 +5,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { randomUUID } from "node:crypto"
 import { CurrentRequest, make } from "../responses/CurrentRequest.ts"
 import type { RequestState } from "../responses/CurrentRequest.ts"
+import * as BasicCredentials from "./BasicCredentials.ts"
 import * as RequestMetrics from "./RequestMetrics.ts"
 import * as Target from "./Target.ts"
 
@@ -29,7 +30,8 @@ export const begin = (
   context: Context.Context<never>,
   clientAddressOf: (request: Request) => string | undefined
 ): Exchange => {
-  const request = Target.withWholePath(Context.getUnsafe(context, HttpServerRequest.HttpServerRequest))
+  const given = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
+  const request = BasicCredentials.withBearerToken(Target.withWholePath(given))
   RequestMetrics.inFlightRequests.modifyUnsafe(1, context)
   return {
     request,
