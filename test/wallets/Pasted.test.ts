@@ -1,21 +1,10 @@
 // The programs of docs/wallet-clients.md, pasted: each sends, and waits across a bump that replaced the hash it was given.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import * as fs from "node:fs/promises"
-import * as path from "node:path"
 import { Ledger } from "../../src/server/ledger/Ledger.ts"
 import { until } from "../../testkit/process/Folder.ts"
 import { api } from "../server/lanes/fixtures.ts"
-import { connect, folderWith, output, python, root, tools, web3 } from "./Setup.ts"
-
-const document = path.join(root, "docs/wallet-clients.md")
-
-/** The blocks of a section. */
-const blocksOf = (section: string) =>
-  Effect.promise(async () => {
-    const [, text = ""] = (await fs.readFile(document, "utf8")).split(`\n## ${section}\n`)
-    return [...(text.split("\n## ")[0] ?? "").matchAll(/```\w+\n([^]*?)```/g)].map(([, block = ""]) => block)
-  })
+import { blocksOf, connect, folderWith, output, python, root, tools, web3 } from "./Setup.ts"
 
 interface Pasted {
   readonly section: string

@@ -12,6 +12,14 @@ import { relayerAt } from "../server/lanes/fixtures.ts"
 export const root = path.resolve(import.meta.dirname, "../..")
 export const tools = path.join(root, "tools/wallets")
 
+/** The blocks of code in a section of docs/wallet-clients.md. */
+export const blocksOf = (section: string) =>
+  Effect.promise(async () => {
+    const document = await fs.readFile(path.join(root, "docs/wallet-clients.md"), "utf8")
+    const [, text = ""] = document.split(`\n## ${section}\n`)
+    return [...(text.split("\n## ")[0] ?? "").matchAll(/```\w+\n([^]*?)```/g)].map(([, block = ""]) => block)
+  })
+
 /** Milliseconds that a program has: a bump takes at least six seconds. */
 const timeout = 180_000
 
