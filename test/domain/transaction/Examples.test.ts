@@ -2,7 +2,7 @@
 import { describe, it } from "@effect/vitest"
 import { observe } from "./simulation/Invariants.ts"
 import { live, noFaults, sent, settleAll } from "./simulation/Scenes.ts"
-import type { Step } from "./simulation/Steps.ts"
+import type { Step } from "./simulation/Step.ts"
 
 const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>]> = [
   [

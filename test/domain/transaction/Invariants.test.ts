@@ -2,7 +2,7 @@
 import { describe, it } from "@effect/vitest"
 import { observe } from "./simulation/Invariants.ts"
 import { live, sent, settleAll } from "./simulation/Scenes.ts"
-import { Steps } from "./simulation/Steps.ts"
+import { Steps } from "./simulation/Step.ts"
 
 describe("any sequence of events", () => {
   it.prop(

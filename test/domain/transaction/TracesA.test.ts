@@ -19,10 +19,14 @@ import {
   tagsOf,
   terms
 } from "./Fixtures.ts"
-import { faultless, poll, pollLane } from "./simulation/Driver.ts"
+import { effectsOf, mine, mineFromPool } from "./simulation/Blocks.ts"
+import { poll } from "./simulation/Driver.ts"
+import { faultless } from "./simulation/Faults.ts"
+import { pollLane } from "./simulation/LanePoll.ts"
+import { begin, take } from "./simulation/Steps.ts"
+import { giveUpUnproven } from "./simulation/Users.ts"
 import { watch } from "./simulation/Invariants.ts"
 import { blocks, reading, rounds, sent } from "./simulation/Scenes.ts"
-import { begin, effectsOf, giveUpUnproven, mine, mineFromPool, take } from "./simulation/Steps.ts"
 import { accept, address, receiver, transactionOf } from "./simulation/World.ts"
 
 describe("A1", () => {

@@ -20,10 +20,13 @@ import {
   tagsOf,
   terms
 } from "./Fixtures.ts"
-import { assign, faultless, poll, pollLane } from "./simulation/Driver.ts"
+import { effectsOf, foreign, mine, mineFromPool } from "./simulation/Blocks.ts"
+import { assign, poll } from "./simulation/Driver.ts"
+import { faultless } from "./simulation/Faults.ts"
+import { pollLane } from "./simulation/LanePoll.ts"
+import { begin, take } from "./simulation/Steps.ts"
 import { watch } from "./simulation/Invariants.ts"
 import { blocks, rounds, sent } from "./simulation/Scenes.ts"
-import { begin, effectsOf, foreign, mine, mineFromPool, take } from "./simulation/Steps.ts"
 import { accept, receiver, transactionOf } from "./simulation/World.ts"
 
 describe("B2", () => {

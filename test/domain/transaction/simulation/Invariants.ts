@@ -4,7 +4,7 @@ import type { Command } from "../../../../src/domain/transaction/Command.ts"
 import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/Fees.ts"
 import { isFinal } from "../../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
-import { effectsOf } from "./Steps.ts"
+import { effectsOf } from "./Blocks.ts"
 import type { World } from "./World.ts"
 
 /** Commands that change what a final transaction says. */

@@ -1,0 +1,63 @@
+// The counters of a lane: which count is believed, holes in its nonces, and what is settled.
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import { floor } from "../../../../src/domain/transaction/Floor.ts"
+import { findGaps, settle } from "../../../../src/domain/transaction/Gaps.ts"
+import { priceOf } from "../../../../src/domain/transaction/Market.ts"
+import { isInFlight } from "../../../../src/domain/transaction/Transaction.ts"
+import { dieAt, living } from "./Faults.ts"
+import type { Faults } from "./Faults.ts"
+import { marketIn, seeLane } from "./Reader.ts"
+import { sign } from "./Signing.ts"
+import { totals } from "./Situations.ts"
+import { store } from "./World.ts"
+import type { World } from "./World.ts"
+
+const fillGap = (world: World, faults: Faults, nonce: number): void => {
+  const number = ++world.lastNumber
+  const fees = priceOf(marketIn(world), "fast", "eip1559")
+  store(world, {
+    number,
+    relayerNumber: 1,
+    origin: "gap",
+    generation: world.ledger.lane.generation,
+    versions: [{ to: world.ledger.lane.address, value: 0n }],
+    intent: "clear",
+    clearCode: "gap_filled",
+    state: "pending",
+    causeSince: world.now,
+    priority: 0,
+    restored: false,
+    validUntil: world.now,
+    requeues: 0,
+    createdAt: world.now,
+    attempts: []
+  })
+  sign(world, { ...faults, crash: "never" }, number, nonce, {
+    _tag: "Sign",
+    kind: "noop",
+    fees,
+    gasLimit: 21_000n,
+    cause: cause("gap_filled")
+  })
+}
+
+/** Counters of the lane: floor, gaps, settled nonce. */
+export const pollLane = (world: World, faults: Faults): void =>
+  living(world, () => {
+    const view = seeLane(world, faults.reading)
+    const step = floor(world.ledger.lane, view, world.memory.claim, world.network.window)
+    const { claim: _, ...memory } = world.memory
+    world.memory = step.claim === undefined ? memory : { ...memory, claim: step.claim }
+    const { transactions } = world.ledger
+    const committed = transactions.flatMap(({ nonce, generation }) =>
+      nonce !== undefined && generation === step.lane.generation && nonce >= view.count ? [nonce] : []
+    )
+    const gaps = findGaps(step.lane, view.count, committed, world.network.window)
+    dieAt(faults, "before_commit")
+    const lane = settle(gaps.lane, view.countAtFinal, totals(world).lowestOpen)
+    world.ledger = { ...world.ledger, lane }
+    for (const nonce of gaps.gaps) fillGap(world, faults, nonce)
+    const isQuiet = !world.ledger.transactions.some(isInFlight)
+    const { quietSince = world.now, ...rest } = world.memory
+    world.memory = isQuiet ? { ...rest, quietSince } : rest
+  })
