@@ -215,6 +215,9 @@ const faulty = Effect.gen(function* () {
   return {
     fail: (operation: Operation, fault: Fault, times = Number.POSITIVE_INFINITY) =>
       void faults.set(operation, { fault, times }),
+    reply: () => {
+      throw new Error(noHttp)
+    },
     count: (operation: Operation) => counts.get(operation) ?? 0,
     silent: Queue.take(left)
   }

@@ -36,6 +36,8 @@ export interface Controls {
   readonly url: string
   /** The next `times` calls of the operation have the fault. */
   fail(operation: Operation, fault: Fault, times?: number): void
+  /** All calls of the operation get what this function writes. Undefined: the usual answers. */
+  reply(operation: Operation, write: ((response: ServerResponse) => void) | undefined): void
   /** The number of calls that arrived. */
   count(operation: Operation): number
   /** Takes the next call that is left without an answer. */
@@ -79,6 +81,7 @@ export const serve = Effect.fnUntraced(function* (
   answer: (request: IncomingMessage, body: string, fault: Fault | undefined) => Answer
 ): Effect.fn.Return<Controls, never, Scope.Scope> {
   const faults = new Map<Operation, { readonly fault: Fault; times: number }>()
+  const replies = new Map<Operation, ((response: ServerResponse) => void) | undefined>()
   const counts = new Map<Operation, number>()
   const left = yield* Queue.unbounded<void>()
 
@@ -94,6 +97,8 @@ export const serve = Effect.fnUntraced(function* (
     const operation = operationOf(request, body)
     if (operation === undefined) return void response.writeHead(404).end(secretText)
     counts.set(operation, (counts.get(operation) ?? 0) + 1)
+    const reply = replies.get(operation)
+    if (reply !== undefined) return reply(response)
     const fault = take(operation)
     if (fault === "silent") return void Queue.offerUnsafe(left, undefined)
     if (fault === "html") return html(response, 200)
@@ -121,6 +126,7 @@ export const serve = Effect.fnUntraced(function* (
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     fail: (operation, fault, times = Number.POSITIVE_INFINITY) => void faults.set(operation, { fault, times }),
+    reply: (operation, write) => void replies.set(operation, write),
     count: (operation) => counts.get(operation) ?? 0,
     silent: Queue.take(left)
   }

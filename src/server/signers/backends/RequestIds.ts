@@ -5,6 +5,13 @@ const RequestIds = Context.Reference<(id: string) => void>("effect-relayer/serve
   defaultValue: () => () => undefined
 })
 
+/** Ids are written to the log and the audit log, so no other text of a key service may be among them. */
+const pattern = /^[\x21-\x7e]{1,128}$/u
+
+/** The field `requestId`, if the key service gave an id. */
+export const field = (id: string | undefined): { readonly requestId?: string } =>
+  id !== undefined && pattern.test(id) ? { requestId: id } : {}
+
 /** A backend calls this with the id that the key service gave to a signature. The span of the signature shows the id too. */
 export const note = (id: string): Effect.Effect<void> =>
   Effect.andThen(

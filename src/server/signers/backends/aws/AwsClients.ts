@@ -1,10 +1,11 @@
 // The clients of AWS KMS, one for each region. They log in with the credentials of the process, as the SDK of AWS finds them.
-import { Effect } from "effect"
+import { Effect, RcMap } from "effect"
 import type * as ClientKms from "@aws-sdk/client-kms"
 import type { KMSClient } from "@aws-sdk/client-kms"
 import * as OptionalPackage from "../remote/OptionalPackage.ts"
 import type { SignerUnavailable } from "../SignerBackend.ts"
 import { ofError } from "./AwsFailures.ts"
+import * as LimitedBody from "./LimitedBody.ts"
 
 type Kms = Pick<typeof ClientKms, "KMSClient" | "GetPublicKeyCommand" | "SignCommand">
 
@@ -29,29 +30,42 @@ const options = {
   }
 }
 
-/** The clients are destroyed when the scope closes. */
-export const make = Effect.fnUntraced(function* (load: () => Promise<Kms> = () => import("@aws-sdk/client-kms")) {
-  const clients = new Map<string, KMSClient>()
-  yield* Effect.addFinalizer(() => Effect.sync(() => clients.forEach((client) => client.destroy())))
+/** A client that nothing uses for this time is closed. */
+const idleTimeToLive = "1 hour"
 
-  const clientOf = (kms: Kms, region: string) => {
-    const found = clients.get(region)
-    if (found !== undefined) return found
-    const made = new kms.KMSClient({ ...options, region })
-    clients.set(region, made)
-    return made
+const renew = (client: KMSClient) =>
+  Effect.ignore(Effect.tryPromise(() => client.config.credentials({ forceRefresh: true })))
+
+/** The clients are closed when the scope closes. */
+export const make = Effect.fnUntraced(function* (load: () => Promise<Kms> = () => import("@aws-sdk/client-kms")) {
+  const loaded = OptionalPackage.load("@aws-sdk/client-kms", load)
+
+  const open = Effect.fnUntraced(function* (region: string) {
+    const kms = yield* loaded
+    const client = yield* Effect.acquireRelease(
+      Effect.sync(() => new kms.KMSClient({ ...options, region })),
+      (opened) => Effect.sync(() => opened.destroy())
+    )
+    LimitedBody.use(client)
+    return client
+  })
+
+  const clients = yield* RcMap.make({ lookup: open, idleTimeToLive })
+
+  /** A request may name a region that does not exist, so the client of a region that does not answer is not kept. */
+  const repair = (region: string, client: KMSClient, { reason }: SignerUnavailable) => {
+    if (reason === "login") return renew(client)
+    return reason === "unreachable" ? RcMap.invalidate(clients, region) : Effect.void
   }
 
-  const renew = (client: KMSClient) =>
-    Effect.ignore(Effect.tryPromise(() => client.config.credentials({ forceRefresh: true })))
-
   const call: Call = Effect.fnUntraced(function* (region, send) {
-    const kms = yield* OptionalPackage.load("@aws-sdk/client-kms", load)
-    const client = clientOf(kms, region)
+    // A missing package fails here, because the map would keep the failure.
+    const kms = yield* loaded
+    const client = yield* RcMap.get(clients, region)
     return yield* Effect.tryPromise({ try: (signal) => send(client, kms, signal), catch: ofError }).pipe(
-      Effect.tapError(({ reason }) => (reason === "login" ? renew(client) : Effect.void))
+      Effect.tapError((failure) => repair(region, client, failure))
     )
-  })
+  }, Effect.scoped)
 
   return call
 })

@@ -1,5 +1,6 @@
 // The failures of a key in AWS KMS: for each, the field of the request that causes it, the message, and the errors of AWS.
 import { Option, Record, Schema } from "effect"
+import * as RequestIds from "../RequestIds.ts"
 import { SignerUnavailable } from "../SignerBackend.ts"
 import type { Reason } from "../SignerBackend.ts"
 
@@ -24,34 +25,36 @@ export const fields = Record.map(table, ([field]) => field)
 export const unavailable = (reason: AwsReason, detail?: string) =>
   new SignerUnavailable({ reason, message: detail ?? table[reason][1] })
 
-const reasons: Readonly<Record<string, AwsReason>> = {
-  ThrottlingException: "throttled",
-  TooManyRequestsException: "throttled",
-  LimitExceededException: "throttled",
-  KMSInternalException: "unreachable",
-  KeyUnavailableException: "unreachable",
-  DependencyTimeoutException: "unreachable",
-  TimeoutError: "unreachable",
-  AbortError: "unreachable",
-  ExpiredTokenException: "login",
-  UnrecognizedClientException: "login",
-  InvalidClientTokenId: "login",
-  IncompleteSignature: "login",
-  CredentialsProviderError: "login",
-  TokenProviderError: "login",
-  // The clock of the service differs from the clock of AWS. The client corrects the difference for the next try.
-  InvalidSignatureException: "login",
-  RequestTimeTooSkewed: "login",
-  RequestExpired: "login",
-  AccessDeniedException: "refused",
-  AccessDenied: "refused",
-  NotFoundException: "not_found",
-  InvalidArnException: "not_found",
-  DisabledException: "bad_key",
-  KMSInvalidStateException: "bad_key",
-  InvalidKeyUsageException: "bad_key",
-  UnsupportedOperationException: "bad_key"
-}
+const reasons = new Map<string, AwsReason>(
+  Object.entries({
+    ThrottlingException: "throttled",
+    TooManyRequestsException: "throttled",
+    LimitExceededException: "throttled",
+    KMSInternalException: "unreachable",
+    KeyUnavailableException: "unreachable",
+    DependencyTimeoutException: "unreachable",
+    TimeoutError: "unreachable",
+    AbortError: "unreachable",
+    ExpiredTokenException: "login",
+    UnrecognizedClientException: "login",
+    InvalidClientTokenId: "login",
+    IncompleteSignature: "login",
+    CredentialsProviderError: "login",
+    TokenProviderError: "login",
+    // The clock of the service differs from the clock of AWS. The client corrects the difference for the next try.
+    InvalidSignatureException: "login",
+    RequestTimeTooSkewed: "login",
+    RequestExpired: "login",
+    AccessDeniedException: "refused",
+    AccessDenied: "refused",
+    NotFoundException: "not_found",
+    InvalidArnException: "not_found",
+    DisabledException: "bad_key",
+    KMSInvalidStateException: "bad_key",
+    InvalidKeyUsageException: "bad_key",
+    UnsupportedOperationException: "bad_key"
+  } as const)
+)
 
 /** Fields of the SDK's errors. `$response` is the answer that could not be read. */
 const SdkError = Schema.Struct({
@@ -79,7 +82,7 @@ const isConnection = (code: unknown) => typeof code === "string" && /^(E[A-Z_]+|
 const reasonOf = ({ name, code, $metadata, $response }: typeof SdkError.Type): AwsReason => {
   const status = $metadata?.httpStatusCode ?? $response?.statusCode
   if (status === 429) return "throttled"
-  const known = reasons[name]
+  const known = reasons.get(name)
   if (known !== undefined) return known
   if ((status !== undefined && status >= 500) || isConnection(code)) return "unreachable"
   return status === 401 ? "login" : status === 403 ? "refused" : "unexpected"
@@ -96,11 +99,10 @@ export const ofError = (error: unknown): SignerUnavailable => {
   if (sdk === undefined) return unavailable("unexpected")
   const failure = unavailable(reasonOf(sdk))
   const seconds = Option.getOrUndefined(Seconds(sdk.$response?.headers?.["retry-after"]))
-  const requestId = sdk.$metadata?.requestId
   return new SignerUnavailable({
     ...failure,
     message: failure.message,
     ...(seconds === undefined ? {} : { retryAfter: seconds * 1000 }),
-    ...(requestId === undefined ? {} : { requestId })
+    ...RequestIds.field(sdk.$metadata?.requestId)
   })
 }

@@ -1,11 +1,10 @@
 // `aws_kms`: a key of AWS KMS. It signs digests on secp256k1, and messages on ed25519.
 import { Effect, Redacted } from "effect"
-import type { GetPublicKeyResponse } from "@aws-sdk/client-kms"
 import { BadRequest } from "../../../../domain/request/Request.ts"
 import type { Curve } from "../../../../domain/signer/Curve.ts"
-import * as Decode from "../remote/Decode.ts"
-import type { Described, Provider } from "../remote/RemoteKey.ts"
+import type { Provider } from "../remote/RemoteKey.ts"
 import type { ConfigOf, RequestOf } from "../SignerBackend.ts"
+import * as AwsAnswers from "./AwsAnswers.ts"
 import type { Call } from "./AwsClients.ts"
 import { fields, unavailable } from "./AwsFailures.ts"
 
@@ -20,11 +19,6 @@ const rate = 1000
 
 /** Bytes of the longest message that AWS KMS signs on ed25519. */
 const longestMessage = 4096
-
-const curves: Readonly<Record<string, Curve>> = {
-  ECC_SECG_P256K1: "secp256k1",
-  ECC_NIST_EDWARDS25519: "ed25519"
-}
 
 /** On secp256k1, the message is a digest; AWS would hash it again if the type were `RAW`. On ed25519, it is the message itself. */
 const algorithms = {
@@ -49,27 +43,13 @@ const prepare = ({ region, key_id }: Request) =>
       )
     : Effect.succeed({ config: { region, key_id }, secret: Redacted.make("") })
 
-const describedOf = Effect.fnUntraced(function* ({ KeySpec, KeyUsage, PublicKey }: GetPublicKeyResponse) {
-  const spec = KeySpec ?? "an unknown kind"
-  const curve = curves[spec]
-  if (curve === undefined) {
-    return yield* unavailable("bad_key", `is a key of ${spec}: it has to be of ${Object.keys(curves).join(" or ")}`)
-  }
-  if (KeyUsage !== "SIGN_VERIFY") return yield* unavailable("bad_key", "is not a key for signatures (SIGN_VERIFY)")
-  const decoded = Decode.ofSpki(PublicKey ?? new Uint8Array())
-  if (decoded?.curve !== curve) return yield* unavailable("unexpected")
-  // AWS returns no public key for a key that is disabled or scheduled for deletion.
-  return { ...decoded, state: `enabled, ${spec}, ${KeyUsage}` } satisfies Described
-})
-
 export const make = (call: Call): Provider<Request, Named, Config> => {
   const read = Effect.fnUntraced(function* (region: string, KeyId: string) {
     const answer = yield* call(region, (client, kms, abortSignal) =>
       client.send(new kms.GetPublicKeyCommand({ KeyId }), { abortSignal })
     )
-    const arn = answer.KeyId ?? ""
-    if (partsOf(arn)?.region !== region) return yield* unavailable("unexpected")
-    return { arn, described: yield* describedOf(answer) }
+    const key = yield* AwsAnswers.readKey(answer)
+    return partsOf(key.arn)?.region === region ? key : yield* unavailable("unexpected")
   })
 
   /** A warning. Undefined if the request still names the key of the signer. */
@@ -102,14 +82,12 @@ export const make = (call: Call): Provider<Request, Named, Config> => {
       if (curve === "ed25519" && message.length > longestMessage) {
         return yield* unavailable("refused", `AWS KMS signs at most ${longestMessage} bytes on ed25519`)
       }
-      const { $metadata, Signature = new Uint8Array() } = yield* call(config.region, (client, kms, abortSignal) =>
+      const answer = yield* call(config.region, (client, kms, abortSignal) =>
         client.send(new kms.SignCommand({ KeyId: config.key_arn, Message: message, ...algorithms[curve] }), {
           abortSignal
         })
       )
-      const signature = curve === "ed25519" ? Signature : yield* Effect.promise(() => Decode.ofDer(Signature))
-      if (signature === undefined) return yield* unavailable("unexpected")
-      return { signature, ...($metadata.requestId === undefined ? {} : { requestId: $metadata.requestId }) }
+      return yield* AwsAnswers.readSignature(curve, answer)
     }),
     identity: ({ config: { region, key_arn = "" } }) => ({
       service: "AWS KMS",

@@ -2,6 +2,7 @@
 import { Effect, Redacted, Schema } from "effect"
 import type { HttpClient } from "effect/http"
 import { BadRequest } from "../../../../domain/request/Request.ts"
+import type { Curve } from "../../../../domain/signer/Curve.ts"
 import { Credentials } from "../../../../domain/signer/GoogleCloudKms.ts"
 import * as Decode from "../remote/Decode.ts"
 import type { Identity, Provider } from "../remote/RemoteKey.ts"
@@ -21,10 +22,10 @@ const service = "Google Cloud KMS"
 /** Signatures per second of a region, by the protection level of the key. Keys on secp256k1 are in an HSM. */
 const rates = { HSM: 50, SOFTWARE: 1000 }
 
-const algorithms: Readonly<Record<string, "secp256k1" | "ed25519">> = {
-  EC_SIGN_SECP256K1_SHA256: "secp256k1",
-  EC_SIGN_ED25519: "ed25519"
-}
+const algorithms = new Map<string, Curve>([
+  ["EC_SIGN_SECP256K1_SHA256", "secp256k1"],
+  ["EC_SIGN_ED25519", "ed25519"]
+])
 
 /** Empty if the service uses the login of its environment. */
 const Secret = Schema.fromJsonString(Schema.Struct({ credentials: Schema.optionalKey(Credentials) }))
@@ -74,10 +75,10 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
 
   const read = Effect.fnUntraced(function* (prepared: Prepared<Named>, name: string) {
     const { pem, algorithm, protectionLevel } = yield* kms.publicKey({ login: loginOf(prepared), name })
-    const curve = algorithms[algorithm]
+    const curve = algorithms.get(algorithm)
     if (curve === undefined) {
       return yield* unavailable("bad_key", {
-        detail: `the algorithm of the key must be ${Object.keys(algorithms).join(" or ")}`
+        detail: `the algorithm of the key must be ${[...algorithms.keys()].join(" or ")}`
       })
     }
     const decoded = Decode.ofPem(pem)

@@ -22,7 +22,8 @@ const PublicKeyAnswer = Schema.Struct({
   pem: Schema.String,
   pemCrc32c: Schema.String,
   algorithm: Schema.String,
-  protectionLevel: Schema.String
+  /** It is shown. */
+  protectionLevel: Schema.String.check(Schema.isPattern(/^[A-Z][A-Z_]{0,40}$/u))
 })
 
 const SignAnswer = Schema.Struct({

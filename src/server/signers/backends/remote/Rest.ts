@@ -4,6 +4,7 @@ import type { Schema } from "effect"
 import { HttpClientResponse } from "effect/http"
 import type { Headers, HttpClient, HttpClientRequest } from "effect/http"
 import { refusal } from "../../../../outbound/OutboundRefused.ts"
+import * as RequestIds from "../RequestIds.ts"
 import type { SignerUnavailable } from "../SignerBackend.ts"
 import type { Failures, RemoteReason } from "./Failures.ts"
 
@@ -25,7 +26,7 @@ interface Options {
 
 export interface Answered<A> {
   readonly value: A
-  readonly requestId: string | undefined
+  readonly requestId?: string
 }
 
 export interface Rest {
@@ -63,7 +64,7 @@ export const make = (client: HttpClient.HttpClient, options: Options): Rest => {
   const { unavailable } = options.failures
 
   const requestIdOf = (headers: Headers.Headers) =>
-    options.requestId === undefined ? undefined : headers[options.requestId]
+    RequestIds.field(options.requestId === undefined ? undefined : headers[options.requestId])
 
   const refused = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
     const { headers, status } = response
@@ -73,7 +74,7 @@ export const make = (client: HttpClient.HttpClient, options: Options): Rest => {
     return yield* unavailable(reason, {
       detail: `${detail ?? unavailable(reason).message}${reason === "login" ? skew(headers.date, now) : ""}`,
       retryAfter: retryAfter(headers["retry-after"], now),
-      requestId: requestIdOf(headers)
+      ...requestIdOf(headers)
     })
   })
 
@@ -89,8 +90,8 @@ export const make = (client: HttpClient.HttpClient, options: Options): Rest => {
         if (response.status !== 200) return refused(response)
         const requestId = requestIdOf(response.headers)
         return Effect.mapBoth(HttpClientResponse.schemaBodyJson(answer)(response), {
-          onFailure: () => unavailable("unexpected", { requestId }),
-          onSuccess: (value) => ({ value, requestId })
+          onFailure: () => unavailable("unexpected", requestId),
+          onSuccess: (value) => ({ value, ...requestId })
         })
       })
     )

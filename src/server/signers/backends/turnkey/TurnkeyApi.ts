@@ -3,6 +3,7 @@ import { Cache, Clock, Duration, Effect, Schema } from "effect"
 import type { Redacted } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClient } from "effect/http"
+import * as crypto from "node:crypto"
 import type { Curve } from "../../../../domain/signer/Curve.ts"
 import * as Rest from "../remote/Rest.ts"
 import { toSigned, SignAnswer } from "./Activity.ts"
@@ -45,10 +46,13 @@ const bodyOf = ({ organizationId, privateKeyId }: TurnkeyKey, curve: Curve, mess
   }
 })
 
+/** Messages on ed25519 may be long, so the requests themselves are not kept. */
+const hashOf = (content: unknown) => crypto.createHash("sha256").update(JSON.stringify(content)).digest("base64")
+
 export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) {
   const rest = Rest.make(client, { failures, explain })
 
-  /** The time of the first request for a signature, by the API key and the rest of its body. */
+  /** The time of the first request for a signature, by a hash of the API key and the rest of its body. */
   const times = yield* Cache.make<string, number>({
     capacity,
     timeToLive: keptFor,
@@ -65,7 +69,7 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
   }
 
   const sign = Effect.fn("TurnkeyApi.sign")(function* (key: TurnkeyKey, curve: Curve, message: Uint8Array) {
-    const name = JSON.stringify([key.apiPublicKey, bodyOf(key, curve, message, 0)])
+    const name = hashOf([key.apiPublicKey, bodyOf(key, curve, message, 0)])
     const body = bodyOf(key, curve, message, yield* Cache.get(times, name))
     return yield* post(key, "submit/sign_raw_payload", body, SignAnswer).pipe(
       Effect.flatMap(({ activity }) => toSigned(activity)),
