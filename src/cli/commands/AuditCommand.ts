@@ -1,7 +1,7 @@
 // `audit`: lists and verifies the audit log.
-import { DateTime, Effect, Option, Schedule } from "effect"
+import { DateTime, Effect, Option, Schedule, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { AuditHeadText } from "../../domain/audit/Audit.ts"
+import { AuditHeadText, AuditQuery } from "../../domain/audit/Audit.ts"
 import type { AuditHead, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
 import { Action, AuditResource } from "../../domain/audit/Change.ts"
 import { Instant } from "../../domain/request/Instant.ts"
@@ -9,6 +9,7 @@ import * as AuditFile from "../kit/AuditFile.ts"
 import * as Call from "../kit/Call.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
+import * as Help from "../kit/Help.ts"
 import * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
@@ -24,21 +25,21 @@ const columns: List.Columns<AuditRecord> = {
   REQUEST: ({ request_id }) => request_id
 }
 
-const filter = {
-  action: Field.choice("action", Action.literals, "Only this action"),
-  resource: Field.choice("resource", AuditResource.literals, "Only this type of resource"),
-  resource_id: Field.text("resource_id", "Only this resource"),
-  key_id: Field.text("key_id", "Only changes by this API key"),
-  request_id: Field.text("request_id", "Only changes by this request"),
-  since: Field.of("since", Instant, "At or after this time, such as 2030-01-01T00:00:00Z"),
-  until: Field.of("until", Instant, "Before this time"),
-  order: Field.choice("order", ["newest", "oldest"], "Order of the records (default newest)")
-}
+const filter = Help.describe(Schema.Struct(AuditQuery), {
+  action: Field.choice("action", Action.literals),
+  resource: Field.choice("resource", AuditResource.literals),
+  resource_id: Field.text("resource_id"),
+  key_id: Field.text("key_id"),
+  request_id: Field.text("request_id"),
+  since: Field.of("since", Instant),
+  until: Field.of("until", Instant),
+  order: Field.choice("order", ["newest", "oldest"])
+})
 
-const pages = {
-  limit: Field.integer("limit", "Records per page (default 50, with --all 1000; at most 1000)"),
-  cursor: Field.text("cursor", "Cursor of a Link header")
-}
+const pages = Help.describe(Schema.Struct(AuditQuery), {
+  limit: Field.integer("limit"),
+  cursor: Field.text("cursor")
+})
 
 const list = Command.make(
   "list",

@@ -1,12 +1,13 @@
 // `notifications deliveries`, `retry`, `replay` and `test`: list deliveries and send them again.
-import { DateTime, Effect, Option } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { DeliveryId, DeliveryState, ReplayDeliveries } from "../../domain/notification/Delivery.ts"
+import { DeliveryId, DeliveryQuery, DeliveryState, ReplayDeliveries } from "../../domain/notification/Delivery.ts"
 import type { Delivery } from "../../domain/notification/Delivery.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import * as Body from "../kit/Body.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
+import * as Help from "../kit/Help.ts"
 import * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
@@ -24,20 +25,20 @@ const columns: List.Columns<Delivery> = {
 
 const id = Verb.id(NotificationId)
 
-const pages = {
-  limit: Field.integer("limit", "Deliveries per page (default 20, with --all 100; at most 100)"),
-  cursor: Field.text("cursor", "Cursor of a Link header")
-}
+const query = Help.describe(Schema.Struct(DeliveryQuery), {
+  state: Field.choice("state", DeliveryState.literals),
+  limit: Field.integer("limit"),
+  cursor: Field.text("cursor")
+})
 
 const deliveries = Command.make(
   "deliveries",
   {
     given: List.flags,
     id,
-    state: Field.choice("state", DeliveryState.literals, "Only deliveries in this state"),
-    pages
+    query
   },
-  ({ given, id, state, pages: { limit, cursor } }) => {
+  ({ given, id, query: { state, limit, cursor } }) => {
     const query = { ...(given.all ? { limit: 100 } : {}), ...Field.given({ state, limit }) }
     return List.print(given, columns, Field.given({ cursor }), (client, place) =>
       client.notifications.deliveries({
@@ -76,9 +77,9 @@ const replay = Command.make(
     body: Body.config(
       ReplayDeliveries,
       {
-        since: Field.text("since", "Created at or after this time, such as 2030-01-01T00:00:00Z"),
-        until: Field.text("until", "Created before this time"),
-        state: Field.choice("state", ["delivered", "failed"], "Only deliveries in this state (default both)")
+        since: Field.text("since"),
+        until: Field.text("until"),
+        state: Field.choice("state", ["delivered", "failed"])
       },
       {}
     )

@@ -1,12 +1,13 @@
 // `events`: lists events in their order, and follows new ones.
-import { Console, DateTime, Effect, Option } from "effect"
+import { Console, DateTime, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
-import { EventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
-import type { Event, EventQuery } from "../../domain/event/Event.ts"
+import { EventQuery, EventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
+import type { Event } from "../../domain/event/Event.ts"
 import * as Call from "../kit/Call.ts"
 import { exitCodes } from "../kit/CommandFailed.ts"
 import type { CommandFailed } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
+import * as Help from "../kit/Help.ts"
 import * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
 import * as Table from "../kit/Table.ts"
@@ -21,11 +22,13 @@ const columns: List.Columns<Event> = {
 
 const rowOf = (event: Event) => Object.values(columns).map((cell) => cell(event))
 
-const filter = {
-  after: Field.integer("after", "Start after the event with this id (default: at the first event)"),
-  type: Field.choice("type", EventType.literals, "Only events of this type"),
-  resource_id: Field.text("resource_id", "Only events of this resource")
-}
+const filter = Help.describe(Schema.Struct(EventQuery), {
+  after: Field.integer("after"),
+  type: Field.choice("type", EventType.literals),
+  resource_id: Field.text("resource_id")
+})
+
+const { limit } = Help.describe(Schema.Struct(EventQuery), { limit: Field.integer("limit") })
 
 /** The decoded events, and the JSON of the response, which has every digit. */
 interface Batch {
@@ -52,7 +55,7 @@ const continueAfter = (query: EventQuery, { events }: Batch): EventQuery => {
 
 const list = Command.make(
   "list",
-  { given: List.flags, filter, limit: Field.integer("limit", "Number of events (default 100; at most 1000)") },
+  { given: List.flags, filter, limit },
   Effect.fnUntraced(function* ({ given, filter, limit }) {
     const next = yield* open(given)
     let query: EventQuery = { ...(given.all ? { limit: maxEvents } : {}), ...Field.given({ ...filter, limit }) }

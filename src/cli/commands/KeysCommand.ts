@@ -57,17 +57,19 @@ const create = Command.make(
   "create",
   {
     given: { ...Print.flags, quiet },
-    expiresIn: Field.of("expires_in", Lifetime, "Lifetime, such as 12h or 30d (default: it never expires)"),
+    expiresIn: Field.of("expires_in", Lifetime).pipe(
+      Flag.withDescription("Lifetime, such as 12h or 30d (default: it never expires)")
+    ),
     body: Body.config(
       CreateApiKey,
       {
-        name: Field.text("name", "Name of the key"),
-        scopes: Field.many(Flag.Literals("scope", Grant.literals), "Scope of the key"),
-        relayer_ids: Field.many(Flag.String("relayer"), "Relayer that the key is limited to (default: all)"),
-        expires_at: Field.text("expires_at", "Time of expiry, such as 2030-01-01T00:00:00Z"),
-        "transaction_limits.max_value": Field.text("max_value", "Wei that one transaction may send"),
-        "transaction_limits.max_fee_per_day": Field.text("max_fee_per_day", "Wei that fees may cost in 24 hours"),
-        "transaction_limits.receivers": Field.many(Flag.String("receiver"), "Address that it may send to")
+        name: Field.text("name"),
+        scopes: Field.many(Flag.Literals("scope", Grant.literals)),
+        relayer_ids: Field.many(Flag.String("relayer")),
+        expires_at: Field.text("expires_at"),
+        "transaction_limits.max_value": Field.text("max_value"),
+        "transaction_limits.max_fee_per_day": Field.text("max_fee_per_day"),
+        "transaction_limits.receivers": Field.many(Flag.String("receiver"))
       },
       {}
     )
@@ -90,10 +92,8 @@ const rotate = Command.make(
   {
     given: { ...Print.flags, quiet },
     id: Verb.id(ApiKeyId),
-    overlap: Field.of(
-      "overlap",
-      Lifetime,
-      "How long the previous key stays valid, such as 1h (default 1d); 0s: it ends at once"
+    overlap: Field.of("overlap", Lifetime).pipe(
+      Flag.withDescription("How long the previous key stays valid, such as 1h (default 1d); 0s: it ends at once")
     )
   },
   Effect.fnUntraced(function* ({ given, id, overlap }) {

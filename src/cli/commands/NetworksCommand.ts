@@ -26,29 +26,19 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
 
 /** Fields of create and update. RPC URLs may contain keys, so they are passed with `--data`. */
 const values = {
-  from: Field.text("from", "Network of the same type from which missing fields are inherited"),
-  explorer_urls: Field.many(Flag.String("explorer-url"), "URL of a block explorer"),
-  average_blocktime_ms: Field.integer("average_blocktime_ms", "Milliseconds between two blocks"),
-  is_testnet: Field.boolean("is_testnet", "Whether it is a test network (--no-is-testnet: it is not)"),
-  tags: Field.many(Flag.String("tag"), "A tag"),
-  required_confirmations: Field.integer(
-    "required_confirmations",
-    "evm: number of confirmations until a transaction is final"
-  ),
-  finality_tag: Field.choice(
-    "finality_tag",
-    ["safe", "finalized"],
-    "evm: block tag that makes a transaction final, instead of required_confirmations"
-  ),
-  transaction_window: Field.integer(
-    "transaction_window",
-    "evm: transactions of one account that may be in flight at once"
-  ),
-  minimum_priority_fee: Field.integer("minimum_priority_fee", "evm: wei per gas that nodes demand as a priority fee"),
-  rpc_methods: Field.many(Flag.String("rpc-method"), "evm: a JSON-RPC method that relayers pass on"),
-  features: Field.many(Flag.String("feature"), "evm: a feature, such as eip1559"),
-  symbol: Field.text("symbol", "evm: symbol of the native token"),
-  horizon_url: Field.text("horizon_url", "stellar: URL of Horizon")
+  from: Field.text("from"),
+  explorer_urls: Field.many(Flag.String("explorer-url")),
+  average_blocktime_ms: Field.integer("average_blocktime_ms"),
+  is_testnet: Field.boolean("is_testnet"),
+  tags: Field.many(Flag.String("tag")),
+  required_confirmations: Field.integer("required_confirmations"),
+  finality_tag: Field.choice("finality_tag", ["safe", "finalized"]),
+  transaction_window: Field.integer("transaction_window"),
+  minimum_priority_fee: Field.integer("minimum_priority_fee"),
+  rpc_methods: Field.many(Flag.String("rpc-method")),
+  features: Field.many(Flag.String("feature")),
+  symbol: Field.text("symbol"),
+  horizon_url: Field.text("horizon_url")
 }
 
 const create = Command.make(
@@ -58,15 +48,11 @@ const create = Command.make(
     body: Body.config(
       CreateNetwork,
       {
-        network_type: Field.choice(
-          "network_type",
-          NetworkType.literals,
-          "Type of the network, which decides its fields"
-        ),
-        name: Field.text("name", "Name, such as my-chain"),
+        network_type: Field.choice("network_type", NetworkType.literals),
+        name: Field.text("name"),
         ...values,
-        chain_id: Field.integer("chain_id", "evm: chain id of EIP-155"),
-        passphrase: Field.text("passphrase", "stellar: network passphrase, which is not a secret")
+        chain_id: Field.integer("chain_id"),
+        passphrase: Field.text("passphrase")
       },
       {}
     )

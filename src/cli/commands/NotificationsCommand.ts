@@ -24,22 +24,19 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
   List.print(given, columns, List.start(given.all, pages), (client, query) => client.notifications.list({ query }))
 ).pipe(Verb.about("List notifications.", "notifications list", "notifications list --all --output json"))
 
-const url = Field.text("url", "URL of the receiver: https, or http for loopback")
+const url = Field.text("url")
 
-const paused = Field.boolean("paused", "Whether webhooks are held back (--no-paused: they are sent)")
+const paused = Field.boolean("paused")
 
 const secrets = {
-  signing_key: Field.secret(
-    "signing-key-file",
-    "File with the key that signs webhooks (HMAC-SHA256), 32 to 512 characters"
-  )
+  signing_key: Field.secret("signing-key-file")
 }
 
 const create = Command.make(
   "create",
   {
     given: Print.flags,
-    body: Body.config(CreateNotification, { id: Field.text("id", "Id (default: a UUID)"), url }, secrets)
+    body: Body.config(CreateNotification, { id: Field.text("id"), url }, secrets)
   },
   Effect.fnUntraced(function* ({ given, body }) {
     const payload = yield* Body.read(CreateNotification, body)

@@ -20,13 +20,13 @@ const create = Command.make(
     body: Body.config(
       CreateRelayer,
       {
-        id: Field.text("id", "Id (default: a UUID)"),
-        name: Field.text("name", "Name of the relayer"),
-        network_type: Field.choice("network_type", NetworkType.literals, "Type of the network"),
-        network: Field.text("network", "Name of the network, such as sepolia"),
-        signer_id: Field.text("signer_id", "Signer that supports the network type"),
-        notification_id: Field.text("notification_id", "Notification that gets its events"),
-        paused: Field.boolean("paused", "Whether it is created paused (default no)")
+        id: Field.text("id"),
+        name: Field.text("name"),
+        network_type: Field.choice("network_type", NetworkType.literals),
+        network: Field.text("network"),
+        signer_id: Field.text("signer_id"),
+        notification_id: Field.text("notification_id"),
+        paused: Field.boolean("paused")
       },
       {}
     )
@@ -52,11 +52,9 @@ const update = Command.make(
     body: Body.config(
       UpdateRelayer,
       {
-        name: Field.text("name", "Name of the relayer"),
-        paused: Field.boolean("paused", "Whether it is paused (--no-paused: it is not)"),
-        notification_id: Field.text("notification_id", "Notification that gets its events; empty: none").pipe(
-          Flag.map(Option.map((id) => (id === "" ? null : id)))
-        )
+        name: Field.text("name"),
+        paused: Field.boolean("paused"),
+        notification_id: Field.text("notification_id").pipe(Flag.map(Option.map((id) => (id === "" ? null : id))))
       },
       {}
     )
@@ -72,6 +70,7 @@ const update = Command.make(
     "Change a relayer by a merge patch (RFC 7396): null removes a field.",
     `relayers update payouts --data '{"policies": {"min_balance": "100000000000000000"}}'`,
     "relayers update payouts --name 'Payouts, old' --if-match 12.3",
+    "relayers update payouts --notification-id ''",
     "relayers update payouts --data @- <patch.json"
   )
 )

@@ -1,14 +1,15 @@
 // `relayers list`: lists relayers with all filters of the API.
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { NetworkName, NetworkType } from "../../domain/network/Network.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
-import { RelayerSort } from "../../domain/relayer/Relayer.ts"
+import { RelayerQuery, RelayerSort } from "../../domain/relayer/Relayer.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import { unitOf } from "../../domain/relayer/RelayerStatus.ts"
 import type * as Call from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"
+import * as Help from "../kit/Help.ts"
 import * as List from "../kit/List.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -38,25 +39,22 @@ const withBalance = (client: Call.Client, relayer: Relayer) =>
     return { ...relayer, balance: `${balance} ${unitOf[network_type]}${live ? "" : " (last check)"}` }
   })
 
-const filter = {
-  network_type: Field.choice("network_type", NetworkType.literals, "Only relayers on networks of this type"),
-  network: Field.of("network", NetworkName, "Only relayers on this network"),
-  signer_id: Field.of("signer_id", SignerId, "Only relayers with this signer"),
-  notification_id: Field.of("notification_id", NotificationId, "Only relayers with this notification"),
-  paused: Field.boolean("paused", "Only paused relayers; --no-paused: only the others"),
-  system_disabled: Field.boolean(
-    "system_disabled",
-    "Only relayers that the service disabled; --no-system-disabled: only the others"
-  ),
-  q: Field.text("q", "Only relayers whose name or id contains this text"),
-  sort: Field.choice("sort", RelayerSort.literals, "Order (default created_at); --sort=-name sorts in descending order")
-}
+const filter = Help.describe(Schema.Struct(RelayerQuery), {
+  network_type: Field.choice("network_type", NetworkType.literals),
+  network: Field.of("network", NetworkName),
+  signer_id: Field.of("signer_id", SignerId),
+  notification_id: Field.of("notification_id", NotificationId),
+  paused: Field.boolean("paused"),
+  system_disabled: Field.boolean("system_disabled"),
+  q: Field.text("q"),
+  sort: Field.choice("sort", RelayerSort.literals)
+})
 
 export const RelayersListCommand = Command.make(
   "list",
   {
     given: List.flags,
-    pages: { ...List.pageFlags, cursor: Field.text("cursor", "Cursor of a Link header") },
+    pages: { ...List.pageFlags, cursor: List.cursorFlag },
     filter,
     balances
   },

@@ -23,12 +23,8 @@ const resync = Command.make(
     body: Body.config(
       ResyncNonce,
       {
-        answer: Field.choice(
-          "answer",
-          ["send", "give_up"],
-          "Whether transactions whose outcome is unknown are sent or given up"
-        ),
-        transaction_id: Field.text("transaction_id", "Only this transaction (default: all of the account)")
+        answer: Field.choice("answer", ["send", "give_up"]),
+        transaction_id: Field.text("transaction_id")
       },
       {}
     )
@@ -50,11 +46,7 @@ const clear = Command.make(
   {
     ...target,
     yes: Confirm.flag,
-    body: Body.config(
-      ClearNonces,
-      { from: Field.integer("from", "First nonce"), to: Field.integer("to", "Last nonce, itself included") },
-      {}
-    )
+    body: Body.config(ClearNonces, { from: Field.integer("from"), to: Field.integer("to") }, {})
   },
   Effect.fnUntraced(function* ({ given, id, body, yes }) {
     const payload = yield* Body.read(ClearNonces, body)

@@ -25,60 +25,50 @@ const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, 
 ).pipe(Verb.about("List signers with their addresses.", "signers list", "signers list --all --output json"))
 
 const fields = {
-  id: Field.text("id", "Id (default: a UUID)"),
-  type: Field.choice(
-    "type",
-    ["plain", "local", "vault", "vault_transit", "pkcs11", "aws_kms", "google_cloud_kms", "azure_key_vault", "turnkey"],
-    "Type, which says where the key is"
-  ),
-  "config.api_public_key": Field.text("api_public_key", "turnkey: public key of the API key, in hex"),
-  "config.organization_id": Field.text("organization_id", "turnkey: id of the organization"),
-  "config.private_key_id": Field.text(
-    "private_key_id",
-    "turnkey: id of the private key, or address of a wallet account"
-  ),
-  "config.public_key": Field.text("public_key", "turnkey: the public key, in hex"),
-  "config.vault_url": Field.text("vault_url", "azure_key_vault: URL of the vault or Managed HSM"),
-  "config.auth_type": Field.choice(
-    "auth_type",
-    ["client_secret", "managed_identity", "workload_identity"],
-    "azure_key_vault: how the service logs in"
-  ),
-  "config.tenant_id": Field.text("tenant_id", "azure_key_vault: directory of the application"),
-  "config.client_id": Field.text("client_id", "azure_key_vault: client id of the application or identity"),
-  "config.key_version": Field.text("key_version", "azure_key_vault: version of the key (default: the newest)"),
-  "config.address": Field.text("address", "vault, vault_transit: URL of Vault"),
-  "config.namespace": Field.text("namespace", "vault, vault_transit: namespace of Vault Enterprise"),
-  "config.key_name": Field.text("key_name", "vault, vault_transit, azure_key_vault: name of the key"),
-  "config.mount_point": Field.text("mount_point", "vault, vault_transit: mount point of the secrets engine"),
-  "config.pubkey": Field.text("pubkey", "vault_transit: the ed25519 public key, as base64"),
-  "config.region": Field.text("region", "aws_kms: region of the key"),
-  "config.key_id": Field.text("key_id", "aws_kms: id, ARN or alias of the key; pkcs11: id of the key, hex digits"),
-  "config.module": Field.text("module", "pkcs11: name of the module in PKCS11_MODULES"),
-  "config.token_label": Field.text("token_label", "pkcs11: label of the token"),
-  "config.token_serial": Field.text("token_serial", "pkcs11: serial number of the token"),
-  "config.key_label": Field.text("key_label", "pkcs11: label of the key")
+  id: Field.text("id"),
+  type: Field.choice("type", [
+    "plain",
+    "local",
+    "vault",
+    "vault_transit",
+    "pkcs11",
+    "aws_kms",
+    "google_cloud_kms",
+    "azure_key_vault",
+    "turnkey"
+  ]),
+  "config.api_public_key": Field.text("api_public_key"),
+  "config.organization_id": Field.text("organization_id"),
+  "config.private_key_id": Field.text("private_key_id"),
+  "config.public_key": Field.text("public_key"),
+  "config.vault_url": Field.text("vault_url"),
+  "config.auth_type": Field.choice("auth_type", ["client_secret", "managed_identity", "workload_identity"]),
+  "config.tenant_id": Field.text("tenant_id"),
+  "config.client_id": Field.text("client_id"),
+  "config.key_version": Field.text("key_version"),
+  "config.address": Field.text("address"),
+  "config.namespace": Field.text("namespace"),
+  "config.key_name": Field.text("key_name"),
+  "config.mount_point": Field.text("mount_point"),
+  "config.pubkey": Field.text("pubkey"),
+  "config.region": Field.text("region"),
+  "config.key_id": Field.text("key_id"),
+  "config.module": Field.text("module"),
+  "config.token_label": Field.text("token_label"),
+  "config.token_serial": Field.text("token_serial"),
+  "config.key_label": Field.text("key_label")
 }
 
 const secrets = {
-  "config.key": Field.secret(
-    "private-key-file",
-    "plain: file with the key, 64 hex digits (default: the service generates a key)"
-  ),
-  "config.keystore": Field.secret("keystore-file", "local: keystore file in the format Web3 Secret Storage, version 3"),
-  "config.passphrase": Field.secret("passphrase-file", "local: file with the passphrase of the keystore"),
-  "config.role_id": Field.secret("role-id-file", "vault, vault_transit: file with the role id of the AppRole"),
-  "config.secret_id": Field.secret("secret-id-file", "vault, vault_transit: file with the secret id of the AppRole"),
-  "config.api_private_key": Field.secret(
-    "api-private-key-file",
-    "turnkey: file with the private key of the API key, in hex"
-  ),
-  "config.client_secret": Field.secret("client-secret-file", "azure_key_vault: file with the client secret"),
-  "config.pin": Field.secret("pin-file", "pkcs11: file with the PIN of the user of the token"),
-  "config.service_account.private_key": Field.secret(
-    "service-account-key-file",
-    "google_cloud_kms: file with the private key of the service account, in PEM"
-  )
+  "config.key": Field.secret("private-key-file"),
+  "config.keystore": Field.secret("keystore-file"),
+  "config.passphrase": Field.secret("passphrase-file"),
+  "config.role_id": Field.secret("role-id-file"),
+  "config.secret_id": Field.secret("secret-id-file"),
+  "config.api_private_key": Field.secret("api-private-key-file"),
+  "config.client_secret": Field.secret("client-secret-file"),
+  "config.pin": Field.secret("pin-file"),
+  "config.service_account.private_key": Field.secret("service-account-key-file")
 }
 
 const create = Command.make(

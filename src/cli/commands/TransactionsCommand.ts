@@ -1,15 +1,17 @@
 // `transactions`: sends, lists, replaces, cancels and explains transactions.
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { TransactionId, TransactionStatus } from "../../domain/transaction/EvmTransaction.ts"
 import type { EvmTransaction } from "../../domain/transaction/EvmTransaction.ts"
 import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
 import { Speed } from "../../domain/transaction/Speed.ts"
+import { TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
 import { Instant } from "../../domain/request/Instant.ts"
 import * as Body from "../kit/Body.ts"
 import type * as Call from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"
+import * as Help from "../kit/Help.ts"
 import * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
@@ -24,24 +26,24 @@ const target = { given: Print.flags, relayer, id: Verb.id(TransactionId) }
 
 /** Amounts are in wei, as decimal or 0x-hex text. */
 const fields = {
-  to: Field.text("to", "Receiver, or contract that is called (default: the data creates a contract)"),
-  value: Field.text("value", "Wei to send (default 0)"),
+  to: Field.text("to"),
+  value: Field.text("value"),
   data: Flag.String("call-data").pipe(Flag.withDescription("Call data, or init code, as 0x-hex"), Flag.optional),
-  gas_limit: Field.text("gas_limit", "Gas at most (default: estimated)"),
-  gas_price: Field.text("gas_price", "Wei per gas of a legacy transaction"),
-  max_fee_per_gas: Field.text("max_fee_per_gas", "Wei per gas at most"),
-  max_priority_fee_per_gas: Field.text("max_priority_fee_per_gas", "Wei per gas for the block's producer"),
-  speed: Field.choice("speed", Speed.literals, "How soon it should be mined (default fast)"),
-  valid_until: Field.text("valid_until", "Deadline, such as 2030-01-01T00:00:00Z (default: in 8 hours)"),
-  wait_for_funds: Field.boolean("wait_for_funds", "Wait for funds until the deadline (default true)"),
-  simulate: Field.boolean("simulate", "Estimate the call before it is sent (default: if there is no gas limit)")
+  gas_limit: Field.text("gas_limit"),
+  gas_price: Field.text("gas_price"),
+  max_fee_per_gas: Field.text("max_fee_per_gas"),
+  max_priority_fee_per_gas: Field.text("max_priority_fee_per_gas"),
+  speed: Field.choice("speed", Speed.literals),
+  valid_until: Field.text("valid_until"),
+  wait_for_funds: Field.boolean("wait_for_funds"),
+  simulate: Field.boolean("simulate")
 }
 
 /** A replacement keeps what these two say if they are not given. */
 const replacementFields = {
   ...fields,
-  valid_until: Field.text("valid_until", "New deadline (default: it stays)"),
-  wait_for_funds: Field.boolean("wait_for_funds", "Wait for funds until the deadline (default: as before)")
+  valid_until: Field.text("valid_until"),
+  wait_for_funds: Field.boolean("wait_for_funds")
 }
 
 const send = Command.make(
@@ -53,10 +55,10 @@ const send = Command.make(
       SendEvmTransaction,
       {
         ...fields,
-        external_id: Field.text("external_id", "Your identifier; sending it again returns the same transaction"),
-        not_before: Field.text("not_before", "Time before which it is not sent"),
-        nonce: Field.integer("nonce", "Nonce with which it is executed, or never"),
-        priority: Field.integer("priority", "Order among the relayer's transactions: -1, 0 or 1 (default 0)")
+        external_id: Field.text("external_id"),
+        not_before: Field.text("not_before"),
+        nonce: Field.integer("nonce"),
+        priority: Field.integer("priority")
       },
       {}
     )
@@ -98,22 +100,22 @@ const columns: List.Columns<EvmTransaction> = {
   HASH: ({ hash }) => hash
 }
 
-const moment = (field: string, help: string) => Field.of(field, Instant, help)
+const moment = (field: string) => Field.of(field, Instant)
 
-const filter = {
-  status: Field.many(Flag.Literals("status", TransactionStatus.literals), "Only transactions with this status"),
-  hash: Field.text("hash", "Only the transaction with an attempt of this hash"),
-  external_id: Field.text("external_id", "Only the transaction with this identifier"),
-  created_after: moment("created_after", "Accepted at or after this time, such as 2030-01-01T00:00:00Z"),
-  created_before: moment("created_before", "Accepted before this time")
-}
+const filter = Help.describe(Schema.Struct(TransactionFilter), {
+  status: Field.many(Flag.Literals("status", TransactionStatus.literals)),
+  hash: Field.text("hash"),
+  external_id: Field.text("external_id"),
+  created_after: moment("created_after"),
+  created_before: moment("created_before")
+})
 
 const list = Command.make(
   "list",
   {
     given: List.flags,
     relayer: relayer.pipe(Argument.optional),
-    pages: { ...List.pageFlags, cursor: Field.text("cursor", "Cursor of a Link header") },
+    pages: { ...List.pageFlags, cursor: List.cursorFlag },
     filter
   },
   ({ given, relayer, pages: { cursor, ...pages }, filter }) => {

@@ -1,6 +1,6 @@
 // `transactions wait`: waits until a transaction is mined or final.
 import { Console, Duration, Effect, Option, Schedule } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import type { TransactionStatus } from "../../domain/transaction/EvmTransaction.ts"
@@ -39,8 +39,12 @@ export const TransactionsWaitCommand = Command.make(
       Argument.withDescription("Id of the relayer")
     ),
     id: Verb.id(TransactionId),
-    until: Field.choice("until", ["submitted", "mined", "confirmed"], "Status to wait for (default confirmed)"),
-    timeout: Field.of("timeout", Lifetime, "How long to wait, such as 90s or 10m (default 10m)")
+    until: Field.choice("until", ["submitted", "mined", "confirmed"]).pipe(
+      Flag.withDescription("Status to wait for (default confirmed)")
+    ),
+    timeout: Field.of("timeout", Lifetime).pipe(
+      Flag.withDescription("How long to wait, such as 90s or 10m (default 10m)")
+    )
   },
   Effect.fnUntraced(function* ({ given, relayer, id, until, timeout }) {
     const run = yield* Call.open(given)

@@ -4,6 +4,7 @@ import { Flag } from "effect/cli"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import { CommandFailed } from "./CommandFailed.ts"
+import * as Help from "./Help.ts"
 import * as Input from "./Input.ts"
 
 /** `name`: of the schema in the OpenAPI document. */
@@ -25,7 +26,11 @@ export const config = <
   schema: Schema.Top,
   fields: Fields,
   secrets: Secrets
-) => ({ data: data(Schema.resolveAnnotations(schema)?.identifier ?? ""), fields, secrets })
+) => ({
+  data: data(Schema.resolveAnnotations(schema)?.identifier ?? ""),
+  fields: Help.describe(schema, fields),
+  secrets: Help.describeFiles(schema, secrets)
+})
 
 interface Given {
   readonly data: Option.Option<string>

@@ -1,4 +1,4 @@
-// Flags for the fields of a request, with the names of the fields.
+// Flags for the fields of a request, with the names of the fields. `Help.ts` describes them.
 import { Option } from "effect"
 import type { Schema } from "effect"
 import { Flag } from "effect/cli"
@@ -6,30 +6,26 @@ import * as Input from "./Input.ts"
 
 const flagName = (field: string): string => field.replaceAll("_", "-")
 
-export const text = (field: string, help: string) =>
-  Flag.String(flagName(field)).pipe(Flag.withDescription(help), Flag.optional)
+export const text = (field: string) => Flag.optional(Flag.String(flagName(field)))
 
 /** Decoded with the schema that the service uses. */
-export const of = <A>(field: string, schema: Schema.Codec<A, string>, help: string) =>
-  Flag.String(flagName(field)).pipe(Flag.withSchema(schema), Flag.withDescription(help), Flag.optional)
+export const of = <A>(field: string, schema: Schema.Codec<A, string>) =>
+  Flag.String(flagName(field)).pipe(Flag.withSchema(schema), Flag.optional)
 
-export const choice = <const Choices extends ReadonlyArray<string>>(field: string, choices: Choices, help: string) =>
-  Flag.Literals(flagName(field), choices).pipe(Flag.withDescription(help), Flag.optional)
+export const choice = <const Choices extends ReadonlyArray<string>>(field: string, choices: Choices) =>
+  Flag.optional(Flag.Literals(flagName(field), choices))
 
-export const integer = (field: string, help: string) =>
-  Flag.Int(flagName(field)).pipe(Flag.withDescription(help), Flag.optional)
+export const integer = (field: string) => Flag.optional(Flag.Int(flagName(field)))
 
 /** `--field`, or `--no-field`. */
-export const boolean = (field: string, help: string) =>
-  Flag.Boolean(flagName(field)).pipe(Flag.withDescription(help), Flag.optional)
+export const boolean = (field: string) => Flag.optional(Flag.Boolean(flagName(field)))
 
 /** The content of a file, so that a secret is not on the command line. */
-export const secret = (flag: string, help: string) => Input.file(flag).pipe(Flag.withDescription(help), Flag.optional)
+export const secret = (flag: string) => Flag.optional(Input.file(flag))
 
 /** A flag that may be repeated. */
-export const many = <A>(flag: Flag.Flag<A>, help: string) =>
+export const many = <A>(flag: Flag.Flag<A>) =>
   flag.pipe(
-    Flag.withDescription(`${help}; may be repeated`),
     Flag.atLeast(0),
     Flag.map((values) => (values.length === 0 ? Option.none() : Option.some(values)))
   )

@@ -4,7 +4,8 @@ import { Flag } from "effect/cli"
 import * as Field from "./Field.ts"
 
 /** `--if-match 12.3` means `--if-match '"12.3"'`. */
-export const flag = Field.text("if_match", "Entity tag that the resource must still have; get prints it").pipe(
+export const flag = Field.text("if_match").pipe(
+  Flag.withDescription("Entity tag that the resource must still have; get prints it"),
   Flag.map(Option.map((tag) => (/^[\w.-]+$/.test(tag) ? `"${tag}"` : tag)))
 )
 

@@ -1,9 +1,11 @@
 // Prints lists: one page, or all following pages.
-import { Console, Effect } from "effect"
+import { Console, Effect, Schema } from "effect"
 import { Flag } from "effect/cli"
 import type { Option } from "effect"
+import { PageQuery, cursor } from "../../domain/request/Page.ts"
 import * as Call from "./Call.ts"
 import * as Field from "./Field.ts"
+import * as Help from "./Help.ts"
 import * as Print from "./Print.ts"
 
 /** A position in a list. */
@@ -15,17 +17,23 @@ export interface Place {
 
 export const flags = {
   ...Print.flags,
-  all: Flag.Boolean("all").pipe(Flag.withoutNegation, Flag.withDescription("Fetch all pages"), Flag.withDefault(false))
+  all: Flag.Boolean("all").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("Fetch all pages, each as large as the service allows"),
+    Flag.withDefault(false)
+  )
 }
 
 export interface Given extends Print.Given {
   readonly all: boolean
 }
 
-export const pageFlags = {
-  page: Field.integer("page", "Page number (default 1)"),
-  per_page: Field.integer("per_page", "Items per page (default 10, with --all 1000; at most 1000)")
-}
+export const pageFlags = Help.describe(Schema.Struct(PageQuery), {
+  page: Field.integer("page"),
+  per_page: Field.integer("per_page")
+})
+
+export const { cursor: cursorFlag } = Help.describe(Schema.Struct({ cursor }), { cursor: Field.text("cursor") })
 
 interface PageGiven {
   readonly page: Option.Option<number>
