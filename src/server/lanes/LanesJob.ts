@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
       targets,
       signer: LaneSigner.make(signers, lane.address),
       fees,
-      newId: Effect.map(random.uuidV4(), (id) => TransactionId.make(id)),
+      newId: Effect.map(random.uuidV7(), (id) => TransactionId.make(id)),
       hold,
       memory: LaneMemory.make()
     }

@@ -50,7 +50,7 @@ export class Outbox extends Context.Service<
       const deliveriesOf = Effect.fnUntraced(function* ({ eventId, type, relayer }: RelayerEvent) {
         const { id: lane, notification_id } = relayer
         if (notification_id === undefined) return []
-        const id = yield* random.uuidV4()
+        const id = yield* random.uuidV7()
         const body = Webhook.relayerBody({ id, type, relayer, at: yield* DateTime.now })
         return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
       })
@@ -74,7 +74,7 @@ export class Outbox extends Context.Service<
           Effect.gen(function* () {
             const notification_id = notifications.get(relayerNumber)
             if (notification_id === undefined) return []
-            const id = yield* random.uuidV4()
+            const id = yield* random.uuidV7()
             const body = Webhook.transactionBody({ id, type, at, transaction: data })
             return [{ id, notification_id, event_id: eventId, lane, event: type, body } satisfies NewDelivery]
           })

@@ -70,7 +70,7 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
       const limits = yield* limitsOf(caller)
       const now = DateTime.toEpochMillis(yield* DateTime.now)
       const prepared = yield* Effect.forEach(bodies, (body) =>
-        Effect.map(random.uuidV4(), (id) => newTransaction(TransactionId.make(id), body, sender, limits, now))
+        Effect.map(random.uuidV7(), (id) => newTransaction(TransactionId.make(id), body, sender, limits, now))
       )
       return Arr.map(yield* ledger.accept(sender.account, prepared, limits), ({ stored }) => stored)
     },

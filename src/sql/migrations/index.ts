@@ -21,6 +21,7 @@ import feeLimits from "./0020_fee_limits.ts"
 import polls from "./0021_polls.ts"
 import dataFees from "./0022_data_fees.ts"
 import remoteSigners from "./0023_remote_signers.ts"
+import attemptHashes from "./0024_attempt_hashes.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -44,7 +45,8 @@ export const migrations = {
   "0020_fee_limits": feeLimits,
   "0021_polls": polls,
   "0022_data_fees": dataFees,
-  "0023_remote_signers": remoteSigners
+  "0023_remote_signers": remoteSigners,
+  "0024_attempt_hashes": attemptHashes
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

@@ -1,6 +1,7 @@
 // What a send accepts and refuses, over HTTP. An invalid send stores nothing.
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { count, dataOf, makeKey, prepare, receiver, send, transactions } from "./Fixtures.ts"
@@ -41,6 +42,8 @@ const invalid: ReadonlyArray<readonly [what: string, field: string, body: object
   ]
 ]
 
+const TimeOrdered = Schema.String.check(Schema.isUUID(7))
+
 layerEach(TestApi.layer())("a send", (it) => {
   for (const [what, field, body] of invalid) {
     it.effect(`with ${what} is 400, names the field, and stores nothing`, () =>
@@ -53,6 +56,22 @@ layerEach(TestApi.layer())("a send", (it) => {
       })
     )
   }
+
+  it.effect("gets an id that sorts after the ids of earlier sends, so that indexes grow at one end", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const ids: Array<string> = []
+      for (let index = 0; index < 20; index++) ids.push(dataOf(yield* send({ to: receiver, value: index })).id)
+      for (const id of ids) assert.isTrue(Schema.is(TimeOrdered)(id), id)
+      assert.deepStrictEqual(ids.toSorted(), ids)
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql<{ id: string }>`SELECT id FROM transactions ORDER BY number`
+      assert.deepStrictEqual(
+        rows.map(({ id }) => id),
+        ids
+      )
+    })
+  )
 
   it.effect("is stored as pending, with a Location, whatever form its amounts have", () =>
     Effect.gen(function* () {

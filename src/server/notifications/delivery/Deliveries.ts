@@ -131,7 +131,7 @@ export class Deliveries extends Context.Service<
         const receiver = yield* receivers.find(notificationId)
         if (Option.isNone(receiver)) return yield* new NotificationNotFound({})
         const at = yield* DateTime.now
-        const id = DeliveryId.make(yield* random.uuidV4())
+        const id = DeliveryId.make(yield* random.uuidV7())
         const body = Webhook.testBody({ id, at, notificationId })
         const { retryAfter: _, ...attempt } = yield* outboundWork.run(
           sender.send({ id, event: "test", body }, receiver.value)
