@@ -1,37 +1,25 @@
-// The less severe findings of the model check (C1 to C10), as far as they are pure.
+// Traces of the model check about transactions that wait for their nonce: their order, and what holds them.
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
-import { cancel, canReplace, feeViolation } from "../../../src/domain/transaction/Cancellation.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { plan } from "../../../src/domain/transaction/Queue.ts"
 import { othersOf, totalsOf } from "../../../src/domain/transaction/Totals.ts"
 import type { Transaction } from "../../../src/domain/transaction/Transaction.ts"
-import { later, noop, summary } from "./DecisionTable.ts"
+import { summary } from "./DecisionTable.ts"
 import {
-  agreed,
-  attempt,
   commandsOf,
   ether,
   lane,
   mined,
   now,
   only,
+  others,
   pending,
-  receiptIn,
   request,
   seen,
   submitted,
   terms
 } from "./Fixtures.ts"
-
-describe("C1", () => {
-  it("a node whose head is below the block says nothing about it", () => {
-    const lagging = seen({ head: { number: 99, hash: "block-99" }, minedAt: { first: "other" } })
-    assert.strictEqual(summary(commandsOf(mined(), lane(), lagging)), "Hold transaction mined_waiting")
-    assert.strictEqual(summary(commandsOf(mined(), lane(), seen())), "Hold transaction mined_waiting")
-    assert.strictEqual(summary(commandsOf(mined(), lane(), seen({ minedAt: { first: "other" } }))), "Unmine reorged")
-  })
-})
+import { receiver } from "./simulation/World.ts"
 
 const base = () => {
   const { terms: _, others: __, ...rest } = lane()
@@ -51,6 +39,16 @@ const numbersOf = (transactions: ReadonlyArray<Transaction>, paused?: number, vi
   )
 
 const row = (number: number, over: Partial<Transaction> = {}) => pending({ number, ...over })
+
+describe("B11", () => {
+  it("a call that reverts is held while a predecessor of its batch is in flight, and fails only as the first one", () => {
+    const reverting = seen({ estimate: { _tag: "Reverts", second: "agrees" } })
+    const call = pending({ versions: [{ to: receiver, value: 0n, data: "0x23b872dd" }] })
+    const behind = lane({ others: others({ inFlight: 1 }) })
+    assert.strictEqual(summary(commandsOf(call, behind, reverting)), "Hold relayer waits_for_predecessors")
+    assert.strictEqual(summary(commandsOf(call, lane(), reverting)), "Finish failed would_revert")
+  })
+})
 
 describe("C2", () => {
   it("a relayer that is paused is skipped by the others of its lane", () => {
@@ -165,50 +163,6 @@ describe("C3", () => {
     const since = { quietSince: now }
     assert.strictEqual(othersOf(waiting, totalsOf([waiting], since), false).quietSince, now)
     assert.isUndefined(othersOf(waiting, totalsOf([waiting, submitted()], since), false).quietSince)
-  })
-})
-
-describe("C4", () => {
-  it("a no-op counts as mined whatever its status", () => {
-    const canceled = submitted({ intent: "cancel", attempts: [attempt(1), noop(2)] })
-    const receipt = receiptIn(100, { isSuccess: false })
-    const view = seen({ count: 6, sights: new Map([[2, { _tag: "Receipt", receipt }]]) })
-    assert.strictEqual(summary(commandsOf(canceled, lane(), view)), "Mine mined mined_waiting")
-    const done = mined({ intent: "cancel", attempts: [attempt(1), noop(2)] }, 2, { isSuccess: false })
-    assert.strictEqual(summary(commandsOf(done, lane(), later(2, { minedAt: agreed() }))), "Finish canceled canceled")
-  })
-})
-
-describe("C5", () => {
-  it("only the cancel of a transaction without a nonce promises that there is no effect", () => {
-    assert.strictEqual(Result.getOrThrow(cancel(pending()))._tag, "finish")
-    assert.strictEqual(Result.getOrThrow(cancel(submitted({ state: "signed" })))._tag, "intend")
-    assert.strictEqual(Result.getOrThrow(cancel(submitted()))._tag, "intend")
-    assert.strictEqual(Result.getOrThrow(cancel(submitted({ intent: "expire" })))._tag, "unchanged")
-    assert.strictEqual(Result.getOrThrow(cancel(pending({ restored: true })))._tag, "intend")
-    for (const one of [mined(), mined({ state: "confirmed" }), pending({ state: "canceled" })]) {
-      assert.isTrue(Result.isFailure(cancel(one)))
-    }
-  })
-
-  it("a transaction can be replaced while it is open, wanted and without a receipt", () => {
-    for (const one of [pending(), submitted(), submitted({ state: "signed" })]) {
-      assert.isTrue(Result.isSuccess(canReplace(one)))
-    }
-    const reverted = mined({ state: "submitted" }, 1, { isSuccess: false })
-    for (const one of [mined(), reverted, submitted({ intent: "cancel" }), pending({ state: "failed" })]) {
-      assert.isTrue(Result.isFailure(canReplace(one)))
-    }
-  })
-
-  it("given fees that do not replace what was sent are refused with the minimum", () => {
-    const fees = (max_fee_per_gas: bigint, max_priority_fee_per_gas: bigint) =>
-      feeViolation(submitted(), request({ max_fee_per_gas, max_priority_fee_per_gas }))
-    assert.isUndefined(fees(12_100_000_001n, 1_100_000_001n))
-    assert.include(fees(12_100_000_000n, 1_100_000_001n)?.message ?? "", "12100000001")
-    assert.strictEqual(feeViolation(submitted(), request({ gas_price: 1n }))?.field, "gas_price")
-    assert.isUndefined(feeViolation(pending(), request({ gas_price: 1n })))
-    assert.isUndefined(feeViolation(submitted(), request()))
   })
 })
 
