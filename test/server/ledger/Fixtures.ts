@@ -155,6 +155,13 @@ export const eventsOf = Effect.fnUntraced(function* (id: TransactionId) {
   return rows.map(({ type }) => type)
 })
 
+/** The actions in the audit log, in their order. */
+export const actions = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql<{ readonly action: string }>`SELECT action FROM audit ORDER BY id`, (rows) =>
+    rows.map(({ action }) => action)
+  )
+)
+
 /** As if the leases of all lanes had passed. */
 export const passLeases = Effect.flatMap(
   SqlClient.SqlClient,

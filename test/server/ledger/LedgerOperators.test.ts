@@ -1,0 +1,86 @@
+// The commands of operators in the ledger: restored transactions, nonces and generations.
+import { assert } from "@effect/vitest"
+import { Array, Effect, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { account, actions, claimOne, insert, ledger, signAll, signature } from "./Fixtures.ts"
+
+layerEach(ledger)("an operator", (it) => {
+  it.effect("decides about restored transactions, one or all, of its relayer alone", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      const [one, two] = yield* insert(account(1), 2)
+      const [other] = yield* insert(account(2, 1), 1)
+      yield* sql`UPDATE transactions SET restored = true`
+      if (one === undefined || two === undefined || other === undefined) return
+      const given = { answer: "give_up", id: one } as const
+      const [ended] = yield* transactions.resync(account(1), given)
+      assert.deepInclude(ended?.transaction, { state: "failed" })
+      assert.strictEqual((yield* Effect.flip(transactions.resync(account(1), given)))._tag, "TransactionConflict")
+      assert.strictEqual(
+        (yield* Effect.flip(transactions.resync(account(1), { answer: "send", id: other })))._tag,
+        "TransactionNotFound"
+      )
+      const sent = yield* transactions.resync(account(1), { answer: "send" })
+      assert.deepStrictEqual(
+        sent.map(({ id, transaction }) => [id, transaction.restored]),
+        [[two, false]]
+      )
+      assert.isTrue((yield* transactions.get(2, other)).transaction.restored)
+      const lane = Option.getOrThrow(yield* transactions.laneOf(account(1)))
+      assert.isTrue(lane.trustsCount)
+      assert.deepStrictEqual(yield* actions, ["nonce.resynced", "nonce.resynced"])
+    })
+  )
+
+  it.effect("clears nonces, which end as failed with no-ops", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* insert(account(1), 3)
+      const { hold } = yield* claimOne
+      yield* signAll(hold)
+      const cleared = yield* transactions.clear(account(1), 1, 5)
+      assert.deepStrictEqual(
+        cleared.map(({ transaction: { nonce, intent } }) => [nonce, intent]),
+        [
+          [1, "clear"],
+          [2, "clear"]
+        ]
+      )
+      assert.deepStrictEqual(yield* transactions.clear(account(1), 1, 5), [])
+    })
+  )
+
+  it.effect("begins a generation: bytes of the former one are given up, and the lane starts with nonce 0", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const lanes = yield* LaneLedger
+      yield* insert(account(1), 1)
+      const { hold } = yield* claimOne
+      yield* signAll(hold)
+      const [pending] = yield* insert(account(1), 1)
+      const ended = yield* transactions.beginGeneration(account(1))
+      assert.deepStrictEqual(
+        ended.map(({ transaction }) => [transaction.state, transaction.cause?.code]),
+        [["failed", "chain_changed"]]
+      )
+      assert.strictEqual((yield* Effect.flip(lanes.read(hold)))._tag, "LaneLost")
+      const next = yield* claimOne
+      assert.deepInclude(next.stored.lane, { generation: 1, nextNonce: 0 })
+      const contents = yield* lanes.read(next.hold)
+      assert.deepStrictEqual(
+        contents.pending.map(({ id }) => id),
+        [pending]
+      )
+      const [signed] = yield* lanes.commitSignatures(
+        next.hold,
+        Array.map([contents.pending[0] ?? assert.fail("none")] as const, (row) => signature(row, 0, { generation: 1 }))
+      )
+      assert.deepInclude(signed?.transaction, { nonce: 0, generation: 1 })
+      assert.strictEqual((yield* transactions.byNonce(1, 0)).id, pending)
+    })
+  )
+})

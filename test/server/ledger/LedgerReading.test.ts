@@ -1,0 +1,98 @@
+// Lists and counts of transactions in the ledger.
+import { assert } from "@effect/vitest"
+import { Effect, Option } from "effect"
+import { TestClock } from "effect/testing"
+import { Command } from "../../../src/domain/transaction/Command.ts"
+import { cause } from "../../../src/domain/transaction/Cause.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import type { SelectedTransactions } from "../../../src/server/ledger/Selection.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { account, claimOne, eventsOf, insert, ledger, signAll, signature } from "./Fixtures.ts"
+
+const numbersOf = ({ transactions }: SelectedTransactions) => transactions.map(({ transaction }) => transaction.number)
+
+layerEach(ledger)("lists of transactions", (it) => {
+  it.effect("go from the newest to the oldest, in pages by offset or after a number", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* insert(account(1), 5)
+      yield* insert(account(2), 1)
+      const filter = { relayerNumbers: [1] }
+      const all = numbersOf(yield* transactions.select({ filter, limit: 10 }))
+      assert.deepStrictEqual(all, [5, 4, 3, 2, 1])
+      assert.deepStrictEqual(numbersOf(yield* transactions.select({ filter, limit: 2, offset: 2 })), [3, 2])
+      assert.deepStrictEqual(numbersOf(yield* transactions.select({ filter, limit: 2, after: 4 })), [3, 2])
+      assert.strictEqual(yield* transactions.count(filter), 5)
+      assert.strictEqual(yield* transactions.count({}), 6)
+    })
+  )
+
+  it.effect("filter by state, external_id, hash and moment", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      yield* insert(account(1), 1, { externalId: "one" })
+      yield* TestClock.adjust("1 hour")
+      yield* insert(account(1), 1)
+      yield* TestClock.adjust("1 hour")
+      yield* insert(account(1), 1)
+      const { hold } = yield* claimOne
+      const lanes = yield* LaneLedger
+      const { pending } = yield* lanes.read(hold)
+      const [first] = pending
+      if (first === undefined) return assert.fail("nothing is pending")
+      const [signed] = yield* lanes.commitSignatures(hold, [signature(first, 0)])
+      const hash = signed?.transaction.attempts[0]?.hash ?? ""
+      const numbers = (filter: Parameters<typeof transactions.count>[0]) =>
+        Effect.map(transactions.select({ filter, limit: 10 }), numbersOf)
+      assert.deepStrictEqual(yield* numbers({ states: ["pending"] }), [3, 2])
+      assert.deepStrictEqual(yield* numbers({ states: ["signed", "mined"] }), [1])
+      assert.deepStrictEqual(yield* numbers({ externalId: "one" }), [1])
+      assert.deepStrictEqual(yield* numbers({ hash }), [1])
+      assert.deepStrictEqual(yield* numbers({ createdAfter: 3_600_000 }), [3, 2])
+      assert.deepStrictEqual(yield* numbers({ createdBefore: 3_600_000 }), [1])
+      assert.deepStrictEqual(yield* numbers({ createdAfter: 3_600_000, createdBefore: 7_200_000 }), [2])
+      assert.deepStrictEqual(yield* numbers({ createdAfter: 9_000_000 }), [])
+      assert.deepStrictEqual(yield* numbers({ origin: "gap" }), [])
+      assert.strictEqual((yield* transactions.byNonce(1, 0)).id, first.id)
+      assert.strictEqual((yield* Effect.flip(transactions.byNonce(1, 1)))._tag, "TransactionNotFound")
+      assert.strictEqual((yield* Effect.flip(transactions.byNonce(2, 0)))._tag, "TransactionNotFound")
+    })
+  )
+})
+
+layerEach(ledger)("a status", (it) => {
+  it.effect("knows how many transactions are open, and when the last one was confirmed", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const lanes = yield* LaneLedger
+      yield* insert(account(1), 2)
+      assert.isTrue(Option.isNone(yield* transactions.lastConfirmed(1)))
+      const { hold } = yield* claimOne
+      const [first] = yield* signAll(hold)
+      if (first === undefined) return
+      yield* TestClock.adjust("5 seconds")
+      const receipt = {
+        blockNumber: 5,
+        blockHash: "0x05",
+        isSuccess: true,
+        gasUsed: 21_000n,
+        effectiveGasPrice: 2n
+      }
+      const mine = Command.Mine({ mined: { ordinal: 1, receipt }, state: "mined", cause: cause("mined_waiting") })
+      const [mined] = yield* lanes.apply(hold, [{ stored: first, command: mine }])
+      if (mined === undefined) return
+      const finish = Command.Finish({ state: "confirmed", cause: cause("confirmed", { block: 5 }) })
+      const [confirmed] = yield* lanes.apply(hold, [{ stored: mined, command: finish }])
+      assert.strictEqual(confirmed?.confirmedAt, 5000)
+      assert.deepStrictEqual(yield* transactions.get(1, first.id), confirmed)
+      assert.strictEqual(Option.getOrThrow(yield* transactions.lastConfirmed(1)), 5000)
+      assert.strictEqual(yield* transactions.countOpen(1), 1)
+      assert.deepStrictEqual(yield* eventsOf(first.id), [
+        "transaction.signed",
+        "transaction.mined",
+        "transaction.confirmed"
+      ])
+    })
+  )
+})
