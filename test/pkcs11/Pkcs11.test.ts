@@ -9,10 +9,11 @@ import type { SignerBackend } from "../../src/server/signers/backends/SignerBack
 import { SignerBackends } from "../../src/server/signers/backends/SignerBackends.ts"
 import { SignerSettings } from "../../src/server/signers/SignerSettings.ts"
 import { KeyDerivation } from "../../src/threads/KeyDerivation.ts"
-import * as SoftHsm from "../../testkit/signers/SoftHsm.ts"
+import * as SoftHsmLibrary from "../../testkit/signers/SoftHsmLibrary.ts"
+import * as SoftHsmToken from "../../testkit/signers/SoftHsmToken.ts"
 
 const modules = new Map([
-  ["soft", SoftHsm.library],
+  ["soft", SoftHsmLibrary.library],
   ["broken", "/nowhere/library.so"]
 ])
 
@@ -28,7 +29,7 @@ const toRequest = Schema.decodeUnknownEffect(CreateSigner)
 
 /** What a signer with this configuration is created as, and its key. */
 const create = Effect.fnUntraced(function* (config: object) {
-  const request = yield* toRequest({ type: "pkcs11", config: { module: "soft", pin: SoftHsm.pin, ...config } })
+  const request = yield* toRequest({ type: "pkcs11", config: { module: "soft", pin: SoftHsmToken.pin, ...config } })
   if (request.type !== "pkcs11") return assert.fail(request.type)
   const { pkcs11 } = yield* SignerBackends
   const prepared = yield* pkcs11.prepare(request.config)
@@ -48,7 +49,7 @@ const signs = Effect.fnUntraced(function* (key: SignerBackend) {
 })
 
 const withKey = Effect.gen(function* () {
-  const token = yield* SoftHsm.token
+  const token = yield* SoftHsmToken.token
   token.add("secp256k1", "hot", "01")
   return { token, named: { token_label: token.label, key_label: "hot" } }
 })
@@ -60,7 +61,7 @@ layer(backends, { excludeTestServices: true })("a key in a token", (it) => {
       const { config, key } = yield* create(named)
       assert.match(config.token_serial, /^[0-9a-f]{16}$/)
       assert.strictEqual(config.key_id, "01")
-      assert.notInclude(JSON.stringify(config), SoftHsm.pin)
+      assert.notInclude(JSON.stringify(config), SoftHsmToken.pin)
       yield* signs(key)
       const byId = yield* create({ token_label: token.label, token_serial: config.token_serial, key_id: "01" })
       assert.deepStrictEqual(yield* byId.key.publicKey("secp256k1"), yield* key.publicKey("secp256k1"))
