@@ -31,6 +31,8 @@ describe("the keys that signers may use by a login of the service", () => {
       assert.isFalse(isAllowed([entry], key), entry)
     }
     assert.isFalse(isAllowed(["projects/prod"], "projects/production/locations/europe"))
+    assert.isFalse(isAllowed(["projects/prod"], "projects/prod:other/locations/europe"))
+    assert.isFalse(isAllowed(["https"], "https://a.vault.azure.net/keys/k"))
     assert.isFalse(isAllowed(["https://a.vault.azure.net"], "https://a.vault.azure.network/keys/k"))
   })
 })

@@ -207,7 +207,10 @@ layerEach(limited)("SIGNER_KEYS", (it) => {
     Effect.gen(function* () {
       const { count, request } = yield* StandIn
       const { status, json } = yield* call("signers", { body: request("secp256k1") })
-      assert.deepStrictEqual([status, json.error], [400, "config.key_id: SIGNER_KEYS does not allow this key"])
+      assert.deepStrictEqual(
+        [status, json.error],
+        [400, "config.key_id: SIGNER_KEYS allows no usable key with this name"]
+      )
       assert.strictEqual(count("sign"), 0)
     })
   )

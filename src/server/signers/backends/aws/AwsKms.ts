@@ -34,6 +34,9 @@ const partsOf = (arn: string) => {
   return region === undefined || account === undefined || id === undefined ? undefined : { region, account, id }
 }
 
+/** The ARN of a key, the account of the ARN of an alias, or nothing. */
+const knownParts = (keyId: string) => (partsOf(keyId) === undefined ? keyId.split(":").slice(0, -1).join(":") : keyId)
+
 const wrongRegion = (arn: string, region: string) => arn.startsWith("arn:") && arn.split(":")[3] !== region
 
 const prepare = ({ region, key_id }: Request) =>
@@ -95,6 +98,6 @@ export const make = (call: Call): Provider<Request, Named, Config> => {
       account: `aws_kms ${region} ${partsOf(key_arn)?.account ?? ""}`,
       rate
     }),
-    ambientKey: ({ key_arn }) => key_arn
+    ambientKey: ({ key_arn, key_id }) => key_arn ?? knownParts(key_id)
   }
 }

@@ -13,7 +13,7 @@ import * as AzureLogin from "./AzureLogin.ts"
 
 type Request = RequestOf<"azure_key_vault">
 type Config = ConfigOf<"azure_key_vault">
-type Named = Omit<Config, "kid">
+type Named = Omit<Config, "kid"> & Partial<Config>
 
 /** Signatures per second: of a vault with keys in an HSM, and of a Managed HSM. */
 const rates = { vault: 200, hsm: 330 }
@@ -94,15 +94,16 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient, 
     return key === undefined ? yield* unavailable("unexpected") : { ...key, kid, state: `enabled, ${kty}, P-256K` }
   })
 
-  const urlOf = ({ vault_url, key_name }: Named) => `${vault_url}/keys/${key_name}`
+  /** Without a version, it is the URL of the key, which means its newest version. */
+  const urlOf = ({ vault_url, key_name, key_version }: Named) =>
+    [`${vault_url}/keys/${key_name}`, ...(key_version === undefined ? [] : [key_version])].join("/")
 
   const provider: Provider<Request, Named, Config> = {
     fields,
     prepare,
     resolve: Effect.fnUntraced(function* (named) {
       const { config } = named
-      const version = config.key_version === undefined ? "" : `/${config.key_version}`
-      const { kid, ...key } = yield* read(named, `${urlOf(config)}${version}`)
+      const { kid, ...key } = yield* read(named, urlOf(config))
       return { ...key, config: { ...config, kid } }
     }),
     describe: Effect.fnUntraced(function* (pinned) {
@@ -122,7 +123,7 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient, 
         rate: isHsm ? rates.hsm : rates.vault
       }
     },
-    ambientKey: ({ auth_type, kid }) => (auth_type === "client_secret" ? undefined : kid)
+    ambientKey: (config) => (config.auth_type === "client_secret" ? undefined : (config.kid ?? urlOf(config)))
   }
   return provider
 })

@@ -110,7 +110,8 @@ export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient) 
       return rs === undefined ? yield* unavailable("unexpected") : { signature: rs }
     }),
     identity,
-    ambientKey: (config) => (config.service_account === undefined ? config.key_version_name : undefined)
+    ambientKey: (config) =>
+      config.service_account === undefined ? (config.key_version_name ?? nameOf(config)) : undefined
   }
   return provider
 })

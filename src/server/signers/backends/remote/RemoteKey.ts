@@ -35,8 +35,8 @@ export interface Identity {
 
 /**
  * `Request` is the configuration in a request. `Named` is its part that responses show. `Config` adds what the key service reported
- * about the key, and identifies the key permanently. Each effect makes one call, without a time limit and without a retry.
- * An interruption ends the call. If an effect runs again, it repeats the same call.
+ * about the key, and identifies the key permanently. Each effect makes its calls once, without a time limit and without a retry.
+ * An interruption ends them. If an effect runs again, it repeats the same calls.
  */
 export interface Provider<Request, Named, Config extends Named> {
   /** The field of a request that causes a failure. If absent, it is `config`. */
@@ -50,6 +50,9 @@ export interface Provider<Request, Named, Config extends Named> {
   /** `message` is a digest of 32 bytes on secp256k1, and the message itself on ed25519. */
   sign(pinned: Prepared<Config>, curve: Curve, message: Uint8Array): Effect.Effect<Signed, SignerUnavailable>
   identity(prepared: Prepared<Named>): Identity
-  /** The name of the key for `SIGNER_KEYS`, if the service uses its own login. Undefined if the signer has credentials. */
-  ambientKey(config: Config): string | undefined
+  /**
+   * The name of the key for `SIGNER_KEYS`, if the service uses its own login. Undefined if the signer has credentials. Until the key
+   * is resolved, these are the first parts of its name that the request determines, or an empty text.
+   */
+  ambientKey(named: Named): string | undefined
 }

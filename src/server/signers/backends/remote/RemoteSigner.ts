@@ -4,13 +4,29 @@ import type { SignerSettings } from "../../SignerSettings.ts"
 import * as RequestIds from "../RequestIds.ts"
 import * as ProbeMessage from "../ProbeMessage.ts"
 import { SignerUnavailable } from "../SignerBackend.ts"
-import type { Kind, Pinned, Prepared, SignerBackend } from "../SignerBackend.ts"
-import { isAllowed } from "./AllowedKeys.ts"
+import type { Kind, Pinned, Prepared, Reason, SignerBackend } from "../SignerBackend.ts"
+import { isAllowed, mayBeAllowed } from "./AllowedKeys.ts"
 import * as PinnedKey from "./Pinned.ts"
 import type { RemoteCalls } from "./RemoteCalls.ts"
-import type { Provider } from "./RemoteKey.ts"
+import type { Identity, Provider } from "./RemoteKey.ts"
 
 const notAllowed = new SignerUnavailable({ reason: "forbidden", message: "SIGNER_KEYS does not allow this key" })
+
+/** The same for all keys that are not allowed, and for those that do not exist: otherwise, requests could find out which exist. */
+const noneAllowed = new SignerUnavailable({
+  reason: "forbidden",
+  message: "SIGNER_KEYS allows no usable key with this name"
+})
+
+/** These reasons say nothing about a key. */
+const ofService: ReadonlySet<Reason> = new Set(["unreachable", "throttled", "login", "not_installed"])
+
+/** A request can name any account, so its calls share no breaker and no rate limit with those of signers. */
+const ofRequest = (identity: Identity): Identity => ({
+  ...identity,
+  breaker: `request ${identity.breaker}`,
+  account: `request ${identity.account}`
+})
 
 export interface Shared {
   readonly calls: RemoteCalls
@@ -26,9 +42,19 @@ export const make = <Request, Named, Config extends Named>(
     return key === undefined || isAllowed(settings.keys, key) ? Effect.void : Effect.fail(notAllowed)
   }
 
-  const backendOf = (prepared: Prepared<Config>, pinned: Pinned): SignerBackend => {
-    const identity = provider.identity(prepared)
+  /** Finds the key that a request names. If the key may not be used, the service makes no call, or reports nothing about the key. */
+  const resolve = Effect.fnUntraced(function* (named: Prepared<Named>) {
+    const name = provider.ambientKey(named.config)
+    const resolving = calls.run(ofRequest(provider.identity(named)), provider.resolve(named))
+    if (name === undefined || isAllowed(settings.keys, name)) return yield* resolving
+    if (!mayBeAllowed(settings.keys, name)) return yield* noneAllowed
+    return yield* resolving.pipe(
+      Effect.tap(({ config }) => allow(config)),
+      Effect.mapError((failure) => (ofService.has(failure.reason) ? failure : noneAllowed))
+    )
+  })
 
+  const backendOf = (prepared: Prepared<Config>, pinned: Pinned, identity: Identity): SignerBackend => {
     const sign = Effect.fn("RemoteSigner.sign")(function* (curve: Pinned["curve"], message: Uint8Array) {
       yield* PinnedKey.onCurve(pinned, curve)
       yield* allow(prepared.config)
@@ -52,16 +78,17 @@ export const make = <Request, Named, Config extends Named>(
     fields: provider.fields,
     prepare: Effect.fnUntraced(function* (request) {
       const named = yield* provider.prepare(request)
-      const { config, curve, publicKey } = yield* calls.run(provider.identity(named), provider.resolve(named))
+      const { config, curve, publicKey } = yield* resolve(named)
       const prepared = { config, secret: named.secret, pinned: { curve, publicKey } }
       // Signs a probe, because a signer without the right to sign would only fail when it is first used.
-      yield* backendOf(prepared, prepared.pinned).sign(curve, ProbeMessage.make(curve))
+      const backend = backendOf(prepared, prepared.pinned, ofRequest(provider.identity(prepared)))
+      yield* backend.sign(curve, ProbeMessage.make(curve))
       return prepared
     }),
     open: (prepared) => {
       // `Signers` reads the public key from the row. A database constraint ensures that it is present.
       if (prepared.pinned === undefined) throw new Error("a signer of a key service has no public key")
-      return backendOf(prepared, prepared.pinned)
+      return backendOf(prepared, prepared.pinned, provider.identity(prepared))
     }
   }
 }
