@@ -87,8 +87,11 @@ export class RelayersRepo extends Context.Service<
           query("RelayersRepo.find")
         )
 
+      /** PostgreSQL plans a statement with `ANY` again each time it runs, which takes as long as reading one row. */
+      const among = (ids: ReadonlyArray<RelayerId>) => (ids.length === 1 ? sql`= ${ids[0]}` : sql`= ANY(${ids})`)
+
       const findAll = (ids: ReadonlyArray<RelayerId>) =>
-        stored`SELECT ${columns} FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
+        stored`SELECT ${columns} FROM relayers t WHERE t.id ${among(ids)}`.pipe(
           Effect.flatMap(verifiedEach),
           Effect.map((found) => ids.map((id) => found.get(id) ?? Exit.succeed(Option.none()))),
           query("RelayersRepo.findAll")
