@@ -28,7 +28,7 @@ const unit = [
   "test/sql/{Paced,Rows,Tls}.test.ts",
   "test/server/signers/{Keystore,KeystoreQueue,LocalKey,Vault,VaultTransit}.test.ts",
   "test/server/http/Yaml.test.ts",
-  "test/server/responses/{Accept,ClientAddress}.test.ts",
+  "test/server/responses/{Accept,ClientAddress,GroupServices}.test.ts",
   "test/server/transactions/{SignedBytes,Simulated}.test.ts"
 ]
 

@@ -70,7 +70,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
 
   const { listen, drain } = HttpServerNode.layer(settings)
   // `Readiness` depends on all services, so the port opens last, when they all work.
-  const server = Layer.unwrap(Effect.as(Readiness, listen))
+  const server = Layer.provide(Layer.unwrap(Effect.as(Readiness, listen)), services)
   const routes = Server.layer({
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     maxBodyBytes: settings.MAX_BODY_BYTES,
@@ -80,15 +80,14 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     ...(settings.TRUSTED_PROXIES === undefined ? {} : { trustedProxies: settings.TRUSTED_PROXIES }),
     accessLog: settings.ACCESS_LOG === "on",
     refusal: Unreadable.refusal
-  })
+    // Services around the server would be in the context of every request, which is copied.
+  }).pipe(Layer.provide([rateLimits(settings), services]))
 
   const listening = Layer.effectDiscard(HttpServer.addressFormattedWith(parts.listening))
-  return Layer.mergeAll(drain, listening, ProcessGauges.layer).pipe(
+  return Layer.mergeAll(Layer.provide(Layer.merge(drain, ProcessGauges.layer), services), listening).pipe(
     Layer.provide(
       HttpRouter.serve(routes, { routerConfig: Server.routerConfig, disableLogger: true, disableListenLog: true })
     ),
-    Layer.provide(server),
-    Layer.provide(rateLimits(settings)),
-    Layer.provideMerge(services)
+    Layer.provide(server)
   )
 }

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 
@@ -18,4 +19,4 @@ export const ApiKeysHttp = HttpApiBuilder.group(
       delete: ({ params, query }) => Respond.one(keys.delete(params.key_id, query))
     })
   })
-)
+).pipe(GroupServices.only(ApiKeys))

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Audit } from "./Audit.ts"
 import { AuditCheckpoints } from "./AuditCheckpoints.ts"
@@ -21,4 +22,4 @@ export const AuditHttp = HttpApiBuilder.group(
       prune: ({ params, payload }) => Respond.one(checkpoints.prune(params.position, payload))
     })
   })
-)
+).pipe(GroupServices.only(Audit, AuditCheckpoints))

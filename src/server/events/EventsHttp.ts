@@ -8,6 +8,7 @@ import type { EventQuery } from "../../domain/event/Event.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import { preferred } from "../responses/Accept.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { EventFeed } from "./EventFeed.ts"
 import { EventStreams } from "./EventStreams.ts"
@@ -52,4 +53,4 @@ export const EventsHttp = HttpApiBuilder.group(
       }
     })
   })
-)
+).pipe(GroupServices.only(EventFeed, EventStreams, Authentication))

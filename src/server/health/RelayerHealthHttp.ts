@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { RelayerHealth } from "./RelayerHealth.ts"
 
@@ -17,4 +18,4 @@ export const RelayerHealthHttp = HttpApiBuilder.group(
       explain: ({ params }) => Respond.one(health.explain(params.relayer_id))
     })
   })
-)
+).pipe(GroupServices.only(RelayerHealth))

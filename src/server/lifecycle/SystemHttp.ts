@@ -4,6 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { identification } from "../../api/SystemApi.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import { Readiness } from "./Readiness.ts"
 
 const ok = Effect.as(setHeader(identification.name, identification.value), "OK" as const)
@@ -19,4 +20,4 @@ export const SystemHttp = HttpApiBuilder.group(
       ready: () => readiness.check
     })
   })
-)
+).pipe(GroupServices.only(Readiness))

@@ -1,8 +1,10 @@
 // The handlers of `MasterKeyApi`.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { SqlClient } from "effect/sql"
 import { Api } from "../../api/Api.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { MasterKeys } from "./MasterKeys.ts"
 
@@ -17,4 +19,4 @@ export const MasterKeyHttp = HttpApiBuilder.group(
     // The rotation has connections of its own. That of an idempotent request is free meanwhile.
     return handlers.handleAll({ rotate: () => Respond.one(outside(rotate)) })
   })
-)
+).pipe(GroupServices.only(MasterKeys, SqlClient.SqlClient))

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Networks } from "./Networks.ts"
 import { VersionedNetworks } from "./VersionedNetworks.ts"
@@ -27,4 +28,4 @@ export const NetworksHttp = HttpApiBuilder.group(
         )
     })
   })
-)
+).pipe(GroupServices.only(Networks, VersionedNetworks))

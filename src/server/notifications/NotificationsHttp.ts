@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Deliveries } from "./delivery/Deliveries.ts"
 import { VersionedNotifications } from "./VersionedNotifications.ts"
@@ -29,4 +30,4 @@ export const NotificationsHttp = HttpApiBuilder.group(
       replay: ({ params, payload }) => Respond.one(deliveries.replay(params.notification_id, payload))
     })
   })
-)
+).pipe(GroupServices.only(VersionedNotifications, Deliveries))

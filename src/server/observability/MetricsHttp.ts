@@ -8,6 +8,7 @@ import { prometheusContentType } from "../../api/MetricsApi.ts"
 import { NotFound } from "../../domain/request/Request.ts"
 import { preferred } from "../responses/Accept.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import { buildInfo } from "./BuildMetrics.ts"
 import { Gauges } from "./Gauges.ts"
 
@@ -52,4 +53,4 @@ export const layer = (metrics: ReadonlyArray<string>) =>
         scrape: () => Effect.map(exposition, textResponse)
       })
     })
-  )
+  ).pipe(GroupServices.only(Gauges))

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { StoredRelayers } from "./StoredRelayers.ts"
 
@@ -20,4 +21,4 @@ export const RelayersHttp = HttpApiBuilder.group(
         Respond.done(relayers.delete(params.relayer_id, headers["if-match"]), "Relayer deleted successfully")
     })
   })
-)
+).pipe(GroupServices.only(StoredRelayers))

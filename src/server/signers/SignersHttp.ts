@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Signers } from "./Signers.ts"
 
@@ -18,4 +19,4 @@ export const SignersHttp = HttpApiBuilder.group(
       verify: ({ params }) => Respond.one(signers.verify(params.signer_id))
     })
   })
-)
+).pipe(GroupServices.only(Signers))

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Nonces } from "./Nonces.ts"
 
@@ -17,4 +18,4 @@ export const NoncesHttp = HttpApiBuilder.group(
       beginGeneration: ({ params }) => Respond.one(nonces.beginGeneration(params.relayer_id))
     })
   })
-)
+).pipe(GroupServices.only(Nonces))

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { MessageSigning } from "./MessageSigning.ts"
 
@@ -15,4 +16,4 @@ export const SigningHttp = HttpApiBuilder.group(
       signTypedData: ({ params, payload }) => Respond.one(signing.signTypedData(params.relayer_id, payload))
     })
   })
-)
+).pipe(GroupServices.only(MessageSigning))

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
+import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Simulations } from "./Simulations.ts"
 import { Transactions } from "./Transactions.ts"
@@ -26,7 +27,7 @@ export const TransactionsHttp = HttpApiBuilder.group(
       cancelPending: ({ params }) => Respond.one(transactions.cancelPending(params.relayer_id))
     })
   })
-)
+).pipe(GroupServices.only(Transactions, Simulations))
 
 export const AllTransactionsHttp = HttpApiBuilder.group(
   Api,
@@ -35,4 +36,4 @@ export const AllTransactionsHttp = HttpApiBuilder.group(
     const transactions = yield* Transactions
     return handlers.handleAll({ list: ({ query }) => Respond.items(transactions.listAll(query)) })
   })
-)
+).pipe(GroupServices.only(Transactions))
