@@ -1,7 +1,9 @@
 // The endpoints of networks: create, list, read, change, delete.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { CreateNetwork, Network, NetworkId, UpdateNetwork } from "../domain/network/Network.ts"
+import { Network } from "../domain/network/Network.ts"
+import { NetworkId } from "../domain/network/NetworkId.ts"
+import { CreateNetwork, UpdateNetwork } from "../domain/network/NetworkRequest.ts"
 import { PageQuery } from "../domain/request/Page.ts"
 import * as Condition from "./Condition.ts"
 import { versioned } from "./document/Operation.ts"

@@ -20,17 +20,9 @@ export { Event, EventType } from "./event/Event.ts"
 export { HealthStatus } from "./health/Health.ts"
 export { HealthCode, RelayerExplanation } from "./health/HealthExplanation.ts"
 export { MasterKeyRotation, RotationRunning } from "./masterKey/MasterKey.ts"
-export {
-  CreateNetwork,
-  Network,
-  NetworkId,
-  NetworkIdTaken,
-  NetworkInUse,
-  NetworkName,
-  NetworkNotFound,
-  NetworkType,
-  UpdateNetwork
-} from "./network/Network.ts"
+export { Network, NetworkIdTaken, NetworkInUse, NetworkNotFound } from "./network/Network.ts"
+export { NetworkId, NetworkName, NetworkType } from "./network/NetworkId.ts"
+export { CreateNetwork, UpdateNetwork } from "./network/NetworkRequest.ts"
 export {
   Delivery,
   DeliveryAttempt,

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as Json from "../../src/api/Json.ts"
-import { CreateNetwork } from "../../src/domain/network/Network.ts"
+import { CreateNetwork } from "../../src/domain/network/NetworkRequest.ts"
 import { CreateRelayer } from "../../src/domain/relayer/Relayer.ts"
 import { BadRequest } from "../../src/domain/request/Request.ts"
 import { CreateSigner } from "../../src/domain/signer/CreateSigner.ts"

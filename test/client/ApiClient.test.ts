@@ -4,7 +4,8 @@ import { Effect, Layer, Redacted, Schema } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { ApiClient } from "../../src/client/ApiClient.ts"
 import { TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
-import { NetworkId, NetworkNotFound } from "../../src/domain/network/Network.ts"
+import { NetworkNotFound } from "../../src/domain/network/Network.ts"
+import { NetworkId } from "../../src/domain/network/NetworkId.ts"
 import {
   CreateNotification,
   NotificationId,

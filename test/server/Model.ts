@@ -1,6 +1,6 @@
 // A model of the services: the resources in memory, and the expected outcome of each command.
 import { Result } from "effect"
-import { NetworkName } from "../../src/domain/network/Network.ts"
+import { NetworkName } from "../../src/domain/network/NetworkId.ts"
 import { NotificationId } from "../../src/domain/notification/Notification.ts"
 import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
 import type {

@@ -1,7 +1,8 @@
 // `networks`: manages built-in and custom networks.
 import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { CreateNetwork, NetworkId, NetworkType, UpdateNetwork } from "../../domain/network/Network.ts"
+import { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
+import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import * as Body from "../kit/Body.ts"
 import * as Confirm from "../kit/Confirm.ts"

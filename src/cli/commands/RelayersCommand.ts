@@ -1,7 +1,7 @@
 // `relayers`: creates, changes and deletes relayers.
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { NetworkType } from "../../domain/network/Network.ts"
+import { NetworkType } from "../../domain/network/NetworkId.ts"
 import { CreateRelayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as Body from "../kit/Body.ts"
 import * as Confirm from "../kit/Confirm.ts"

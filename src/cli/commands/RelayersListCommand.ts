@@ -1,7 +1,7 @@
 // `relayers list`: lists relayers with all filters of the API.
 import { Effect, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { NetworkName, NetworkType } from "../../domain/network/Network.ts"
+import { NetworkName, NetworkType } from "../../domain/network/NetworkId.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import { RelayerQuery, RelayerSort } from "../../domain/relayer/Relayer.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"

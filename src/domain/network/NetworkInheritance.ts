@@ -1,6 +1,7 @@
 // The fields of a network: those that it defines itself, and those that it inherits.
 import { Result, Schema, Struct } from "effect"
-import { EvmNetwork, Network, NetworkName, SolanaNetwork, StellarNetwork, networkId } from "./Network.ts"
+import { EvmNetwork, Network, SolanaNetwork, StellarNetwork } from "./Network.ts"
+import { NetworkName, networkId } from "./NetworkId.ts"
 import type { Violation } from "../request/Request.ts"
 
 const named = { name: NetworkName.schema, from: Schema.optionalKey(NetworkName.schema) }

@@ -1,7 +1,8 @@
 // Applies merge patches to networks.
 import { Effect, Schema } from "effect"
 import * as MergePatch from "../request/MergePatch.ts"
-import type { Network, UpdateNetwork } from "./Network.ts"
+import type { Network } from "./Network.ts"
+import type { UpdateNetwork } from "./NetworkRequest.ts"
 import { NetworkDefinition } from "./NetworkInheritance.ts"
 import { BadRequest } from "../request/Request.ts"
 import type { Violation } from "../request/Request.ts"

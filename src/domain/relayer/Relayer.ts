@@ -1,7 +1,7 @@
 // Relayers: accounts on one network with one signer.
 import { Schema } from "effect"
 import { Value } from "../request/ExactJson.ts"
-import { NetworkName, NetworkType, networkTag } from "../network/Network.ts"
+import { NetworkName, NetworkType, networkTag } from "../network/NetworkId.ts"
 import { NotificationId } from "../notification/Notification.ts"
 import { immutable } from "../request/MergePatch.ts"
 import { CursorQuery } from "../request/Page.ts"

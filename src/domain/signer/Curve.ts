@@ -1,6 +1,6 @@
 // The curves of keys and signatures.
 import { Schema } from "effect"
-import type { NetworkType } from "../network/Network.ts"
+import type { NetworkType } from "../network/NetworkId.ts"
 import { added, field } from "../request/Field.ts"
 
 export const Curve = Schema.Literals(["secp256k1", "ed25519"]).annotate({

@@ -1,6 +1,6 @@
 // Signers: private keys, or references to them. No response contains a private key.
 import { Schema } from "effect"
-import type { NetworkType } from "../network/Network.ts"
+import type { NetworkType } from "../network/NetworkId.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"

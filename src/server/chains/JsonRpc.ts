@@ -3,7 +3,7 @@ import { Effect, Random, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClient } from "effect/http"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
-import type { NetworkType } from "../../domain/network/Network.ts"
+import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import * as RpcFailure from "./RpcFailure.ts"
 
 export interface Call<A> {

@@ -1,6 +1,6 @@
 // Makes the pool of a set of RPC URLs.
 import { Context, Effect, Layer } from "effect"
-import type { NetworkType } from "../../domain/network/Network.ts"
+import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { Breakers } from "./Breakers.ts"
 import type { Options as BreakerOptions } from "./Breakers.ts"

@@ -2,7 +2,7 @@
 import { Clock, Duration, Effect, Result, Schema } from "effect"
 import { Headers } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
-import type { NetworkType } from "../../domain/network/Network.ts"
+import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
 import { refusal } from "../../outbound/OutboundRefused.ts"
 

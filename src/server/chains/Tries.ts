@@ -1,7 +1,7 @@
 // Calls one provider, with retries. Each try has a time limit and is counted in the metrics.
 import { Duration, Effect, Metric, Random, Result, Schedule } from "effect"
 import type { HttpClient } from "effect/http"
-import type { NetworkType } from "../../domain/network/Network.ts"
+import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import { rpcCallSeconds, rpcCallsTotal, rpcFailuresTotal } from "./ChainMetrics.ts"
 import * as JsonRpc from "./JsonRpc.ts"
 import { failure } from "./RpcFailure.ts"

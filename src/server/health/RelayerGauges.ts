@@ -1,6 +1,6 @@
 // Measures a series of metrics for each relayer, if the operator asked for them.
 import { Effect, Layer, Metric, Schema } from "effect"
-import { NetworkType } from "../../domain/network/Network.ts"
+import { NetworkType } from "../../domain/network/NetworkId.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { client, query } from "../../sql/Query.ts"

@@ -1,7 +1,8 @@
 // Reads networks with what they inherit, and their unmasked RPC URLs.
 import { Effect } from "effect"
-import { NetworkNotFound, siblingId } from "../../domain/network/Network.ts"
-import type { NetworkId } from "../../domain/network/Network.ts"
+import { NetworkNotFound } from "../../domain/network/Network.ts"
+import { siblingId } from "../../domain/network/NetworkId.ts"
+import type { NetworkId } from "../../domain/network/NetworkId.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as NetworkResolver from "./NetworkResolver.ts"
 import { NetworksRepo } from "./NetworksRepo.ts"

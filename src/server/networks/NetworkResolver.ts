@@ -1,8 +1,9 @@
 // Resolves networks: the rows of the table override and extend the built-in networks.
 import { Result } from "effect"
 import { createHash } from "node:crypto"
-import { networkId } from "../../domain/network/Network.ts"
-import type { Network, NetworkId } from "../../domain/network/Network.ts"
+import { networkId } from "../../domain/network/NetworkId.ts"
+import type { Network } from "../../domain/network/Network.ts"
+import type { NetworkId } from "../../domain/network/NetworkId.ts"
 import * as Inheritance from "../../domain/network/NetworkInheritance.ts"
 import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
 import type { Violation } from "../../domain/request/Request.ts"

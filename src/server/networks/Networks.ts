@@ -1,15 +1,10 @@
 // Networks, for host programs and other features: the built-in ones, with a team's changes, and a team's own.
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
-import { CreateNetwork, UpdateNetwork, networkId } from "../../domain/network/Network.ts"
-import type {
-  Network,
-  NetworkId,
-  NetworkIdTaken,
-  NetworkInUse,
-  NetworkNotFound,
-  NetworkType
-} from "../../domain/network/Network.ts"
+import { networkId } from "../../domain/network/NetworkId.ts"
+import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
+import type { Network, NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../../domain/network/Network.ts"
+import type { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
 import { checked } from "../../domain/request/Checked.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"

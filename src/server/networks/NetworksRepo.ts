@@ -1,7 +1,8 @@
 // The table `networks`.
 import { Context, Effect, Layer, Schema } from "effect"
 import { parse } from "../../domain/request/ExactJson.ts"
-import { NetworkId, NetworkInUse } from "../../domain/network/Network.ts"
+import { NetworkInUse } from "../../domain/network/Network.ts"
+import { NetworkId } from "../../domain/network/NetworkId.ts"
 import { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
 import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"

@@ -1,7 +1,7 @@
 // Inserts into the table `relayers`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
-import type { NetworkId } from "../../domain/network/Network.ts"
+import type { NetworkId } from "../../domain/network/NetworkId.ts"
 import { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"

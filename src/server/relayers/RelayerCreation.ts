@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
-import { networkId } from "../../domain/network/Network.ts"
+import { networkId } from "../../domain/network/NetworkId.ts"
 import { RelayerId, RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"

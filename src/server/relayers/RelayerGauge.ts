@@ -1,6 +1,6 @@
 // Counts the relayers.
 import { Effect, Layer, Metric } from "effect"
-import { NetworkType } from "../../domain/network/Network.ts"
+import { NetworkType } from "../../domain/network/NetworkId.ts"
 import * as GaugeJob from "../lifecycle/GaugeJob.ts"
 import { relayerCount } from "./RelayerMetrics.ts"
 import { RelayersRepo } from "./RelayersRepo.ts"

@@ -1,7 +1,7 @@
 // Relayers for calls to their chains, with their networks and unmasked RPC URLs. The health checks disable relayers here.
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
-import { networkId } from "../../domain/network/Network.ts"
+import { networkId } from "../../domain/network/NetworkId.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"

@@ -1,6 +1,6 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
 import { Array, Context, Effect, Exit, Layer, Option, Schema } from "effect"
-import { NetworkType } from "../../domain/network/Network.ts"
+import { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"

@@ -1,6 +1,6 @@
 // The relayer that sends transactions: its account, its policy and its network.
 import { Effect } from "effect"
-import { networkId } from "../../domain/network/Network.ts"
+import { networkId } from "../../domain/network/NetworkId.ts"
 import type { EvmNetwork } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { EvmRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"

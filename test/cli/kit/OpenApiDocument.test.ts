@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { CreateApiKey } from "../../../src/domain/access/ApiKey.ts"
-import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/Network.ts"
+import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
 import { ReplayDeliveries } from "../../../src/domain/notification/Delivery.ts"
 import { CreateNotification, UpdateNotification } from "../../../src/domain/notification/Notification.ts"
 import { CreateRelayer, UpdateRelayer } from "../../../src/domain/relayer/Relayer.ts"

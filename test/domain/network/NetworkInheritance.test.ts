@@ -1,7 +1,7 @@
 // A network has its own values, and inherits the others.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { NetworkName } from "../../../src/domain/network/Network.ts"
+import { NetworkName } from "../../../src/domain/network/NetworkId.ts"
 import { NetworkDefinition, complete, line, resolve } from "../../../src/domain/network/NetworkInheritance.ts"
 
 const name = (text: string) => NetworkName.make(text)

@@ -1,7 +1,7 @@
 // Merge patches of a network.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/Network.ts"
+import { CreateNetwork, UpdateNetwork } from "../../../src/domain/network/NetworkRequest.ts"
 import { NetworkDefinition } from "../../../src/domain/network/NetworkInheritance.ts"
 import * as NetworkPatch from "../../../src/domain/network/NetworkPatch.ts"
 

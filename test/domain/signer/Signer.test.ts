@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Equal, Redacted, Result, Schema } from "effect"
 import * as Json from "../../../src/api/Json.ts"
-import type { NetworkType } from "../../../src/domain/network/Network.ts"
+import type { NetworkType } from "../../../src/domain/network/NetworkId.ts"
 import { BadRequest } from "../../../src/domain/request/Request.ts"
 import { CreateSigner } from "../../../src/domain/signer/CreateSigner.ts"
 import { curveOf, networkTypesOn } from "../../../src/domain/signer/Curve.ts"

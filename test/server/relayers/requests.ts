@@ -1,7 +1,7 @@
 // Random requests for relayers that meet: few ids, signers and networks.
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { NetworkName } from "../../../src/domain/network/Network.ts"
+import { NetworkName } from "../../../src/domain/network/NetworkId.ts"
 import { pageRequest } from "../../../src/domain/request/Page.ts"
 import type { PageQuery } from "../../../src/domain/request/Page.ts"
 import { CreateRelayer, RelayerId } from "../../../src/domain/relayer/Relayer.ts"

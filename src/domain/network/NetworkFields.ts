@@ -1,0 +1,103 @@
+// The values that the fields of a network can have, and their documentation.
+import { Schema, SchemaTransformation } from "effect"
+import { HttpUrl, RpcConfig } from "../chain/Rpc.ts"
+import { text } from "../request/Text.ts"
+
+export interface Documentation<T> {
+  readonly description: string
+  readonly examples: ReadonlyArray<T>
+}
+
+/** A URL without a weight has the default weight. */
+const RequestedRpc = Schema.Union([
+  Schema.String.annotate({ format: "uri", description: "URL of the provider.", examples: ["https://rpc.example.com"] }),
+  Schema.toEncoded(RpcConfig)
+])
+  .annotate({
+    identifier: "RpcUrlRequest",
+    message: "Expected a URL, or an object of url and weight",
+    description: "A provider of the chain: a URL, or an object of `url` and `weight`."
+  })
+  .pipe(
+    Schema.decodeTo(
+      RpcConfig,
+      SchemaTransformation.transform({
+        decode: (given: string | typeof RpcConfig.Encoded) => (typeof given === "string" ? { url: given } : given),
+        encode: (config): string | typeof RpcConfig.Encoded => config
+      })
+    )
+  )
+
+export const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
+
+const labels = Schema.Array(text(1, 64)).check(Schema.isMaxLength(100), Schema.isUnique())
+
+/** The fields of every network that a request can set. */
+export const values = {
+  rpc_urls: Schema.Array(RequestedRpc).check(Schema.isBetweenLength(1, 100)),
+  explorer_urls: Schema.Array(HttpUrl).check(Schema.isMaxLength(20)),
+  /** At most an hour. */
+  average_blocktime_ms: between(1, 3_600_000),
+  is_testnet: Schema.Boolean,
+  tags: labels
+}
+
+const RpcMethod = Schema.String.check(
+  Schema.isPattern(/^[a-z0-9]{1,16}_[A-Za-z0-9_]{1,64}$/u, { expected: "a JSON-RPC method such as eth_call" })
+)
+
+export const evmValues = {
+  required_confirmations: between(0, 1_000_000),
+  finality_tag: Schema.Literals(["safe", "finalized"]),
+  transaction_window: between(1, 10_000),
+  minimum_priority_fee: between(0, Number.MAX_SAFE_INTEGER),
+  rpc_methods: Schema.Array(RpcMethod).check(Schema.isMaxLength(200), Schema.isUnique()),
+  features: labels,
+  symbol: text(1, 32)
+}
+
+export const documented = {
+  from: { description: "Network of the same type that this one inherits from.", examples: ["sepolia"] },
+  rpc_urls: {
+    description: "Providers of the chain, for relayers without their own.",
+    examples: [["https://rpc.example.com/v1/my-key"]]
+  },
+  explorer_urls: { description: "Block explorers, for people.", examples: [["https://sepolia.etherscan.io"]] },
+  average_blocktime_ms: { description: "Milliseconds between two blocks, on average.", examples: [12_000] },
+  is_testnet: { description: "Whether the network is a testnet.", examples: [true] },
+  tags: { description: "Labels, for people.", examples: [["staging"]] },
+  chain_id: { description: "Chain id (EIP-155).", examples: [11_155_111] },
+  required_confirmations: {
+    description: "Blocks that must follow the block of a transaction before it is final.",
+    examples: [6]
+  },
+  finality_tag: {
+    description: "Block tag that makes a transaction final, instead of `required_confirmations`.",
+    examples: ["finalized" as const]
+  },
+  transaction_window: {
+    description:
+      "Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`.",
+    examples: [64]
+  },
+  minimum_priority_fee: {
+    description: "Wei per gas that the nodes of the network demand as a priority fee.",
+    examples: [25_000_000_000]
+  },
+  rpc_methods: {
+    description:
+      "JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read.",
+    examples: [["eth_call", "eth_getLogs"]]
+  },
+  features: {
+    description:
+      "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: a contract of the chain says what data costs beside gas.",
+    examples: [["eip1559"]]
+  },
+  symbol: { description: "Symbol of the native token.", examples: ["ETH"] },
+  passphrase: {
+    description: "Network passphrase, which is part of every signature.",
+    examples: ["Test SDF Network ; September 2015"]
+  },
+  horizon_url: { description: "URL of the Horizon server.", examples: ["https://horizon-testnet.stellar.org"] }
+} as const
