@@ -7,7 +7,7 @@ import type { Store } from "../../server/masterKey/MasterKeyStore.ts"
 import * as Durable from "../../sql/embedded/Durable.ts"
 import * as Folder from "../../sql/embedded/Folder.ts"
 import { isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
-import * as Variables from "./Variables.ts"
+import * as MasterKeys from "./MasterKeys.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {
   message: Schema.String,
@@ -52,7 +52,7 @@ const retiredFiles = async (file: string): Promise<ReadonlyArray<string>> => {
 /** Keys of completed rotations, each in a file of its own. */
 const retired = async (file: string): Promise<ReadonlyArray<string>> => {
   const lines = await Promise.all((await retiredFiles(file)).map(read))
-  return lines.flatMap((found) => found ?? []).filter(Variables.isMasterKey)
+  return lines.flatMap((found) => found ?? []).filter(MasterKeys.isKey)
 }
 
 /**
@@ -60,7 +60,7 @@ const retired = async (file: string): Promise<ReadonlyArray<string>> => {
  * unfinished file of an earlier attempt is removed.
  */
 const replace = async (file: string, lines: ReadonlyArray<string>): Promise<void> => {
-  const leaving = ((await read(file)) ?? []).filter((line) => Variables.isMasterKey(line) && !lines.includes(line))
+  const leaving = ((await read(file)) ?? []).filter((line) => MasterKeys.isKey(line) && !lines.includes(line))
   for (const line of leaving) await Durable.add(retiredFile(file, line), line)
   const unfinished = `${file}.next`
   await fs.rm(unfinished, { force: true })
@@ -132,7 +132,7 @@ export const storageEncryptionKey = Effect.fnUntraced(function* (dataDir: string
   const kept = yield* keep(
     dataDir,
     "storage-encryption-key",
-    (lines) => lines.length > 0 && lines.every(Variables.isMasterKey),
+    (lines) => lines.length > 0 && lines.every(MasterKeys.isKey),
     () => randomBytes(32).toString("base64")
   )
   const inFile = new Set([kept.key, ...kept.earlier].map(Redacted.value))

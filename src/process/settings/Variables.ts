@@ -2,6 +2,7 @@
 import { Schema, SchemaTransformation } from "effect"
 import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/AdministratorKey.ts"
 import * as AllowList from "../../outbound/AllowList.ts"
+import * as MasterKeys from "./MasterKeys.ts"
 import * as Origins from "./Origins.ts"
 import * as OtlpHeaders from "./OtlpHeaders.ts"
 import * as Pkcs11Modules from "./Pkcs11Modules.ts"
@@ -30,21 +31,6 @@ const url = (protocols: ReadonlyArray<string>) => {
     )
   )
 }
-
-/** 32 bytes as base64. */
-export const isMasterKey = (text: string): boolean =>
-  /^[A-Za-z0-9+/]{43}=$/.test(text) && Buffer.from(text, "base64").length === 32
-
-const masterKey = Schema.String.check(Schema.makeFilter(isMasterKey, { expected: "32 bytes as base64" }))
-
-/** The keys of `STORAGE_DECRYPTION_KEYS`. */
-export const masterKeys = (text: string): ReadonlyArray<string> => text.split(",").map((key) => key.trim())
-
-const masterKeyList = Schema.String.check(
-  Schema.makeFilter((text: string) => masterKeys(text).every(isMasterKey), {
-    expected: "keys of 32 bytes as base64, separated by commas"
-  })
-)
 
 /** Each variable: its form, its default, an example, and the help of its flag. */
 export const variables = {
@@ -84,12 +70,12 @@ export const variables = {
     help: "Folder with initdb and postgres, to use instead of the npm binaries"
   },
   STORAGE_ENCRYPTION_KEY: {
-    schema: Schema.optionalKey(Schema.RedactedFromValue(masterKey)),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(MasterKeys.key)),
     example: "the output of: openssl rand -base64 32",
     help: "Encrypts the secrets in the database; required with DATABASE_URL, otherwise created and kept in DATA_DIR"
   },
   STORAGE_DECRYPTION_KEYS: {
-    schema: Schema.optionalKey(Schema.RedactedFromValue(masterKeyList)),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(MasterKeys.list)),
     example: "the previous STORAGE_ENCRYPTION_KEY",
     help: "Previous keys that can still decrypt stored secrets, separated by commas, for a rotation"
   },
