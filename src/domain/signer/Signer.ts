@@ -105,6 +105,11 @@ export const Signer = Schema.Union([
 export type Signer = typeof Signer.Type
 export type SignerType = Signer["type"]
 
+/** A signer whose key stays in a key service. */
+export type RemoteSigner = Extract<Signer, { readonly public_key: string }>
+
+export const isRemote = (signer: Signer): signer is RemoteSigner => "public_key" in signer
+
 /** The curves of the keys that signers of a type can have. A key of a type before `aws_kms` is on all curves of its type. */
 const curvesOf = {
   plain: ["secp256k1", "ed25519"],

@@ -1,5 +1,5 @@
-// Signs evm transactions with the keys of a lane. A key is opened once, and kept only as long as the lane is held.
-import { Effect, Schema } from "effect"
+// Signs evm transactions with the keys of a lane. A key is opened again after a while, and after a failure.
+import { Clock, Effect, Schema } from "effect"
 import type { SignerId } from "../../domain/signer/SignerId.ts"
 import * as EvmBytes from "../chains/evm/EvmBytes.ts"
 import * as ChangedRow from "../secrets/ChangedRow.ts"
@@ -42,9 +42,18 @@ const changed = (message: string) => new SigningFailed({ code: "row_changed", me
 const wrongKey = () =>
   new SigningFailed({ code: "signer_unavailable", message: "the key is not the one of the relayer's address" })
 
+/** Nanoseconds. After this time, the row of a signer is read again, because another instance may have disabled the signer. */
+const keptFor = 5_000_000_000n
+
+interface Opened {
+  readonly backend: SignerBackend
+  /** Of the monotonic clock, in nanoseconds. */
+  readonly until: bigint
+}
+
 /** `address`: of the lane, in lower case. A signature of another key would be a transaction of another account. */
 export const make = (signers: Pick<Signers["Service"], "use">, address: string): LaneSigner => {
-  const opened = new Map<SignerId, SignerBackend>()
+  const opened = new Map<SignerId, Opened>()
 
   const use = (id: SignerId) =>
     signers.use(id).pipe(
@@ -57,13 +66,14 @@ export const make = (signers: Pick<Signers["Service"], "use">, address: string):
 
   const open = Effect.fnUntraced(function* (id: SignerId) {
     const found = opened.get(id)
-    if (found !== undefined) return found
+    const now = yield* Clock.monotonicTimeNanos
+    if (found !== undefined && now < found.until) return found.backend
     const backend = yield* use(id)
     if (backend.hasFixedKey === true) {
       const publicKey = yield* Effect.mapError(backend.publicKey("secp256k1"), unavailable)
       if ((yield* EvmBytes.addressOf(publicKey)) !== address) return yield* wrongKey()
     }
-    opened.set(id, backend)
+    opened.set(id, { backend, until: now + keptFor })
     return backend
   })
 

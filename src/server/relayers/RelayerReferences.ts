@@ -5,7 +5,7 @@ import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
-import { signerTypesFor } from "../../domain/signer/Signer.ts"
+import { isRemote, signerTypesFor } from "../../domain/signer/Signer.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Notifications } from "../notifications/Notifications.ts"
@@ -32,7 +32,7 @@ export const make = Effect.gen(function* () {
     const which = Caller.hasScope(yield* Caller.current, "signers:read")
       ? `${/^[aeiou]/.test(type) ? "an" : "a"} ${type} signer`
       : "this signer"
-    const on = "curve" in signer.value ? ` because its key is on ${signer.value.curve}` : ""
+    const on = isRemote(signer.value) ? ` because its key is on ${signer.value.curve}` : ""
     return `${which} cannot serve ${network_type}${on}: these can: ${signerTypesFor(network_type).join(", ")}`
   })
 

@@ -1,8 +1,7 @@
 // Disables a signer if its key is no longer the pinned one, and enables it when a verification succeeds.
 import { DateTime, Effect, Option } from "effect"
-import { Signer } from "../../domain/signer/Signer.ts"
-import type { SignerDisabledReason } from "../../domain/signer/Signer.ts"
-import type { SignerId } from "../../domain/signer/SignerId.ts"
+import { Signer, isRemote } from "../../domain/signer/Signer.ts"
+import type { RemoteSigner, SignerDisabledReason } from "../../domain/signer/Signer.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { SignerUnavailable } from "./backends/SignerBackend.ts"
@@ -10,7 +9,7 @@ import type { SignerBackend } from "./backends/SignerBackend.ts"
 import { SignersRepo } from "./SignersRepo.ts"
 
 const enabled = (signer: Signer): Signer => {
-  if (!("curve" in signer)) return signer
+  if (!isRemote(signer)) return signer
   const { disabled_reason: _, ...rest } = signer
   return rest
 }
@@ -28,9 +27,11 @@ export const make = Effect.gen(function* () {
   const changes = yield* Changes
   const transaction = yield* Transaction.make
 
-  const disable = Effect.fn("Disabling.disable")(function* (id: SignerId, message: string) {
+  /** Does nothing if the signer has been deleted, even if another one has its id now. */
+  const disable = Effect.fn("Disabling.disable")(function* (signer: RemoteSigner, message: string) {
+    const { id } = signer
     const reason = { code: "key_mismatch" as const, message, at: yield* DateTime.now }
-    const disabled = yield* repo.disable(id, reason)
+    const disabled = yield* repo.disable(signer, reason)
     if (Option.isNone(disabled)) return
     yield* changes.record({
       action: "signer.disabled",
@@ -45,8 +46,10 @@ export const make = Effect.gen(function* () {
     })
   }, transaction)
 
-  const enable = Effect.fn("Disabling.enable")(function* (id: SignerId, before: Signer) {
-    const after = yield* repo.enable(id)
+  /** `before` is the signer as it was before its verification. Does nothing if it was disabled again meanwhile. */
+  const enable = Effect.fn("Disabling.enable")(function* (before: RemoteSigner) {
+    const { id } = before
+    const after = yield* repo.enable(before)
     if (Option.isNone(after)) return
     yield* changes.record({ action: "signer.enabled", id, schema: Signer, before, after: after.value })
     yield* Effect.annotateLogs(Effect.logInfo("signer enabled"), { signer_id: id })
@@ -54,13 +57,13 @@ export const make = Effect.gen(function* () {
 
   /** The key to sign with. It refuses to sign if the signer is disabled, and disables the signer if another key has signed. */
   const guard = (signer: Signer, backend: SignerBackend): SignerBackend => {
-    if (!("curve" in signer)) return backend
+    if (!isRemote(signer)) return backend
     if (signer.disabled_reason !== undefined) return refusing(backend, signer.disabled_reason)
     return {
       ...backend,
       sign: (curve, message) =>
         Effect.tapError(backend.sign(curve, message), (failure) =>
-          failure.reason === "mismatch" ? disable(signer.id, failure.message) : Effect.void
+          failure.reason === "mismatch" ? disable(signer, failure.message) : Effect.void
         )
     }
   }

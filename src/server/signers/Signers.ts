@@ -1,4 +1,4 @@
-// Signers: their keys are given, generated here or kept in Vault. Secrets are sealed and never leave the service.
+// Signers: their keys are given, generated here, or kept in Vault or a key service. Secrets are sealed and never leave the service.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
@@ -10,7 +10,7 @@ import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { ServiceUnavailable } from "../../domain/request/Request.ts"
 import { CreateSigner } from "../../domain/signer/CreateSigner.ts"
-import { Signer, SignerInUse, SignerNotFound } from "../../domain/signer/Signer.ts"
+import { Signer, SignerInUse, SignerNotFound, isRemote } from "../../domain/signer/Signer.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import { Verification } from "../../domain/signer/Verification.ts"
 import type { SignerIdTaken, SignerKeyTaken, SignerType } from "../../domain/signer/Signer.ts"
@@ -41,8 +41,8 @@ export class Signers extends Context.Service<
   Signers,
   {
     /**
-     * `BadRequest` if the keystore does not open, or the key in Vault cannot be reached. `ServiceUnavailable` if too many
-     * keystores are waiting.
+     * `BadRequest` if the keystore does not open, or the key in Vault or a key service cannot be reached or used.
+     * `ServiceUnavailable` if too many keystores are waiting.
      */
     create(
       request: CreateSigner
@@ -90,7 +90,7 @@ export class Signers extends Context.Service<
         type: signer.type,
         config: signer.config,
         addresses: signer.addresses,
-        ...("curve" in signer ? { curve: signer.curve, public_key: signer.public_key } : {})
+        ...(isRemote(signer) ? { curve: signer.curve, public_key: signer.public_key } : {})
       })
 
       const place = (signer: Signer) => ({
@@ -176,8 +176,9 @@ export class Signers extends Context.Service<
 
       const open = Effect.fn("Signers.open")(function* ({ signer, sealed }: SealedSigner) {
         const secret = yield* Effect.orDie(secrets.open(sealed, place(signer)))
-        const pinned =
-          "curve" in signer ? { pinned: { curve: signer.curve, publicKey: Buffer.from(signer.public_key, "hex") } } : {}
+        const pinned = isRemote(signer)
+          ? { pinned: { curve: signer.curve, publicKey: Buffer.from(signer.public_key, "hex") } }
+          : {}
         return measured(signer.type, kindOf(signer.type).open({ config: signer.config, secret, ...pinned }))
       })
 
@@ -191,8 +192,8 @@ export class Signers extends Context.Service<
         const { signer } = stored
         const { steps, mismatch } = yield* withKey(kindOf(signer.type), Probe.run(signer, yield* open(stored)))
         const verified = steps.every(({ status }) => status === "ok" || status === "warning")
-        if ("curve" in signer && mismatch !== undefined) yield* disabling.disable(id, mismatch.message)
-        if (verified && "disabled_reason" in signer) yield* disabling.enable(id, signer)
+        if (isRemote(signer) && mismatch !== undefined) yield* disabling.disable(signer, mismatch.message)
+        if (isRemote(signer) && verified) yield* disabling.enable(signer)
         yield* Effect.annotateLogs(Effect.logInfo("signer verified"), { signer_id: id, verified })
         const after = { id, verified, steps }
         yield* audit.record({ action: "signer.verified", id, schema: Verification, after })

@@ -1,7 +1,8 @@
 // The table `signers`.
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import type { Page, PageRequest } from "../../domain/request/Page.ts"
-import { Signer, SignerDisabledReason, SignerIdTaken, SignerKeyTaken } from "../../domain/signer/Signer.ts"
+import { Signer, SignerDisabledReason, SignerIdTaken, SignerKeyTaken, isRemote } from "../../domain/signer/Signer.ts"
+import type { RemoteSigner } from "../../domain/signer/Signer.ts"
 import type { SignerId } from "../../domain/signer/SignerId.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -41,10 +42,10 @@ export class SignersRepo extends Context.Service<
     /** Locks the signers against deletion. If `wait` is false, signers that are being deleted are left out. */
     hold(ids: ReadonlyArray<SignerId>, wait: boolean): Effect.Effect<ReadonlyArray<StoredSigner>>
     findSealed(id: SignerId): Effect.Effect<Option.Option<SealedSigner>>
-    /** Returns the disabled signer. None if it does not exist, or is disabled already. */
-    disable(id: SignerId, reason: SignerDisabledReason): Effect.Effect<Option.Option<Signer>>
-    /** Returns the enabled signer. None if it does not exist, or is not disabled. */
-    enable(id: SignerId): Effect.Effect<Option.Option<Signer>>
+    /** Returns the disabled signer. None if no signer with this id has this key, or if it is disabled already. */
+    disable(signer: RemoteSigner, reason: SignerDisabledReason): Effect.Effect<Option.Option<Signer>>
+    /** Returns the enabled signer. None if no signer with this id has this key, or if it is not disabled for the same reason any more. */
+    enable(signer: RemoteSigner): Effect.Effect<Option.Option<Signer>>
     /** Returns the deleted signer. */
     delete(id: SignerId): Effect.Effect<Option.Option<Signer>, ReferencedByRelayer>
     /** Ids of the relayers that use the signer, at most `limit`. */
@@ -70,7 +71,7 @@ export class SignersRepo extends Context.Service<
           config: sql`${JSON.stringify(signer.config)}::text::jsonb`,
           [`${column}_sealed`]: sealed,
           mac,
-          ...("curve" in signer ? { curve: signer.curve, public_key: signer.public_key } : {}),
+          ...(isRemote(signer) ? { curve: signer.curve, public_key: signer.public_key } : {}),
           ...Object.fromEntries(
             Object.entries(signer.addresses).map(([networkType, address]) => [`${networkType}_address`, address])
           )
@@ -96,23 +97,26 @@ export class SignersRepo extends Context.Service<
           SELECT ${columns} FROM signers t WHERE t.id = ANY(${ids}::text[])
           FOR KEY SHARE ${wait ? sql`` : sql`SKIP LOCKED`}`.pipe(Effect.flatMap(readSigners), query("SignersRepo.hold"))
 
-      const disable = (id: SignerId, reason: SignerDisabledReason) =>
+      const disable = ({ id, public_key }: RemoteSigner, reason: SignerDisabledReason) =>
         sql`
           UPDATE signers t SET disabled_reason = ${encodeReason(reason)}::text::jsonb
-          WHERE t.id = ${id} AND t.disabled_reason IS NULL RETURNING ${columns}`.pipe(
+          WHERE t.id = ${id} AND t.public_key = ${public_key} AND t.disabled_reason IS NULL RETURNING ${columns}`.pipe(
           Effect.flatMap(readSigner),
           Effect.map(Option.map(({ signer }) => signer)),
           query("SignersRepo.disable")
         )
 
-      const enable = (id: SignerId) =>
-        sql`
+      const enable = ({ id, public_key, disabled_reason }: RemoteSigner) =>
+        disabled_reason === undefined
+          ? Effect.succeedNone
+          : sql`
           UPDATE signers t SET disabled_reason = NULL
-          WHERE t.id = ${id} AND t.disabled_reason IS NOT NULL RETURNING ${columns}`.pipe(
-          Effect.flatMap(readSigner),
-          Effect.map(Option.map(({ signer }) => signer)),
-          query("SignersRepo.enable")
-        )
+          WHERE t.id = ${id} AND t.public_key = ${public_key}
+            AND t.disabled_reason = ${encodeReason(disabled_reason)}::text::jsonb RETURNING ${columns}`.pipe(
+              Effect.flatMap(readSigner),
+              Effect.map(Option.map(({ signer }) => signer)),
+              query("SignersRepo.enable")
+            )
 
       const remove = (id: SignerId) =>
         sql`DELETE FROM signers t WHERE t.id = ${id} RETURNING ${columns}`.pipe(

@@ -1,10 +1,12 @@
 // Signatures for a lane, by keys that are the lane's and by others.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
 import { SignerId } from "../../../src/domain/signer/SignerId.ts"
 import * as EvmBytes from "../../../src/server/chains/evm/EvmBytes.ts"
 import * as LaneSigner from "../../../src/server/lanes/LaneSigner.ts"
 import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
+import { SignerUnavailable } from "../../../src/server/signers/backends/SignerBackend.ts"
 import type { SignerBackend } from "../../../src/server/signers/backends/SignerBackend.ts"
 import { Signers } from "../../../src/server/signers/Signers.ts"
 
@@ -44,6 +46,29 @@ describe("a signer of a lane", () => {
       for (const backend of [other, changing]) {
         assert.match((yield* Effect.flip(signWith(backend))).message, /not the one of the relayer's address/)
       }
+    })
+  )
+
+  it.effect("stops within five seconds after another instance has disabled it", () =>
+    Effect.gen(function* () {
+      const disabled = new SignerUnavailable({ reason: "mismatch", message: "the signer is disabled" })
+      let current: SignerBackend = own
+      let opened = 0
+      const use = () => Effect.sync(() => (opened++, current))
+      const signers = yield* Signers.pipe(Effect.provide(Layer.mock(Signers, { use })))
+      const address = yield* EvmBytes.addressOf(yield* own.publicKey("secp256k1"))
+      const { sign } = LaneSigner.make(signers, address)
+      const signed = sign(SignerId.make("s"), unsigned)
+      yield* signed
+      current = { ...own, sign: () => Effect.fail(disabled) }
+      yield* TestClock.adjust("4 seconds")
+      yield* signed
+      assert.strictEqual(opened, 1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Effect.flip(signed)).message, disabled.message)
+      current = own
+      yield* signed
+      assert.strictEqual(opened, 3)
     })
   )
 })

@@ -1,6 +1,6 @@
 // Signers whose key stays in a key service, over HTTP: AWS KMS stands for all of them.
 import { assert } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import * as crypto from "node:crypto"
 import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
@@ -164,6 +164,44 @@ layerEach(services)("a signer of a key service", (it) => {
       assert.isFalse(verified)
       assert.strictEqual(steps[1], "secp256k1 public_key failed is not the key that the signer was created with")
       assert.strictEqual((yield* get("hot")).disabled_reason?.code, "key_mismatch")
+    })
+  )
+
+  it.live("stays disabled if it is disabled again while a verification of the first time runs", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { fail, reply } = yield* StandIn
+      yield* create("hot")
+      fail("sign", "other key", 1)
+      yield* Effect.flip(sign("hot"))
+      const called = yield* Deferred.make<void>()
+      reply("describe", (response) => {
+        reply("describe", undefined)
+        response.writeHead(400, { "retry-after": "1" }).end(JSON.stringify({ __type: "ThrottlingException" }))
+        Deferred.doneUnsafe(called, Effect.void)
+      })
+      const verifying = yield* Effect.forkChild(verify("hot"))
+      yield* Deferred.await(called)
+      yield* sql`UPDATE signers SET disabled_reason = jsonb_set(disabled_reason, '{at}', '"2026-01-01T00:00:00.000Z"')`
+      assert.isTrue((yield* Fiber.join(verifying)).verified)
+      assert.strictEqual((yield* get("hot")).disabled_reason?.at, "2026-01-01T00:00:00.000Z")
+      assert.isTrue((yield* verify("hot")).verified)
+      assert.isUndefined((yield* get("hot")).disabled_reason)
+    })
+  )
+
+  it.live("is not disabled by a signature for a deleted signer with the same id", () =>
+    Effect.gen(function* () {
+      const { fail, moveAlias } = yield* StandIn
+      yield* create("hot")
+      const former = yield* (yield* Signers).use(SignerId.make("hot"))
+      yield* call("signers/hot", { method: "DELETE" })
+      moveAlias?.("secp256k1")
+      yield* create("hot")
+      fail("sign", "other key", 1)
+      assert.strictEqual((yield* Effect.flip(former.sign("secp256k1", crypto.randomBytes(32)))).reason, "mismatch")
+      assert.isUndefined((yield* get("hot")).disabled_reason)
+      yield* sign("hot")
     })
   )
 
