@@ -70,6 +70,10 @@ export const isNoop = ({ kind }: Attempt): boolean => kind === "noop"
 export const doesTheSame = (one: Attempt, other: Attempt): boolean =>
   isNoop(one) ? isNoop(other) : !isNoop(other) && one.requestVersion === other.requestVersion
 
+/** Whether no node that was asked ever takes it. */
+export const isRefusedForGood = ({ outcome, refusal }: Attempt): boolean =>
+  outcome === "refused" && refusal?.class === "permanent"
+
 /** Whether nodes refused its price, and nothing else about it. */
 export const isUnderpriced = ({ outcome, refusal }: Attempt): boolean =>
   outcome === "refused" && (refusal?.class === "bump" || refusal?.class === "price")

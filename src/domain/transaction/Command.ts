@@ -40,10 +40,13 @@ export type Command = Data.TaggedEnum<{
   /** Find out which transaction used the nonce, then decide again. */
   readonly FindTaker: { readonly nonce: number }
   readonly PollAt: { readonly at: Moment }
-  readonly Finish: { readonly state: FinalState; readonly cause: Cause }
+  /** `losesNonce`: another transaction used the nonce, or nobody can tell. If it is open, the lane fills it like any other hole. */
+  readonly Finish: { readonly state: FinalState; readonly cause: Cause; readonly losesNonce?: true }
   /** Nothing is left to do. */
   readonly Rest: {}
 }>
+
+export type Finish = Extract<Command, { readonly _tag: "Finish" }>
 
 export const Command = Data.taggedEnum<Command>()
 

@@ -55,6 +55,7 @@ const refusedCause = (situation: Situation<Seen>, { newest }: Former): Cause | u
   const { outcome, refusal, fees } = newest
   if (outcome !== "refused" || refusal === undefined) return undefined
   if (refusal.class === "funds") return cause("insufficient_funds", missingFunds(situation))
+  if (refusal.class === "permanent") return cause("not_in_pool_rebroadcast", { sends: newest.sends })
   return refusal.class === "bump" || refusal.class === "price"
     ? cause("underpriced_bumping", { price: maxFeeOf(fees) })
     : undefined

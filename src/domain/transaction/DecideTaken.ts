@@ -1,5 +1,6 @@
 // Decisions about a transaction whose nonce the chain has passed without a receipt of one of its attempts.
 import { cause } from "./Cause.ts"
+import type { Cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import type { Commands } from "./Command.ts"
 import { maxRequeues } from "./Numbers.ts"
@@ -17,6 +18,7 @@ interface Taken {
 /**
  * The nonce is proven lost, so all bytes of the transaction are dead. A request gets a new nonce, unless the ledger may
  * have forgotten an attempt of it: then the transaction that used the nonce could be this one, and an operator decides.
+ * What ends here keeps no nonce: if a deep reorganisation opens it again, only a no-op of the lane may use it.
  */
 const lost = ({ transaction }: Situation, { hash, effect }: Taken): Command => {
   const { restored, intent, requeues, requiredNonce, nonce } = transaction
@@ -24,15 +26,13 @@ const lost = ({ transaction }: Situation, { hash, effect }: Taken): Command => {
   if (restored || couldBe(transaction, effect)) {
     return Command.Requeue({ restored: true, requeues, cause: cause("restored_unproven", figures) })
   }
-  if (intent !== "execute") return endOf(transaction)
+  if (intent !== "execute") return { ...endOf(transaction), losesNonce: true }
+  const failed = (why: Cause) => Command.Finish({ state: "failed", cause: why, losesNonce: true })
   if (requiredNonce !== undefined) {
-    return Command.Finish({
-      state: "failed",
-      cause: cause("nonce_unavailable", { ...figures, required_nonce: requiredNonce })
-    })
+    return failed(cause("nonce_unavailable", { ...figures, required_nonce: requiredNonce }))
   }
   return requeues >= maxRequeues
-    ? Command.Finish({ state: "failed", cause: cause("nonce_taken_too_often", figures) })
+    ? failed(cause("nonce_taken_too_often", figures))
     : Command.Requeue({ restored: false, requeues: requeues + 1, cause: cause("nonce_taken", figures) })
 }
 

@@ -1,7 +1,7 @@
 // The signature that is due at a nonce that already has bytes: a no-op, a newer version of the request, or a higher price.
 import { Result } from "effect"
 import type { Wanted } from "./Allowance.ts"
-import { isNoop, isUnderpriced } from "./Attempt.ts"
+import { isNoop, isRefusedForGood, isUnderpriced } from "./Attempt.ts"
 import type { Attempt } from "./Attempt.ts"
 import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
@@ -132,7 +132,8 @@ const isRefusedAgain = (attempts: ReadonlyArray<Attempt>): boolean => {
 /** The head waited too long: the market has passed it, or it has waited three times as long. */
 const isOverdue = (situation: Situation<Seen>, { newest }: Former): boolean => {
   const { firstSent } = newest
-  if (!isHead(situation) || firstSent === undefined) return false
+  // A higher price does not change what nodes refuse for good, and raises what a no-op has to offer.
+  if (!isHead(situation) || firstSent === undefined || isRefusedForGood(newest)) return false
   const { view, now } = situation
   const at = { at: now, block: view.head.number }
   const speed = speedIn(situation, newest)

@@ -1,6 +1,6 @@
 // When bytes that are signed are sent again, and which of them.
 import type { Array as Arr } from "effect"
-import { doesTheSame, isNoop } from "./Attempt.ts"
+import { doesTheSame, isNoop, isRefusedForGood } from "./Attempt.ts"
 import type { Attempt } from "./Attempt.ts"
 import { pollInterval } from "./NetworkNumbers.ts"
 import { absencesBeforeRebroadcast, rebroadcastAfter, unknownRetryAfter } from "./Numbers.ts"
@@ -44,14 +44,19 @@ export const dueIn = (situation: Situation<Seen>, newest: Attempt): Due => {
   return hasToWait(situation) ? "after_predecessors" : "now"
 }
 
+/** Whether an attempt that no node ever takes was to replace another version of the request. */
+const replaces = (newest: Attempt, attempt: Attempt): boolean =>
+  isRefusedForGood(newest) && !isNoop(newest) && !isNoop(attempt)
+
 /**
  * The newest bytes, and older ones that do the same: if the newest are refused for their price or for funds, an older
- * attempt may be all that any pool takes.
+ * attempt may be all that any pool takes. If a new version of the request is refused for good, that may also be an attempt of
+ * a former version, which could still be mined in any case.
  */
 export const candidates = (attempts: ReadonlyArray<Attempt>, newest: Attempt): Arr.NonEmptyReadonlyArray<number> => [
   newest.ordinal,
   ...attempts
-    .filter((attempt) => attempt !== newest && doesTheSame(attempt, newest))
+    .filter((attempt) => attempt !== newest && (doesTheSame(attempt, newest) || replaces(newest, attempt)))
     .map(({ ordinal }) => ordinal)
     .toReversed()
 ]

@@ -29,13 +29,17 @@ export const suspects = (
 const isUnproven = ({ state, restored, cause: why }: Transaction): boolean =>
   (restored && state === "pending") || why?.code === "nonce_taken_unproven"
 
-/** `send`: it was not executed, so it gets a nonce as usual. `give_up`: it is not sent any more. */
+/**
+ * `send`: it was not executed, so it gets a nonce as usual. `give_up`: it is not sent any more. Neither keeps the nonce: a
+ * provider may have been wrong about its use, and then the lane fills it.
+ */
 export const resolve = (transaction: Transaction, answer: Answer): Result.Result<Command, TransactionConflict> => {
   if (isFinal(transaction) || !isUnproven(transaction)) {
     return Result.fail(new TransactionConflict({ error: "waits for no answer of an operator" }))
   }
   const code = transaction.restored ? "restored_unproven" : "nonce_taken_unproven"
-  if (answer === "give_up") return Result.succeed(Command.Finish({ state: "failed", cause: cause(code) }))
+  if (answer === "give_up")
+    return Result.succeed(Command.Finish({ state: "failed", cause: cause(code), losesNonce: true }))
   return Result.succeed(Command.Requeue({ restored: false, requeues: transaction.requeues, cause: cause("queued") }))
 }
 

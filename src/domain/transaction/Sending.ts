@@ -36,14 +36,18 @@ const refusalOf = (answers: ReadonlyArray<NodeAnswer>): Refusal | undefined => {
   return needed === undefined ? { class: found } : { class: found, minimumNeeded: needed }
 }
 
+/** Not sent in vain: a pool may have it, or take it when prices or funds change. An older version is not waited for. */
+const mayBeTaken = (other: Attempt, attempt: Attempt): boolean =>
+  other.outcome !== "refused" ||
+  (other.requestVersion === attempt.requestVersion && other.refusal?.class !== "permanent") ||
+  other.refusal?.class === "nonce"
+
 /** A bump that no node takes says nothing about the attempts before it. */
 const isHopeless = (transaction: Transaction, attempt: Attempt, refusal: Refusal | undefined): boolean =>
   refusal?.class === "permanent" &&
   !isNoop(attempt) &&
   transaction.intent === "execute" &&
-  currentAttempts(transaction).every(
-    (other) => other.ordinal === attempt.ordinal || other.refusal?.class === "permanent"
-  )
+  !currentAttempts(transaction).some((other) => other.ordinal !== attempt.ordinal && mayBeTaken(other, attempt))
 
 const intendOf = (transaction: Transaction, attempt: Attempt, refusal: Refusal | undefined) =>
   isHopeless(transaction, attempt, refusal)

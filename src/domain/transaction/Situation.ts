@@ -3,7 +3,7 @@
 import type { Cause } from "./Cause.ts"
 import { cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
-import type { Commands, Scope } from "./Command.ts"
+import type { Commands, Finish, Scope } from "./Command.ts"
 import type { LaneSituation } from "./Lane.ts"
 import { earliest } from "./Moment.ts"
 import type { Moment } from "./Moment.ts"
@@ -57,7 +57,7 @@ export const holdUntil = ({ transaction, now }: Situation, why: Cause, scope: Sc
 ]
 
 /** How a transaction ends if a no-op, or another transaction, used its nonce, or if it never gets one. */
-export const endOf = ({ intent, clearCode = "gap_filled" }: Transaction): Command => {
+export const endOf = ({ intent, clearCode = "gap_filled" }: Transaction): Finish => {
   if (intent === "cancel") return Command.Finish({ state: "canceled", cause: cause("canceled") })
   if (intent === "expire") return Command.Finish({ state: "expired", cause: cause("deadline_passed") })
   return Command.Finish({ state: "failed", cause: cause(clearCode) })

@@ -38,8 +38,10 @@ export const apply = (transaction: Transaction, command: Command, now: Moment): 
       const { restored, requeues, cause } = command
       return withCause({ ...withoutNonce(transaction), state: "pending", restored, requeues }, cause, now)
     }
-    case "Finish":
-      return withCause({ ...transaction, state: command.state }, command.cause, now)
+    case "Finish": {
+      const ended = command.losesNonce === true ? withoutNonce(transaction) : transaction
+      return withCause({ ...ended, state: command.state }, command.cause, now)
+    }
     default:
       return transaction
   }

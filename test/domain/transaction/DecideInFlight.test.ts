@@ -215,6 +215,15 @@ describe("a transaction in flight", () => {
     assert.strictEqual(summary(commandsOf(submitted({ attempts: fourth }))), "Hold transaction underpriced_bumping")
   })
 
+  it("that nodes refuse for good is not raised, and a former version of its request is sent as well", () => {
+    const newer = { ...refused({ class: "permanent" }, 2), requestVersion: 2 }
+    const versions = [request(), request({ value: 2n })] as const
+    const transaction = submitted({ versions, attempts: [attempt(1), newer] })
+    const commands = commandsOf(transaction, lane(), seen(aboveMarket), now + 600_000)
+    assert.deepStrictEqual(only(commands, "Broadcast").ordinals, [2, 1])
+    assert.strictEqual(only(commands, "Hold").cause.code, "not_in_pool_rebroadcast")
+  })
+
   it("is raised to the price that the node names", () => {
     const needed = 50n * gwei
     const transaction = submitted({ attempts: [refused({ class: "price", minimumNeeded: needed })] })

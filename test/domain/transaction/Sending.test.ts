@@ -1,12 +1,13 @@
 // What the answers of nodes to a broadcast do to an attempt, and to its transaction.
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Schema } from "effect"
+import type { Attempt } from "../../../src/domain/transaction/Attempt.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import type { NodeAnswer } from "../../../src/domain/transaction/Refusal.ts"
 import { record } from "../../../src/domain/transaction/Sending.ts"
 import { withSent } from "../../../src/domain/transaction/Transition.ts"
 import { summary, unsent } from "./DecisionTable.ts"
-import { attempt, mined, now, submitted } from "./Fixtures.ts"
+import { attempt, mined, now, request, submitted } from "./Fixtures.ts"
 
 const says = (message: string): NodeAnswer => ({ _tag: "RpcError", code: -32000, message })
 const hash: NodeAnswer = { _tag: "Hash" }
@@ -86,6 +87,17 @@ describe("a broadcast", () => {
     assert.isDefined(send(never, submitted({ attempts: [attempt(1, hopeless), attempt(2)] }), 2).intend)
     assert.isUndefined(send(never, submitted({ attempts: [attempt(1, { kind: "noop" })] })).intend)
     assert.isUndefined(send(never, submitted({ intent: "cancel" })).intend)
+  })
+
+  it("does not wait for a former version that nodes have refused", () => {
+    const versions = [request(), request({ value: 2n })] as const
+    const newer = attempt(2, { requestVersion: 2 })
+    const never = [says("intrinsic gas too low")]
+    const after = (former: Partial<Attempt>) =>
+      send(never, submitted({ versions, attempts: [attempt(1, former), newer] }), 2).intend
+    assert.isUndefined(after({}))
+    assert.isUndefined(after({ outcome: "refused", refusal: { class: "nonce" } }))
+    assert.isDefined(after({ outcome: "refused", refusal: { class: "price" } }))
   })
 
   it("forgets a former refusal", () => {

@@ -72,8 +72,8 @@ layer(api, { excludeTestServices: true })("a transaction whose nonce another pro
   it.effect("ends as nonce_unavailable if its request requires that nonce", () =>
     Effect.gen(function* () {
       const { account, id, node } = yield* taken({ requiredNonce: 0 })
-      const { attempts, cause } = yield* becomes(id, "failed")
-      assert.strictEqual(cause?.code, "nonce_unavailable")
+      const { attempts, cause, nonce } = yield* becomes(id, "failed")
+      assert.deepStrictEqual([cause?.code, nonce], ["nonce_unavailable", undefined])
       assert.lengthOf(attempts, 1)
       assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x1")
       assert.strictEqual((yield* eventsOf(id)).at(-1), "transaction.failed")

@@ -23,11 +23,16 @@ export const watch = (transaction: Transaction, commands: ReadonlyArray<Command>
 }
 
 const isFinalWithEffect = ({ state, cause }: Transaction): boolean =>
-  // An operator who gives up a transaction that the ledger cannot prove decides without proof.
-  state === "confirmed" || cause?.code === "restored_unproven"
+  // An operator who gives up a transaction whose fate cannot be proven decides without proof.
+  state === "confirmed" || cause?.code === "restored_unproven" || cause?.code === "nonce_taken_unproven"
+
+/** Anybody may execute bytes of an older chain on the new one. What had any is final. */
+const isOfOlderGeneration = ({ ledger: { lane } }: World, { attempts }: Transaction): boolean =>
+  attempts.some(({ generation }) => generation !== lane.generation)
 
 const ofEffects = (world: World): void => {
   for (const transaction of world.ledger.transactions) {
+    if (isOfOlderGeneration(world, transaction)) continue
     const effects = effectsOf(world, transaction.number)
     assert.isAtMost(effects, 1, `executed twice: ${transaction.number}`)
     if (transaction.state === "confirmed") assert.strictEqual(effects, 1, "confirmed without an effect")
@@ -63,9 +68,9 @@ const ofLane = ({ ledger: { lane, transactions } }: World): void => {
   }
 }
 
-/** A nonce only ever changes by losing it, proven, on the way back to `pending`; a request never changes. */
+/** A nonce only ever changes by losing it, on the way back to `pending` or to an end; a request never changes. */
 export const observe = (before: Transaction, after: Transaction): void => {
-  const isLost = after.state === "pending" && after.nonce === undefined
+  const isLost = after.nonce === undefined && (after.state === "pending" || isFinal(after))
   if (before.nonce !== undefined && !isLost) assert.strictEqual(after.nonce, before.nonce)
   for (const [index, version] of before.versions.entries()) assert.strictEqual(after.versions[index], version)
   for (const { hash } of before.attempts) assert.isTrue(after.attempts.some((attempt) => attempt.hash === hash))
