@@ -7,9 +7,9 @@ import { summary } from "./DecisionTable.ts"
 import { attempt, commandsOf, lane, mined, pending, request, seen, submitted, tagsOf } from "./Fixtures.ts"
 import { effectsOf } from "./simulation/Blocks.ts"
 import { begin, take } from "./simulation/Steps.ts"
-import { giveUpUnproven } from "./simulation/Users.ts"
+import { resync } from "./simulation/Operators.ts"
 import { watch } from "./simulation/Invariants.ts"
-import { rounds, sent } from "./simulation/Scenes.ts"
+import { replacement, rounds, sent } from "./simulation/Scenes.ts"
 import { accept, receiver, transactionOf } from "./simulation/World.ts"
 import { fetched, onTaker } from "./Takers.ts"
 
@@ -28,7 +28,7 @@ describe("A3", () => {
   it("a request whose mined bump the backup does not have is not sent again when its nonce is taken", () => {
     const world = sent()
     take(world, { do: "Backup" }, watch)
-    take(world, { do: "Replace", which: 0 }, watch)
+    take(world, replacement, watch)
     rounds(world, 5)
     assert.strictEqual(transactionOf(world, 1).state, "confirmed")
     take(world, { do: "Restore" }, watch)
@@ -77,7 +77,7 @@ describe("A3", () => {
     take(world, { do: "Restore" }, watch)
     rounds(world, 5)
     assert.strictEqual(transactionOf(world, 1).state, "confirmed")
-    giveUpUnproven(world)
+    resync(world, "give_up")
     assert.strictEqual(transactionOf(world, 1).state, "confirmed")
   })
 })

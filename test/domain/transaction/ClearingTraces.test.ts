@@ -8,14 +8,14 @@ import { assign, poll } from "./simulation/Driver.ts"
 import { faultless } from "./simulation/Faults.ts"
 import { begin, take } from "./simulation/Steps.ts"
 import { watch } from "./simulation/Invariants.ts"
-import { rounds, sent } from "./simulation/Scenes.ts"
+import { replacement, rounds, sent } from "./simulation/Scenes.ts"
 import { transactionOf } from "./simulation/World.ts"
 
 describe("A6", () => {
   it("a policy that forbids a transaction with bytes clears its nonce, and what is mined decides", () => {
     const world = sent()
     take(world, { do: "Policy", isAllowed: false }, watch)
-    take(world, { do: "Replace", which: 0 }, watch)
+    take(world, replacement, watch)
     poll(world, faultless, 1, watch)
     assert.strictEqual(transactionOf(world, 1).intent, "clear")
     mine(world, 0)
@@ -23,7 +23,7 @@ describe("A6", () => {
     assert.strictEqual(transactionOf(world, 1).state, "confirmed")
     const cleared = sent()
     take(cleared, { do: "Policy", isAllowed: false }, watch)
-    take(cleared, { do: "Replace", which: 0 }, watch)
+    take(cleared, replacement, watch)
     rounds(cleared, 5)
     assert.deepStrictEqual(transactionOf(cleared, 1).cause?.code, "policy_changed")
     assert.strictEqual(effectsOf(cleared, 1), 0)

@@ -1,7 +1,7 @@
 // Shrunk sequences that break an invariant if the rule in their name is taken out.
 import { describe, it } from "@effect/vitest"
 import { observe } from "./simulation/Invariants.ts"
-import { live, noFaults, sent, settleAll } from "./simulation/Scenes.ts"
+import { acceptance, live, noFaults, replacement, sent, settleAll } from "./simulation/Scenes.ts"
 import type { Step } from "./simulation/Step.ts"
 
 const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>]> = [
@@ -25,25 +25,15 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
   ],
   [
     "a restored request whose nonce is taken does not get another one",
-    [{ do: "Backup" }, { do: "Replace", which: 0 }, { do: "Poll", faults: noFaults }, { do: "Restore" }]
+    [{ do: "Backup" }, replacement, { do: "Poll", faults: noFaults }, { do: "Restore" }]
   ],
   [
     "a reverted receipt whose block is gone ends nothing",
-    [
-      { do: "Mine", which: 0, reverts: 3 },
-      { do: "Accept", lasts: 0, requires: 0 },
-      { do: "Poll", faults: noFaults },
-      { do: "Reorg", depth: 1 }
-    ]
+    [{ do: "Mine", which: 0, reverts: 3 }, acceptance, { do: "Poll", faults: noFaults }, { do: "Reorg", depth: 1 }]
   ],
   [
     "a policy does not end a transaction that has bytes",
-    [
-      { do: "Replace", which: 0 },
-      { do: "Policy", isAllowed: false },
-      { do: "Accept", lasts: 0, requires: 0 },
-      { do: "Poll", faults: noFaults }
-    ]
+    [replacement, { do: "Policy", isAllowed: false }, acceptance, { do: "Poll", faults: noFaults }]
   ],
   [
     "the fork of one provider confirms nothing",
@@ -63,12 +53,7 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
   ],
   [
     "a transaction past its deadline still reaches its end",
-    [
-      { do: "Accept", lasts: 0, requires: 0 },
-      { do: "Assign", faults: noFaults },
-      { do: "DropPool" },
-      { do: "Wait", which: 2 }
-    ]
+    [acceptance, { do: "Assign", faults: noFaults }, { do: "DropPool" }, { do: "Wait", which: 2 }]
   ],
   [
     "a hole below open transactions is filled",
@@ -77,7 +62,7 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
       { do: "Foreign" },
       { do: "PollLane", faults: noFaults },
       { do: "Reorg", depth: 1 },
-      { do: "Accept", lasts: 0, requires: 0 },
+      acceptance,
       { do: "Assign", faults: noFaults }
     ]
   ],
@@ -97,6 +82,19 @@ const examples: ReadonlyArray<readonly [rule: string, steps: ReadonlyArray<Step>
       { do: "Poll", faults: { ...noFaults, isLiarFirst: true } },
       { do: "PollLane", faults: { ...noFaults, isLiarFirst: true } }
     ]
+  ],
+  [
+    "a request that an operator has given up leaves no hole if its nonce was not used after all",
+    [
+      { do: "DropPool" },
+      { do: "Poll", faults: { ...noFaults, isLiarFirst: true, countLie: 4 } },
+      acceptance,
+      { do: "Resync", answer: "give_up" }
+    ]
+  ],
+  [
+    "a replacement that nodes refuse for good does not hold the lane: the former version is sent again",
+    [{ do: "NodeCap", which: 1 }, { ...replacement, offer: 7 }, { do: "Poll", faults: noFaults }, { do: "DropPool" }]
   ]
 ]
 

@@ -3,6 +3,7 @@ import { describe, it } from "@effect/vitest"
 import { observe } from "./simulation/Invariants.ts"
 import { live, sent, settleAll } from "./simulation/Scenes.ts"
 import { Steps } from "./simulation/Step.ts"
+import { network } from "./simulation/World.ts"
 
 describe("any sequence of events", () => {
   it.prop(
@@ -21,6 +22,17 @@ describe("any sequence of events", () => {
     [Steps],
     ([steps]) => {
       const world = sent({ hasSecond: false, observe })
+      live(world, steps)
+      settleAll(world)
+    },
+    { arbitrary: { runs: 300, size: 60 } }
+  )
+
+  it.prop(
+    "on a network with a window of two executes nothing twice, reports no wrong end, and reaches an end",
+    [Steps],
+    ([steps]) => {
+      const world = sent({ network: { ...network, window: 2 }, observe })
       live(world, steps)
       settleAll(world)
     },

@@ -21,7 +21,7 @@ import {
 } from "./Fixtures.ts"
 import { take } from "./simulation/Steps.ts"
 import { watch } from "./simulation/Invariants.ts"
-import { rounds, sent } from "./simulation/Scenes.ts"
+import { replacement, rounds, sent } from "./simulation/Scenes.ts"
 import { transactionOf } from "./simulation/World.ts"
 import { later, noop, unsent } from "./DecisionTable.ts"
 
@@ -36,7 +36,7 @@ describe("B2", () => {
 describe("B7", () => {
   it("a newer version is signed at the same nonce, and is what is executed", () => {
     const world = sent()
-    take(world, { do: "Replace", which: 0 }, watch)
+    take(world, replacement, watch)
     rounds(world, 5)
     const { attempts, nonce, state } = transactionOf(world, 1)
     assert.deepStrictEqual(

@@ -44,7 +44,7 @@ const foreignOn = (world: World, chain: Chain): MinedTransaction => {
   const nonce = countOf(chain)
   const hash = `${nonce} foreign ${++world.foreign}`
   const fees = { type: "legacy", gasPrice: 1n } as const
-  world.bytes.set(hash, { hash, nonce, fees, cost: 1n, effect: foreignEffect, request: undefined })
+  world.bytes.set(hash, { hash, nonce, fees, cost: 1n, maxFees: 1n, effect: foreignEffect, request: undefined })
   return { hash, nonce, isSuccess: true }
 }
 

@@ -11,7 +11,7 @@ import type { World } from "./World.ts"
 
 /** Both providers are asked. Whatever they answer, bytes that arrived anywhere have left. */
 const sendBytes = (world: World, faults: Faults, bytes: Bytes) => {
-  const [answer, pool] = offer(world.chain, world.pool, world.balance, bytes)
+  const [answer, pool] = offer(world, bytes)
   const deliveries = [faults.honestNode, ...(world.hasSecond ? [faults.lyingNode] : [])]
   if (deliveries.some((delivery) => delivery !== "lost")) world.left.add(bytes.hash)
   if (faults.honestNode === "taken" || faults.honestNode === "silent") world.pool = pool

@@ -58,7 +58,7 @@ export const assign = (world: World, faults: Faults, watch: Watch, limit = 32): 
     const pending = world.ledger.transactions.filter(({ state }) => state === "pending")
     const candidates = pending.map((transaction) => ({
       transaction,
-      terms: termsOf(world),
+      terms: termsOf(world, transaction),
       view: see(world, faults.reading, transaction)
     }))
     const { signings, decided } = plan(candidates, baseOf(world), totals(world), world.now, limit)

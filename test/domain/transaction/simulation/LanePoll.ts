@@ -45,7 +45,8 @@ const fillGap = (world: World, faults: Faults, nonce: number): void => {
 export const pollLane = (world: World, faults: Faults): void =>
   living(world, () => {
     const view = seeLane(world, faults.reading)
-    const step = floor(world.ledger.lane, view, world.memory.claim, world.network.window)
+    const maxJump = world.trustsCount ? Infinity : world.network.window
+    const step = floor(world.ledger.lane, view, world.memory.claim, maxJump)
     const { claim: _, ...memory } = world.memory
     world.memory = step.claim === undefined ? memory : { ...memory, claim: step.claim }
     const { transactions } = world.ledger
@@ -56,6 +57,9 @@ export const pollLane = (world: World, faults: Faults): void =>
     dieAt(faults, "before_commit")
     const lane = settle(gaps.lane, view.countAtFinal, totals(world).lowestOpen)
     world.ledger = { ...world.ledger, lane }
+    const isStillAhead = world.stop === "nonce_ahead" && step.claim !== undefined
+    world.stop = step.code ?? (isStillAhead ? world.stop : undefined)
+    world.trustsCount &&= step.claim !== undefined
     for (const nonce of gaps.gaps) fillGap(world, faults, nonce)
     const isQuiet = !world.ledger.transactions.some(isInFlight)
     const { quietSince = world.now, ...rest } = world.memory

@@ -4,7 +4,7 @@ import type { Fees } from "../../../../src/domain/transaction/Fees.ts"
 import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/Fees.ts"
 import type { Effect } from "../../../../src/domain/transaction/Taker.ts"
 import { countOf } from "./Chain.ts"
-import type { Chain } from "./Chain.ts"
+import type { World } from "./World.ts"
 
 /** Signed bytes, as anybody who has seen them can read them. */
 export interface Bytes {
@@ -12,6 +12,8 @@ export interface Bytes {
   readonly nonce: number
   readonly fees: Fees
   readonly cost: bigint
+  /** Of its fees. */
+  readonly maxFees: bigint
   /** Undefined: a no-op. */
   readonly effect: Effect | undefined
   /** Number of the request. Undefined: a no-op, or a foreign transaction. */
@@ -29,9 +31,15 @@ const replaces = (bytes: Bytes, former: Bytes): boolean =>
     (fee) => fee(bytes.fees) > fee(former.fees) && fee(bytes.fees) * 10n >= fee(former.fees) * 11n
   )
 
-/** What geth's pool does with bytes. */
-export const offer = (chain: Chain, pool: Pool, balance: bigint, bytes: Bytes): readonly [NodeAnswer, Pool] => {
+const overCap = "tx fee (9.99 ether) exceeds the configured cap (1.00 ether)"
+
+/** What geth does with bytes, and its pool afterwards. */
+export const offer = (
+  { chain, pool, balance, nodeCap }: Pick<World, "chain" | "pool" | "balance" | "nodeCap">,
+  bytes: Bytes
+): readonly [NodeAnswer, Pool] => {
   const former = pool.get(bytes.nonce)
+  if (nodeCap !== undefined && bytes.maxFees > nodeCap) return [error(overCap), pool]
   if (bytes.nonce < countOf(chain)) return [error("nonce too low: next nonce 9, tx nonce 0"), pool]
   if (former?.hash === bytes.hash) return [error("already known"), pool]
   if (former !== undefined && !replaces(bytes, former)) return [error("replacement transaction underpriced"), pool]

@@ -4,7 +4,7 @@ import { questionsOf } from "../../../../src/domain/transaction/Questions.ts"
 import type { LaneView } from "../../../../src/domain/transaction/Floor.ts"
 import type { TakerEvidence } from "../../../../src/domain/transaction/Taker.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
-import type { SecondOpinion, Seen, Sight } from "../../../../src/domain/transaction/View.ts"
+import type { Estimate, SecondOpinion, Seen, Sight } from "../../../../src/domain/transaction/View.ts"
 import { behind, countOf, headOf, minedIn } from "./Chain.ts"
 import type { Chain } from "./Chain.ts"
 import { address, gwei, receiver, required } from "./World.ts"
@@ -95,6 +95,13 @@ const sightsOf = (world: World, first: Answers, transaction: Transaction): Reado
 export const marketIn = ({ baseFee }: World) =>
   marketOf({ baseFees: [baseFee], rewards: [[1n, 1n, 1n, 1n].map((tip) => tip * (gwei / 10n))] }, { minimumTip: 0n })
 
+const estimateIn = ({ estimate, hasSecond }: World): Estimate => {
+  if (estimate === "gas") return { _tag: "Gas", gas: 21_000n }
+  if (estimate === "unknown") return { _tag: "Unknown" }
+  const second = estimate === "reverts" ? "agrees" : "differs"
+  return { _tag: "Reverts", second: hasSecond ? second : "not_configured" }
+}
+
 export const see = (world: World, reading: Reading, transaction: Transaction): Seen => {
   const [first, second] = pairOf(world, reading)
   const { block } = questionsOf(transaction, first.count)
@@ -112,6 +119,7 @@ export const see = (world: World, reading: Reading, transaction: Transaction): S
     balance: world.balance,
     sights: sightsOf(world, first, transaction),
     minedAt: { ...(hash === undefined ? {} : { first: hash }), ...(other === undefined ? {} : { second: other }) },
+    estimate: estimateIn(world),
     noopGas: 21_000n
   }
 }

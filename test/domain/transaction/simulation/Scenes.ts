@@ -2,13 +2,14 @@
 import { assert } from "@effect/vitest"
 import { faultless } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
+import { validities } from "./Step.ts"
 import type { Step } from "./Step.ts"
 import { begin, fairRound, take } from "./Steps.ts"
-import { giveUpUnproven } from "./Users.ts"
+import { resync } from "./Operators.ts"
 import { check, watch } from "./Invariants.ts"
 import { fair } from "./Reader.ts"
 import { isFinal } from "../../../../src/domain/transaction/Transaction.ts"
-import { gwei, transactionOf } from "./World.ts"
+import { ether, gwei, transactionOf } from "./World.ts"
 import type { World } from "./World.ts"
 
 /** Everything as it should be. */
@@ -22,6 +23,20 @@ export const noFaults: Extract<Step, { readonly do: "Assign" }>["faults"] = {
   lyingNode: 0,
   lie: 0
 }
+
+/** A transfer at the speed of the relayer, with a gas limit and a deadline in 100 seconds. */
+export const acceptance = {
+  do: "Accept",
+  lasts: 0,
+  requires: 0,
+  offer: 0,
+  delay: 0,
+  priority: 0,
+  relayer: 0
+} as const satisfies Step
+
+/** A new version of the newest request, with another value. */
+export const replacement = { do: "Replace", which: 0, offer: 0, lasts: validities.length } as const satisfies Step
 
 /** A lane whose first request, number 1 at nonce 0, is in the pool. */
 export const sent = (over: Parameters<typeof begin>[0] = {}): World => {
@@ -56,10 +71,15 @@ const maxRounds = 60
 export const settleAll = (world: World): void => {
   world.fork = undefined
   world.baseFee = gwei
+  world.balance = ether
+  world.cap = undefined
+  world.isPaused = false
+  world.isSignerAway = false
+  world.estimate = "gas"
   for (let round = 0; round < maxRounds; round++) {
     if (world.ledger.transactions.every(isFinal)) return
     fairRound(world, watch)
-    giveUpUnproven(world)
+    resync(world, "give_up")
     check(world)
     world.now += 10_000
   }

@@ -21,11 +21,13 @@ const signed = (world: World, transaction: Transaction, nonce: number, sign: Ext
   const isNoop = sign.kind === "noop"
   const hash = hashOf(nonce, isNoop ? "noop" : `request ${transaction.number} version ${version}`, sign.fees)
   const value = isNoop ? 0n : request.value
+  const maxFees = sign.gasLimit * maxFeeOf(sign.fees)
   const bytes: Bytes = {
     hash,
     nonce,
     fees: sign.fees,
-    cost: sign.gasLimit * maxFeeOf(sign.fees) + value,
+    cost: maxFees + value,
+    maxFees,
     effect: isNoop ? undefined : { ...(request.to === undefined ? {} : { to: request.to }), value, data: "0x" },
     request: isNoop ? undefined : transaction.number
   }

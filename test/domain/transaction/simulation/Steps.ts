@@ -1,31 +1,35 @@
 // What can happen: users, the chain, a stranger with the same key, a lying provider, time, and a process that may die.
-import { isFinal } from "../../../../src/domain/transaction/Transaction.ts"
 import { afterBlock, foreign, fork, mine, mineFromPool } from "./Blocks.ts"
 import { grow, headOf, reorg } from "./Chain.ts"
 import { assign, poll } from "./Driver.ts"
 import type { Watch } from "./Driver.ts"
 import { faultless } from "./Faults.ts"
 import { pollLane } from "./LanePoll.ts"
-import { baseFees, faultsOf, validities, waits } from "./Step.ts"
+import { beginGeneration, clear, restore, resync } from "./Operators.ts"
+import { balances, baseFees, caps, estimates, faultsOf, nodeCaps, waits, windows } from "./Step.ts"
 import type { Step } from "./Step.ts"
-import { cancelOne, chosen, replaceOne, restore } from "./Users.ts"
+import { acceptBatch, acceptOne, cancelAll, cancelChosen, replaceChosen } from "./Users.ts"
 import { accept, gwei, newWorld, noMemory, required } from "./World.ts"
 import type { World } from "./World.ts"
 
 export const take = (world: World, step: Step, watch: Watch): void => {
   switch (step.do) {
-    case "Accept": {
-      if (world.ledger.transactions.filter((one) => !isFinal(one)).length >= 4) return
-      const requiredNonce = step.requires === 3 ? { requiredNonce: world.ledger.lane.nextNonce + 1 } : {}
-      accept(world, { validUntil: world.now + (validities[step.lasts] ?? 0) * 1000, ...requiredNonce })
-      return
-    }
+    case "Accept":
+      return acceptOne(world, step)
+    case "Batch":
+      return acceptBatch(world, step)
     case "Cancel":
-    case "Replace": {
-      const number = chosen(world, step.which)
-      if (number === undefined) return
-      return step.do === "Cancel" ? cancelOne(world, number) : replaceOne(world, number)
-    }
+      return cancelChosen(world, step.which)
+    case "CancelAll":
+      return cancelAll(world)
+    case "Replace":
+      return replaceChosen(world, step)
+    case "Clear":
+      return clear(world, step.from, step.count)
+    case "Resync":
+      return resync(world, step.answer)
+    case "Generation":
+      return beginGeneration(world)
     case "Poll":
       for (const { number, state } of world.ledger.transactions) {
         if (state !== "pending") poll(world, faultsOf(step.faults), number, watch)
@@ -74,6 +78,29 @@ export const take = (world: World, step: Step, watch: Watch): void => {
       return
     case "Restore":
       return restore(world)
+    case "Pause":
+      world.isPaused = step.isPaused
+      return
+    case "Signer":
+      world.isSignerAway = step.isAway
+      return
+    case "Cap":
+      world.cap = caps[step.which]
+      return
+    case "NodeCap":
+      world.nodeCap = nodeCaps[step.which]
+      return
+    case "Fund":
+      world.balance = balances[step.which] ?? 0n
+      return
+    case "Estimate":
+      world.estimate = estimates[step.which] ?? "gas"
+      return
+    case "Window": {
+      const { lane } = world.ledger
+      world.ledger = { ...world.ledger, lane: { ...lane, windowSize: windows[step.which] ?? 1 } }
+      return
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // Everything outside of the process that decides, and the ledger: what survives when the process dies.
-import type { Claim } from "../../../../src/domain/transaction/Floor.ts"
+import type { Claim, FloorStep } from "../../../../src/domain/transaction/Floor.ts"
 import type { Lane } from "../../../../src/domain/transaction/Lane.ts"
 import type { Moment } from "../../../../src/domain/transaction/Moment.ts"
 import type { NetworkNumbers } from "../../../../src/domain/transaction/NetworkNumbers.ts"
@@ -47,9 +47,21 @@ export interface World {
   ledger: Ledger
   backup: Ledger | undefined
   memory: Memory
-  /** What the relayer's policy says now. */
+  /** What the relayers' policy says now. */
   isAllowed: boolean
+  /** Wei per gas. Undefined: no cap. */
+  cap: bigint | undefined
+  /** Of relayer 1. */
   isPaused: boolean
+  isSignerAway: boolean
+  /** Wei that the fees of a transaction may cost at most, or nodes refuse it for ever. Undefined: no limit. */
+  nodeCap: bigint | undefined
+  /** What an estimation of any call says. */
+  estimate: "gas" | "reverts" | "differs" | "unknown"
+  /** Why the lane assigns no nonces. */
+  stop: FloorStep["code"]
+  /** An operator said that the count of the chain is right. */
+  trustsCount: boolean
   /** Sees every change of a transaction. */
   readonly observe: (before: Transaction, after: Transaction) => void
   readonly network: NetworkNumbers
@@ -93,7 +105,13 @@ export const newWorld = (over: Partial<World> = {}): World => ({
   backup: undefined,
   memory: noMemory,
   isAllowed: true,
+  cap: undefined,
   isPaused: false,
+  isSignerAway: false,
+  nodeCap: undefined,
+  estimate: "gas",
+  stop: undefined,
+  trustsCount: false,
   observe: () => undefined,
   network,
   hasSecond: true,
