@@ -5,12 +5,9 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Clock, Console, Effect, References } from "effect"
 import { SqlClient } from "effect/sql"
-import { randomUUID } from "node:crypto"
-import { RelayerId } from "../src/domain/relayer/Relayer.ts"
-import { TransactionId } from "../src/domain/transaction/EvmTransaction.ts"
 import { LaneLedger } from "../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../src/server/ledger/Ledger.ts"
-import { chainOf } from "../src/server/ledger/StoredLane.ts"
+import * as LedgerRows from "../testkit/LedgerRows.ts"
 import * as Bench from "./database.ts"
 import { median } from "./harness/Statistics.ts"
 
@@ -22,41 +19,19 @@ const rounds = 15
 const senders = 32
 const seconds = 4
 
-const addressOf = (n: number) => `0x${String(n).padStart(40, "0")}`
-
-const account = (n: number) => ({
-  relayerId: RelayerId.make(`r${n}`),
-  relayerNumber: n,
-  chain: chainOf(1),
-  address: addressOf(n),
-  window: 64
-})
-
-const newTransaction = (now: number) => ({
-  id: TransactionId.make(randomUUID()),
-  request: { to: addressOf(0), value: 1n, gas_limit: 21_000n },
-  validUntil: now + 8 * 3_600_000,
-  priority: 0,
-  body: ""
-})
-
 const program = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const ledger = yield* Ledger
   const lanes = yield* LaneLedger
 
   const accept = Effect.fnUntraced(function* (n: number) {
-    yield* ledger.accept(account((n % relayers) + 1), [newTransaction(yield* Clock.currentTimeMillis)])
+    yield* ledger.accept(LedgerRows.account((n % relayers) + 1), [
+      LedgerRows.newTransaction(yield* Clock.currentTimeMillis)
+    ])
   })
 
   const setUp = Effect.gen(function* () {
-    yield* sql`
-      INSERT INTO signers (id, type, evm_address)
-      SELECT 's' || i, 'plain', '0x' || lpad(i::text, 40, '0') FROM generate_series(1, ${relayers}::int) i`
-    yield* sql`
-      INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
-      SELECT 'r' || i, 'r' || i, 'evm', 'mainnet', '0x' || lpad(i::text, 40, '0'), false, 's' || i
-      FROM generate_series(1, ${relayers}::int) i`
+    yield* LedgerRows.insertRelayers(relayers)
     for (let n = 0; n < relayers; n++) yield* accept(n)
   })
 

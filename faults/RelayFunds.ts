@@ -1,11 +1,9 @@
 // The accounts of the relayers lose all funds and get them back, three times, while transactions are sent.
 import { Effect } from "effect"
 import type { Case } from "./Case.ts"
-import * as Load from "./sending/Load.ts"
-import * as Node from "./sending/Node.ts"
+import * as Opening from "./sending/Opening.ts"
 import * as Relayers from "./sending/Relayers.ts"
 import * as Verdict from "./sending/Verdict.ts"
-import * as World from "./World.ts"
 
 const times = 3
 
@@ -17,13 +15,10 @@ export const RelayFunds: Case = {
   promise: "funds gone and back: transactions wait for them, all are confirmed, each effect happens once, no holes",
   run: ({ random, tally }) =>
     Effect.gen(function* () {
-      const world = yield* World.make
-      const node = yield* Node.start
-      const service = yield* world.listen({ ...Relayers.env, HEALTH_CHECK_INTERVAL_MS: "1000" })
-      const relayers = yield* Relayers.make(service, node, { count: 4 })
+      const { node, relayers, send, service } = yield* Opening.open({ env: { HEALTH_CHECK_INTERVAL_MS: "1000" } })
       const setFunds = (funds: string) =>
         Effect.forEach(relayers, ({ address }) => node.call("anvil_setBalance", [address, funds]))
-      const { load, stop } = yield* Load.start({ urls: () => [service.baseUrl], relayers, random })
+      const { load, stop } = yield* send(random)
       for (let count = 0; count < times; count++) {
         yield* Effect.sleep(random.int(4000, 6000))
         yield* setFunds("0x0")

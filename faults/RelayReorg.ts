@@ -1,11 +1,8 @@
 // The chain is reorganised again and again while transactions are sent: blocks are replaced by empty ones, or taken back.
 import { Effect } from "effect"
 import type { Case } from "./Case.ts"
-import * as Load from "./sending/Load.ts"
-import * as Node from "./sending/Node.ts"
-import * as Relayers from "./sending/Relayers.ts"
+import * as Opening from "./sending/Opening.ts"
 import * as Verdict from "./sending/Verdict.ts"
-import * as World from "./World.ts"
 
 const reorgs = 16
 
@@ -17,16 +14,12 @@ export const RelayReorg: Case = {
   promise: "reorganisations below required_confirmations: all are confirmed, each effect happens once, no holes",
   run: ({ random, tally }) =>
     Effect.gen(function* () {
-      const world = yield* World.make
-      const node = yield* Node.start
-      const service = yield* world.listen(Relayers.env)
-      const relayers = yield* Relayers.make(service, node, {
-        count: 4,
+      const { node, relayers, send, service } = yield* Opening.open({
         network: { required_confirmations: confirmations }
       })
       // Funds are given outside of blocks, so a reorganisation below this height takes them back.
       yield* node.call("anvil_mine", [`0x${confirmations.toString(16)}`])
-      const { load, stop } = yield* Load.start({ urls: () => [service.baseUrl], relayers, random })
+      const { load, stop } = yield* send(random)
 
       /** The same height, with other blocks that are empty. */
       const replace = Effect.gen(function* () {

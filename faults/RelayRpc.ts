@@ -2,13 +2,10 @@
 import { Effect } from "effect"
 import type { Behaviour } from "../testkit/EvmProxy.ts"
 import type { Case } from "./Case.ts"
-import * as Load from "./sending/Load.ts"
-import * as Node from "./sending/Node.ts"
-import * as Relayers from "./sending/Relayers.ts"
+import * as Opening from "./sending/Opening.ts"
 import * as Verdict from "./sending/Verdict.ts"
-import * as World from "./World.ts"
 
-const send = "eth_sendRawTransaction"
+const broadcast = "eth_sendRawTransaction"
 
 /** Milliseconds. The service waits at most 5 s for a response of a provider. */
 const slow = 8000
@@ -21,10 +18,10 @@ const faults: ReadonlyArray<readonly [name: string, method: string, behaviour: B
   ["broken connections", "*", { do: "drop" }],
   ["wrong chain", "eth_chainId", { do: "lie", result: () => "0x1" }],
   ["lagging count", "eth_getTransactionCount", { do: "change", result: lagging }],
-  ["swallowed sends", send, { do: "lie", result: () => `0x${"11".repeat(32)}` }],
-  ["sends without a response", send, { do: "silence" }],
-  ["sends that arrive late", send, { do: "delay", milliseconds: slow }],
-  ["full pool", send, { do: "refuse", message: "txpool is full" }],
+  ["swallowed sends", broadcast, { do: "lie", result: () => `0x${"11".repeat(32)}` }],
+  ["sends without a response", broadcast, { do: "silence" }],
+  ["sends that arrive late", broadcast, { do: "delay", milliseconds: slow }],
+  ["full pool", broadcast, { do: "refuse", message: "txpool is full" }],
   ["missing receipts", "eth_getTransactionReceipt", { do: "lie", result: () => null }]
 ]
 
@@ -37,11 +34,8 @@ export const RelayRpc: Case = {
   promise: "a provider that fails, lies and loses: all are confirmed, each effect happens once, nonces have no holes",
   run: ({ random, tally }) =>
     Effect.gen(function* () {
-      const world = yield* World.make
-      const node = yield* Node.start
-      const service = yield* world.listen({ ...Relayers.env, HEALTH_CHECK_INTERVAL_MS: "1000" })
-      const relayers = yield* Relayers.make(service, node, { count: 4 })
-      const { load, stop } = yield* Load.start({ urls: () => [service.baseUrl], relayers, random })
+      const { node, relayers, send, service } = yield* Opening.open({ env: { HEALTH_CHECK_INTERVAL_MS: "1000" } })
+      const { load, stop } = yield* send(random)
       for (const [, method, behaviour] of faults) {
         node.misbehave(method, behaviour)
         yield* Effect.sleep(lasts)

@@ -1,11 +1,8 @@
 // The base fee rises far above the cap of the relayers and falls again, twice, while transactions are sent.
 import { Effect, Schedule } from "effect"
 import type { Case } from "./Case.ts"
-import * as Load from "./sending/Load.ts"
-import * as Node from "./sending/Node.ts"
-import * as Relayers from "./sending/Relayers.ts"
+import * as Opening from "./sending/Opening.ts"
 import * as Verdict from "./sending/Verdict.ts"
-import * as World from "./World.ts"
 
 /** Wei per gas. */
 const cap = 5_000_000_000n
@@ -23,14 +20,11 @@ export const RelaySpike: Case = {
     "base fee above the cap and back: no attempt pays more, all are confirmed after it, each effect happens once",
   run: ({ random, tally }) =>
     Effect.gen(function* () {
-      const world = yield* World.make
-      const node = yield* Node.start
-      const service = yield* world.listen(Relayers.env)
-      const relayers = yield* Relayers.make(service, node, { count: 4, policies: { gas_price_cap: String(cap) } })
+      const { node, relayers, send, service } = yield* Opening.open({ policies: { gas_price_cap: String(cap) } })
       let baseFee = normal
       const setFee = Effect.suspend(() => node.call("anvil_setNextBlockBaseFeePerGas", [`0x${baseFee.toString(16)}`]))
       yield* setFee.pipe(Effect.repeat(Schedule.spaced("100 millis")), Effect.forkScoped)
-      const { load, stop } = yield* Load.start({ urls: () => [service.baseUrl], relayers, random })
+      const { load, stop } = yield* send(random)
       for (let count = 0; count < spikes; count++) {
         yield* Effect.sleep(8000)
         baseFee = high

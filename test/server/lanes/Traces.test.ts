@@ -3,7 +3,8 @@ import { assert } from "@effect/vitest"
 import { Effect, Tracer } from "effect"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { ledger, process, send } from "../ledger/Fixtures.ts"
+import { newTransaction } from "../../../testkit/LedgerRows.ts"
+import { ledger, process } from "../ledger/Fixtures.ts"
 import { finish } from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -26,7 +27,7 @@ layerEach(ledger)("the trace of a transaction", (it) => {
       const world = yield* World.make()
       const accepting = collector()
       const [{ stored }] = yield* Effect.flatMap(Ledger, (transactions) =>
-        transactions.accept(world.account, [send(0)])
+        transactions.accept(world.account, [newTransaction(0)])
       ).pipe(Effect.withSpan("request"), Effect.withTracer(accepting.tracer), Effect.provideContext(yield* process()))
       const sending = collector()
       yield* Effect.gen(function* () {
@@ -57,7 +58,7 @@ layerEach(ledger)("the trace of a transaction", (it) => {
       const world = yield* World.make()
       const unsampled = Tracer.externalSpan({ traceId: "ab".repeat(16), spanId: "cd".repeat(8), sampled: false })
       const [{ stored }] = yield* Effect.flatMap(Ledger, (transactions) =>
-        transactions.accept(world.account, [send(0)])
+        transactions.accept(world.account, [newTransaction(0)])
       ).pipe(
         Effect.withSpan("request", { parent: unsampled }),
         Effect.withTracer(collector().tracer),

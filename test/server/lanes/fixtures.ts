@@ -1,16 +1,15 @@
 // The service with its jobs, a node, a relayer with funds, and transactions of it in the ledger.
-import { Array, Clock, Effect, Layer, Logger, Option } from "effect"
+import { Array, Effect, Layer, Logger, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
-import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import type { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
 import type { State } from "../../../src/domain/transaction/Transaction.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
-import { LanesRepo } from "../../../src/server/ledger/LanesRepo.ts"
 import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { Account, NewTransaction } from "../../../src/server/ledger/NewTransaction.ts"
-import { NewTransactionsRepo } from "../../../src/server/ledger/NewTransactionsRepo.ts"
 import { TransactionsRepo } from "../../../src/server/ledger/TransactionsRepo.ts"
 import { until } from "../../../testkit/process/Folder.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -79,25 +78,10 @@ export const relayerAt = Effect.fnUntraced(function* (node: Node, given: Given =
 
 /** Accepts transactions without the rules of acceptance. */
 export const accept = Effect.fnUntraced(function* (account: Account, count = 1, over: Partial<NewTransaction> = {}) {
-  const now = yield* Clock.currentTimeMillis
-  yield* (yield* LanesRepo).ensure([account])
-  const acceptances = Array.makeBy(count, () => ({
-    account,
-    transaction: {
-      id: TransactionId.make(randomUUID()),
-      request: { to: receiver, value: 1n, gas_limit: 21_000n },
-      validUntil: now + 8 * 3_600_000,
-      priority: 0,
-      body: "{}",
-      ...over
-    },
-    bodyHash: "hash",
-    origin: { keyId: "key", requestId: null, clientAddress: null },
-    trace: undefined,
-    now
-  }))
-  const inserted = yield* (yield* NewTransactionsRepo).insert(acceptances, true)
-  const ids = inserted.map(({ id }) => id)
+  const ids = yield* LedgerRows.insert(account, count, {
+    request: { to: receiver, value: 1n, gas_limit: 21_000n },
+    ...over
+  })
   return Array.isReadonlyArrayNonEmpty(ids) ? ids : yield* Effect.die(new Error("nothing was accepted"))
 })
 

@@ -6,18 +6,8 @@ import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import {
-  account,
-  claimOne,
-  eventsOf,
-  insert,
-  ledger,
-  passLeases,
-  process,
-  sentOf,
-  signAll,
-  signature
-} from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { claimOne, eventsOf, ledger, passLeases, process, sentOf, signAll, signature } from "./Fixtures.ts"
 
 /** Runs work in a process that holds a lane, kills it, and gives what the next holder finds. */
 const afterDeath = Effect.fnUntraced(function* <E, R>(

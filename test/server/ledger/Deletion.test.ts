@@ -9,7 +9,8 @@ import { evmRelayer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
-import { account, insert, ledger, send } from "./Fixtures.ts"
+import { account, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
+import { ledger } from "./Fixtures.ts"
 
 const prepared = Prepared.layer(Effect.andThen(Prepared.references, Prepared.create("relayers", evmRelayer)))
 
@@ -22,7 +23,7 @@ layer(prepared)("a relayer with open transactions", (it) => {
       const [relayer] = yield* sql<{ id: string; seq: number }>`SELECT id, seq::float8 AS seq FROM relayers`
       if (relayer === undefined) return assert.fail("no relayer")
       const of = { ...account(1), relayerId: RelayerId.make(relayer.id), relayerNumber: relayer.seq }
-      const [{ stored }] = yield* transactions.accept(of, [send(0)])
+      const [{ stored }] = yield* transactions.accept(of, [newTransaction(0)])
       const refused = yield* call(`/api/v1/relayers/${relayer.id}`, { method: "DELETE" })
       assert.strictEqual(refused.status, 409, refused.text)
       assert.include(refused.json.error, "open transactions: 1")

@@ -6,7 +6,8 @@ import type { HeldLane } from "../../../src/server/ledger/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, claimOne, insert, ledger, signature } from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { claimOne, ledger, signature } from "./Fixtures.ts"
 
 /** What a signature of `Fixtures.signature` costs, in wei. */
 const cost = 21_000n * 10_000_000_000n

@@ -1,28 +1,27 @@
 // A ledger on a database with relayers, transactions of these relayers, and processes that hold lanes.
 import { assert } from "@effect/vitest"
-import { Array, Clock, Effect, Layer, Redacted } from "effect"
+import { Array, Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import type { Attempt } from "../../../src/domain/transaction/Attempt.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import type { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
 import { record } from "../../../src/domain/transaction/Sending.ts"
-import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Events } from "../../../src/server/events/Events.ts"
 import type { HeldLane, Signature } from "../../../src/server/ledger/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
-import type { Account, NewTransaction } from "../../../src/server/ledger/NewTransaction.ts"
-import { LanesRepo } from "../../../src/server/ledger/LanesRepo.ts"
-import { NewTransactionsRepo } from "../../../src/server/ledger/NewTransactionsRepo.ts"
+import type { LanesRepo } from "../../../src/server/ledger/LanesRepo.ts"
+import type { NewTransactionsRepo } from "../../../src/server/ledger/NewTransactionsRepo.ts"
 import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
 import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
 import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
 import { Outbox } from "../../../src/server/outbox/Outbox.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import { masterKey } from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
@@ -32,21 +31,10 @@ const publishing = Layer.mergeAll(Events.layer, Outbox.layer, Audit.layer).pipe(
 
 const relayerCount = 5
 
-const insertRelayers = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`
-    INSERT INTO signers (id, type, evm_address)
-    SELECT 's' || i, 'plain', '0x' || lpad(i::text, 40, '0') FROM generate_series(1, ${relayerCount}::int) i`
-  yield* sql`
-    INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
-    SELECT 'r' || i, 'Relayer ' || i, 'evm', 'sepolia', '0x' || lpad(i::text, 40, '0'), false, 's' || i
-    FROM generate_series(1, ${relayerCount}::int) i`
-})
-
 /** A database with relayers 1 to 5, and what publishes events. */
 const database = Layer.provideMerge(
   publishing,
-  Layer.provideMerge(Layer.effectDiscard(insertRelayers), TestDatabase.layer)
+  Layer.provideMerge(Layer.effectDiscard(LedgerRows.insertRelayers(relayerCount)), TestDatabase.layer)
 )
 
 const services = (options: LedgerTables.Options) =>
@@ -63,43 +51,6 @@ export const process = (
   Layer.build(services(options))
 
 export const ledger = Layer.provideMerge(services({}), database)
-
-/** Each relayer has a lane for itself; `lane` gives it that of another one. */
-export const account = (relayer: number, lane = relayer): Account => ({
-  relayerId: RelayerId.make(`r${relayer}`),
-  relayerNumber: relayer,
-  chain: "evm:11155111",
-  address: `0x${String(lane).padStart(40, "0")}`,
-  window: 64
-})
-
-const receiver = `0x${"ab".repeat(20)}`
-
-export const send = (now: number, over: Partial<NewTransaction> = {}): NewTransaction => ({
-  id: TransactionId.make(randomUUID()),
-  request: { to: receiver, value: 1n, gas_limit: 21_000n },
-  validUntil: now + 8 * 3_600_000,
-  priority: 0,
-  body: "{}",
-  ...over
-})
-
-/** Accepts transactions without the rules of acceptance. */
-export const insert = Effect.fnUntraced(function* (of: Account, count: number, over: Partial<NewTransaction> = {}) {
-  const now = yield* Clock.currentTimeMillis
-  yield* (yield* LanesRepo).ensure([of])
-  const acceptances = Array.makeBy(count, () => ({
-    account: of,
-    transaction: send(now, over),
-    bodyHash: "hash",
-    origin: { keyId: "key", requestId: null, clientAddress: null },
-    trace: undefined,
-    now
-  }))
-  const inserted = yield* (yield* NewTransactionsRepo).insert(acceptances, true)
-  assert.lengthOf(inserted, count)
-  return inserted.map(({ id }) => id)
-})
 
 export const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
   Effect.map(lanes.claim(1), ([held]): HeldLane => held ?? assert.fail("no lane is free"))

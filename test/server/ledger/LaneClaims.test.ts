@@ -7,18 +7,8 @@ import { Command } from "../../../src/domain/transaction/Command.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import {
-  account,
-  claimOne,
-  eventsOf,
-  insert,
-  ledger,
-  passLeases,
-  process,
-  sentOf,
-  signAll,
-  signature
-} from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { claimOne, eventsOf, ledger, passLeases, process, sentOf, signAll, signature } from "./Fixtures.ts"
 
 const of = <A, E, R>(self: Effect.Effect<A, E, R>, services: Context.Context<LaneLedger>) =>
   Effect.provide(self, services)

@@ -6,7 +6,8 @@ import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import * as TransactionRow from "../../../src/server/ledger/TransactionRow.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, claimOne, insert, ledger, sentOf, signAll } from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { claimOne, ledger, sentOf, signAll } from "./Fixtures.ts"
 
 const gwei = 10n ** 9n
 

@@ -4,7 +4,8 @@ import { Effect } from "effect"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, actions, claimOne, eventsOf, insert, ledger, sentOf, signAll, signature } from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { actions, claimOne, eventsOf, ledger, sentOf, signAll, signature } from "./Fixtures.ts"
 
 layerEach(ledger)("a cancel", (it) => {
   it.effect("ends a pending transaction at once, and says so once", () =>

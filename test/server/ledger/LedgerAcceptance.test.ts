@@ -4,7 +4,8 @@ import { Array, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, claimOne, eventsOf, ledger, send, sentOf, signAll } from "./Fixtures.ts"
+import { account, newTransaction } from "../../../testkit/LedgerRows.ts"
+import { claimOne, eventsOf, ledger, sentOf, signAll } from "./Fixtures.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 
 const count = Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -21,7 +22,7 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* sql`INSERT INTO notifications (id, type, url) VALUES ('n1', 'webhook', 'https://example.com')`
       yield* sql`UPDATE relayers SET notification_id = 'n1' WHERE seq = 1`
-      const given = send(0, { externalId: "order-1", notBefore: 5, requiredNonce: 7, priority: 1, fee: 12n })
+      const given = newTransaction(0, { externalId: "order-1", notBefore: 5, requiredNonce: 7, priority: 1, fee: 12n })
       const [{ stored, isNew }] = yield* transactions.accept(account(1), [given])
       assert.isTrue(isNew)
       assert.deepStrictEqual(yield* transactions.get(1, stored.id), stored)
@@ -44,7 +45,7 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       const accepted = yield* Effect.forEach(
         Array.range(1, 200),
         // Two of one relayer follow each other.
-        (n) => transactions.accept(account((Math.floor(n / 2) % 2) + 1, 1), [send(0)]),
+        (n) => transactions.accept(account((Math.floor(n / 2) % 2) + 1, 1), [newTransaction(0)]),
         { concurrency: 50 }
       )
       assert.strictEqual(new Set(accepted.map(([{ stored }]) => stored.laneId)).size, 1)
@@ -68,7 +69,7 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
   it.effect("is repeated by an external_id with the same body, and refused with another one", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      const attempts = Array.makeBy(20, () => send(0, { externalId: "x", body: "same" }))
+      const attempts = Array.makeBy(20, () => newTransaction(0, { externalId: "x", body: "same" }))
       const answers = yield* Effect.forEach(attempts, (one) => transactions.accept(account(1), [one]), {
         concurrency: 20
       })
@@ -77,9 +78,11 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
         answers.filter(([{ isNew }]) => isNew),
         1
       )
-      const other = transactions.accept(account(1), [send(0, { externalId: "x", body: "other" })])
+      const other = transactions.accept(account(1), [newTransaction(0, { externalId: "x", body: "other" })])
       assert.strictEqual((yield* Effect.flip(other))._tag, "TransactionConflict")
-      const [elsewhere] = yield* transactions.accept(account(2), [send(0, { externalId: "x", body: "other" })])
+      const [elsewhere] = yield* transactions.accept(account(2), [
+        newTransaction(0, { externalId: "x", body: "other" })
+      ])
       assert.isTrue(elsewhere.isNew, "each relayer has its own identifiers")
     })
   )
@@ -87,14 +90,18 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
   it.effect("of a batch is all or none", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      yield* transactions.accept(account(1), [send(0, { externalId: "a", body: "first" })])
-      const batch = transactions.accept(account(1), [send(0), send(0, { externalId: "a", body: "second" }), send(0)])
+      yield* transactions.accept(account(1), [newTransaction(0, { externalId: "a", body: "first" })])
+      const batch = transactions.accept(account(1), [
+        newTransaction(0),
+        newTransaction(0, { externalId: "a", body: "second" }),
+        newTransaction(0)
+      ])
       assert.strictEqual((yield* Effect.flip(batch))._tag, "TransactionConflict")
       assert.strictEqual(yield* count, 1)
       const accepted = yield* transactions.accept(account(1), [
-        send(0),
-        send(0, { externalId: "a", body: "first" }),
-        send(0)
+        newTransaction(0),
+        newTransaction(0, { externalId: "a", body: "first" }),
+        newTransaction(0)
       ])
       assert.deepStrictEqual(
         accepted.map(({ isNew }) => isNew),
@@ -107,9 +114,15 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
     Effect.gen(function* () {
       const transactions = yield* Ledger
       yield* pause(1)
-      assert.strictEqual((yield* Effect.flip(transactions.accept(account(1), [send(0)])))._tag, "RelayerPaused")
+      assert.strictEqual(
+        (yield* Effect.flip(transactions.accept(account(1), [newTransaction(0)])))._tag,
+        "RelayerPaused"
+      )
       const missing = { ...account(1), relayerNumber: 99 }
-      assert.strictEqual((yield* Effect.flip(transactions.accept(missing, [send(0)])))._tag, "RelayerNotFound")
+      assert.strictEqual(
+        (yield* Effect.flip(transactions.accept(missing, [newTransaction(0)])))._tag,
+        "RelayerNotFound"
+      )
       assert.strictEqual(yield* count, 0)
     })
   )
@@ -118,16 +131,16 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
     Effect.gen(function* () {
       const transactions = yield* Ledger
       const sql = yield* SqlClient.SqlClient
-      yield* transactions.accept(account(1), [send(0)])
-      yield* transactions.accept(account(2), [send(0)])
+      yield* transactions.accept(account(1), [newTransaction(0)])
+      yield* transactions.accept(account(2), [newTransaction(0)])
       yield* sql`
         INSERT INTO transactions (id, relayer_id, relayer_number, lane_id, request, state, code_since, valid_until, created_at)
         SELECT gen_random_uuid(), relayer_id, 3, lane_id, request, state, code_since, valid_until, created_at
         FROM transactions, generate_series(1, 9999) WHERE relayer_number = 1`
-      yield* transactions.accept(account(3), [send(0)])
-      const refused = yield* Effect.flip(transactions.accept(account(3), [send(0)]))
+      yield* transactions.accept(account(3), [newTransaction(0)])
+      const refused = yield* Effect.flip(transactions.accept(account(3), [newTransaction(0)]))
       assert.strictEqual(refused._tag, "TooManyRequests")
-      yield* transactions.accept(account(2), [send(0)])
+      yield* transactions.accept(account(2), [newTransaction(0)])
     })
   )
 
@@ -140,7 +153,7 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
         { keyId: "creator", maximum: 90n }
       ]
       yield* sql`INSERT INTO api_key_descendants (ancestor, id) VALUES ('creator', 'program')`
-      const accept = (fee: bigint) => transactions.accept(account(1), [send(0, { fee })], limits)
+      const accept = (fee: bigint) => transactions.accept(account(1), [newTransaction(0, { fee })], limits)
       yield* accept(60n)
       const refused = yield* Effect.flip(accept(31n))
       assert.deepInclude(refused, { _tag: "FeeLimitExceeded", limit: 90n, used: 60n })
@@ -153,7 +166,7 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
   it.effect("counts what an attempt can cost as soon as there is one", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
-      yield* transactions.accept(account(1), [send(0, { fee: 1n })])
+      yield* transactions.accept(account(1), [newTransaction(0, { fee: 1n })])
       const { hold } = yield* claimOne
       const [signed] = yield* signAll(hold)
       assert.strictEqual(yield* transactions.feesOfLastDay("program"), 21_000n * 10_000_000_000n)

@@ -4,7 +4,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { RelayerTransactionsRepo } from "../../../src/server/ledger/RelayerTransactionsRepo.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, claimOne, insert, ledger, signAll } from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { claimOne, ledger, signAll } from "./Fixtures.ts"
 
 layerEach(ledger)("the backlog of transactions", (it) => {
   it.effect("counts pending transactions and those in flight, with the oldest of each", () =>

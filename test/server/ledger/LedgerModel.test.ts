@@ -14,7 +14,8 @@ import { apply, withAttempt, withCancellation, withSent } from "../../../src/dom
 import { isWorthWriting } from "../../../src/domain/transaction/TransactionEvents.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
-import { account, ledger, passLeases, send, sentOf, signature } from "./Fixtures.ts"
+import { account, newTransaction } from "../../../testkit/LedgerRows.ts"
+import { ledger, passLeases, sentOf, signature } from "./Fixtures.ts"
 
 const Step = Schema.Struct({
   what: Schema.Literals([
@@ -92,7 +93,7 @@ layer(ledger)("any sequence of changes", (it) => {
         const accept = Effect.fnUntraced(function* (which: number) {
           const of = accounts[which % 2] ?? accounts[0]
           const now = yield* Clock.currentTimeMillis
-          const [{ stored }] = yield* transactions.accept(of, [send(now, { priority: (which % 3) - 1 })])
+          const [{ stored }] = yield* transactions.accept(of, [newTransaction(now, { priority: (which % 3) - 1 })])
           model.set(stored.id, stored.transaction)
           owners.set(stored.id, of.relayerNumber)
         })

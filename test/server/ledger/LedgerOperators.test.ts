@@ -5,7 +5,8 @@ import { SqlClient } from "effect/sql"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, actions, claimOne, insert, ledger, signAll, signature } from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { actions, claimOne, ledger, signAll, signature } from "./Fixtures.ts"
 
 layerEach(ledger)("an operator", (it) => {
   it.effect("decides about restored transactions, one or all, of its relayer alone", () =>

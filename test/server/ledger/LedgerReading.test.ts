@@ -8,7 +8,8 @@ import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import type { SelectedTransactions } from "../../../src/server/ledger/Selection.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, claimOne, eventsOf, insert, ledger, signAll, signature } from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { claimOne, eventsOf, ledger, signAll, signature } from "./Fixtures.ts"
 
 const numbersOf = ({ transactions }: SelectedTransactions) => transactions.map(({ transaction }) => transaction.number)
 

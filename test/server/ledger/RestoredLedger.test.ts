@@ -5,7 +5,8 @@ import { SqlClient } from "effect/sql"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, claimOne, insert, ledger, process, signature } from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { claimOne, ledger, process, signature } from "./Fixtures.ts"
 
 layerEach(ledger)("a ledger that was put back from a copy", (it) => {
   it.effect("marks open requests, frees every lane, and lets no holder from before write", () =>

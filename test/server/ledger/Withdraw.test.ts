@@ -4,7 +4,8 @@ import { Effect, Exit, Option } from "effect"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
-import { account, claimOne, eventsOf, insert, ledger, signAll, signature } from "./Fixtures.ts"
+import { account, insert } from "../../../testkit/LedgerRows.ts"
+import { claimOne, eventsOf, ledger, signAll, signature } from "./Fixtures.ts"
 
 const one = Effect.map(insert(account(1), 1), ([id]) => id ?? assert.fail("nothing was inserted"))
 

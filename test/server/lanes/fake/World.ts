@@ -24,7 +24,8 @@ import type { Account, NewTransaction } from "../../../../src/server/ledger/NewT
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
 import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
-import { claimOne, insert } from "../../ledger/Fixtures.ts"
+import { insert } from "../../../../testkit/LedgerRows.ts"
+import { claimOne } from "../../ledger/Fixtures.ts"
 import * as Chain from "./Chain.ts"
 import * as Node from "./Node.ts"
 

@@ -1,0 +1,58 @@
+// Relayers and transactions in the tables of the ledger, without the rules of the services that create them.
+import { Array, Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { RelayerId } from "../src/domain/relayer/Relayer.ts"
+import { TransactionId } from "../src/domain/transaction/EvmTransaction.ts"
+import type { Account, NewTransaction } from "../src/server/ledger/NewTransaction.ts"
+import { LanesRepo } from "../src/server/ledger/LanesRepo.ts"
+import { NewTransactionsRepo } from "../src/server/ledger/NewTransactionsRepo.ts"
+
+/** Relayers 1 to `count`, each with a signer of its own. */
+export const insertRelayers = Effect.fnUntraced(function* (count: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    INSERT INTO signers (id, type, evm_address)
+    SELECT 's' || i, 'plain', '0x' || lpad(i::text, 40, '0') FROM generate_series(1, ${count}::int) i`
+  yield* sql`
+    INSERT INTO relayers (id, name, network_type, network, address, paused, signer_id)
+    SELECT 'r' || i, 'Relayer ' || i, 'evm', 'sepolia', '0x' || lpad(i::text, 40, '0'), false, 's' || i
+    FROM generate_series(1, ${count}::int) i`
+})
+
+/** Each relayer has a lane for itself; `lane` gives it that of another one. */
+export const account = (relayer: number, lane = relayer): Account => ({
+  relayerId: RelayerId.make(`r${relayer}`),
+  relayerNumber: relayer,
+  chain: "evm:11155111",
+  address: `0x${String(lane).padStart(40, "0")}`,
+  window: 64
+})
+
+const receiver = `0x${"ab".repeat(20)}`
+
+export const newTransaction = (now: number, over: Partial<NewTransaction> = {}): NewTransaction => ({
+  id: TransactionId.make(randomUUID()),
+  request: { to: receiver, value: 1n, gas_limit: 21_000n },
+  validUntil: now + 8 * 3_600_000,
+  priority: 0,
+  body: "{}",
+  ...over
+})
+
+/** Accepts transactions without the rules of acceptance. */
+export const insert = Effect.fnUntraced(function* (of: Account, count: number, over: Partial<NewTransaction> = {}) {
+  const now = yield* Clock.currentTimeMillis
+  yield* (yield* LanesRepo).ensure([of])
+  const acceptances = Array.makeBy(count, () => ({
+    account: of,
+    transaction: newTransaction(now, over),
+    bodyHash: "hash",
+    origin: { keyId: "key", requestId: null, clientAddress: null },
+    trace: undefined,
+    now
+  }))
+  const inserted = yield* (yield* NewTransactionsRepo).insert(acceptances, true)
+  if (inserted.length !== count) return yield* Effect.die(new Error(`${inserted.length} of ${count} were inserted`))
+  return inserted.map(({ id }) => id)
+})
