@@ -35,7 +35,7 @@ const isAccepted = (digest: Buffer, { accepted }: PinMemory) =>
 const compare = (digest: Buffer, memory: PinMemory) => {
   if (isAccepted(digest, memory)) return
   memory.wrong.add(digest.toString("hex"))
-  throw unavailable("login", "the service is logged in to the token with another PIN")
+  throw unavailable("login", "the token has accepted another PIN before")
 }
 
 const prepare = ({ pin, isNew }: Login, { wrong }: PinMemory) => {
@@ -68,12 +68,18 @@ export const logIn = (
   if ((tokenFlags & flags.finalTry) !== 0 && !isAccepted(digest, memory)) {
     throw unavailable("login", "one more wrong PIN would lock the token: log in to it with another program first")
   }
+  // The token counts wrong PINs, so a PIN that is known to be wrong does not reach it.
+  if (memory.accepted !== undefined) compare(digest, memory)
   try {
     library.C_Login(session, user, login.pin)
     memory.accepted = digest
   } catch (error) {
     if (codeOf(error) === results.alreadyLoggedIn) return compare(digest, memory)
-    if (isRefusal(codeOf(error))) memory.wrong.add(digest.toString("hex"))
+    if (isRefusal(codeOf(error))) {
+      memory.wrong.add(digest.toString("hex"))
+      // Somebody has changed the PIN of the token.
+      memory.accepted = undefined
+    }
     throw error
   }
 }

@@ -51,12 +51,12 @@ const open = Effect.fnUntraced(function* (module: string, path: string) {
 
 const turns = Semaphore.makeUnsafe(inParallel)
 
-/** A call that has begun cannot be stopped. When it ends, it releases its session and its permit. */
-const detached = <A>(call: () => Promise<A>): Effect.Effect<A, SignerUnavailable> =>
+/** A call that has begun cannot be stopped. When it ends, it releases its session and its permits. */
+const detached = <A>(turnsOfModule: Semaphore.Semaphore, call: () => Promise<A>): Effect.Effect<A, SignerUnavailable> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const running = Effect.uninterruptible(Effect.tryPromise({ try: call, catch: ofError }))
-      const fiber = yield* Effect.forkDetach(Effect.interruptible(turns.withPermit(running)))
+      const fiber = yield* Effect.forkDetach(Effect.interruptible(turnsOfModule.withPermit(turns.withPermit(running))))
       return yield* Effect.onInterrupt(restore(Fiber.join(fiber)), () => Effect.sync(() => fiber.interruptUnsafe()))
     })
   )
@@ -73,12 +73,21 @@ export interface Pkcs11Modules {
 }
 
 /** `paths` are the paths of the libraries, by the name that the operator gives them. */
-export const make = (paths: ReadonlyMap<string, string>): Pkcs11Modules => ({
-  has: (module) => paths.has(module),
-  use: Effect.fnUntraced(function* (module, token, { pin, isNew = false }, call) {
-    const path = paths.get(module)
-    if (path === undefined) return yield* unavailable("not_found", "PKCS11_MODULES has no module with this name")
-    const tokens = yield* open(module, path)
-    return yield* detached(() => tokens.use(token, { pin: Redacted.value(pin), isNew }, call))
-  })
-})
+export const make = (paths: ReadonlyMap<string, string>): Pkcs11Modules => {
+  /** One call is left for the other modules if the device of a module does not answer. */
+  const perModule = paths.size > 1 ? inParallel - 1 : inParallel
+  const turnsOf = new Map([...paths.keys()].map((module) => [module, Semaphore.makeUnsafe(perModule)]))
+
+  return {
+    has: (module) => paths.has(module),
+    use: Effect.fnUntraced(function* (module, token, { pin, isNew = false }, call) {
+      const path = paths.get(module)
+      const turnsOfModule = turnsOf.get(module)
+      if (path === undefined || turnsOfModule === undefined) {
+        return yield* unavailable("not_found", "PKCS11_MODULES has no module with this name")
+      }
+      const tokens = yield* open(module, path)
+      return yield* detached(turnsOfModule, () => tokens.use(token, { pin: Redacted.value(pin), isNew }, call))
+    })
+  }
+}

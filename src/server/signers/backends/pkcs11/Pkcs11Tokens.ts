@@ -3,6 +3,7 @@ import { results, flags } from "./Cryptoki.ts"
 import type { Cryptoki, Handle } from "./Cryptoki.ts"
 import { codeOf, unavailable } from "./Pkcs11Failures.ts"
 import * as Pkcs11Login from "./Pkcs11Login.ts"
+import * as Pkcs11Pause from "./Pkcs11Pause.ts"
 
 /** The label and serial number that identify a token. */
 export interface TokenName {
@@ -60,7 +61,7 @@ const lost = new Set<number | undefined>([
   results.notLoggedIn
 ])
 
-export const make = (library: Cryptoki): Tokens => {
+export const make = (library: Cryptoki, { run } = Pkcs11Pause.make()): Tokens => {
   const idle: Array<Session> = []
   const memories = new Map<string, Pkcs11Login.PinMemory>()
 
@@ -95,9 +96,9 @@ export const make = (library: Cryptoki): Tokens => {
   const take = (name: TokenName, login: Pkcs11Login.Login): Session => {
     const token = name.token_serial === undefined ? undefined : keyOf(name, name.token_serial)
     const index = idle.findIndex((session) => session.token === token)
-    if (token === undefined || index === -1) return open(name, login)
+    if (token === undefined || index === -1) return run(() => open(name, login))
     Pkcs11Login.check(login, memoryOf(token))
-    return idle.splice(index, 1)[0] ?? open(name, login)
+    return idle.splice(index, 1)[0] ?? run(() => open(name, login))
   }
 
   const keep = (session: Session) => {
