@@ -8,6 +8,7 @@ import { endOf, hold, pollNext } from "./Situation.ts"
 import type { Row, Situation } from "./Situation.ts"
 import { couldBe, verdictOf } from "./Taker.ts"
 import type { Effect } from "./Taker.ts"
+import { depthOf } from "./View.ts"
 import type { Seen } from "./View.ts"
 
 interface Taken {
@@ -43,6 +44,7 @@ const prove = (situation: Situation<Seen>, nonce: number): Commands => {
   const verdict = verdictOf(transaction, lane.lane.address, view)
   switch (verdict._tag) {
     case "Own":
+      return hold(situation, cause("mined_waiting", depthOf(view, verdict.block)))
     case "NotDeep":
       return [pollNext(situation)]
     case "Unproven":

@@ -38,8 +38,8 @@ export type TakerEvidence =
 export type Verdict =
   /** `taker`: absent if it could not be fetched. */
   | { readonly _tag: "Taken"; readonly hash?: string; readonly effect?: Effect }
-  /** An attempt of this transaction used the nonce: its receipt will come. */
-  | { readonly _tag: "Own" }
+  /** An attempt of this transaction used the nonce: the provider does not have its receipt yet. */
+  | { readonly _tag: "Own"; readonly block: number }
   /** Used, but not yet deep enough to be final. */
   | { readonly _tag: "NotDeep" }
   | { readonly _tag: "Unproven" }
@@ -47,7 +47,7 @@ export type Verdict =
 type Fetched = Extract<TakerEvidence, { readonly _tag: "Fetched" }>
 
 const ofFetched = (transaction: Transaction, address: string, view: Seen, taker: Fetched): Verdict => {
-  if (currentAttempts(transaction).some(({ hash }) => hash === taker.hash)) return { _tag: "Own" }
+  if (currentAttempts(transaction).some(({ hash }) => hash === taker.hash)) return { _tag: "Own", block: taker.block }
   if (taker.sender !== address || taker.nonce !== transaction.nonce) return { _tag: "Unproven" }
   if (taker.block > view.finalHeight) return { _tag: "NotDeep" }
   return isAgreed(taker.second, taker.block, taker.blockHash)

@@ -25,7 +25,7 @@ describe("A2", () => {
   it("only a fetched transaction that is deep, confirmed by both providers and not an attempt is a proof", () => {
     assert.strictEqual(onTaker(fetched()), "Requeue nonce_taken")
     assert.strictEqual(onTaker(fetched({ second: "not_configured" })), "Requeue nonce_taken")
-    assert.strictEqual(onTaker(fetched({ hash: "hash-1" })), "PollAt none")
+    assert.strictEqual(onTaker(fetched({ hash: "hash-1" })), "Hold transaction mined_waiting")
     assert.strictEqual(onTaker(fetched({ block: 199 })), "PollAt none")
     assert.strictEqual(onTaker(fetched({ sender: receiver })), "Hold transaction nonce_taken_unproven")
     assert.strictEqual(onTaker(fetched({ nonce: 4 })), "Hold transaction nonce_taken_unproven")

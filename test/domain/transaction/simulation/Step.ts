@@ -81,7 +81,8 @@ const Replace = Schema.Struct({
 })
 const Clear = Schema.Struct({ do: Schema.tag("Clear"), from: upTo(3), count: upTo(2) })
 const Resync = Schema.Struct({ do: Schema.tag("Resync"), answer: Schema.Literals(["none", "send", "give_up"]) })
-const Generation = Schema.Struct({ do: Schema.tag("Generation") })
+/** It ends most of what is in progress, so it is rare. */
+const Generation = Schema.Struct({ do: Schema.tag("Generation"), dice: upTo(6) })
 const Pause = Schema.Struct({ do: Schema.tag("Pause"), isPaused: Schema.Boolean })
 const Signer = Schema.Struct({ do: Schema.tag("Signer"), isAway: Schema.Boolean })
 const Cap = Schema.Struct({ do: Schema.tag("Cap"), which: oneOf(caps) })

@@ -29,7 +29,7 @@ export const take = (world: World, step: Step, watch: Watch): void => {
     case "Resync":
       return resync(world, step.answer)
     case "Generation":
-      return beginGeneration(world)
+      return step.dice === 0 ? beginGeneration(world) : undefined
     case "Poll":
       for (const { number, state } of world.ledger.transactions) {
         if (state !== "pending") poll(world, faultsOf(step.faults), number, watch)
