@@ -1,16 +1,21 @@
-// Writes openapi.json from the contract. With `--check`, it fails if the file differs from the contract.
+// Writes what is derived from the contract: openapi.json, and the types of the clients with the same descriptions. With `--check`, it
+// fails if a file differs from the contract.
 import { OpenApi } from "effect/http-api"
 import * as fs from "node:fs"
 import { Api } from "../src/api/Api.ts"
+import * as Types from "./client/Types.ts"
 
-const file = new URL("../openapi.json", import.meta.url)
-const document = `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`
+const files = {
+  "openapi.json": `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`,
+  "src/client/Client.ts": Types.ofClient(),
+  "src/client/promise/Client.ts": Types.ofPromiseClient()
+}
 
-if (process.argv.includes("--check")) {
-  if (fs.readFileSync(file, "utf8") !== document) {
-    process.stderr.write("openapi.json differs from the contract: run npm run openapi\n")
+for (const [name, text] of Object.entries(files)) {
+  const file = new URL(`../${name}`, import.meta.url)
+  if (!process.argv.includes("--check")) fs.writeFileSync(file, text)
+  else if (fs.readFileSync(file, "utf8") !== text) {
+    process.stderr.write(`${name} differs from the contract: run npm run openapi\n`)
     process.exitCode = 1
   }
-} else {
-  fs.writeFileSync(file, document)
 }

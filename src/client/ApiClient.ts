@@ -6,15 +6,15 @@ import type { HttpClient } from "effect/http"
 import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { Authorization } from "../api/Middleware.ts"
+import type { Client } from "./Client.ts"
+
+export type * from "./Client.ts"
 
 export interface Options {
   /** For example `http://127.0.0.1:8080`. */
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted
 }
-
-/** A method for each endpoint, by the group of the endpoint: `client.relayers.create(…)`. */
-export interface Client extends HttpApiClient.ForApi<typeof Api> {}
 
 export class ApiClient extends Context.Service<ApiClient, Client>()("effect-relayer/client/ApiClient") {
   /** Requires an `HttpClient`. `FetchHttpClient.layer` of `effect/http` works on every platform. */

@@ -1,18 +1,20 @@
 // A client with promises, for programs without Effect. It calls the typed client and has all of its operations.
 import { Cause, Effect, Exit, Layer, Redacted } from "effect"
-import type { Schema } from "effect"
 import { FetchHttpClient } from "effect/http"
-import type { HttpClientError } from "effect/http"
 import { HttpApi } from "effect/http-api"
-import type { HttpApiEndpoint, HttpApiGroup, HttpApiMiddleware } from "effect/http-api"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { ApiClient } from "../ApiClient.ts"
-import type { Given, Plain } from "./Plain.ts"
+import type { Client } from "./Client.ts"
+import type { CallOptions } from "./Method.ts"
 import { plain } from "./Plain.ts"
 import * as Request from "./Request.ts"
 import type { Result } from "./Result.ts"
 
 export { orThrow } from "./Result.ts"
+export type { ErrorOf } from "../Method.ts"
+export type * from "./Client.ts"
+export type { CallOptions } from "./Method.ts"
 export type { Given, Plain } from "./Plain.ts"
 export type { Result } from "./Result.ts"
 
@@ -23,48 +25,6 @@ export interface Options {
   /** Absent: the `fetch` of the platform. */
   readonly fetch?: typeof globalThis.fetch
 }
-
-export interface CallOptions {
-  /** Ends the call. The promise is then rejected with the reason of the signal. */
-  readonly signal?: AbortSignal
-}
-
-type Part<Name extends string, T> = [T] extends [never]
-  ? unknown
-  : {} extends T
-    ? { readonly [K in Name]?: Given<T> }
-    : { readonly [K in Name]: Given<T> }
-
-type RequestOf<E extends HttpApiEndpoint.ConstraintRequest> = Part<"params", E["~Params"]["Type"]> &
-  Part<"query", E["~Query"]["Type"]> &
-  Part<"headers", E["~Headers"]["Type"]> &
-  Part<"payload", E["~Payload"]["Type"]>
-
-/**
- * Errors of the API have the classes of `domain`. The others mean that there was no usable response, or that a request or a
- * response did not match its schema.
- */
-export type ErrorOf<E extends HttpApiEndpoint.ConstraintRequest> =
-  | E["~Error"]["Type"]
-  | HttpApiMiddleware.Error<E["~Middleware"]>
-  | HttpClientError.HttpClientError
-  | Schema.SchemaError
-
-type Arguments<R> = {} extends R ? [request?: R, options?: CallOptions] : [request: R, options?: CallOptions]
-
-type Method<E extends HttpApiEndpoint.ConstraintRequest> = (
-  ...args: Arguments<RequestOf<E>>
-) => Promise<Result<Plain<E["~Success"]["Type"]>, ErrorOf<E>>>
-
-type Methods<Group extends HttpApiGroup.Constraint> = Group["endpoints"] extends infer Endpoints extends Readonly<
-  Record<string, HttpApiEndpoint.ConstraintRequest>
->
-  ? { readonly [Name in keyof Endpoints]: Method<Endpoints[Name]> }
-  : {}
-
-type Groups = typeof Api extends HttpApi.HttpApi<infer _Id, infer All> ? All : never
-
-export type Client = { readonly [Group in Groups as HttpApiGroup.Identifier<Group>]: Methods<Group> }
 
 /** A method of the typed client, which its name selects at run time. */
 type Typed = (request: unknown) => Effect.Effect<unknown, unknown>
@@ -108,11 +68,11 @@ export const createClient = (options: Options): Client => {
       resultOf(await Effect.runPromiseExit(call(given), signal === undefined ? {} : { signal }), signal)
   }
 
-  const client: Record<string, Record<string, unknown>> = {}
+  const client: { readonly [Group in keyof Client]?: object } = {}
   HttpApi.reflect(Api, {
-    onGroup: ({ group }) => void (client[group.identifier] = {}),
+    onGroup: ({ group }) => void Object.assign(client, { [group.identifier]: {} }),
     onEndpoint: ({ group, endpoint }) =>
-      void Object.assign(client[group.identifier] ?? {}, {
+      void Object.assign(Reflect.get(client, group.identifier), {
         [endpoint.identifier]: methodOf(group.identifier, endpoint)
       })
   })

@@ -43,18 +43,8 @@ const Member = Schema.Struct({
   type: field(Schema.String, "Solidity type of the member, or the name of another type.", "address")
 }).annotate({ identifier: "TypedDataMember", description: "A member of a type." })
 
-/** Text that starts with `0x`, as viem types it. */
-const hex = (digits: number, expected: string) => {
-  const source = `^0x[0-9a-fA-F]{${digits}}$`
-  const pattern = new RegExp(source, "u")
-  return Schema.String.pipe(
-    Schema.refine((text): text is `0x${string}` => pattern.test(text), {
-      expected,
-      toJsonSchema: () => ({ pattern: source }),
-      arbitraryConstraint: { patterns: [{ source, flags: "" }] }
-    })
-  )
-}
+const hex = (digits: number, expected: string) =>
+  Schema.String.check(Schema.isPattern(new RegExp(`^0x[0-9a-fA-F]{${digits}}$`, "u"), { expected }))
 
 const Contract = hex(40, "an address: 0x and 40 hex digits")
 const Salt = hex(64, "32 bytes: 0x and 64 hex digits")

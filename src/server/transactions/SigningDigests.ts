@@ -42,6 +42,16 @@ const violationOf = (error: unknown): Violation => (error instanceof Error ? mis
 const tryOrRefuse = <A>(evaluate: () => A, violation: (error: unknown) => Violation) =>
   Effect.try({ try: evaluate, catch: (error) => BadRequest.of([violation(error)]) })
 
+/** The schema has checked that the text starts with `0x`. */
+const asHex = (text: string): `0x${string}` => `0x${text.slice(2)}`
+
+/** The domain as viem types it. */
+const domainOf = ({ salt, verifyingContract, ...domain }: SignTypedDataJson["domain"]) => ({
+  ...domain,
+  ...(salt === undefined ? {} : { salt: asHex(salt) }),
+  ...(verifyingContract === undefined ? {} : { verifyingContract: asHex(verifyingContract) })
+})
+
 const ofJson = ({ domain, types, primaryType, message }: SignTypedDataJson) =>
   Effect.flatMap(load, ({ hashStruct, hashTypedData }) => {
     if (!Object.hasOwn(types, primaryType)) {
@@ -51,7 +61,7 @@ const ofJson = ({ domain, types, primaryType, message }: SignTypedDataJson) =>
       types.EIP712Domain === undefined ? undefined : hashStruct({ data: domain, primaryType: "EIP712Domain", types })
     return Effect.andThen(
       tryOrRefuse(hashDomain, () => ({ field: "domain", message: "does not fit types.EIP712Domain" })),
-      tryOrRefuse(() => bytesOf(hashTypedData({ domain, types, primaryType, message })), violationOf)
+      tryOrRefuse(() => bytesOf(hashTypedData({ domain: domainOf(domain), types, primaryType, message })), violationOf)
     )
   })
 

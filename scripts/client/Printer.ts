@@ -1,0 +1,113 @@
+// Prints the types of schemas as TypeScript: an interface for each schema with a name, whose properties have the description and
+// the example of the schema as comments.
+import type { Leaf, Property, Shape } from "./Shape.ts"
+
+/** How the values of a client are typed. */
+export interface Dialect {
+  readonly leaf: (leaf: Leaf) => string
+  readonly brand: (text: string, brand: string) => string
+  readonly redacted: (text: string) => string
+}
+
+type Named = Extract<Shape, { kind: "named" }>
+
+const indent = (text: string): string => text.replaceAll("\n", "\n  ")
+
+const maxWidth = 110
+
+const wrapped = (text: string): ReadonlyArray<string> =>
+  text.split(" ").reduce<ReadonlyArray<string>>((lines, word) => {
+    const last = lines.at(-1) ?? ""
+    return last === "" || last.length + word.length >= maxWidth
+      ? [...lines.filter((line) => line !== ""), word]
+      : [...lines.slice(0, -1), `${last} ${word}`]
+  }, [])
+
+/** A comment on lines of its own, because TypeScript does not show others. */
+export const comment = (...paragraphs: ReadonlyArray<string>): string => {
+  const lines = paragraphs.filter((text) => text !== "").map((text) => wrapped(text.replaceAll("*/", "*\\/")))
+  if (lines.length === 0) return ""
+  const [[only = ""] = []] = lines
+  if (lines.length === 1 && lines[0]?.length === 1) return `/** ${only} */\n`
+  const body = lines.map((paragraph) => paragraph.map((line) => ` * ${line}`).join("\n")).join("\n *\n")
+  return `/**\n${body}\n */\n`
+}
+
+const union = (members: ReadonlyArray<string>): string => {
+  const line = members.join(" | ")
+  return line.length < maxWidth ? line : members.map((member) => `\n  | ${indent(member)}`).join("")
+}
+
+const nameOf = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
+
+const documentationOf = ({ description = "", example }: Property): string =>
+  comment(`${description}${example === undefined ? "" : ` Example: \`${JSON.stringify(example)}\``}`.trim())
+
+const block = (lines: ReadonlyArray<string>): string =>
+  lines.length === 0 ? "{}" : `{${indent(["", ...lines].join("\n"))}\n}`
+
+export const interfaceOf = (name: string, description: string, members: ReadonlyArray<string>): string =>
+  `${comment(description)}export interface ${name} ${block(members)}\n`
+
+export interface Printer {
+  readonly type: (shape: Shape) => string
+  /** What the printed types refer to, by name. */
+  readonly declarations: ReadonlyMap<string, string>
+}
+
+/** `rename`: gives types of this dialect names of their own. */
+export const make = (dialect: Dialect, rename: (name: string) => string = (name) => name): Printer => {
+  const declarations = new Map<string, string>()
+
+  const members = (properties: ReadonlyArray<Property>): ReadonlyArray<string> =>
+    properties.map((property) => {
+      const { isOptional, name, shape } = property
+      return `${documentationOf(property)}readonly ${nameOf(name)}${isOptional ? "?" : ""}: ${type(shape)}`
+    })
+
+  const declare = (name: string, { description, of }: Named): string => {
+    const shape = of()
+    return shape.kind === "struct"
+      ? interfaceOf(name, description, members(shape.properties))
+      : `${comment(description)}export type ${name} = ${type(shape)}\n`
+  }
+
+  const named = (shape: Named): string => {
+    const name = rename(shape.name)
+    const known = declarations.get(name)
+    // Its declaration is being printed, or it contains itself.
+    if (known === "") return name
+    declarations.set(name, "")
+    const declaration = declare(name, shape)
+    if (known !== undefined && known !== declaration) throw new Error(`two types of the clients have the name ${name}`)
+    declarations.set(name, declaration)
+    return name
+  }
+
+  const type = (shape: Shape): string => {
+    switch (shape.kind) {
+      case "leaf":
+        return dialect.leaf(shape.leaf)
+      case "literal":
+        return shape.text
+      case "brand":
+        return dialect.brand(type(shape.of), shape.brand)
+      case "redacted":
+        return dialect.redacted(type(shape.of))
+      case "array":
+        return `ReadonlyArray<${type(shape.item)}>`
+      case "tuple":
+        return `readonly [${shape.items.map(type).join(", ")}]`
+      case "record":
+        return `{ readonly [key: string]: ${type(shape.value)} }`
+      case "struct":
+        return block(members(shape.properties))
+      case "union":
+        return union([...new Set(shape.members.map(type))])
+      case "named":
+        return named(shape)
+    }
+  }
+
+  return { type, declarations }
+}

@@ -1,0 +1,4047 @@
+// Written by `npm run openapi` from the schemas of the contract. Do not edit.
+import type { Brand, DateTime, Redacted } from "effect"
+import type { Method } from "./Method.ts"
+
+/** A method for each endpoint, by the group of the endpoint. */
+export interface Client {
+  /** Accounts on one network with one signer. */
+  readonly relayers: RelayersClient
+  /** Whether relayers work, and why not. */
+  readonly relayerHealth: RelayerHealthClient
+  /** Transactions that relayers send. */
+  readonly transactions: TransactionsClient
+  /** Transactions across relayers. */
+  readonly allTransactions: AllTransactionsClient
+  /** Signatures with a relayer's key. */
+  readonly signing: SigningClient
+  /** Calls to the chain of a relayer. */
+  readonly nodeCalls: NodeCallsClient
+  /** The nonces of accounts, for operators. */
+  readonly nonces: NoncesClient
+  /** Private keys, or references to them, that relayers sign with. */
+  readonly signers: SignersClient
+  /** Receivers of webhooks about relayers, and the deliveries to them. */
+  readonly notifications: NotificationsClient
+  /** Configurations of chains that relayers can be bound to. */
+  readonly networks: NetworksClient
+  /** Credentials of callers. The administrator's key, which is in the configuration, may do everything. */
+  readonly apiKeys: ApiKeysClient
+  /** Record of every change: who changed what, and when. */
+  readonly audit: AuditClient
+  /** Facts that the service publishes about its resources, in one order. */
+  readonly events: EventsClient
+  /** The key that encrypts all secrets in the database. */
+  readonly masterKey: MasterKeyClient
+  /** Health and readiness of an instance. */
+  readonly system: SystemClient
+  /**
+   * What the service measures, for Prometheus. Needs no API key. An instance may require a bearer token of its own
+   * for them.
+   */
+  readonly metrics: MetricsClient
+}
+
+/** Accounts on one network with one signer. */
+export interface RelayersClient {
+  /**
+   * Create a relayer.
+   *
+   * The signer, network and notification must exist, and the signer must be able to serve the network type. The
+   * relayer has the signer's address on that network type; several relayers may share a signer. An id that exists
+   * is 409, whatever else is wrong. The request may have 65,536 bytes of JSON.
+   */
+  readonly create: Method<"relayers", "create", {
+    readonly payload: CreateRelayerRequest
+  }, RelayerResponse>
+  /**
+   * List relayers.
+   *
+   * In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the
+   * next page by `cursor`: the last page is served as fast as the first, no relayer is skipped or repeated if
+   * others are created or deleted, and `total_items` is that of the first page. A page by cursor ends at about 1
+   * MiB, which may be before `per_page`. A page by number is whole; if it has more than 2 MiB, it is 400, which
+   * says how many relayers fit.
+   */
+  readonly list: Method<"relayers", "list", {
+    readonly query: {
+      /** Number of the page, from 1. 0 means the first page. Example: `1` */
+      readonly page?: number
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+      /**
+       * Position after the last item of the previous page, from its `Link` header (`rel=next`). Valid for the same
+       * list only. Example: `"AAAAAGeD2sQ"`
+       */
+      readonly cursor?: string
+      /** Only relayers of this network type. Example: `"evm"` */
+      readonly network_type?: NetworkType
+      /** Only relayers on networks of this name. Example: `"sepolia"` */
+      readonly network?: string
+      /** Only relayers with this signer. Example: `"hot-1"` */
+      readonly signer_id?: string
+      /** Only relayers with this notification. Example: `"ops"` */
+      readonly notification_id?: string
+      /** Only relayers that are paused, or that are not. Example: `true` */
+      readonly paused?: boolean
+      /** Only relayers that the service has disabled, or has not. Example: `true` */
+      readonly system_disabled?: boolean
+      /** Only relayers whose name or id contains this text, in upper or lower case. Example: `"pay"` */
+      readonly q?: string
+      /**
+       * Order of the list. `-` means descending; names are compared by code points. The default is `created_at`.
+       * Example: `"-name"`
+       */
+      readonly sort?: "created_at" | "-created_at" | "name" | "-name"
+    }
+  }, RelayerPageResponse>
+  /**
+   * Get a relayer.
+   *
+   * RPC URLs are masked.
+   */
+  readonly get: Method<"relayers", "get", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+  }, RelayerResponse>
+  /**
+   * Change a relayer.
+   *
+   * A merge patch (RFC 7396): absent fields stay, null removes a field. The result must be a valid relayer.
+   * `custom_rpc_urls` is replaced as a whole; in it, the n-th occurrence of a masked URL stands for the n-th
+   * stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent
+   * patches apply one after the other; with `If-Match`, a patch of an older version is refused.
+   */
+  readonly update: Method<"relayers", "update", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly headers: {
+      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      readonly "if-match"?: string
+    }
+    readonly payload: UpdateRelayerRequest
+  }, RelayerResponse>
+  /**
+   * Delete a relayer.
+   *
+   * Its signer, network and notification stay, and so do its final transactions. A relayer with open transactions
+   * is not deleted: cancel them, or wait for them.
+   */
+  readonly delete: Method<"relayers", "delete", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly headers: {
+      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      readonly "if-match"?: string
+    }
+  }, 
+    | {
+      /** Whether the request succeeded. Example: `true` */
+      readonly success: true
+      /** What was done. Example: `"Relayer deleted successfully"` */
+      readonly data: "Relayer deleted successfully"
+      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      readonly metadata?: Metadata
+    }>
+}
+
+/** Whether relayers work, and why not. */
+export interface RelayerHealthClient {
+  /**
+   * Get a relayer's status.
+   *
+   * Inspects the chain now. If no provider answers, `live` is false, and balance and nonce are those of the last
+   * inspection, at `read_at`.
+   */
+  readonly status: Method<"relayerHealth", "status", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+  }, RelayerStatusResponse>
+  /**
+   * Get a relayer's balance.
+   *
+   * Reads the balance from the chain now. Answers 502 if no provider answers, or if the provider serves another
+   * chain.
+   */
+  readonly balance: Method<"relayerHealth", "balance", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+  }, RelayerBalanceResponse>
+  /**
+   * Check a relayer now.
+   *
+   * Runs the regular health check now, with the same consequences: two failed checks in a row disable the relayer
+   * (three until its chain has answered once, and a wrong chain at once), and one successful check enables it.
+   */
+  readonly check: Method<"relayerHealth", "check", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+  }, RelayerStatusResponse>
+  /**
+   * Explain a relayer's state.
+   *
+   * Says why the relayer is in its state, what happens next and when, as text and as a code.
+   */
+  readonly explain: Method<"relayerHealth", "explain", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+  }, RelayerExplanationResponse>
+}
+
+/** Transactions that relayers send. */
+export interface TransactionsClient {
+  /**
+   * Send a transaction.
+   *
+   * The transaction is stored before the response, and is then executed at most once. It gets a nonce and is
+   * signed in the background: poll it, or subscribe to its events. If `external_id` was used before with the same
+   * body, the response is that transaction; with another body it is 409. `Location` is the URL of the transaction.
+   */
+  readonly send: Method<"transactions", "send", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: SendEvmTransactionRequest
+  }, EvmTransactionResponseResponse>
+  /**
+   * List a relayer's transactions.
+   *
+   * Newest first. `total_items` counts to 10,000 and stays there; pages beyond are empty. The `Link` header leads
+   * to the next page by `cursor`, which reaches all transactions; with `cursor` there is no `pagination`.
+   */
+  readonly list: Method<"transactions", "list", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly query: {
+      /** Number of the page, from 1. 0 means the first page. Example: `1` */
+      readonly page?: number
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+      /**
+       * Position after the last item of the previous page, from its `Link` header (`rel=next`). Valid for the same
+       * list only. Example: `"AAAAAGeD2sQ"`
+       */
+      readonly cursor?: string
+      /** Only these states. Example: `["pending"]` */
+      readonly status?: ReadonlyArray<TransactionStatus>
+      /**
+       * Only transactions with an attempt of this hash. Example:
+       * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+       */
+      readonly hash?: string
+      /** Only the transaction with this identifier. Example: `"order-1234"` */
+      readonly external_id?: string
+      /** Accepted at or after this moment. Example: `"2026-11-22T12:00:00.000Z"` */
+      readonly created_after?: DateTime.Utc
+      /** Accepted before this moment. Example: `"2026-11-23T12:00:00.000Z"` */
+      readonly created_before?: DateTime.Utc
+      /** `gap` lists the no-ops that the service made for unused nonces. Example: `"gap"` */
+      readonly origin?: "request" | "gap"
+    }
+  }, EvmTransactionResponsePageOrListResponse>
+  /**
+   * Simulate a transaction.
+   *
+   * Returns the gas, the prices per speed, the highest cost, and what policies say. Nothing is stored or sent.
+   */
+  readonly simulate: Method<"transactions", "simulate", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: SendEvmTransactionRequest
+  }, TransactionSimulationResponse>
+  /**
+   * Send up to 100 transactions.
+   *
+   * All or none are accepted. They get their nonces in the order of the request.
+   */
+  readonly sendBatch: Method<"transactions", "sendBatch", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: SendEvmTransactionBatchRequest
+  }, EvmTransactionBatchResponse>
+  /**
+   * Cancel all open transactions of a relayer.
+   *
+   * Cancels each of them as `DELETE …/transactions/{transaction_id}` does. Transactions that are mined are left
+   * out.
+   */
+  readonly cancelPending: Method<"transactions", "cancelPending", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+  }, CanceledTransactionsResponse>
+  /**
+   * Get the transaction of a nonce.
+   *
+   * The transaction of this relayer that has the nonce.
+   */
+  readonly byNonce: Method<"transactions", "byNonce", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+      /** Nonce of the transaction. Example: `7` */
+      readonly nonce: number
+    }
+  }, EvmTransactionResponseResponse>
+  /**
+   * Get a transaction.
+   *
+   * With all its attempts and its receipt.
+   */
+  readonly get: Method<"transactions", "get", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+      /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+      readonly transaction_id: string & Brand.Brand<"TransactionId">
+    }
+  }, EvmTransactionResponseResponse>
+  /**
+   * Replace a transaction.
+   *
+   * Sends another request at the same nonce. Given fees must be more than 10 % above those that were sent. Until
+   * the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`,
+   * `priority` and `not_before` cannot be changed.
+   */
+  readonly replace: Method<"transactions", "replace", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+      /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+      readonly transaction_id: string & Brand.Brand<"TransactionId">
+    }
+    readonly payload: ReplaceEvmTransactionRequest
+  }, EvmTransactionResponseResponse>
+  /**
+   * Cancel a transaction.
+   *
+   * Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and
+   * a no-op competes for its nonce; the transaction may be executed all the same.
+   */
+  readonly cancel: Method<"transactions", "cancel", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+      /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+      readonly transaction_id: string & Brand.Brand<"TransactionId">
+    }
+  }, EvmTransactionResponseResponse>
+  /**
+   * Explain a transaction's state.
+   *
+   * Says what it waits for and since when, what happens next and when, as text and as a code.
+   */
+  readonly explain: Method<"transactions", "explain", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+      /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+      readonly transaction_id: string & Brand.Brand<"TransactionId">
+    }
+  }, TransactionExplanationResponse>
+}
+
+/** Transactions across relayers. */
+export interface AllTransactionsClient {
+  /**
+   * List transactions of all relayers.
+   *
+   * Newest first, and only of relayers that the API key can use. The `Link` header leads to the next page by
+   * `cursor`.
+   */
+  readonly list: Method<"allTransactions", "list", {
+    readonly query: {
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+      /**
+       * Position after the last item of the previous page, from its `Link` header (`rel=next`). Valid for the same
+       * list only. Example: `"AAAAAGeD2sQ"`
+       */
+      readonly cursor?: string
+      /** Only of these relayers; may be repeated. Example: `["payouts"]` */
+      readonly relayer_id?: ReadonlyArray<string & Brand.Brand<"RelayerId">>
+      /** Only these states. Example: `["pending"]` */
+      readonly status?: ReadonlyArray<TransactionStatus>
+      /**
+       * Only transactions with an attempt of this hash. Example:
+       * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+       */
+      readonly hash?: string
+      /** Only the transaction with this identifier. Example: `"order-1234"` */
+      readonly external_id?: string
+      /** Accepted at or after this moment. Example: `"2026-11-22T12:00:00.000Z"` */
+      readonly created_after?: DateTime.Utc
+      /** Accepted before this moment. Example: `"2026-11-23T12:00:00.000Z"` */
+      readonly created_before?: DateTime.Utc
+      /** `gap` lists the no-ops that the service made for unused nonces. Example: `"gap"` */
+      readonly origin?: "request" | "gap"
+    }
+  }, EvmTransactionResponseListResponse>
+}
+
+/** Signatures with a relayer's key. */
+export interface SigningClient {
+  /**
+   * Sign a message.
+   *
+   * With the prefix of EIP-191. Audited.
+   */
+  readonly sign: Method<"signing", "sign", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: SignMessageRequest
+  }, EvmSignatureResponse>
+  /**
+   * Sign typed data.
+   *
+   * EIP-712. Such a signature can move tokens (a permit, an order): no policy of the relayer limits it. Audited.
+   */
+  readonly signTypedData: Method<"signing", "signTypedData", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: SignTypedDataRequest
+  }, EvmSignatureResponse>
+}
+
+/** Calls to the chain of a relayer. */
+export interface NodeCallsClient {
+  /**
+   * Call a JSON-RPC method of the chain.
+   *
+   * Answers as a node that holds the key of the relayer, so that viem, ethers, web3.py, Hardhat and Foundry send
+   * through it. The service itself answers `eth_accounts`, `eth_requestAccounts`, `eth_chainId`, `net_version`,
+   * `eth_sendTransaction` (needs `transactions:write`), `personal_sign`, `eth_sign`, `eth_signTypedData` and
+   * `eth_signTypedData_v4` (need `transactions:sign`). Other methods are passed on to a provider of the relayer if
+   * they are in `rpc_methods` of the network. `eth_sendTransaction` is admitted as `POST /transactions`, and
+   * returns the hash of the first signed version; an error in its reply means that the transaction is never
+   * executed. A client that cannot set a header may give its API key in the URL, as the password of HTTP Basic
+   * authentication. The response is plain JSON-RPC, without an envelope; `Idempotency-Key` has no effect.
+   */
+  readonly rpc: Method<"nodeCalls", "rpc", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: JsonRpcCalls
+  }, JsonRpcReplies>
+}
+
+/** The nonces of accounts, for operators. */
+export interface NoncesClient {
+  /**
+   * Get the nonces of a relayer's account.
+   *
+   * What the service has recorded, next to what a provider says now.
+   */
+  readonly get: Method<"nonces", "get", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+  }, NonceStateResponse>
+  /**
+   * Accept the chain's count, and decide about unproven transactions.
+   *
+   * Ends the code `nonce_ahead`: the service accepts the chain's count when it next reads it. With `answer`,
+   * transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. Audited.
+   */
+  readonly resync: Method<"nonces", "resync", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: ResyncNonceRequest
+  }, NonceDecisionResponse>
+  /**
+   * Replace open transactions by no-ops.
+   *
+   * A no-op competes for each of the nonces that an open transaction has. What is mined decides: the transaction
+   * may be executed all the same. Audited.
+   */
+  readonly clear: Method<"nonces", "clear", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: ClearNoncesRequest
+  }, NonceDecisionResponse>
+  /**
+   * Declare that a test network was restarted.
+   *
+   * Only for networks with `is_testnet`. Transactions that were ever signed end as `failed` with the code
+   * `chain_changed`, and their bytes are never sent again. Audited.
+   */
+  readonly beginGeneration: Method<"nonces", "beginGeneration", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+  }, NonceStateResponse>
+}
+
+/** Private keys, or references to them, that relayers sign with. */
+export interface SignersClient {
+  /**
+   * Create a signer.
+   *
+   * `plain` stores the given 32-byte key, or generates one if `config.key` is left out. `local` stores the key of
+   * a keystore (Web3 Secret Storage version 3). `vault` reads the key from the key-value store of HashiCorp Vault
+   * for each use. `vault_transit` signs in Vault with an ed25519 key that never leaves it. `aws_kms` signs in AWS
+   * KMS with a key that never leaves it; its curve is found when the signer is created. `google_cloud_kms` does
+   * the same in Google Cloud KMS, with a service account or the login of the environment. `azure_key_vault` signs
+   * for evm in Azure Key Vault or Managed HSM. `turnkey` signs in Turnkey, whose policies may refuse a signature
+   * or wait for an approval. Secrets are encrypted at rest and never returned.
+   */
+  readonly create: Method<"signers", "create", {
+    readonly payload: CreateSignerRequest
+  }, SignerResponse>
+  /**
+   * List signers.
+   *
+   * In creation order.
+   */
+  readonly list: Method<"signers", "list", {
+    readonly query: {
+      /** Number of the page, from 1. 0 means the first page. Example: `1` */
+      readonly page?: number
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+    }
+  }, SignerPageResponse>
+  /**
+   * Get a signer.
+   *
+   * Secrets are not returned.
+   */
+  readonly get: Method<"signers", "get", {
+    readonly params: {
+      /** Identifier of the signer. Example: `"hot-1"` */
+      readonly signer_id: string & Brand.Brand<"SignerId">
+    }
+  }, SignerResponse>
+  /**
+   * Delete a signer.
+   *
+   * Refused while relayers use it; `error` names them. A stored key is lost forever.
+   */
+  readonly delete: Method<"signers", "delete", {
+    readonly params: {
+      /** Identifier of the signer. Example: `"hot-1"` */
+      readonly signer_id: string & Brand.Brand<"SignerId">
+    }
+  }, 
+    | {
+      /** Whether the request succeeded. Example: `true` */
+      readonly success: true
+      /** What was done. Example: `"Signer deleted successfully"` */
+      readonly data: "Signer deleted successfully"
+      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      readonly metadata?: Metadata
+    }>
+  /**
+   * Verify a signer.
+   *
+   * Tests each curve of the signer: reads the public key, which must match the addresses, signs random data, and
+   * verifies the signature. A failed step also answers 200: see `verified` and `steps`. If a key service has
+   * another key than `public_key`, the signer is disabled; a later verification that succeeds enables it.
+   */
+  readonly verify: Method<"signers", "verify", {
+    readonly params: {
+      /** Identifier of the signer. Example: `"hot-1"` */
+      readonly signer_id: string & Brand.Brand<"SignerId">
+    }
+  }, SignerVerificationResponse>
+}
+
+/** Receivers of webhooks about relayers, and the deliveries to them. */
+export interface NotificationsClient {
+  /**
+   * Create a notification.
+   *
+   * The signing key is encrypted at rest and never returned; `has_signing_key` says whether there is one.
+   */
+  readonly create: Method<"notifications", "create", {
+    readonly payload: CreateNotificationRequest
+  }, NotificationResponse>
+  /**
+   * List notifications.
+   *
+   * In creation order.
+   */
+  readonly list: Method<"notifications", "list", {
+    readonly query: {
+      /** Number of the page, from 1. 0 means the first page. Example: `1` */
+      readonly page?: number
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+    }
+  }, NotificationPageResponse>
+  /**
+   * Get a notification.
+   *
+   * The signing key is not returned.
+   */
+  readonly get: Method<"notifications", "get", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string & Brand.Brand<"NotificationId">
+    }
+  }, NotificationResponse>
+  /**
+   * Change a notification.
+   *
+   * Fields that are absent or null stay. A new `signing_key` signs at once; for 24 hours, webhooks also carry a
+   * signature by the previous key. An empty `signing_key` removes both. `paused` stops deliveries; those of the
+   * last 24 hours are sent when it is false again.
+   */
+  readonly update: Method<"notifications", "update", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string & Brand.Brand<"NotificationId">
+    }
+    readonly headers: {
+      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      readonly "if-match"?: string
+    }
+    readonly payload: UpdateNotificationRequest
+  }, NotificationResponse>
+  /**
+   * Delete a notification.
+   *
+   * Also deletes its deliveries. Refused while relayers use it.
+   */
+  readonly delete: Method<"notifications", "delete", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string & Brand.Brand<"NotificationId">
+    }
+    readonly headers: {
+      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      readonly "if-match"?: string
+    }
+  }, 
+    | {
+      /** Whether the request succeeded. Example: `true` */
+      readonly success: true
+      /** What was done. Example: `"Notification deleted successfully"` */
+      readonly data: "Notification deleted successfully"
+      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      readonly metadata?: Metadata
+    }>
+  /**
+   * Send a test.
+   *
+   * Sends one signed webhook of the event `test` now, even if the notification is paused, and returns the result.
+   */
+  readonly test: Method<"notifications", "test", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string & Brand.Brand<"NotificationId">
+    }
+  }, TestDeliveryResponse>
+  /**
+   * List deliveries.
+   *
+   * Deliveries of the last 30 days, newest first, each with its body and the responses of the receiver. The `Link`
+   * header leads to the next page.
+   */
+  readonly deliveries: Method<"notifications", "deliveries", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string & Brand.Brand<"NotificationId">
+    }
+    readonly query: {
+      /** Only deliveries in this state. Example: `"delivered"` */
+      readonly state?: DeliveryState
+      /** Deliveries on a page, at most 100. Example: `20` */
+      readonly limit?: number
+      /**
+       * Position after the last item of the previous page, from its `Link` header (`rel=next`). Valid for the same
+       * list only. Example: `"AAAAAGeD2sQ"`
+       */
+      readonly cursor?: string
+    }
+  }, DeliveryListResponse>
+  /**
+   * Retry a delivery.
+   *
+   * Sends the delivery now, with the same `webhook-id`. A pending delivery keeps its schedule; a delivered or
+   * failed one gets one more attempt.
+   */
+  readonly retry: Method<"notifications", "retry", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string & Brand.Brand<"NotificationId">
+      /** Identifier of the delivery. Example: `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"` */
+      readonly delivery_id: string & Brand.Brand<"DeliveryId">
+    }
+  }, DeliveryResponse>
+  /**
+   * Replay deliveries.
+   *
+   * Sends the deliveries of a period again, at most 10,000, in their order and with the same `webhook-id`s.
+   * Pending deliveries are not counted, and tests are left out.
+   */
+  readonly replay: Method<"notifications", "replay", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string & Brand.Brand<"NotificationId">
+    }
+    readonly payload: ReplayDeliveriesRequest
+  }, ReplayedDeliveriesResponse>
+}
+
+/** Configurations of chains that relayers can be bound to. */
+export interface NetworksClient {
+  /**
+   * Create a network.
+   *
+   * The network inherits every field that the request leaves out from the network in `from`, which must be of the
+   * same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC
+   * URLs are encrypted at rest and returned masked.
+   */
+  readonly create: Method<"networks", "create", {
+    readonly payload: CreateNetworkRequest
+  }, NetworkResponse>
+  /**
+   * List networks.
+   *
+   * Built-in networks first, then created networks in creation order.
+   */
+  readonly list: Method<"networks", "list", {
+    readonly query: {
+      /** Number of the page, from 1. 0 means the first page. Example: `1` */
+      readonly page?: number
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+    }
+  }, NetworkPageResponse>
+  /**
+   * Get a network.
+   *
+   * The id is the type and the name, such as `evm:sepolia`. Inherited fields are included.
+   */
+  readonly get: Method<"networks", "get", {
+    readonly params: {
+      /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
+      readonly network_id: string & Brand.Brand<"NetworkId">
+    }
+  }, NetworkResponse>
+  /**
+   * Change a network.
+   *
+   * A merge patch (RFC 7396) of the fields that the network defines itself: absent fields stay, null removes a
+   * field so that the inherited value applies again. In a built-in network, a value overrides the built-in one,
+   * and null restores it. In `rpc_urls`, the n-th occurrence of a masked URL stands for the n-th stored URL with
+   * that mask.
+   */
+  readonly update: Method<"networks", "update", {
+    readonly params: {
+      /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
+      readonly network_id: string & Brand.Brand<"NetworkId">
+    }
+    readonly headers: {
+      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      readonly "if-match"?: string
+    }
+    readonly payload: UpdateNetworkRequest
+  }, NetworkResponse>
+  /**
+   * Delete a network, or reset a built-in one.
+   *
+   * Refused while relayers use the network or other networks inherit from it. A built-in network loses its
+   * overrides, also while it is in use.
+   */
+  readonly delete: Method<"networks", "delete", {
+    readonly params: {
+      /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
+      readonly network_id: string & Brand.Brand<"NetworkId">
+    }
+    readonly headers: {
+      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      readonly "if-match"?: string
+    }
+  }, 
+    | {
+      /** Whether the request succeeded. Example: `true` */
+      readonly success: true
+      /** What was done. Example: `"Network deleted successfully"` */
+      readonly data: "Network deleted successfully" | "Network reset successfully"
+      /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+      readonly metadata?: Metadata
+    }>
+}
+
+/** Credentials of callers. The administrator's key, which is in the configuration, may do everything. */
+export interface ApiKeysClient {
+  /**
+   * Create an API key.
+   *
+   * Only this response contains `key`; the service stores its hash. A key cannot get scopes or relayers that its
+   * creator lacks.
+   */
+  readonly create: Method<"apiKeys", "create", {
+    readonly payload: CreateApiKeyRequest
+  }, NewApiKeyResponse>
+  /**
+   * List API keys.
+   *
+   * In creation order.
+   */
+  readonly list: Method<"apiKeys", "list", {
+    readonly query: {
+      /** Number of the page, from 1. 0 means the first page. Example: `1` */
+      readonly page?: number
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+    }
+  }, ApiKeyPageResponse>
+  /**
+   * Get an API key.
+   *
+   * The key itself is not returned.
+   */
+  readonly get: Method<"apiKeys", "get", {
+    readonly params: {
+      /** Identifier of the API key. Example: `"0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"` */
+      readonly key_id: string & Brand.Brand<"ApiKeyId">
+    }
+  }, ApiKeyResponse>
+  /**
+   * Rotate an API key.
+   *
+   * Creates a new `key` with the same id, name and scopes. The previous key stays valid for `overlap_seconds`, by
+   * default one day; the key before that is revoked at once.
+   */
+  readonly rotate: Method<"apiKeys", "rotate", {
+    readonly params: {
+      /** Identifier of the API key. Example: `"0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"` */
+      readonly key_id: string & Brand.Brand<"ApiKeyId">
+    }
+    readonly payload: RotateApiKeyRequest
+  }, NewApiKeyResponse>
+  /**
+   * Revoke an API key.
+   *
+   * The key is refused from now on. With `descendants=true`, all keys that it created, directly or through others,
+   * are revoked as well; without, the response lists those that stay valid.
+   */
+  readonly delete: Method<"apiKeys", "delete", {
+    readonly params: {
+      /** Identifier of the API key. Example: `"0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"` */
+      readonly key_id: string & Brand.Brand<"ApiKeyId">
+    }
+    readonly query: {
+      /** Whether to revoke the keys that this key created, too. Example: `true` */
+      readonly descendants?: boolean
+    }
+  }, RevokedApiKeysResponse>
+}
+
+/** Record of every change: who changed what, and when. */
+export interface AuditClient {
+  /**
+   * List the audit log.
+   *
+   * Lists the changes that were committed before the request. The `Link` header leads to the next page.
+   */
+  readonly list: Method<"audit", "list", {
+    readonly query: {
+      /** Only records of this action. Example: `"relayer.updated"` */
+      readonly action?: AuditAction
+      /** Only records about this kind of resource. Example: `"relayer"` */
+      readonly resource?: AuditResource
+      /** Only records about this resource. Example: `"payouts"` */
+      readonly resource_id?: string
+      /** Only changes by this API key. Example: `"administrator"` */
+      readonly key_id?: string
+      /** Only changes by this request. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+      readonly request_id?: string
+      /** Only changes from this moment on. Example: `"2026-01-01T00:00:00Z"` */
+      readonly since?: DateTime.Utc
+      /** Only changes before this moment. Example: `"2026-02-01T00:00:00Z"` */
+      readonly until?: DateTime.Utc
+      /** Records on a page, at most 1000. Example: `50` */
+      readonly limit?: number
+      /** Which records come first. The default is `newest`. Example: `"oldest"` */
+      readonly order?: "newest" | "oldest"
+      /**
+       * Position after the last item of the previous page, from its `Link` header (`rel=next`). Valid for the same
+       * list only. Example: `"AAAAAGeD2sQ"`
+       */
+      readonly cursor?: string
+    }
+  }, AuditRecordListResponse>
+  /**
+   * Verify the audit log.
+   *
+   * Checks the chain of hashes of some thousand records. If the log goes on after them, the response has `next`:
+   * send it as `from` to continue, until a response has none. Store the last `head` elsewhere and send it as
+   * `position` and `hash` the next time: this also detects records that were cut off, and a log that was
+   * rewritten. An instance verifies for one caller at a time; others get 429 with `Retry-After`.
+   */
+  readonly verify: Method<"audit", "verify", {
+    readonly query: {
+      /** `position` of a stored head, which the log must still contain. Example: `42` */
+      readonly position?: number
+      /** `hash` of the stored head. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"` */
+      readonly hash?: string
+      /**
+       * `next` of the previous request. Absent: from the beginning of the log. Example:
+       * `"42:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+       */
+      readonly from?: AuditHead
+    }
+  }, AuditVerificationResponse>
+  /**
+   * Export the audit log.
+   *
+   * Records in the form that is hashed, oldest first, for a verification without the service. The `Link` header
+   * leads to the next page.
+   */
+  readonly export: Method<"audit", "export", {
+    readonly query: {
+      /** Only records after this position. Absent: from the first record. Example: `42` */
+      readonly after?: number
+      /** Only records up to this position. Absent: to the last record. Example: `1042` */
+      readonly until?: number
+    }
+  }, AuditExportRecordListResponse>
+  /**
+   * List audit checkpoints.
+   *
+   * All checkpoints, newest first.
+   */
+  readonly checkpoints: Method<"audit", "checkpoints", {}, AuditCheckpointListResponse>
+  /**
+   * Create an audit checkpoint.
+   *
+   * Makes a checkpoint at the last record.
+   */
+  readonly checkpoint: Method<"audit", "checkpoint", {}, AuditCheckpointResponse>
+  /**
+   * Prune the audit log.
+   *
+   * Deletes the records up to the checkpoint: at once from every list, and in the background from the database.
+   * The rest of the log still verifies, from the checkpoint. Export the records first. Only the administrator may
+   * do this.
+   */
+  readonly prune: Method<"audit", "prune", {
+    readonly params: {
+      /** Position of the checkpoint. Example: `42` */
+      readonly position: number
+    }
+    readonly payload: PruneAudit
+  }, AuditCheckpointResponse>
+}
+
+/** Facts that the service publishes about its resources, in one order. */
+export interface EventsClient {
+  /**
+   * List events, or follow them.
+   *
+   * Events have one order, without gaps and without late insertions. A reader that continues after the last event,
+   * by the `Link` header or with `after`, gets each event once. A response holds up to `limit` events, and ends at
+   * about 1 MiB. There is always a next page, which may be empty: `wait` waits for its first event. With `Accept:
+   * text/event-stream`, the response is an endless stream of Server-Sent Events: first the past events, then each
+   * new event. Reconnect with `Last-Event-ID`, as `EventSource` does. Old events are deleted: a reader that
+   * continues from one of them gets 400, which names the oldest position to continue from. The service closes a
+   * stream whose reader takes no events for 30 seconds. An API key may have 20 streams open on an instance; the
+   * next one gets 429. An API key that is limited to some relayers gets only events about these relayers and their
+   * transactions.
+   */
+  readonly list: Method<"events", "list", {
+    readonly query: {
+      /**
+       * `id` of the last event that was read. 0 starts at the first event. `Last-Event-ID` takes precedence. Example:
+       * `7`
+       */
+      readonly after?: number
+      /** Only events of this type. Example: `"relayer.paused"` */
+      readonly type?: EventType
+      /** Only events about this resource. Example: `"payouts"` */
+      readonly resource_id?: string
+      /** Events in a response, from 1 to 1000. A stream has no end. Example: `100` */
+      readonly limit?: number
+      /** Seconds to wait for the first event if there is none yet, at most 25. Example: `20` */
+      readonly wait?: number
+    }
+    readonly headers: {
+      /** Like `after`, and takes precedence over it. `EventSource` sends it when it reconnects. Example: `42` */
+      readonly "last-event-id"?: number
+    }
+  }, EventListResponse>
+}
+
+/** The key that encrypts all secrets in the database. */
+export interface MasterKeyClient {
+  /**
+   * Rotate the master key.
+   *
+   * Encrypts every secret in the database again, without downtime: with the master key of the configuration, or,
+   * if the service keeps its master key in a file, with a new one. The response is sent when no secret needs the
+   * previous keys. The rotation continues if the caller disconnects. Only the administrator may rotate a key that
+   * the service keeps in a file, because copies of that file become outdated: the response names the files to
+   * copy. Older backups need the older key.
+   */
+  readonly rotate: Method<"masterKey", "rotate", {}, MasterKeyRotationResponse>
+}
+
+/** Health and readiness of an instance. */
+export interface SystemClient {
+  /**
+   * Health.
+   *
+   * Answers 200 with the text OK as long as the process runs. Depends on nothing else. The header
+   * `x-effect-relayer: v1` identifies the service.
+   */
+  readonly health: Method<"system", "health", {}, "OK">
+  /**
+   * Health (alias).
+   *
+   * The same as `/v1/health`, at the path that other clients call.
+   */
+  readonly healthAlias: Method<"system", "healthAlias", {}, "OK">
+  /**
+   * Readiness.
+   *
+   * 200 while the database answers, its schema is current and the process is not draining; 503 otherwise. If
+   * another component is unhealthy, such as a background job that does not do its work, the status is `degraded`
+   * and the response stays 200: the instance still answers requests, and other instances share the work.
+   */
+  readonly ready: Method<"system", "ready", {}, Readiness>
+}
+
+/**
+ * What the service measures, for Prometheus. Needs no API key. An instance may require a bearer token of its own
+ * for them.
+ */
+export interface MetricsClient {
+  /**
+   * Names of the metrics.
+   *
+   * Answers a JSON array of names. If `Accept` prefers `text/plain` or OpenMetrics, it answers the values of all
+   * metrics.
+   */
+  readonly names: Method<"metrics", "names", {}, ReadonlyArray<string> | string>
+  /**
+   * Values of one metric.
+   *
+   * In the Prometheus text format.
+   */
+  readonly one: Method<"metrics", "one", {
+    readonly params: {
+      /** Name of the metric. Example: `"http_requests_total"` */
+      readonly metric_name: string
+    }
+  }, string>
+  /**
+   * Values of all metrics.
+   *
+   * In the Prometheus text format.
+   */
+  readonly scrape: Method<"metrics", "scrape", {}, string>
+}
+
+/** A credential of a caller. */
+export interface ApiKey {
+  /** Identifier of the API key. Example: `"0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"` */
+  readonly id: string & Brand.Brand<"ApiKeyId">
+  /** Name of the key, for people. Example: `"Payout service"` */
+  readonly name: string
+  /** What the key may do. Example: `["relayers:read","relayers:write"]` */
+  readonly scopes: ReadonlyArray<Scope>
+  /**
+   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. Example:
+   * `["payouts"]`
+   */
+  readonly relayer_ids?: ReadonlyArray<string & Brand.Brand<"RelayerId">>
+  /** When the key was created. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly created_at: DateTime.Utc
+  /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00.000Z"` */
+  readonly expires_at?: DateTime.Utc
+  /**
+   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
+   * creates has at most the same limits. Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   */
+  readonly transaction_limits?: TransactionLimits
+  /** Until when the key before the last rotation is valid. Example: `"2026-01-03T03:04:05.678Z"` */
+  readonly previous_expires_at?: DateTime.Utc
+  /** When the key was last used, to the minute. Example: `"2026-01-02T03:05:00.000Z"` */
+  readonly last_used_at?: DateTime.Utc
+  /** The network address that the key was last used from. Example: `"203.0.113.7"` */
+  readonly last_used_from?: string
+  /** Id of the caller that created the key. Absent for keys of earlier versions. Example: `"administrator"` */
+  readonly created_by?: string
+}
+
+export interface ApiKeyPageResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<ApiKey>
+  /** The page that was served and the number of all items. */
+  readonly pagination: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface ApiKeyResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A credential of a caller. */
+  readonly data: ApiKey
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** What was done to which kind of resource. */
+export type AuditAction = 
+  | "relayer.created"
+  | "relayer.updated"
+  | "relayer.deleted"
+  | "relayer.message_signed"
+  | "relayer.typed_data_signed"
+  | "signer.created"
+  | "signer.verified"
+  | "signer.disabled"
+  | "signer.enabled"
+  | "signer.deleted"
+  | "notification.created"
+  | "notification.updated"
+  | "notification.deleted"
+  | "notification.delivery_retried"
+  | "notification.deliveries_replayed"
+  | "notification.tested"
+  | "network.created"
+  | "network.updated"
+  | "network.deleted"
+  | "key.created"
+  | "key.rotated"
+  | "key.deleted"
+  | "key.refused"
+  | "master_key.rotated"
+  | "audit.checkpoint_created"
+  | "audit.pruned"
+  | "transaction.sent"
+  | "transaction.replaced"
+  | "transaction.canceled"
+  | "transaction.signed"
+  | "nonce.resynced"
+  | "nonce.cleared"
+  | "nonce.generation_begun"
+
+/** Stands for the records up to its position. */
+export interface AuditCheckpoint {
+  /** Position of the newest record. Example: `42` */
+  readonly position: number
+  /** Hash of the newest record. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"` */
+  readonly hash: string
+  /** When the checkpoint was made. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly at: DateTime.Utc
+  /** When its records were pruned. Absent: they were not. Example: `"2026-01-03T03:04:05.678Z"` */
+  readonly pruned_at?: DateTime.Utc
+}
+
+export interface AuditCheckpointListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<AuditCheckpoint>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface AuditCheckpointResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** Stands for the records up to its position. */
+  readonly data: AuditCheckpoint
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** A record of the audit log in the form that is hashed. */
+export interface AuditExportRecord {
+  /** Position of the newest record. Example: `42` */
+  readonly position: number
+  /** SHA-256 of this record and of the hash of the previous record, in hex. Example: `"9f86d081"` */
+  readonly hash: string
+  /** Number of the record in the database. Example: `"57"` */
+  readonly id: string
+  /** When the change was made, in microseconds since 1970. Example: `"1767323045678000"` */
+  readonly at_micros: string
+  /** Id of the API key that made the change. Example: `"administrator"` */
+  readonly key_id: string
+  /** What was done. Example: `"relayer.updated"` */
+  readonly action: string
+  /** The kind of resource. Example: `"relayer"` */
+  readonly resource: string
+  /** Identifier of the changed resource. Example: `"payouts"` */
+  readonly resource_id: string
+  /** The `x-request-id` of the request. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly request_id: string | null
+  /** The network address of the client. Example: `"192.0.2.7"` */
+  readonly client_address: string | null
+  /** The resource before the change, as JSON text. Example: `"{\"paused\":false}"` */
+  readonly before: string | null
+  /** The resource after the change, as JSON text. Example: `"{\"paused\":true}"` */
+  readonly after: string | null
+}
+
+export interface AuditExportRecordListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<AuditExportRecord>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** The newest record of the chain. */
+export interface AuditHead {
+  /** Position of the newest record. Example: `42` */
+  readonly position: number
+  /** Hash of the newest record. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"` */
+  readonly hash: string
+}
+
+/** A record of the audit log. */
+export interface AuditRecord {
+  /** Position in the log, from 1, without gaps. Example: `42` */
+  readonly position: number
+  /** When the change was made. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly at: DateTime.Utc
+  /**
+   * Id of the API key that made the change; `administrator` is the key of the configuration. Example:
+   * `"administrator"`
+   */
+  readonly key_id: string
+  /** What was done to which kind of resource. Example: `"relayer.updated"` */
+  readonly action: AuditAction
+  /** A kind of resource. Example: `"relayer"` */
+  readonly resource: AuditResource
+  /** Identifier of the changed resource. Example: `"payouts"` */
+  readonly resource_id: string
+  /** The `x-request-id` of the request. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly request_id?: string
+  /** Network address of the client. Absent in records of versions that did not store it. Example: `"198.51.100.7"` */
+  readonly client_address?: string
+  /** The resource before the change. Absent if it was created, or if it is unchanged. Example: `{"paused":false}` */
+  readonly before?: unknown
+  /** The resource after the change, or what was done. Absent if it was deleted. Example: `{"paused":true}` */
+  readonly after?: unknown
+  /**
+   * SHA-256 of this record and of the hash of the previous record, in hex. Anything but 64 digits shows that it
+   * was tampered with. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+   */
+  readonly hash: string
+}
+
+export interface AuditRecordListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<AuditRecord>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** A kind of resource. */
+export type AuditResource = "relayer" | "signer" | "notification" | "network" | "key" | "master_key" | "audit" | "transaction" | "nonce"
+
+/** The result of a verification. */
+export interface AuditVerification {
+  /** Whether every record that was read is as it was written. Example: `true` */
+  readonly valid: boolean
+  /** Records that this request read. Example: `42` */
+  readonly checked: number
+  /** The newest record of the chain. */
+  readonly head?: AuditHead
+  /**
+   * The log goes on: send this as `from` to verify the records after it. Absent if the end was reached. Example:
+   * `"42:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+   */
+  readonly next?: string
+  /** Position of the first record that was changed or is missing. Example: `17` */
+  readonly broken_at?: number
+}
+
+export interface AuditVerificationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The result of a verification. */
+  readonly data: AuditVerification
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface AwsKmsSigner {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"aws_kms"` */
+  readonly type: "aws_kms"
+  /** Where the key is in AWS KMS. */
+  readonly config: {
+    /** Region of the key. Example: `"eu-west-1"` */
+    readonly region: string
+    /** Id, ARN, alias (`alias/…`) or ARN of an alias of the key. Example: `"alias/relayer-hot-1"` */
+    readonly key_id: string
+    /**
+     * ARN of the key that signs. An alias is only resolved when the signer is created. An addition to the common
+     * wire format. Example: `"arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"`
+     */
+    readonly key_arn: string
+  }
+  /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. Example: `"secp256k1"` */
+  readonly curve: Curve
+  /**
+   * The public key in hex: the uncompressed point of 65 bytes for secp256k1, 32 bytes for ed25519. An addition to
+   * the common wire format. Example: `"3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"`
+   */
+  readonly public_key: string
+  /** The addresses of the key on the network types of its curve. */
+  readonly addresses: SignerAddressesOfCurve
+  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  readonly disabled_reason?: SignerDisabledReason
+}
+
+export interface AzureKeyVaultSigner {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"azure_key_vault"` */
+  readonly type: "azure_key_vault"
+  /** The configuration without its secrets. */
+  readonly config: {
+    /**
+     * How the service logs in: with a client secret, with the managed identity of its machine, or with a token file
+     * (workload identity). The default is client_secret. Example: `"client_secret"`
+     */
+    readonly auth_type: "client_secret" | "managed_identity" | "workload_identity"
+    /** Directory (tenant) of the application. Example: `"contoso.onmicrosoft.com"` */
+    readonly tenant_id?: string
+    /** Client id of the application or of a user-assigned identity. Example: `"3d1e6a0f-6d0f-4c4c-9d1c-6f7d2f6d8a11"` */
+    readonly client_id?: string
+    /** URL of the vault or Managed HSM. It determines the login host. Example: `"https://relayers.vault.azure.net"` */
+    readonly vault_url: string
+    /** Name of the key. Example: `"hot-1"` */
+    readonly key_name: string
+    /**
+     * Version of the key. If absent, the signer keeps the version that is current when it is created. Example:
+     * `"9885aa558e8d448789683188f8c194b0"`
+     */
+    readonly key_version?: string
+    /**
+     * The identifier of the version that signs. An addition to the common wire format. Example:
+     * `"https://relayers.vault.azure.net/keys/hot-1/9885aa558e8d448789683188f8c194b0"`
+     */
+    readonly kid: string
+  }
+  /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. Example: `"secp256k1"` */
+  readonly curve: Curve
+  /**
+   * The public key in hex: the uncompressed point of 65 bytes for secp256k1, 32 bytes for ed25519. An addition to
+   * the common wire format. Example: `"3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"`
+   */
+  readonly public_key: string
+  /** The addresses of the key on the network types of its curve. */
+  readonly addresses: SignerAddressesOfCurve
+  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  readonly disabled_reason?: SignerDisabledReason
+}
+
+/** What a cancel of all open transactions did. */
+export interface CanceledTransactions {
+  /**
+   * Transactions that are canceled, or that a no-op is to replace. Example:
+   * `["4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"]`
+   */
+  readonly queued_for_cancellation_transaction_ids: ReadonlyArray<string & Brand.Brand<"TransactionId">>
+  /** Transactions that changed meanwhile and can no longer be canceled. Example: `[]` */
+  readonly failed_to_queue_transaction_ids: ReadonlyArray<string & Brand.Brand<"TransactionId">>
+  /** How many transactions were open. Example: `1` */
+  readonly total_processed: number
+}
+
+export interface CanceledTransactionsResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What a cancel of all open transactions did. */
+  readonly data: CanceledTransactions
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** Nonces whose open transactions are replaced by no-ops. */
+export interface ClearNoncesRequest {
+  /** First nonce. Example: `10` */
+  readonly from: number
+  /** Last nonce, itself included. At most 999 above the first one. Example: `11` */
+  readonly to: number
+}
+
+export interface CreateApiKeyRequest {
+  /** Name of the key, for people. Example: `"Payout service"` */
+  readonly name: string
+  /** What the key may do. Example: `["relayers:read","relayers:write"]` */
+  readonly scopes: ReadonlyArray<Scope>
+  /**
+   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. Example:
+   * `["payouts"]`
+   */
+  readonly relayer_ids?: ReadonlyArray<string>
+  /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00Z"` */
+  readonly expires_at?: DateTime.Utc
+  /**
+   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
+   * creates has at most the same limits. Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   */
+  readonly transaction_limits?: TransactionLimits
+}
+
+export interface CreateAwsKmsSignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"aws_kms"` */
+  readonly type: "aws_kms"
+  /** Where the key is in AWS KMS. The service logs in as itself. */
+  readonly config: {
+    /** Region of the key. Example: `"eu-west-1"` */
+    readonly region: string
+    /** Id, ARN, alias (`alias/…`) or ARN of an alias of the key. Example: `"alias/relayer-hot-1"` */
+    readonly key_id: string
+  }
+}
+
+export interface CreateAzureKeyVaultSignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"azure_key_vault"` */
+  readonly type: "azure_key_vault"
+  /** Where the key is in Azure Key Vault or Managed HSM, and how the service logs in. */
+  readonly config: {
+    /**
+     * How the service logs in: with a client secret, with the managed identity of its machine, or with a token file
+     * (workload identity). The default is client_secret. Example: `"client_secret"`
+     */
+    readonly auth_type?: "client_secret" | "managed_identity" | "workload_identity"
+    /** Directory (tenant) of the application. Example: `"contoso.onmicrosoft.com"` */
+    readonly tenant_id?: string
+    /** Client id of the application or of a user-assigned identity. Example: `"3d1e6a0f-6d0f-4c4c-9d1c-6f7d2f6d8a11"` */
+    readonly client_id?: string
+    /** Client secret of the application, for auth_type client_secret. Example: `"abc8Q~0123456789"` */
+    readonly client_secret?: Redacted.Redacted<string>
+    /**
+     * Token file for auth_type workload_identity, in the directory AZURE_TOKEN_DIRECTORY of the service. If absent,
+     * the file AZURE_FEDERATED_TOKEN_FILE of the service. Example:
+     * `"/var/run/secrets/azure/tokens/azure-identity-token"`
+     */
+    readonly federated_token_file?: Redacted.Redacted<string>
+    /** URL of the vault or Managed HSM. It determines the login host. Example: `"https://relayers.vault.azure.net"` */
+    readonly vault_url: string
+    /** Name of the key. Example: `"hot-1"` */
+    readonly key_name: string
+    /**
+     * Version of the key. If absent, the signer keeps the version that is current when it is created. Example:
+     * `"9885aa558e8d448789683188f8c194b0"`
+     */
+    readonly key_version?: string
+  }
+}
+
+export interface CreateEvmNetworkRequest {
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly name: string
+  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
+  readonly from?: string
+  /**
+   * Providers of the chain, for relayers without their own. If absent, it is inherited. Example:
+   * `["https://rpc.example.com/v1/my-key"]`
+   */
+  readonly rpc_urls?: ReadonlyArray<RpcConfigRequest>
+  /** Block explorers, for people. If absent, it is inherited. Example: `["https://sepolia.etherscan.io"]` */
+  readonly explorer_urls?: ReadonlyArray<string>
+  /** Milliseconds between two blocks, on average. If absent, it is inherited. Example: `12000` */
+  readonly average_blocktime_ms?: number
+  /** Whether the network is a testnet. If absent, it is inherited. Example: `true` */
+  readonly is_testnet?: boolean
+  /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
+  readonly tags?: ReadonlyArray<string>
+  /** The family of chains. Example: `"evm"` */
+  readonly network_type: "evm"
+  /** Chain id (EIP-155). If absent, it is inherited. Example: `11155111` */
+  readonly chain_id?: number
+  /**
+   * Blocks that must follow the block of a transaction before it is final. If absent, it is inherited. Example:
+   * `6`
+   */
+  readonly required_confirmations?: number
+  /**
+   * Block tag that makes a transaction final, instead of `required_confirmations`. If absent, it is inherited.
+   * Example: `"finalized"`
+   */
+  readonly finality_tag?: "safe" | "finalized"
+  /**
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. If
+   * absent, it is inherited. Example: `64`
+   */
+  readonly transaction_window?: number
+  /**
+   * Wei per gas that the nodes of the network demand as a priority fee. If absent, it is inherited. Example:
+   * `25000000000`
+   */
+  readonly minimum_priority_fee?: number
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. If
+   * absent, it is inherited. Example: `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string>
+  /**
+   * Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction
+   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: a contract of
+   * the chain says what data costs beside gas. Added to the inherited ones. Example: `["eip1559"]`
+   */
+  readonly features?: ReadonlyArray<string>
+  /** Symbol of the native token. If absent, it is inherited. Example: `"ETH"` */
+  readonly symbol?: string
+}
+
+export interface CreateEvmRelayerRequest {
+  /** Identifier of the relayer. If absent, the service generates a UUID. Example: `"payouts"` */
+  readonly id?: string
+  /** Name of the relayer, for people. Example: `"Payouts"` */
+  readonly name: string
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly network: string
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly signer_id: string
+  /** Notification that gets the webhooks of the relayer. Example: `"ops"` */
+  readonly notification_id?: string
+  /**
+   * Providers of the relayer. If absent or empty, it uses those of the network. Example:
+   * `[{"url":"https://rpc.example.com/v1/my-key","weight":100}]`
+   */
+  readonly custom_rpc_urls?: ReadonlyArray<RpcConfigRequest>
+  /** The family of chains. Example: `"evm"` */
+  readonly network_type: "evm"
+  /** Limits of the relayer. */
+  readonly policies?: EvmPolicy
+}
+
+export interface CreateGoogleCloudKmsSignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"google_cloud_kms"` */
+  readonly type: "google_cloud_kms"
+  /** Where the key is in Google Cloud KMS, and the credentials to use it. */
+  readonly config: {
+    /**
+     * The service account, with the fields of its key file. If absent, the service logs in as its environment
+     * provides (Application Default Credentials), for which the package google-auth-library must be installed.
+     */
+    readonly service_account?: {
+      /** Project of the service account. Example: `"my-project"` */
+      readonly project_id: string
+      /** The service stores this URL and never calls it. Example: `"103249887654321098765"` */
+      readonly client_id: string
+      /** The service stores this URL and never calls it. Example: `"https://accounts.google.com/o/oauth2/auth"` */
+      readonly auth_uri: string
+      /** The service stores this URL and never calls it. Example: `"https://oauth2.googleapis.com/token"` */
+      readonly token_uri: string
+      /** The service stores this URL and never calls it. Example: `"https://www.googleapis.com/oauth2/v1/certs"` */
+      readonly auth_provider_x509_cert_url: string
+      /**
+       * The service stores this URL and never calls it. Example:
+       * `"https://www.googleapis.com/robot/v1/metadata/x509/relayer"`
+       */
+      readonly client_x509_cert_url: string
+      /** The universe of the service account, which has one value. Example: `"googleapis.com"` */
+      readonly universe_domain: "googleapis.com"
+      /**
+       * RSA private key in PEM. Example: `"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq...\n-----END PRIVATE
+       * KEY-----\n"`
+       */
+      readonly private_key: Redacted.Redacted<string>
+      /** Id of the private key. Example: `"8f3d2c1b0a998877665544332211ffeeddccbbaa"` */
+      readonly private_key_id: Redacted.Redacted<string>
+      /** Name of the service account. Example: `"relayer@my-project.iam.gserviceaccount.com"` */
+      readonly client_email: Redacted.Redacted<string>
+    }
+    /** The version of the key. */
+    readonly key: {
+      /** Location of the key ring. Example: `"europe-west3"` */
+      readonly location: string
+      /** Name of the key ring. Example: `"relayers"` */
+      readonly key_ring_id: string
+      /** Name of the key. Example: `"hot-1"` */
+      readonly key_id: string
+      /** Version of the key. Example: `1` */
+      readonly key_version: number
+      /**
+       * Project of the key. If absent, the project of the service account; without one it is required. An addition to
+       * the common wire format. Example: `"my-project"`
+       */
+      readonly project_id?: string
+    }
+  }
+}
+
+export interface CreateLocalSignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"local"` */
+  readonly type: "local"
+  /** The keystore and its passphrase. */
+  readonly config: {
+    /** A keystore (Web3 Secret Storage version 3): an object, or its text. Example: `{"version":3,"crypto":{}}` */
+    readonly keystore: Redacted.Redacted<string>
+    /**
+     * Passphrase of the keystore. It is used as UTF-8, without normalization. Example: `"correct horse battery
+     * staple"`
+     */
+    readonly passphrase: Redacted.Redacted<string>
+  }
+}
+
+/** A network to create. A field that is absent here and in the network of `from` must have a default. */
+export type CreateNetworkRequest = CreateEvmNetworkRequest | CreateSolanaNetworkRequest | CreateStellarNetworkRequest
+
+export interface CreateNotificationRequest {
+  /** Identifier of the notification. If absent, the service generates a UUID. Example: `"ops"` */
+  readonly id?: string
+  /** Kind of the notification. Example: `"webhook"` */
+  readonly type: "webhook"
+  /** URL of the receiver: https, or http on a loopback address. Example: `"https://hooks.example.com/relayer"` */
+  readonly url: string
+  /**
+   * Key of the webhook signatures (HMAC-SHA256): a text, or `whsec_` and base64. If absent, webhooks are not
+   * signed. Example: `"0123456789abcdef0123456789abcdef"`
+   */
+  readonly signing_key?: Redacted.Redacted<string>
+}
+
+export interface CreatePkcs11SignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"pkcs11"` */
+  readonly type: "pkcs11"
+  /** Where the key is in a token of PKCS#11, and the PIN to use it. An addition to the common wire format. */
+  readonly config: {
+    /** Name of the module, as PKCS11_MODULES of the service defines it. Example: `"hsm"` */
+    readonly module: string
+    /** Label of the token. Example: `"relayer"` */
+    readonly token_label: string
+    /** Serial number of the token. It is needed if several tokens have this label. Example: `"bddb53699fe07764"` */
+    readonly token_serial?: string
+    /**
+     * Label (CKA_LABEL) of the private key. `key_label` or `key_id` is required; together they have to name exactly
+     * one key. Example: `"hot-1"`
+     */
+    readonly key_label?: string
+    /** Id (CKA_ID) of the key in hex. Example: `"01"` */
+    readonly key_id?: string
+    /** PIN of the user of the token. Example: `"1234"` */
+    readonly pin: Redacted.Redacted<string>
+  }
+}
+
+export interface CreatePlainSignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"plain"` */
+  readonly type: "plain"
+  /** The key. */
+  readonly config?: {
+    /**
+     * 32 bytes as hex. If absent, the service generates a key that nobody can read. Example:
+     * `"0x4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318"`
+     */
+    readonly key?: Redacted.Redacted<string>
+  }
+}
+
+/** A relayer to create. */
+export type CreateRelayerRequest = CreateEvmRelayerRequest | CreateSolanaRelayerRequest | CreateStellarRelayerRequest
+
+/** A signer to create. */
+export type CreateSignerRequest = 
+  | CreatePlainSignerRequest
+  | CreateLocalSignerRequest
+  | CreateVaultSignerRequest
+  | CreateVaultTransitSignerRequest
+  | CreatePkcs11SignerRequest
+  | CreateAwsKmsSignerRequest
+  | CreateGoogleCloudKmsSignerRequest
+  | CreateAzureKeyVaultSignerRequest
+  | CreateTurnkeySignerRequest
+
+export interface CreateSolanaNetworkRequest {
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly name: string
+  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
+  readonly from?: string
+  /**
+   * Providers of the chain, for relayers without their own. If absent, it is inherited. Example:
+   * `["https://rpc.example.com/v1/my-key"]`
+   */
+  readonly rpc_urls?: ReadonlyArray<RpcConfigRequest>
+  /** Block explorers, for people. If absent, it is inherited. Example: `["https://sepolia.etherscan.io"]` */
+  readonly explorer_urls?: ReadonlyArray<string>
+  /** Milliseconds between two blocks, on average. If absent, it is inherited. Example: `12000` */
+  readonly average_blocktime_ms?: number
+  /** Whether the network is a testnet. If absent, it is inherited. Example: `true` */
+  readonly is_testnet?: boolean
+  /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
+  readonly tags?: ReadonlyArray<string>
+  /** The family of chains. Example: `"solana"` */
+  readonly network_type: "solana"
+}
+
+export interface CreateSolanaRelayerRequest {
+  /** Identifier of the relayer. If absent, the service generates a UUID. Example: `"payouts"` */
+  readonly id?: string
+  /** Name of the relayer, for people. Example: `"Payouts"` */
+  readonly name: string
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly network: string
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly signer_id: string
+  /** Notification that gets the webhooks of the relayer. Example: `"ops"` */
+  readonly notification_id?: string
+  /**
+   * Providers of the relayer. If absent or empty, it uses those of the network. Example:
+   * `[{"url":"https://rpc.example.com/v1/my-key","weight":100}]`
+   */
+  readonly custom_rpc_urls?: ReadonlyArray<RpcConfigRequest>
+  /** The family of chains. Example: `"solana"` */
+  readonly network_type: "solana"
+  /** Limits of the relayer. */
+  readonly policies?: SolanaPolicy
+}
+
+export interface CreateStellarNetworkRequest {
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly name: string
+  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
+  readonly from?: string
+  /**
+   * Providers of the chain, for relayers without their own. If absent, it is inherited. Example:
+   * `["https://rpc.example.com/v1/my-key"]`
+   */
+  readonly rpc_urls?: ReadonlyArray<RpcConfigRequest>
+  /** Block explorers, for people. If absent, it is inherited. Example: `["https://sepolia.etherscan.io"]` */
+  readonly explorer_urls?: ReadonlyArray<string>
+  /** Milliseconds between two blocks, on average. If absent, it is inherited. Example: `12000` */
+  readonly average_blocktime_ms?: number
+  /** Whether the network is a testnet. If absent, it is inherited. Example: `true` */
+  readonly is_testnet?: boolean
+  /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
+  readonly tags?: ReadonlyArray<string>
+  /** The family of chains. Example: `"stellar"` */
+  readonly network_type: "stellar"
+  /**
+   * Network passphrase, which is part of every signature. If absent, it is inherited. Example: `"Test SDF Network
+   * ; September 2015"`
+   */
+  readonly passphrase?: string
+  /** URL of the Horizon server. If absent, it is inherited. Example: `"https://horizon-testnet.stellar.org"` */
+  readonly horizon_url?: string
+}
+
+export interface CreateStellarRelayerRequest {
+  /** Identifier of the relayer. If absent, the service generates a UUID. Example: `"payouts"` */
+  readonly id?: string
+  /** Name of the relayer, for people. Example: `"Payouts"` */
+  readonly name: string
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly network: string
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly signer_id: string
+  /** Notification that gets the webhooks of the relayer. Example: `"ops"` */
+  readonly notification_id?: string
+  /**
+   * Providers of the relayer. If absent or empty, it uses those of the network. Example:
+   * `[{"url":"https://rpc.example.com/v1/my-key","weight":100}]`
+   */
+  readonly custom_rpc_urls?: ReadonlyArray<RpcConfigRequest>
+  /** The family of chains. Example: `"stellar"` */
+  readonly network_type: "stellar"
+  /** Limits of the relayer. */
+  readonly policies?: StellarPolicy
+}
+
+export interface CreateTurnkeySignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"turnkey"` */
+  readonly type: "turnkey"
+  /** Where the key is in Turnkey, and the API key that uses it. */
+  readonly config: {
+    /**
+     * Public key of the API key, in hex. Example:
+     * `"02f739f8c77b32f4d5f13265861febd76e7a9c61a1140d296b8c16302508870316"`
+     */
+    readonly api_public_key: string
+    /** The organization. Example: `"2a1f3c7e-1111-4222-8333-444455556666"` */
+    readonly organization_id: string
+    /** Id of the private key, or the address of a wallet account. Example: `"6b8b4d1e-5555-4666-8777-888899990000"` */
+    readonly private_key_id: string
+    /**
+     * Public key in hex: 65 or 33 bytes on secp256k1, 32 bytes on ed25519. A probe checks it. Example:
+     * `"04c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee51ae168fea63dc339a3c58419466ceaeef7f632653266d0e1236431a950cfe52a"`
+     */
+    readonly public_key: string
+    /**
+     * Private key of the API key, in hex. Example:
+     * `"487f361ddfd73440e707f4daa6775b376859e8a3c9f29b3bb694a12927c0213c"`
+     */
+    readonly api_private_key: Redacted.Redacted<string>
+  }
+}
+
+export interface CreateVaultSignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"vault"` */
+  readonly type: "vault"
+  /** Where the key is in Vault, and the credentials to read it. */
+  readonly config: {
+    /** URL of Vault. It may have a path if Vault is behind a proxy. Example: `"https://vault.example.com"` */
+    readonly address: string
+    /** Namespace in Vault Enterprise. Example: `"team-a"` */
+    readonly namespace?: string
+    /** Role id of an AppRole. Example: `"59d6d1ca-47bb-4e7e-a40b-8be3bc5a0ba8"` */
+    readonly role_id: Redacted.Redacted<string>
+    /** Secret id of the AppRole. Example: `"84896a0c-1347-aa90-a4f6-aca8b7558780"` */
+    readonly secret_id: Redacted.Redacted<string>
+    /** Path of the secret in the key-value store. Example: `"relayer/hot-1"` */
+    readonly key_name: string
+    /** Mount point of the engine. The default is secret. Example: `"secret"` */
+    readonly mount_point: string
+  }
+}
+
+export interface CreateVaultTransitSignerRequest {
+  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
+  readonly id?: string
+  /** Where the key is stored. Example: `"vault_transit"` */
+  readonly type: "vault_transit"
+  /** Where the key is in Vault, and the credentials to use it. */
+  readonly config: {
+    /** URL of Vault. It may have a path if Vault is behind a proxy. Example: `"https://vault.example.com"` */
+    readonly address: string
+    /** Namespace in Vault Enterprise. Example: `"team-a"` */
+    readonly namespace?: string
+    /** Role id of an AppRole. Example: `"59d6d1ca-47bb-4e7e-a40b-8be3bc5a0ba8"` */
+    readonly role_id: Redacted.Redacted<string>
+    /** Secret id of the AppRole. Example: `"84896a0c-1347-aa90-a4f6-aca8b7558780"` */
+    readonly secret_id: Redacted.Redacted<string>
+    /** Name of the key in the transit engine. Example: `"hot-1"` */
+    readonly key_name: string
+    /** Mount point of the engine. The default is transit. Example: `"transit"` */
+    readonly mount_point: string
+    /** The ed25519 public key: 32 bytes as base64. Example: `"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="` */
+    readonly pubkey: string
+  }
+}
+
+/** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. */
+export type Curve = "secp256k1" | "ed25519"
+
+/** A webhook message for one notification. */
+export interface Delivery {
+  /**
+   * Identifier of the delivery: the header `webhook-id`, and `id` in the body. Example:
+   * `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"`
+   */
+  readonly id: string & Brand.Brand<"DeliveryId">
+  /** Type of the event, or `test`. Example: `"relayer.paused"` */
+  readonly type: EventType | "test"
+  /** `id` of the event. Absent for a test. Example: `7` */
+  readonly event_id?: number
+  /** Relayer that the event is about. Absent for a test. Example: `"payouts"` */
+  readonly relayer_id?: string
+  /** `failed`: the service makes no further attempts. Example: `"delivered"` */
+  readonly state: DeliveryState
+  /** When the delivery was created. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly created_at: DateTime.Utc
+  /**
+   * Earliest time of the next attempt. Absent unless the delivery is pending. Example:
+   * `"2026-01-02T03:05:05.678Z"`
+   */
+  readonly next_attempt_at?: DateTime.Utc
+  /** When the receiver accepted the delivery. Example: `"2026-01-02T03:04:06.012Z"` */
+  readonly delivered_at?: DateTime.Utc
+  /**
+   * The body that was signed and sent, byte for byte. Example:
+   * `"{\"id\":\"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11\",\"event\":\"relayer_state_update\"}"`
+   */
+  readonly body: string
+  /** The last 50 attempts, newest first. */
+  readonly attempts: ReadonlyArray<DeliveryAttempt>
+}
+
+/** One attempt to send a delivery. */
+export interface DeliveryAttempt {
+  /** When the attempt was made. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly at: DateTime.Utc
+  /** Milliseconds until the answer, or until the attempt failed. Example: `120` */
+  readonly ms: number
+  /**
+   * `delivered`: the receiver answered 2xx. `gone`: it answered 410. `rejected`: it answered another status.
+   * `refused`: the service may not call the URL. `timeout`: no answer in time. `unreachable`: no connection.
+   * `error`: a fault of the service. Example: `"delivered"`
+   */
+  readonly outcome: DeliveryOutcome
+  /** HTTP status of the answer. Absent if there was none. Example: `204` */
+  readonly status?: number
+  /** The first kilobyte of the answer's body, or why there was no answer. Example: `"ok"` */
+  readonly answer?: string
+}
+
+export interface DeliveryListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Delivery>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/**
+ * `delivered`: the receiver answered 2xx. `gone`: it answered 410. `rejected`: it answered another status.
+ * `refused`: the service may not call the URL. `timeout`: no answer in time. `unreachable`: no connection.
+ * `error`: a fault of the service.
+ */
+export type DeliveryOutcome = "delivered" | "rejected" | "gone" | "refused" | "timeout" | "unreachable" | "error"
+
+export interface DeliveryResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A webhook message for one notification. */
+  readonly data: Delivery
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** `failed`: the service makes no further attempts. */
+export type DeliveryState = "pending" | "delivered" | "failed"
+
+/** Why the service has disabled the relayer. */
+export interface DisabledReason {
+  /** The failed check, or `Multiple`. Example: `"BalanceCheckFailed"` */
+  readonly type: 
+    | "NonceSyncFailed"
+    | "RpcValidationFailed"
+    | "BalanceCheckFailed"
+    | "SequenceSyncFailed"
+    | "ChainIdMismatch"
+    | "Multiple"
+  /** The failed checks, for people. Example: `"the balance is below min_balance"` */
+  readonly details: string
+}
+
+/** The address of the key on each network type of its curve. */
+export interface Ed25519SignerAddresses {
+  /** Base58. Example: `"7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV"` */
+  readonly solana: string
+  /** StrKey. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"` */
+  readonly stellar: string
+}
+
+/** A fact about a resource. */
+export interface Event {
+  /** Position in the order of all events, for `after` and `Last-Event-ID`. Example: `7` */
+  readonly id: number
+  /** What happened to which kind of resource. Webhooks use the same names. Example: `"relayer.paused"` */
+  readonly type: EventType
+  /** Identifier of the resource that the event is about. Example: `"payouts"` */
+  readonly resource_id: string
+  /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly at: DateTime.Utc
+  /**
+   * The `x-request-id` of the request that caused it. Absent if the service acted by itself. Example:
+   * `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"`
+   */
+  readonly request_id?: string
+  /** The resource after the event; of a deleted resource, before it. Example: `{"id":"payouts","paused":true}` */
+  readonly data: unknown
+}
+
+export interface EventListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Event>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** What happened to which kind of resource. Webhooks use the same names. */
+export type EventType = 
+  | "relayer.created"
+  | "relayer.updated"
+  | "relayer.deleted"
+  | "relayer.paused"
+  | "relayer.resumed"
+  | "relayer.disabled"
+  | "relayer.enabled"
+  | "relayer.degraded"
+  | "relayer.recovered"
+  | "relayer.low_balance"
+  | "signer.created"
+  | "signer.disabled"
+  | "signer.enabled"
+  | "signer.deleted"
+  | "notification.created"
+  | "notification.updated"
+  | "notification.deleted"
+  | "notification.paused"
+  | "network.created"
+  | "network.updated"
+  | "network.deleted"
+  | "key.created"
+  | "key.rotated"
+  | "key.deleted"
+  | "master_key.rotated"
+  | "transaction.created"
+  | "transaction.signed"
+  | "transaction.submitted"
+  | "transaction.replaced"
+  | "transaction.held"
+  | "transaction.mined"
+  | "transaction.reorged"
+  | "transaction.reorged_final"
+  | "transaction.confirmed"
+  | "transaction.failed"
+  | "transaction.canceled"
+  | "transaction.expired"
+
+export interface EvmNetwork {
+  /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
+  readonly id: string & Brand.Brand<"NetworkId">
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly name: string & Brand.Brand<"NetworkName">
+  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
+  readonly from?: string & Brand.Brand<"NetworkName">
+  /**
+   * `builtin`: part of the service. `overridden`: built-in, with changed fields. `own`: created by a request.
+   * Example: `"builtin"`
+   */
+  readonly source: "builtin" | "overridden" | "own"
+  /** Providers of the chain, with masked URLs. */
+  readonly rpc_urls: ReadonlyArray<RpcConfig>
+  /** Block explorers, for people. Example: `["https://sepolia.etherscan.io"]` */
+  readonly explorer_urls?: ReadonlyArray<string>
+  /** Milliseconds between two blocks, on average. Example: `12000` */
+  readonly average_blocktime_ms: number
+  /** Whether the network is a testnet. Example: `true` */
+  readonly is_testnet: boolean
+  /** Labels, for people. Example: `["staging"]` */
+  readonly tags?: ReadonlyArray<string>
+  /** The family of chains. Example: `"evm"` */
+  readonly network_type: "evm"
+  /** Chain id (EIP-155). Example: `11155111` */
+  readonly chain_id: number
+  /** Blocks that must follow the block of a transaction before it is final. Example: `6` */
+  readonly required_confirmations: number
+  /** Block tag that makes a transaction final, instead of `required_confirmations`. Example: `"finalized"` */
+  readonly finality_tag?: "safe" | "finalized"
+  /**
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`.
+   * Example: `64`
+   */
+  readonly transaction_window?: number
+  /** Wei per gas that the nodes of the network demand as a priority fee. Example: `25000000000` */
+  readonly minimum_priority_fee?: number
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Example:
+   * `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string>
+  /**
+   * Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction
+   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: a contract of
+   * the chain says what data costs beside gas. Example: `["eip1559"]`
+   */
+  readonly features?: ReadonlyArray<string>
+  /** Symbol of the native token. Example: `"ETH"` */
+  readonly symbol: string
+}
+
+/** Limits of an evm relayer. */
+export interface EvmPolicy {
+  /** Whether fees are priced by EIP-1559. If absent, they are if the network has that feature. Example: `true` */
+  readonly eip1559_pricing?: boolean
+  /**
+   * Whether gas limits are estimated. If false, every transaction must have its gas limit. The default is true.
+   * Example: `true`
+   */
+  readonly gas_limit_estimation?: boolean
+  /** Highest price in wei per gas. If absent, there is no cap. Example: `90000000000` */
+  readonly gas_price_cap?: bigint
+  /** Whether the revert data of failed transactions is read. The default is false. Example: `false` */
+  readonly include_revert_data?: boolean
+  /** Wei that must stay on the account. The default is 1. Example: `"100000000000000000"` */
+  readonly min_balance?: bigint
+  /** Whether transactions bypass the public mempool. Example: `false` */
+  readonly private_transactions?: boolean
+  /**
+   * Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is
+   * allowed; if empty, only the relayer's own address. Example: `["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]`
+   */
+  readonly whitelist_receivers?: ReadonlyArray<string | "contract_creation">
+}
+
+export interface EvmRelayer {
+  /** Identifier of the relayer. Example: `"payouts"` */
+  readonly id: string & Brand.Brand<"RelayerId">
+  /** Name of the relayer, for people. Example: `"Payouts"` */
+  readonly name: string
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly network: string & Brand.Brand<"NetworkName">
+  /** Address of the signer, in lower case. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
+  readonly address: string
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Whether the service has disabled the relayer. Example: `false` */
+  readonly system_disabled: boolean
+  /** Why the service has disabled the relayer. */
+  readonly disabled_reason?: DisabledReason
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly signer_id: string & Brand.Brand<"SignerId">
+  /** Identifier of the notification. Example: `"ops"` */
+  readonly notification_id?: string & Brand.Brand<"NotificationId">
+  /** Providers of the relayer. If absent, it uses those of the network. */
+  readonly custom_rpc_urls?: ReadonlyArray<RpcConfig>
+  /** The family of chains. Example: `"evm"` */
+  readonly network_type: "evm"
+  /** Limits of an evm relayer. */
+  readonly policies?: EvmPolicy
+}
+
+export interface EvmRelayerStatus {
+  /** The family of chains. Example: `"evm"` */
+  readonly network_type: "evm"
+  /** Balance in the chain's smallest unit. Absent if it was never read. Example: `"1000000000000000000"` */
+  readonly balance?: bigint
+  /**
+   * True if balance, nonce and providers were read for this response. False if they are from `read_at` and from
+   * the last check. Example: `true`
+   */
+  readonly live: boolean
+  /** When the amounts were read. Absent if they never were. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly read_at?: DateTime.Utc
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Whether the service has disabled the relayer. Example: `false` */
+  readonly system_disabled: boolean
+  /** Why the service has disabled the relayer. */
+  readonly disabled_reason?: DisabledReason
+  /**
+   * `unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed,
+   * but too few to disable it. Example: `"healthy"`
+   */
+  readonly health: HealthStatus
+  /** When the relayer was last checked. Absent before the first check. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly last_check_at?: DateTime.Utc
+  /** When the relayer is checked next. Example: `"2026-01-02T03:05:05.678Z"` */
+  readonly next_check_at: DateTime.Utc
+  /** Transactions of the relayer that are not final. Example: `2` */
+  readonly pending_transactions_count: number
+  /** When its last transaction was confirmed. Absent if none was. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly last_confirmed_transaction_timestamp?: DateTime.Utc
+  /** The providers, in the order of the RPC URLs. */
+  readonly providers: ReadonlyArray<ProviderReading>
+  /** Nonce of the account's next transaction. Example: `"17"` */
+  readonly nonce?: bigint
+}
+
+/** An ECDSA signature on secp256k1. */
+export interface EvmSignature {
+  /** 64 hex digits. Example: `"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a"` */
+  readonly r: string
+  /** 64 hex digits. Example: `"2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b"` */
+  readonly s: string
+  /** 27 or 28; the parity, 0 or 1, for a transaction that is not a legacy one. Example: `27` */
+  readonly v: number
+  /**
+   * `r`, `s` and `v` as 130 hex digits. Example:
+   * `"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b1b"`
+   */
+  readonly sig: string
+}
+
+export interface EvmSignatureResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** An ECDSA signature on secp256k1. */
+  readonly data: EvmSignature
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** A signed version of the transaction. */
+export interface EvmTransactionAttempt {
+  /** Hash of the attempt. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
+  readonly hash: string
+  /** Why it was signed. Example: `"bump"` */
+  readonly kind: "original" | "bump" | "replace" | "noop"
+  /** Wei per gas of a legacy transaction. Example: `"30000000000"` */
+  readonly gas_price?: bigint
+  /** Wei per gas at most. Example: `"40000000000"` */
+  readonly max_fee_per_gas?: bigint
+  /** Wei per gas for the block's producer. Example: `"1000000000"` */
+  readonly max_priority_fee_per_gas?: bigint
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+}
+
+export interface EvmTransactionBatchResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The accepted transactions, in the order of the request. */
+  readonly data: ReadonlyArray<EvmTransactionResponse>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** An evm transaction. */
+export interface EvmTransactionResponse {
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string & Brand.Brand<"RelayerId">
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /**
+   * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
+   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash?: string
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: DateTime.Utc
+  /** Wei per gas of a legacy transaction. Example: `"30000000000"` */
+  readonly gas_price?: bigint
+  /** Wei per gas at most. Example: `"40000000000"` */
+  readonly max_fee_per_gas?: bigint
+  /** Wei per gas for the block's producer. Example: `"1000000000"` */
+  readonly max_priority_fee_per_gas?: bigint
+  /** Gas at most. Example: `21000` */
+  readonly gas_limit?: number
+  /** Nonce of the account. Example: `7` */
+  readonly nonce?: number
+  /** Wei that it sends. Example: `"0x38d7ea4c68000"` */
+  readonly value: bigint
+  /** Address of the relayer. Example: `"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"` */
+  readonly from: string
+  /** Receiver. Absent for a creation. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
+  readonly to?: string
+  /** Call data or init code. Example: `"0xa9059cbb"` */
+  readonly data?: string
+  /**
+   * Signature of the attempt that `hash` names. Example:
+   * `{"r":"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a","s":"2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b","v":0,"sig":"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b00"}`
+   */
+  readonly signature?: EvmSignature
+  /** Speed that decides its price, if no fees were given. Example: `"fast"` */
+  readonly speed?: Speed
+  /** Whether a cancel was requested; it may be executed all the same. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /** All signed versions, oldest first. Example: `[]` */
+  readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
+  /** Height of the block with it. Example: `19000000` */
+  readonly block_number?: number
+  /** Hash of the block with it. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
+  readonly block_hash?: string
+  /** Contract that it created. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
+  readonly contract_address?: string
+  /** Gas that it used. Example: `"21000"` */
+  readonly gas_used?: bigint
+  /** Wei per gas that it paid. Example: `"25000000000"` */
+  readonly effective_gas_price?: bigint
+  /** Wei that it paid for gas. Example: `"525000000000000"` */
+  readonly fee_paid?: bigint
+  /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
+  readonly revert_reason?: string
+}
+
+export interface EvmTransactionResponseListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<EvmTransactionResponse>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface EvmTransactionResponsePageOrListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<EvmTransactionResponse>
+  /** The page that was served and the number of all items. */
+  readonly pagination?: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface EvmTransactionResponseResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** An evm transaction. */
+  readonly data: EvmTransactionResponse
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** What to send where, while the balance is below `min_balance`. */
+export interface Funding {
+  /** Where to send it. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
+  readonly address: string
+  /** Network of the address. Example: `"evm:sepolia"` */
+  readonly network: string
+  /** The chain's smallest unit. Example: `"wei"` */
+  readonly unit: "wei" | "lamport" | "stroop"
+  /** Balance at the last check. Example: `"40000000000000000"` */
+  readonly balance: bigint
+  /** What the relayer needs. Example: `"100000000000000000"` */
+  readonly min_balance: bigint
+  /** What to send at least. Example: `"60000000000000000"` */
+  readonly missing: bigint
+}
+
+export interface GoogleCloudKmsSigner {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"google_cloud_kms"` */
+  readonly type: "google_cloud_kms"
+  /** The configuration without its secrets. */
+  readonly config: {
+    /** The service account without its secrets. Absent if the service uses the login of its environment. */
+    readonly service_account?: {
+      /** Project of the service account. Example: `"my-project"` */
+      readonly project_id: string
+      /** The service stores this URL and never calls it. Example: `"103249887654321098765"` */
+      readonly client_id: string
+      /** The service stores this URL and never calls it. Example: `"https://accounts.google.com/o/oauth2/auth"` */
+      readonly auth_uri: string
+      /** The service stores this URL and never calls it. Example: `"https://oauth2.googleapis.com/token"` */
+      readonly token_uri: string
+      /** The service stores this URL and never calls it. Example: `"https://www.googleapis.com/oauth2/v1/certs"` */
+      readonly auth_provider_x509_cert_url: string
+      /**
+       * The service stores this URL and never calls it. Example:
+       * `"https://www.googleapis.com/robot/v1/metadata/x509/relayer"`
+       */
+      readonly client_x509_cert_url: string
+      /** The universe of the service account, which has one value. Example: `"googleapis.com"` */
+      readonly universe_domain: "googleapis.com"
+    }
+    /** The version of the key. */
+    readonly key: {
+      /** Location of the key ring. Example: `"europe-west3"` */
+      readonly location: string
+      /** Name of the key ring. Example: `"relayers"` */
+      readonly key_ring_id: string
+      /** Name of the key. Example: `"hot-1"` */
+      readonly key_id: string
+      /** Version of the key. Example: `1` */
+      readonly key_version: number
+      /**
+       * Project of the key. If absent, the project of the service account; without one it is required. An addition to
+       * the common wire format. Example: `"my-project"`
+       */
+      readonly project_id?: string
+    }
+    /**
+     * The full name of the version that signs. An addition to the common wire format. Example:
+     * `"projects/my-project/locations/europe-west3/keyRings/relayers/cryptoKeys/hot-1/cryptoKeyVersions/1"`
+     */
+    readonly key_version_name: string
+    /** Algorithm of the key. An addition to the common wire format. Example: `"EC_SIGN_SECP256K1_SHA256"` */
+    readonly algorithm: string
+    /** Where Google keeps the key. An addition to the common wire format. Example: `"HSM"` */
+    readonly protection_level: string
+  }
+  /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. Example: `"secp256k1"` */
+  readonly curve: Curve
+  /**
+   * The public key in hex: the uncompressed point of 65 bytes for secp256k1, 32 bytes for ed25519. An addition to
+   * the common wire format. Example: `"3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"`
+   */
+  readonly public_key: string
+  /** The addresses of the key on the network types of its curve. */
+  readonly addresses: SignerAddressesOfCurve
+  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  readonly disabled_reason?: SignerDisabledReason
+}
+
+/** Cause of the state, for programs. Of a failing or disabled relayer, it is the type of the reason. */
+export type HealthCode = 
+  | "not_checked"
+  | "all_well"
+  | "provider_failed"
+  | "NonceSyncFailed"
+  | "RpcValidationFailed"
+  | "BalanceCheckFailed"
+  | "SequenceSyncFailed"
+  | "ChainIdMismatch"
+  | "Multiple"
+
+/**
+ * `unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed,
+ * but too few to disable it.
+ */
+export type HealthStatus = "unknown" | "healthy" | "degraded" | "failing" | "disabled"
+
+/**
+ * `unhealthy`: a task of the job has not succeeded for half a minute. `off`: this instance is configured to
+ * leave the job to others.
+ */
+export type JobStatus = "healthy" | "unhealthy" | "off"
+
+/** A JSON-RPC 2.0 call, or a batch of up to 100. */
+export type JsonRpcCalls = JsonRpcRequest | ReadonlyArray<JsonRpcRequest>
+
+/** Why a call failed. */
+export interface JsonRpcError {
+  /** Code of JSON-RPC or of the node. Example: `-32601` */
+  readonly code: number
+  /** What is wrong. Example: `"the method eth_sign is not in rpc_methods of the network"` */
+  readonly message: string
+  /** Further data of the node, such as revert data. Example: `"0x"` */
+  readonly data?: unknown
+}
+
+/** The answer, or the answers to a batch in the order of its calls. */
+export type JsonRpcReplies = JsonRpcResponse | ReadonlyArray<JsonRpcResponse>
+
+/** A JSON-RPC 2.0 call. */
+export interface JsonRpcRequest {
+  /** Version of JSON-RPC. Example: `"2.0"` */
+  readonly jsonrpc?: "2.0"
+  /** Identifier that the answer repeats. Absent: 1; in a batch, the call is not answered. Example: `1` */
+  readonly id?: string | number | null
+  /** Method to call. Example: `"eth_blockNumber"` */
+  readonly method: string
+  /** Parameters of the method. Example: `[]` */
+  readonly params?: unknown
+}
+
+/** The answer to a JSON-RPC 2.0 call. */
+export interface JsonRpcResponse {
+  /** Version of JSON-RPC. Example: `"2.0"` */
+  readonly jsonrpc: "2.0"
+  /** Identifier of the call. Example: `1` */
+  readonly id: string | number | null
+  /** What the method returned. Example: `"0x121eac0"` */
+  readonly result?: unknown
+  /** Why the call failed. */
+  readonly error?: JsonRpcError
+}
+
+export interface LocalSigner {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"local"` */
+  readonly type: "local"
+  /** Empty: all of the configuration is secret. Example: `{}` */
+  readonly config: { readonly [key: string]: never }
+  /** The address of the key on each network type. */
+  readonly addresses: SignerAddresses
+}
+
+/** A log message of the request. */
+export interface LogLine {
+  /** Severity of the message. Example: `"info"` */
+  readonly level: "log" | "info" | "error" | "warn" | "debug" | "result"
+  /** The log message with its annotations. Example: `"relayer created"` */
+  readonly message: string
+}
+
+/** The result of a rotation. */
+export interface MasterKeyRotation {
+  /** Identifies the key: the first bytes of its SHA-256, in hex. Example: `"9f86d081"` */
+  readonly key_id: string
+  /** Secrets that were encrypted again. Example: `12` */
+  readonly rewrapped: number
+  /**
+   * Files of the service's machine that contain the new and the earlier master keys: copy them to a place where
+   * the backups are not. Empty if the operator sets the keys. Example:
+   * `["/var/lib/relayer/storage-encryption-key","/var/lib/relayer/storage-encryption-key.1a2b3c4d"]`
+   */
+  readonly key_files: ReadonlyArray<string>
+  /** What to keep. Example: `"Backups from before this rotation need the previous master key: keep it."` */
+  readonly note: string
+}
+
+export interface MasterKeyRotationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The result of a rotation. */
+  readonly data: MasterKeyRotation
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+export interface Metadata {
+  /** Log messages of the request, oldest first. */
+  readonly logs: ReadonlyArray<LogLine>
+  /** Spans of the request, oldest first. */
+  readonly traces: ReadonlyArray<Span>
+}
+
+/** The configuration of a chain, with all inherited fields. */
+export type Network = EvmNetwork | SolanaNetwork | StellarNetwork
+
+export interface NetworkPageResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Network>
+  /** The page that was served and the number of all items. */
+  readonly pagination: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface NetworkResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The configuration of a chain, with all inherited fields. */
+  readonly data: Network
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** The family of chains. */
+export type NetworkType = "evm" | "solana" | "stellar"
+
+/** An API key with the key itself. */
+export interface NewApiKey {
+  /** Identifier of the API key. Example: `"0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"` */
+  readonly id: string & Brand.Brand<"ApiKeyId">
+  /** Name of the key, for people. Example: `"Payout service"` */
+  readonly name: string
+  /** What the key may do. Example: `["relayers:read","relayers:write"]` */
+  readonly scopes: ReadonlyArray<Scope>
+  /**
+   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. Example:
+   * `["payouts"]`
+   */
+  readonly relayer_ids?: ReadonlyArray<string & Brand.Brand<"RelayerId">>
+  /** When the key was created. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly created_at: DateTime.Utc
+  /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00.000Z"` */
+  readonly expires_at?: DateTime.Utc
+  /**
+   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
+   * creates has at most the same limits. Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   */
+  readonly transaction_limits?: TransactionLimits
+  /** Until when the key before the last rotation is valid. Example: `"2026-01-03T03:04:05.678Z"` */
+  readonly previous_expires_at?: DateTime.Utc
+  /** When the key was last used, to the minute. Example: `"2026-01-02T03:05:00.000Z"` */
+  readonly last_used_at?: DateTime.Utc
+  /** The network address that the key was last used from. Example: `"203.0.113.7"` */
+  readonly last_used_from?: string
+  /** Id of the caller that created the key. Absent for keys of earlier versions. Example: `"administrator"` */
+  readonly created_by?: string
+  /** The key itself. It is not returned again. Example: `"rk_7Jx0mZ2kQv"` */
+  readonly key: Redacted.Redacted<string>
+}
+
+export interface NewApiKeyResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** An API key with the key itself. */
+  readonly data: NewApiKey
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** What an operator's answer has changed. */
+export interface NonceDecision {
+  /** Transactions that it changed. Example: `["4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"]` */
+  readonly transaction_ids: ReadonlyArray<string & Brand.Brand<"TransactionId">>
+}
+
+export interface NonceDecisionResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What an operator's answer has changed. */
+  readonly data: NonceDecision
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** Nonces of the ledger next to those of the chain. */
+export interface NonceState {
+  /** Account, in lower case. Example: `"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"` */
+  readonly address: string
+  /** Chain id (EIP-155). Example: `11155111` */
+  readonly chain_id: number
+  /** How often an operator declared that the test network was restarted. Example: `0` */
+  readonly generation: number
+  /** Nonce that the service assigns next. Example: `12` */
+  readonly next_nonce: number
+  /** Highest count of the chain that the service has accepted. Example: `10` */
+  readonly known_count: number
+  /** All transactions below it are final. Example: `8` */
+  readonly settled_nonce: number
+  /** Open transactions of the account without a nonce. Example: `3` */
+  readonly pending: number
+  /** Open transactions of the account with a nonce. Example: `2` */
+  readonly in_flight: number
+  /** Transactions that may be in flight at once, at present. Example: `64` */
+  readonly window?: number
+  /** Lowest nonce of an open transaction. Example: `10` */
+  readonly oldest_open_nonce?: number
+  /** Why the account gets no nonces. Example: `"nonce_ahead"` */
+  readonly code?: TransactionCode
+  /** Since when. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly code_since?: DateTime.Utc
+  /** Transactions in blocks, as a provider says now. Absent if none answers. Example: `10` */
+  readonly chain_count?: number
+  /** The same with the transactions in the provider's pool. Example: `12` */
+  readonly chain_pending_count?: number
+}
+
+export interface NonceStateResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** Nonces of the ledger next to those of the chain. */
+  readonly data: NonceState
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** A receiver of webhooks. */
+export interface Notification {
+  /** Identifier of the notification. Example: `"ops"` */
+  readonly id: string & Brand.Brand<"NotificationId">
+  /** Kind of the notification. Example: `"webhook"` */
+  readonly type: "webhook"
+  /**
+   * URL of the receiver. Only a key with `notifications:write` gets its path and query, which may contain a
+   * secret; for others, and in events and audit records, they are masked: `https://hooks.example.com/***`.
+   * Example: `"https://hooks.example.com/relayer"`
+   */
+  readonly url: string
+  /** Whether webhooks are signed. Example: `true` */
+  readonly has_signing_key: boolean
+  /** While true, deliveries are held back, for at most 24 hours. Absent while false. Example: `true` */
+  readonly paused: boolean
+}
+
+export interface NotificationPageResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Notification>
+  /** The page that was served and the number of all items. */
+  readonly pagination: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface NotificationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A receiver of webhooks. */
+  readonly data: Notification
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** The page that was served and the number of all items. */
+export interface Pagination {
+  /** The page that was served, from 1. Example: `1` */
+  readonly current_page: number
+  /** The page size that was served, at most 1000. Example: `10` */
+  readonly per_page: number
+  /** Items on all pages. With `cursor`, the count of the first page. Example: `42` */
+  readonly total_items: number
+}
+
+export interface Pkcs11Signer {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"pkcs11"` */
+  readonly type: "pkcs11"
+  /** The configuration without its secrets. */
+  readonly config: {
+    /** Name of the module, as PKCS11_MODULES of the service defines it. Example: `"hsm"` */
+    readonly module: string
+    /** Label of the token. Example: `"relayer"` */
+    readonly token_label: string
+    /** Serial number of the token. Example: `"bddb53699fe07764"` */
+    readonly token_serial: string
+    /** Label (CKA_LABEL) of the private key. Example: `"hot-1"` */
+    readonly key_label?: string
+    /** Id (CKA_ID) of the key in hex. Example: `"01"` */
+    readonly key_id?: string
+  }
+  /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. Example: `"secp256k1"` */
+  readonly curve: Curve
+  /**
+   * The public key in hex: the uncompressed point of 65 bytes for secp256k1, 32 bytes for ed25519. An addition to
+   * the common wire format. Example: `"3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"`
+   */
+  readonly public_key: string
+  /** The addresses of the key on the network types of its curve. */
+  readonly addresses: SignerAddressesOfCurve
+  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  readonly disabled_reason?: SignerDisabledReason
+}
+
+export interface PlainSigner {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"plain"` */
+  readonly type: "plain"
+  /** Empty: all of the configuration is secret. Example: `{}` */
+  readonly config: { readonly [key: string]: never }
+  /** The address of the key on each network type. */
+  readonly addresses: SignerAddresses
+}
+
+/** The state of a provider. */
+export interface ProviderReading {
+  /** URL of the provider, without path, query and credentials. Example: `"https://rpc.example.com/***"` */
+  readonly url: string
+  /** Share of the calls, relative to the other URLs. A URL with weight 0 is never called. Example: `100` */
+  readonly weight: number
+  /** State of the circuit breaker. An `open` provider is not called while others work. Example: `"closed"` */
+  readonly breaker: "closed" | "open" | "half_open"
+  /** Whether the last call failed. Example: `false` */
+  readonly failed: boolean
+  /** Why the provider failed in this inspection. Example: `"rate_limited"` */
+  readonly code?: "unreachable" | "rate_limited" | "refused" | "invalid_answer" | "mismatch" | "too_low" | "no_account"
+  /**
+   * The call that failed, and its HTTP status, JSON-RPC code or time limit. Never text of the provider. Example:
+   * `"eth_getBalance: HTTP 429"`
+   */
+  readonly error?: string
+}
+
+/** Confirms the checkpoint whose records are to be pruned. */
+export interface PruneAudit {
+  /** Hash of the newest record. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"` */
+  readonly hash: string
+}
+
+/** Whether an instance can answer requests and do its work. */
+export interface Readiness {
+  /** Whether a load balancer should send requests to this instance. Also true while degraded. Example: `true` */
+  readonly ready: boolean
+  /**
+   * `degraded`: the instance answers requests, but a component other than `database` and `process` is unhealthy.
+   * Example: `"healthy"`
+   */
+  readonly status: "healthy" | "degraded" | "unhealthy"
+  /** Version of the service that this instance runs. Example: `"0.1.0"` */
+  readonly version: string
+  /** What the instance needs for its work. */
+  readonly components: {
+    /** The database answers, and its schema is current. */
+    readonly database: {
+      /** State of the component. Example: `"healthy"` */
+      readonly status: "healthy" | "unhealthy"
+    }
+    /** `unhealthy` as soon as the process begins to stop. */
+    readonly process: {
+      /** State of the component. Example: `"healthy"` */
+      readonly status: "healthy" | "unhealthy"
+    }
+    /** The background jobs. */
+    readonly jobs: {
+      /** The worst status of the jobs. Example: `"healthy"` */
+      readonly status: JobStatus
+      /** Links the records of the audit log. Example: `"healthy"` */
+      readonly audit: JobStatus
+      /** Sends webhooks. Example: `"healthy"` */
+      readonly deliveries: JobStatus
+      /** Notifies the readers of events, and reads for them. Example: `"healthy"` */
+      readonly events: JobStatus
+      /** Measures the gauges that need the database. Example: `"healthy"` */
+      readonly gauges: JobStatus
+      /** Checks relayers on their chains. Example: `"healthy"` */
+      readonly health_checks: JobStatus
+      /** Sends transactions, and follows them until they are final. Example: `"healthy"` */
+      readonly lanes: JobStatus
+      /** Deletes what is older than its retention. Example: `"healthy"` */
+      readonly retention: JobStatus
+    }
+    /** `unhealthy`: the audit log does not contain a record that this instance has seen in it. */
+    readonly audit: {
+      /** State of the component. Example: `"healthy"` */
+      readonly status: "healthy" | "unhealthy"
+      /**
+       * Why it is unhealthy. The log has the details. Example: `"events wait for a transaction that has been open on
+       * the database server for more than 30 seconds"`
+       */
+      readonly reason?: string
+    }
+    /** `unhealthy`: an old transaction on the database server keeps events from their readers. */
+    readonly events: {
+      /** State of the component. Example: `"healthy"` */
+      readonly status: "healthy" | "unhealthy"
+      /**
+       * Why it is unhealthy. The log has the details. Example: `"events wait for a transaction that has been open on
+       * the database server for more than 30 seconds"`
+       */
+      readonly reason?: string
+    }
+  }
+}
+
+/** An account on one network with one signer. */
+export type Relayer = EvmRelayer | SolanaRelayer | StellarRelayer
+
+/** The balance of a relayer's account. */
+export interface RelayerBalance {
+  /** Balance in `unit`. Example: `1000000000000000` */
+  readonly balance: bigint
+  /** The chain's smallest unit. Example: `"wei"` */
+  readonly unit: "wei" | "lamport" | "stroop"
+}
+
+export interface RelayerBalanceResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The balance of a relayer's account. */
+  readonly data: RelayerBalance
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** Why a relayer is in its state, and what happens next. */
+export interface RelayerExplanation {
+  /**
+   * `unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed,
+   * but too few to disable it. Example: `"healthy"`
+   */
+  readonly state: HealthStatus
+  /**
+   * Cause of the state, for programs. Of a failing or disabled relayer, it is the type of the reason. Example:
+   * `"all_well"`
+   */
+  readonly code: HealthCode
+  /** Whether the operator has paused the relayer, whatever its state is. Example: `false` */
+  readonly paused: boolean
+  /** Why the relayer is in its state, for people. Example: `"The last check found everything well."` */
+  readonly reason: string
+  /** What happens next, for people. Example: `"It is checked again; one failure alone does not disable it."` */
+  readonly next: string
+  /** What to send where, while the balance is below `min_balance`. */
+  readonly funding?: Funding
+  /** When `next` happens. A time in the past means very soon. Example: `"2026-01-02T03:05:05.678Z"` */
+  readonly next_at: DateTime.Utc
+  /** Since when the relayer is in its state. Absent before the first check. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly since?: DateTime.Utc
+}
+
+export interface RelayerExplanationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** Why a relayer is in its state, and what happens next. */
+  readonly data: RelayerExplanation
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface RelayerPageResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Relayer>
+  /** The page that was served and the number of all items. */
+  readonly pagination: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface RelayerResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** An account on one network with one signer. */
+  readonly data: Relayer
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** Whether a relayer works, and its account on the chain. */
+export type RelayerStatus = EvmRelayerStatus | SolanaRelayerStatus | StellarRelayerStatus
+
+export interface RelayerStatusResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** Whether a relayer works, and its account on the chain. */
+  readonly data: RelayerStatus
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** What a transaction does instead. */
+export interface ReplaceEvmTransactionRequest {
+  /**
+   * Receiver, or contract that is called. If absent, `data` creates a contract. Example:
+   * `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"`
+   */
+  readonly to?: string
+  /** Wei that is sent. The default is 0. Example: `"1000000000000000"` */
+  readonly value: bigint
+  /** Call data, or init code of a creation. Example: `"0xa9059cbb"` */
+  readonly data?: string
+  /** Gas at most. If absent, it is estimated. Example: `21000` */
+  readonly gas_limit?: bigint
+  /** Wei per gas of a legacy transaction. Excludes the other fees and `speed`. Example: `"30000000000"` */
+  readonly gas_price?: bigint
+  /** Wei per gas at most (EIP-1559). Example: `"40000000000"` */
+  readonly max_fee_per_gas?: bigint
+  /** Wei per gas for the block's producer (EIP-1559). Example: `"1000000000"` */
+  readonly max_priority_fee_per_gas?: bigint
+  /** How soon it should be mined, if no fees are given. The default is `fast`. Example: `"fast"` */
+  readonly speed?: Speed
+  /** Deadline. If absent, the former one stays. Example: `"2026-11-22T18:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /** Whether it waits for funds until its deadline. If absent, this stays as it was. Example: `true` */
+  readonly wait_for_funds?: boolean
+  /**
+   * Whether the call is estimated before it is sent. The default is true if `gas_limit` is absent. Example:
+   * `false`
+   */
+  readonly simulate?: boolean
+}
+
+export interface ReplayDeliveriesRequest {
+  /** Events from this moment on. Example: `"2026-01-01T00:00:00Z"` */
+  readonly since: DateTime.Utc
+  /** Events before this moment. Example: `"2026-01-02T00:00:00Z"` */
+  readonly until: DateTime.Utc
+  /** Only deliveries in this state. If absent, both. Example: `"failed"` */
+  readonly state?: "delivered" | "failed"
+}
+
+/** The result of a replay. */
+export interface ReplayedDeliveries {
+  /** Deliveries that are sent again. Example: `3` */
+  readonly replayed: number
+}
+
+export interface ReplayedDeliveriesResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The result of a replay. */
+  readonly data: ReplayedDeliveries
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** What an operator decides about the nonces of an account. */
+export interface ResyncNonceRequest {
+  /** Whether such transactions are sent or end as `failed`. Example: `"give_up"` */
+  readonly answer?: "send" | "give_up"
+  /** Only this transaction. If absent, all of the account. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly transaction_id?: string & Brand.Brand<"TransactionId">
+}
+
+/** The result of a revocation. */
+export interface RevokedApiKeys {
+  /** The revoked keys. Example: `["0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"]` */
+  readonly revoked: ReadonlyArray<string & Brand.Brand<"ApiKeyId">>
+  /** Keys that a revoked key has created, directly or through others, and that are still valid. Example: `[]` */
+  readonly remaining: ReadonlyArray<string & Brand.Brand<"ApiKeyId">>
+}
+
+export interface RevokedApiKeysResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The result of a revocation. */
+  readonly data: RevokedApiKeys
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface RotateApiKeyRequest {
+  /** Seconds for which the previous key stays valid, at most 30 days. The default is one day. Example: `3600` */
+  readonly overlap_seconds?: number
+}
+
+/** A provider of a chain, with its URL masked. */
+export interface RpcConfig {
+  /** URL of the provider, without path, query and credentials. Example: `"https://rpc.example.com/***"` */
+  readonly url: string
+  /** Share of the calls, relative to the other URLs. A URL with weight 0 is never called. Example: `100` */
+  readonly weight: number
+}
+
+/** A provider of a chain. */
+export interface RpcConfigRequest {
+  /**
+   * URL of the provider. It is encrypted at rest and returned masked. Example:
+   * `"https://rpc.example.com/v1/my-key"`
+   */
+  readonly url: string
+  /**
+   * Share of the calls, relative to the other URLs. A URL with weight 0 is never called. The default is 100.
+   * Example: `100`
+   */
+  readonly weight: number
+}
+
+/** A scope, all scopes of a resource such as `relayers:*`, or all scopes (`*`). */
+export type Scope = 
+  | "relayers:read"
+  | "relayers:write"
+  | "signers:read"
+  | "signers:write"
+  | "notifications:read"
+  | "notifications:write"
+  | "networks:read"
+  | "networks:write"
+  | "api-keys:read"
+  | "api-keys:write"
+  | "audit:read"
+  | "audit:write"
+  | "master-key:write"
+  | "events:read"
+  | "transactions:read"
+  | "transactions:write"
+  | "transactions:sign"
+  | "rpc:call"
+  | "relayers:*"
+  | "signers:*"
+  | "notifications:*"
+  | "networks:*"
+  | "api-keys:*"
+  | "audit:*"
+  | "master-key:*"
+  | "events:*"
+  | "transactions:*"
+  | "*"
+
+/** The address of the key on each network type of its curve. */
+export interface Secp256k1SignerAddresses {
+  /** Hex in lower case. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
+  readonly evm: string
+}
+
+/** Transactions that are accepted together. */
+export interface SendEvmTransactionBatchRequest {
+  /**
+   * Transactions in the order of their acceptance. Example:
+   * `[{"to":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","value":"1"}]`
+   */
+  readonly transactions: ReadonlyArray<SendEvmTransactionRequest>
+}
+
+/** A transaction to send. */
+export interface SendEvmTransactionRequest {
+  /**
+   * Receiver, or contract that is called. If absent, `data` creates a contract. Example:
+   * `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"`
+   */
+  readonly to?: string
+  /** Wei that is sent. The default is 0. Example: `"1000000000000000"` */
+  readonly value: bigint
+  /** Call data, or init code of a creation. Example: `"0xa9059cbb"` */
+  readonly data?: string
+  /** Gas at most. If absent, it is estimated. Example: `21000` */
+  readonly gas_limit?: bigint
+  /** Wei per gas of a legacy transaction. Excludes the other fees and `speed`. Example: `"30000000000"` */
+  readonly gas_price?: bigint
+  /** Wei per gas at most (EIP-1559). Example: `"40000000000"` */
+  readonly max_fee_per_gas?: bigint
+  /** Wei per gas for the block's producer (EIP-1559). Example: `"1000000000"` */
+  readonly max_priority_fee_per_gas?: bigint
+  /** How soon it should be mined, if no fees are given. The default is `fast`. Example: `"fast"` */
+  readonly speed?: Speed
+  /** Deadline. If absent, 8 hours; at most 7 days. Example: `"2026-11-22T18:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /** It gets no nonce before this moment. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly not_before?: DateTime.Utc
+  /** Nonce with which it is executed, or never. Example: `7` */
+  readonly nonce?: number
+  /** The caller's identifier, unique per relayer. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Order among the relayer's transactions. The default is 0. Example: `1` */
+  readonly priority?: -1 | 0 | 1
+  /** Whether it waits for funds until its deadline. Example: `true` */
+  readonly wait_for_funds?: boolean
+  /**
+   * Whether the call is estimated before it is sent. The default is true if `gas_limit` is absent. Example:
+   * `false`
+   */
+  readonly simulate?: boolean
+}
+
+/** A message to sign (EIP-191). */
+export interface SignMessageRequest {
+  /**
+   * Text whose UTF-8 bytes are signed with the prefix of EIP-191, so that the signature is never one of a
+   * transaction. Hex is not decoded. Example: `"Sign in to example.com"`
+   */
+  readonly message: string
+}
+
+/** The two hashes of typed data. */
+export interface SignTypedDataHashesRequest {
+  /** Hash of the domain. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
+  readonly domain_separator: string
+  /** Hash of the message. Example: `"0x6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d"` */
+  readonly hash_struct_message: string
+}
+
+/** Typed data as `eth_signTypedData_v4` takes it. */
+export interface SignTypedDataJsonRequest {
+  /**
+   * Domain that the data belongs to. Example:
+   * `{"name":"Example","version":"1","chainId":1,"verifyingContract":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}`
+   */
+  readonly domain: TypedDataDomain
+  /** Members of each type. Example: `{"Permit":[{"name":"owner","type":"address"}]}` */
+  readonly types: { readonly [key: string]: ReadonlyArray<TypedDataMember> }
+  /** Type of the message. Example: `"Permit"` */
+  readonly primaryType: string
+  /** The data. Example: `{"owner":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}` */
+  readonly message: { readonly [key: string]: unknown }
+}
+
+/** Typed data to sign (EIP-712): its two hashes, or all of it. */
+export type SignTypedDataRequest = SignTypedDataHashesRequest | SignTypedDataJsonRequest
+
+/** A private key, or a reference to one, that relayers sign with. */
+export type Signer = 
+  | PlainSigner
+  | LocalSigner
+  | VaultSigner
+  | VaultTransitSigner
+  | Pkcs11Signer
+  | AwsKmsSigner
+  | GoogleCloudKmsSigner
+  | AzureKeyVaultSigner
+  | TurnkeySigner
+
+/** The address of the key on each network type. */
+export interface SignerAddresses {
+  /** Hex in lower case. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
+  readonly evm: string
+  /** Base58. Example: `"7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV"` */
+  readonly solana: string
+  /** StrKey. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"` */
+  readonly stellar: string
+}
+
+/** The addresses of the key on the network types of its curve. */
+export type SignerAddressesOfCurve = Secp256k1SignerAddresses | Ed25519SignerAddresses
+
+/** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+export interface SignerDisabledReason {
+  /**
+   * `key_mismatch`: the key service has a key, or signed with a key, that does not match `public_key`. Example:
+   * `"key_mismatch"`
+   */
+  readonly code: "key_mismatch"
+  /** What the service detected. Example: `"the signature is not one of the key with `public_key`"` */
+  readonly message: string
+  /** When the service detected it. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly at: DateTime.Utc
+}
+
+export interface SignerPageResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Signer>
+  /** The page that was served and the number of all items. */
+  readonly pagination: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface SignerResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A private key, or a reference to one, that relayers sign with. */
+  readonly data: Signer
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** The result of a verification. */
+export interface SignerVerification {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Whether no step has failed. Example: `true` */
+  readonly verified: boolean
+  /** The steps in order, for each curve. */
+  readonly steps: ReadonlyArray<SignerVerificationStep>
+}
+
+export interface SignerVerificationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The result of a verification. */
+  readonly data: SignerVerification
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+/** One step of a verification. */
+export interface SignerVerificationStep {
+  /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. Example: `"secp256k1"` */
+  readonly curve: Curve
+  /** What was tested. `key_state` is tested if the signer has a `public_key`. Example: `"sign"` */
+  readonly step: "key_state" | "public_key" | "sign" | "verify"
+  /**
+   * `warning`: the step succeeded, but `message` needs attention. `skipped`: an earlier step of the curve has
+   * failed. Example: `"ok"`
+   */
+  readonly status: "ok" | "warning" | "failed" | "skipped"
+  /** Why the step has failed, what the warning is, or the state of the key. Example: `"Vault does not answer"` */
+  readonly message?: string
+}
+
+/** What a transaction offers now, and what it costs at most. */
+export interface SimulatedPrice {
+  /** Wei per gas of a legacy transaction. Example: `"30000000000"` */
+  readonly gas_price?: bigint
+  /** Wei per gas at most. Example: `"40000000000"` */
+  readonly max_fee_per_gas?: bigint
+  /** Wei per gas for the block's producer. Example: `"1000000000"` */
+  readonly max_priority_fee_per_gas?: bigint
+  /** Wei that value, gas, data and operator cost at most at this price. Example: `"1000840000000000000"` */
+  readonly max_cost: bigint
+}
+
+/** Per speed, within the relayer's cap. */
+export interface SimulatedPrices {
+  /** At the speed `safeLow`. */
+  readonly safeLow: SimulatedPrice
+  /** At the speed `average`. */
+  readonly average: SimulatedPrice
+  /** At the speed `fast`. */
+  readonly fast: SimulatedPrice
+  /** At the speed `fastest`. */
+  readonly fastest: SimulatedPrice
+}
+
+/** Why the transaction would be refused, held or fail. */
+export interface SimulationProblem {
+  /** Field of the request, or `balance`. Example: `"to"` */
+  readonly field: string
+  /** What is wrong with it. Example: `"is not in whitelist_receivers of the relayer's policy"` */
+  readonly message: string
+}
+
+export interface SolanaNetwork {
+  /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
+  readonly id: string & Brand.Brand<"NetworkId">
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly name: string & Brand.Brand<"NetworkName">
+  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
+  readonly from?: string & Brand.Brand<"NetworkName">
+  /**
+   * `builtin`: part of the service. `overridden`: built-in, with changed fields. `own`: created by a request.
+   * Example: `"builtin"`
+   */
+  readonly source: "builtin" | "overridden" | "own"
+  /** Providers of the chain, with masked URLs. */
+  readonly rpc_urls: ReadonlyArray<RpcConfig>
+  /** Block explorers, for people. Example: `["https://sepolia.etherscan.io"]` */
+  readonly explorer_urls?: ReadonlyArray<string>
+  /** Milliseconds between two blocks, on average. Example: `12000` */
+  readonly average_blocktime_ms: number
+  /** Whether the network is a testnet. Example: `true` */
+  readonly is_testnet: boolean
+  /** Labels, for people. Example: `["staging"]` */
+  readonly tags?: ReadonlyArray<string>
+  /** The family of chains. Example: `"solana"` */
+  readonly network_type: "solana"
+}
+
+/** Limits of a solana relayer. */
+export interface SolanaPolicy {
+  /** Who pays the fees: the relayer, or the user in a token. The default is `user`. Example: `"relayer"` */
+  readonly fee_payment_strategy?: "user" | "relayer"
+  /** Lamports that must stay on the account. The default is 10000000. Example: `10000000` */
+  readonly min_balance?: bigint
+  /** Largest transaction in bytes. The default is 1232, the size of a packet. Example: `1232` */
+  readonly max_tx_data_size?: number
+  /** Most signatures of a transaction. Example: `8` */
+  readonly max_signatures?: number
+  /**
+   * Programs that transactions may call. If absent, all programs are allowed. Example:
+   * `["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"]`
+   */
+  readonly allowed_programs?: ReadonlyArray<string>
+  /**
+   * Accounts that transactions may use. Excludes `disallowed_accounts`. Example:
+   * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
+   */
+  readonly allowed_accounts?: ReadonlyArray<string>
+  /**
+   * Accounts that transactions must not use. Excludes `allowed_accounts`. Example:
+   * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
+   */
+  readonly disallowed_accounts?: ReadonlyArray<string>
+  /** Tokens that users may pay with. If absent, all tokens are allowed. */
+  readonly allowed_tokens?: ReadonlyArray<{
+    /** Mint of the token. Example: `"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"` */
+    readonly mint: string
+    /** Decimals of the token. Example: `6` */
+    readonly decimals?: number
+    /** Symbol of the token, for people. Example: `"USDC"` */
+    readonly symbol?: string
+    /** Highest fee in units of the token. Example: `1000000` */
+    readonly max_allowed_fee?: bigint
+    /** When the relayer swaps the token for the native one. */
+    readonly swap_config?: TokenSwap
+  }>
+  /** Percentage that is added to estimated fees. Example: `5` */
+  readonly fee_margin_percentage?: number
+  /** Highest fee of a transaction in lamports. Example: `100000` */
+  readonly max_allowed_fee_lamports?: bigint
+  /** How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. */
+  readonly swap_config?: {
+    /** How to swap. `noop` does not swap. Example: `"jupiter-swap"` */
+    readonly strategy?: "jupiter-swap" | "jupiter-ultra" | "noop"
+    /** When to swap: a cron schedule of 6 or 7 fields, seconds first. Example: `"0 0 *\/6 * * *"` */
+    readonly cron_schedule?: string
+    /** Lamports below which tokens are swapped. Example: `100000000` */
+    readonly min_balance_threshold?: bigint
+    /** Options of the strategy `jupiter-swap`. */
+    readonly jupiter_swap_options?: {
+      /** Highest priority fee in lamports. Example: `100000` */
+      readonly priority_fee_max_lamports?: bigint
+      /** Level of the priority fee. Example: `"medium"` */
+      readonly priority_level?: "medium" | "high" | "veryHigh"
+      /** Whether the compute unit limit is estimated. Example: `true` */
+      readonly dynamic_compute_unit_limit?: boolean
+    }
+  }
+}
+
+export interface SolanaRelayer {
+  /** Identifier of the relayer. Example: `"payouts"` */
+  readonly id: string & Brand.Brand<"RelayerId">
+  /** Name of the relayer, for people. Example: `"Payouts"` */
+  readonly name: string
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly network: string & Brand.Brand<"NetworkName">
+  /** Address of the signer, as base58. Example: `"7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV"` */
+  readonly address: string
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Whether the service has disabled the relayer. Example: `false` */
+  readonly system_disabled: boolean
+  /** Why the service has disabled the relayer. */
+  readonly disabled_reason?: DisabledReason
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly signer_id: string & Brand.Brand<"SignerId">
+  /** Identifier of the notification. Example: `"ops"` */
+  readonly notification_id?: string & Brand.Brand<"NotificationId">
+  /** Providers of the relayer. If absent, it uses those of the network. */
+  readonly custom_rpc_urls?: ReadonlyArray<RpcConfig>
+  /** The family of chains. Example: `"solana"` */
+  readonly network_type: "solana"
+  /** Limits of a solana relayer. */
+  readonly policies?: SolanaPolicy
+}
+
+export interface SolanaRelayerStatus {
+  /** The family of chains. Example: `"solana"` */
+  readonly network_type: "solana"
+  /** Balance in the chain's smallest unit. Absent if it was never read. Example: `"1000000000000000000"` */
+  readonly balance?: bigint
+  /**
+   * True if balance, nonce and providers were read for this response. False if they are from `read_at` and from
+   * the last check. Example: `true`
+   */
+  readonly live: boolean
+  /** When the amounts were read. Absent if they never were. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly read_at?: DateTime.Utc
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Whether the service has disabled the relayer. Example: `false` */
+  readonly system_disabled: boolean
+  /** Why the service has disabled the relayer. */
+  readonly disabled_reason?: DisabledReason
+  /**
+   * `unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed,
+   * but too few to disable it. Example: `"healthy"`
+   */
+  readonly health: HealthStatus
+  /** When the relayer was last checked. Absent before the first check. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly last_check_at?: DateTime.Utc
+  /** When the relayer is checked next. Example: `"2026-01-02T03:05:05.678Z"` */
+  readonly next_check_at: DateTime.Utc
+  /** Transactions of the relayer that are not final. Example: `2` */
+  readonly pending_transactions_count: number
+  /** When its last transaction was confirmed. Absent if none was. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly last_confirmed_transaction_timestamp?: DateTime.Utc
+  /** The providers, in the order of the RPC URLs. */
+  readonly providers: ReadonlyArray<ProviderReading>
+}
+
+/** A span of the request. */
+export interface Span {
+  /** What the span measures. Example: `"Relayers.create"` */
+  readonly name: string
+  /** Identifier of the trace (OpenTelemetry). Example: `"5b8aa5a2d2c872e8321cf37308d69df2"` */
+  readonly trace_id: string
+  /** Identifier of the span in its trace. Example: `"051581bf3cb55c13"` */
+  readonly span_id: string
+  /** The span that contains this one. Example: `"5fb397be34d26b51"` */
+  readonly parent_span_id?: string
+  /** When the span started. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly started_at: string
+  /** Duration in milliseconds. Absent while the span is running. Example: `1.25` */
+  readonly duration_ms?: number
+  /** Whether the span is running, has succeeded or has failed. Example: `"ok"` */
+  readonly status: "running" | "ok" | "error"
+  /** Further data of the span. Example: `{"db.system.name":"postgresql"}` */
+  readonly attributes: { readonly [key: string]: unknown }
+}
+
+export type Speed = "safeLow" | "average" | "fast" | "fastest"
+
+export interface StellarNetwork {
+  /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
+  readonly id: string & Brand.Brand<"NetworkId">
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly name: string & Brand.Brand<"NetworkName">
+  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
+  readonly from?: string & Brand.Brand<"NetworkName">
+  /**
+   * `builtin`: part of the service. `overridden`: built-in, with changed fields. `own`: created by a request.
+   * Example: `"builtin"`
+   */
+  readonly source: "builtin" | "overridden" | "own"
+  /** Providers of the chain, with masked URLs. */
+  readonly rpc_urls: ReadonlyArray<RpcConfig>
+  /** Block explorers, for people. Example: `["https://sepolia.etherscan.io"]` */
+  readonly explorer_urls?: ReadonlyArray<string>
+  /** Milliseconds between two blocks, on average. Example: `12000` */
+  readonly average_blocktime_ms: number
+  /** Whether the network is a testnet. Example: `true` */
+  readonly is_testnet: boolean
+  /** Labels, for people. Example: `["staging"]` */
+  readonly tags?: ReadonlyArray<string>
+  /** The family of chains. Example: `"stellar"` */
+  readonly network_type: "stellar"
+  /** Network passphrase, which is part of every signature. Example: `"Test SDF Network ; September 2015"` */
+  readonly passphrase: string
+  /** URL of the Horizon server. Example: `"https://horizon-testnet.stellar.org"` */
+  readonly horizon_url?: string
+}
+
+/** Limits of a stellar relayer. */
+export interface StellarPolicy {
+  /** Who pays the fees: the relayer, or the user in a token. The default is `relayer`. Example: `"relayer"` */
+  readonly fee_payment_strategy?: "user" | "relayer"
+  /** Stroops that must stay on the account. The default is 1000000. Example: `1000000` */
+  readonly min_balance?: bigint
+  /** Highest fee of a transaction in stroops. Example: `100000` */
+  readonly max_fee?: number
+  /** Seconds for which a transaction is valid. Example: `60` */
+  readonly timeout_seconds?: bigint
+  /** Whether several transactions may be sent at the same time. The default is false. Example: `false` */
+  readonly concurrent_transactions?: boolean
+  /** Tokens that users may pay with. If absent, all tokens are allowed. */
+  readonly allowed_tokens?: ReadonlyArray<{
+    /**
+     * `native`, `XLM`, CODE:ISSUER or a contract address. Example:
+     * `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
+     */
+    readonly asset: string
+    /** Highest fee in units of the asset. Example: `1000000` */
+    readonly max_allowed_fee?: bigint
+    /** When the relayer swaps the token for the native one. */
+    readonly swap_config?: TokenSwap
+  }>
+  /** Percentage that is added to estimated fees. Example: `5` */
+  readonly fee_margin_percentage?: number
+  /** Highest slippage of swaps in percent. Example: `1` */
+  readonly slippage_percentage?: number
+  /** How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`. */
+  readonly swap_config?: {
+    /** How to swap, in the order of preference. Example: `["order-book"]` */
+    readonly strategies: ReadonlyArray<"order-book" | "soroswap">
+    /** When to swap: a cron schedule of 6 or 7 fields, seconds first. Example: `"0 0 *\/6 * * *"` */
+    readonly cron_schedule?: string
+    /** Stroops below which tokens are swapped. Example: `100000000` */
+    readonly min_balance_threshold?: bigint
+  }
+}
+
+export interface StellarRelayer {
+  /** Identifier of the relayer. Example: `"payouts"` */
+  readonly id: string & Brand.Brand<"RelayerId">
+  /** Name of the relayer, for people. Example: `"Payouts"` */
+  readonly name: string
+  /** Name of the network, unique for its type. Example: `"sepolia"` */
+  readonly network: string & Brand.Brand<"NetworkName">
+  /** Address of the signer, as StrKey. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"` */
+  readonly address: string
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Whether the service has disabled the relayer. Example: `false` */
+  readonly system_disabled: boolean
+  /** Why the service has disabled the relayer. */
+  readonly disabled_reason?: DisabledReason
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly signer_id: string & Brand.Brand<"SignerId">
+  /** Identifier of the notification. Example: `"ops"` */
+  readonly notification_id?: string & Brand.Brand<"NotificationId">
+  /** Providers of the relayer. If absent, it uses those of the network. */
+  readonly custom_rpc_urls?: ReadonlyArray<RpcConfig>
+  /** The family of chains. Example: `"stellar"` */
+  readonly network_type: "stellar"
+  /** Limits of a stellar relayer. */
+  readonly policies?: StellarPolicy
+}
+
+export interface StellarRelayerStatus {
+  /** The family of chains. Example: `"stellar"` */
+  readonly network_type: "stellar"
+  /** Balance in the chain's smallest unit. Absent if it was never read. Example: `"1000000000000000000"` */
+  readonly balance?: bigint
+  /**
+   * True if balance, nonce and providers were read for this response. False if they are from `read_at` and from
+   * the last check. Example: `true`
+   */
+  readonly live: boolean
+  /** When the amounts were read. Absent if they never were. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly read_at?: DateTime.Utc
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused: boolean
+  /** Whether the service has disabled the relayer. Example: `false` */
+  readonly system_disabled: boolean
+  /** Why the service has disabled the relayer. */
+  readonly disabled_reason?: DisabledReason
+  /**
+   * `unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed,
+   * but too few to disable it. Example: `"healthy"`
+   */
+  readonly health: HealthStatus
+  /** When the relayer was last checked. Absent before the first check. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly last_check_at?: DateTime.Utc
+  /** When the relayer is checked next. Example: `"2026-01-02T03:05:05.678Z"` */
+  readonly next_check_at: DateTime.Utc
+  /** Transactions of the relayer that are not final. Example: `2` */
+  readonly pending_transactions_count: number
+  /** When its last transaction was confirmed. Absent if none was. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly last_confirmed_transaction_timestamp?: DateTime.Utc
+  /** The providers, in the order of the RPC URLs. */
+  readonly providers: ReadonlyArray<ProviderReading>
+  /** Sequence number of the account's last transaction. Example: `"103720918407102567"` */
+  readonly sequence_number?: bigint
+}
+
+/** The result of a test. */
+export interface TestDelivery {
+  /** Identifier of the delivery. Example: `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"` */
+  readonly id: string & Brand.Brand<"DeliveryId">
+  /** When the attempt was made. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly at: DateTime.Utc
+  /** Milliseconds until the answer, or until the attempt failed. Example: `120` */
+  readonly ms: number
+  /**
+   * `delivered`: the receiver answered 2xx. `gone`: it answered 410. `rejected`: it answered another status.
+   * `refused`: the service may not call the URL. `timeout`: no answer in time. `unreachable`: no connection.
+   * `error`: a fault of the service. Example: `"delivered"`
+   */
+  readonly outcome: DeliveryOutcome
+  /** HTTP status of the answer. Absent if there was none. Example: `204` */
+  readonly status?: number
+  /** The first kilobyte of the answer's body, or why there was no answer. Example: `"ok"` */
+  readonly answer?: string
+}
+
+export interface TestDeliveryResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The result of a test. */
+  readonly data: TestDelivery
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface TokenSwap {
+  /** Highest slippage in percent. The default is 1. Example: `1` */
+  readonly slippage_percentage?: number
+  /** Smallest amount to swap, in units of the token. Example: `1000000` */
+  readonly min_amount?: bigint
+  /** Largest amount to swap, in units of the token. Example: `1000000000` */
+  readonly max_amount?: bigint
+  /** Units of the token that stay on the account. Example: `1000000` */
+  readonly retain_min_amount?: bigint
+}
+
+export type TransactionCode = 
+  | "queued"
+  | "relayer_paused"
+  | "relayer_disabled"
+  | "lane_window_full"
+  | "waits_for_predecessors"
+  | "not_before"
+  | "nonce_taken"
+  | "gas_price_above_cap"
+  | "insufficient_funds"
+  | "signer_unavailable"
+  | "throttled"
+  | "row_changed"
+  | "providers_unavailable"
+  | "rate_limited"
+  | "chain_changed"
+  | "nonce_out_of_range"
+  | "nonce_ahead"
+  | "deep_reorg"
+  | "nonce_taken_unproven"
+  | "restored_unproven"
+  | "sending"
+  | "in_pool"
+  | "not_in_pool_rebroadcast"
+  | "underpriced_bumping"
+  | "at_cap"
+  | "canceling"
+  | "expiring"
+  | "mined_waiting"
+  | "reverted_unconfirmed"
+  | "reorged"
+  | "confirmed"
+  | "executed_late"
+  | "canceled"
+  | "deadline_passed"
+  | "would_revert"
+  | "reverted"
+  | "out_of_gas"
+  | "refused_by_all"
+  | "nonce_taken_too_often"
+  | "nonce_unavailable"
+  | "policy_changed"
+  | "gap_filled"
+
+/** Why a transaction is in its state. */
+export interface TransactionExplanation {
+  /** State of the transaction. Example: `"pending"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended. Example: `"gas_price_above_cap"` */
+  readonly code: TransactionCode
+  /** The same as a sentence, with the figures that decide. Example: `"Its signer does not answer."` */
+  readonly reason: string
+  /** What happens next, and what would help. Example: `"The service checks it again with each block."` */
+  readonly next: string
+  /** The figures that decide. Example: `{"base_fee":"42000000000","cap":"40000000000"}` */
+  readonly figures: TransactionFigures
+  /** Since when it has this code. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly since: DateTime.Utc
+  /** When the service checks it again. Absent if it is final. Example: `"2026-11-22T12:00:02.000Z"` */
+  readonly next_at?: DateTime.Utc
+}
+
+export interface TransactionExplanationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** Why a transaction is in its state. */
+  readonly data: TransactionExplanation
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface TransactionFigures {
+  /** Wei per gas that the next block takes at least. Example: `"42000000000"` */
+  readonly base_fee?: bigint
+  /** Wei per gas that the transaction may cost at most. Example: `"40000000000"` */
+  readonly cap?: bigint
+  /** Wei per gas that the newest attempt offers at most. Example: `"39000000000"` */
+  readonly price?: bigint
+  /** Wei that the account needs for this transaction. Example: `"1050000000000000"` */
+  readonly required?: bigint
+  /** Wei on the account that no transaction in flight reserves. Example: `"900000000000000"` */
+  readonly available?: bigint
+  /** Wei that the transactions in flight may cost. Example: `"100000000000000"` */
+  readonly reserved?: bigint
+  /** Wei that must stay on the account. Example: `"1000000000000000"` */
+  readonly minimum?: bigint
+  /** Blocks on top of the transaction's block. Example: `3` */
+  readonly blocks?: number
+  /** Blocks on top of a block that make it final. Example: `12` */
+  readonly required_blocks?: number
+  /** Height of the transaction's block. Example: `19000000` */
+  readonly block?: number
+  /** Nonce of the transaction. Example: `7` */
+  readonly nonce?: number
+  /** Nonce that the lane assigns next. Example: `7` */
+  readonly next_nonce?: number
+  /** Nonce that the request demands. Example: `9` */
+  readonly required_nonce?: number
+  /** Transactions that the chain counts for the account. Example: `12` */
+  readonly count?: number
+  /** Transactions of the lane that may be in flight at once. Example: `64` */
+  readonly window?: number
+  /** Transactions of the lane that are in flight. Example: `64` */
+  readonly in_flight?: number
+  /** Transactions ahead in the lane. Example: `2` */
+  readonly position?: number
+  /**
+   * Hash of the no-op, or of the transaction that used the nonce. Example:
+   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash?: string
+  /** How often the newest attempt was sent. Example: `2` */
+  readonly sends?: number
+  /** When the wait ends at the latest. Example: `"2026-11-22T18:00:00.000Z"` */
+  readonly until?: number
+  /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
+  readonly revert_reason?: string
+}
+
+/** What an API key may send. */
+export interface TransactionLimits {
+  /** Wei that one transaction may send. Example: `"1000000000000000000"` */
+  readonly max_value?: bigint
+  /** Wei that fees may cost in 24 hours, of this key and of the keys that it made. Example: `"50000000000000000"` */
+  readonly max_fee_per_day?: bigint
+  /**
+   * Receivers that it may send to; `contract_creation` allows creations. If absent, all. Example:
+   * `["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"]`
+   */
+  readonly receivers?: ReadonlyArray<string | "contract_creation">
+}
+
+/** What a send would do and cost now. */
+export interface TransactionSimulation {
+  /** Whether a send of this request would be accepted now. Example: `true` */
+  readonly is_accepted: boolean
+  /** Why it would be refused, held, or fail. Example: `[]` */
+  readonly problems: ReadonlyArray<SimulationProblem>
+  /** Whether the call reverts now. Absent if no provider answered. Example: `false` */
+  readonly would_revert?: boolean
+  /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
+  readonly revert_reason?: string
+  /** Gas that the call uses now. Example: `"21000"` */
+  readonly gas_used?: bigint
+  /** Gas limit that the transaction would get. Example: `21000` */
+  readonly gas_limit?: number
+  /**
+   * At the price that the request gives, or that its speed means. Example:
+   * `{"gas_price":"30000000000","max_cost":"630000000000000"}`
+   */
+  readonly price?: SimulatedPrice
+  /**
+   * Per speed, within the relayer's cap. Example:
+   * `{"safeLow":{"gas_price":"30000000000","max_cost":"630000000000000"},"average":{"gas_price":"30000000000","max_cost":"630000000000000"},"fast":{"gas_price":"30000000000","max_cost":"630000000000000"},"fastest":{"gas_price":"30000000000","max_cost":"630000000000000"}}`
+   */
+  readonly prices?: SimulatedPrices
+  /**
+   * Wei that a rollup may charge for the data, beside gas: twice what it charges now. Absent if the chain includes
+   * it in gas. Example: `"120000000000"`
+   */
+  readonly data_fee?: bigint
+  /**
+   * Wei that an OP-stack chain charges at most for its operator, beside gas. Absent if it charges none. Example:
+   * `"4000000000"`
+   */
+  readonly operator_fee?: bigint
+  /** Wei per gas that the next block takes at least. Example: `"25000000000"` */
+  readonly base_fee?: bigint
+  /** Wei on the account. Example: `"2000000000000000000"` */
+  readonly balance?: bigint
+  /** Wei that the open transactions of the account can cost. Example: `"0"` */
+  readonly reserved: bigint
+}
+
+export interface TransactionSimulationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What a send would do and cost now. */
+  readonly data: TransactionSimulation
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export type TransactionStatus = "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired"
+
+export interface TurnkeySigner {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"turnkey"` */
+  readonly type: "turnkey"
+  /** The configuration without its secrets. */
+  readonly config: {
+    /**
+     * Public key of the API key, in hex. Example:
+     * `"02f739f8c77b32f4d5f13265861febd76e7a9c61a1140d296b8c16302508870316"`
+     */
+    readonly api_public_key: string
+    /** The organization. Example: `"2a1f3c7e-1111-4222-8333-444455556666"` */
+    readonly organization_id: string
+    /** Id of the private key, or the address of a wallet account. Example: `"6b8b4d1e-5555-4666-8777-888899990000"` */
+    readonly private_key_id: string
+    /**
+     * Public key in hex: 65 or 33 bytes on secp256k1, 32 bytes on ed25519. A probe checks it. Example:
+     * `"04c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee51ae168fea63dc339a3c58419466ceaeef7f632653266d0e1236431a950cfe52a"`
+     */
+    readonly public_key: string
+  }
+  /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. Example: `"secp256k1"` */
+  readonly curve: Curve
+  /**
+   * The public key in hex: the uncompressed point of 65 bytes for secp256k1, 32 bytes for ed25519. An addition to
+   * the common wire format. Example: `"3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"`
+   */
+  readonly public_key: string
+  /** The addresses of the key on the network types of its curve. */
+  readonly addresses: SignerAddressesOfCurve
+  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  readonly disabled_reason?: SignerDisabledReason
+}
+
+/** Domain that typed data belongs to (EIP-712). */
+export interface TypedDataDomain {
+  /** Name of the application. Example: `"Example"` */
+  readonly name?: string
+  /** Version of the application. Example: `"1"` */
+  readonly version?: string
+  /** Chain id (EIP-155). Example: `1` */
+  readonly chainId?: number
+  /** Contract that checks the signature. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
+  readonly verifyingContract?: string
+  /**
+   * Distinguishes domains that are otherwise the same. Example:
+   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly salt?: string
+}
+
+/** A member of a type. */
+export interface TypedDataMember {
+  /** Name of the member. Example: `"owner"` */
+  readonly name: string
+  /** Solidity type of the member, or the name of another type. Example: `"address"` */
+  readonly type: string
+}
+
+export interface UpdateNetworkRequest {
+  /**
+   * Network of the same type that this one inherits from. Not for built-in networks. Null restores the inherited
+   * or built-in value. Example: `"sepolia"`
+   */
+  readonly from?: string | null
+  /**
+   * Providers of the chain, for relayers without their own. Null restores the inherited or built-in value.
+   * Example: `["https://rpc.example.com/v1/my-key"]`
+   */
+  readonly rpc_urls?: ReadonlyArray<RpcConfigRequest> | null
+  /**
+   * Block explorers, for people. Null restores the inherited or built-in value. Example:
+   * `["https://sepolia.etherscan.io"]`
+   */
+  readonly explorer_urls?: ReadonlyArray<string> | null
+  /** Milliseconds between two blocks, on average. Null restores the inherited or built-in value. Example: `12000` */
+  readonly average_blocktime_ms?: number | null
+  /** Whether the network is a testnet. Null restores the inherited or built-in value. Example: `true` */
+  readonly is_testnet?: boolean | null
+  /** Labels, for people. Null restores the inherited or built-in value. Example: `["staging"]` */
+  readonly tags?: ReadonlyArray<string> | null
+  /**
+   * Blocks that must follow the block of a transaction before it is final. Null restores the inherited or built-in
+   * value. Example: `6`
+   */
+  readonly required_confirmations?: number | null
+  /**
+   * Block tag that makes a transaction final, instead of `required_confirmations`. Null restores the inherited or
+   * built-in value. Example: `"finalized"`
+   */
+  readonly finality_tag?: "safe" | "finalized" | null
+  /**
+   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. Null
+   * restores the inherited or built-in value. Example: `64`
+   */
+  readonly transaction_window?: number | null
+  /**
+   * Wei per gas that the nodes of the network demand as a priority fee. Null restores the inherited or built-in
+   * value. Example: `25000000000`
+   */
+  readonly minimum_priority_fee?: number | null
+  /**
+   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Null
+   * restores the inherited or built-in value. Example: `["eth_call","eth_getLogs"]`
+   */
+  readonly rpc_methods?: ReadonlyArray<string> | null
+  /**
+   * Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction
+   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: a contract of
+   * the chain says what data costs beside gas. Null restores the inherited or built-in value. Example:
+   * `["eip1559"]`
+   */
+  readonly features?: ReadonlyArray<string> | null
+  /** Symbol of the native token. Null restores the inherited or built-in value. Example: `"ETH"` */
+  readonly symbol?: string | null
+  /**
+   * URL of the Horizon server. Null restores the inherited or built-in value. Example:
+   * `"https://horizon-testnet.stellar.org"`
+   */
+  readonly horizon_url?: string | null
+  readonly id?: never
+  readonly name?: never
+  readonly network_type?: never
+  readonly source?: never
+  readonly chain_id?: never
+  readonly passphrase?: never
+}
+
+export interface UpdateNotificationRequest {
+  /** Kind of the notification. Example: `"webhook"` */
+  readonly type?: "webhook"
+  /** URL of the receiver. Example: `"https://hooks.example.com/relayer"` */
+  readonly url?: string
+  /**
+   * A new key. The previous key stays valid for 24 hours. An empty text removes both. Example:
+   * `"fedcba9876543210fedcba9876543210"`
+   */
+  readonly signing_key?: "" | Redacted.Redacted<string>
+  /** Whether deliveries are held back. Example: `true` */
+  readonly paused?: boolean
+}
+
+export interface UpdateRelayerRequest {
+  /** Name of the relayer, for people. Example: `"Payouts"` */
+  readonly name?: string
+  /** Whether the operator has paused the relayer. Example: `false` */
+  readonly paused?: boolean
+  /** Notification that gets the webhooks of the relayer. Null removes it. Example: `"ops"` */
+  readonly notification_id?: string | null
+  /**
+   * Providers of the relayer, replaced as a whole. The n-th occurrence of a masked URL stands for the n-th stored
+   * URL with that mask. Null removes them. Example: `[{"url":"https://rpc.example.com/v1/my-key","weight":100}]`
+   */
+  readonly custom_rpc_urls?: ReadonlyArray<RpcConfigRequest> | null
+  /**
+   * A merge patch of the policy of the relayer's network type. Null removes the policy. Example:
+   * `{"min_balance":"200000000000000000","gas_price_cap":null}`
+   */
+  readonly policies?: { readonly [key: string]: unknown } | null
+  readonly id?: never
+  readonly network?: never
+  readonly network_type?: never
+  readonly signer_id?: never
+  readonly address?: never
+  readonly system_disabled?: never
+  readonly disabled_reason?: never
+}
+
+export interface VaultSigner {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"vault"` */
+  readonly type: "vault"
+  /** The configuration without its secrets. */
+  readonly config: {
+    /** URL of Vault. It may have a path if Vault is behind a proxy. Example: `"https://vault.example.com"` */
+    readonly address: string
+    /** Namespace in Vault Enterprise. Example: `"team-a"` */
+    readonly namespace?: string
+    /** Name or path of the key. Example: `"hot-1"` */
+    readonly key_name: string
+    /** Mount point of the engine. Example: `"secret"` */
+    readonly mount_point: string
+  }
+  /** The address of the key on each network type. */
+  readonly addresses: SignerAddresses
+}
+
+export interface VaultTransitSigner {
+  /** Identifier of the signer. Example: `"hot-1"` */
+  readonly id: string & Brand.Brand<"SignerId">
+  /** Where the key is stored. Example: `"vault_transit"` */
+  readonly type: "vault_transit"
+  /** The configuration without its secrets. */
+  readonly config: {
+    /** URL of Vault. It may have a path if Vault is behind a proxy. Example: `"https://vault.example.com"` */
+    readonly address: string
+    /** Namespace in Vault Enterprise. Example: `"team-a"` */
+    readonly namespace?: string
+    /** Name or path of the key. Example: `"hot-1"` */
+    readonly key_name: string
+    /** Mount point of the engine. Example: `"secret"` */
+    readonly mount_point: string
+    /** The ed25519 public key: 32 bytes as base64. Example: `"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="` */
+    readonly pubkey: string
+  }
+  /** The address of the key on each network type of its curve. */
+  readonly addresses: Ed25519SignerAddresses
+}

@@ -1,0 +1,61 @@
+// The types of the clients, which are written from the schemas at run time, are those that TypeScript derives from the schemas.
+import { assert, describe, it } from "@effect/vitest"
+import type { HttpApi, HttpApiClient, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import type { Api } from "../../src/api/Api.ts"
+import type { ApiClient, Client } from "../../src/client/ApiClient.ts"
+import type { createClient } from "../../src/client/promise/createClient.ts"
+import type {
+  CallOptions,
+  Client as PromiseClient,
+  ErrorOf,
+  Given,
+  Plain,
+  Result
+} from "../../src/client/promise/createClient.ts"
+
+type Part<Name extends string, T> = [T] extends [never]
+  ? {}
+  : {} extends T
+    ? { readonly [K in Name]?: Given<T> }
+    : { readonly [K in Name]: Given<T> }
+
+type RequestOf<E extends HttpApiEndpoint.ConstraintRequest> = Part<"params", E["~Params"]["Type"]> &
+  Part<"query", E["~Query"]["Type"]> &
+  Part<"headers", E["~Headers"]["Type"]> &
+  Part<"payload", E["~Payload"]["Type"]>
+
+type Arguments<R> = {} extends R ? [request?: R, options?: CallOptions] : [request: R, options?: CallOptions]
+
+type Methods<
+  Group extends HttpApiGroup.Constraint,
+  Id extends string
+> = Group["endpoints"] extends infer Endpoints extends Readonly<Record<string, HttpApiEndpoint.ConstraintRequest>>
+  ? {
+      readonly [Name in keyof Endpoints]: (
+        ...args: Arguments<RequestOf<Endpoints[Name]>>
+      ) => Promise<Result<Plain<Endpoints[Name]["~Success"]["Type"]>, ErrorOf<Id, Name & string>>>
+    }
+  : {}
+
+type Groups = typeof Api extends HttpApi.HttpApi<infer _Id, infer All> ? All : never
+
+/** What TypeScript derives. */
+type Derived = HttpApiClient.ForApi<typeof Api>
+type DerivedPromise = {
+  readonly [Group in Groups as HttpApiGroup.Identifier<Group>]: Methods<Group, HttpApiGroup.Identifier<Group>>
+}
+
+describe("the types of the clients", () => {
+  it("can be used in place of the derived types, and the derived types in place of them", () => {
+    // The compiler makes these comparisons.
+    const same = [
+      (client: Client): Derived => client,
+      (client: Derived): Client => client,
+      (client: PromiseClient): DerivedPromise => client,
+      (client: DerivedPromise): PromiseClient => client,
+      (client: ApiClient["Service"]): Client => client,
+      (client: ReturnType<typeof createClient>): PromiseClient => client
+    ]
+    assert.lengthOf(same, 6)
+  })
+})

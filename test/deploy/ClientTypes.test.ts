@@ -1,0 +1,60 @@
+// The types of the clients, as `npm run openapi` writes them.
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import * as Printer from "../../scripts/client/Printer.ts"
+import * as Shape from "../../scripts/client/Shape.ts"
+import * as Types from "../../scripts/client/Types.ts"
+import { field } from "../../src/domain/request/Field.ts"
+import { Instant } from "../../src/domain/request/Instant.ts"
+import { maybe } from "../../src/domain/request/Text.ts"
+
+const Member = Schema.Struct({
+  at: field(Instant, "When to swap.", "2026-01-02T03:04:05Z"),
+  cron: maybe(Schema.String, { description: "A schedule.", examples: ["0 */6 * * *"] })
+}).annotate({ identifier: "Member", description: "A member." })
+
+const printer = () =>
+  Printer.make({ leaf: (leaf) => leaf, brand: (text, brand) => `${brand}<${text}>`, redacted: (text) => text })
+
+const declared = `/** A member. */
+export interface Member {
+  /** When to swap. Example: \`"2026-01-02T03:04:05Z"\` */
+  readonly at: DateTime.Utc
+  /** A schedule. Example: \`"0 *\\/6 * * *"\` */
+  readonly cron?: string
+}
+`
+
+/** Properties that no request sends: the service refuses to change them. */
+const isNever = (line: string) => line.endsWith("?: never")
+
+/** The parts of requests have the descriptions of their properties. */
+const parts = /^ {4}readonly (params|query|headers|payload)\??: /
+
+describe("the types of the clients", () => {
+  it("have interfaces with descriptions and examples, whose text cannot end the comment", () => {
+    const { declarations, type } = printer()
+    const Id = Schema.String.pipe(Schema.brand("Id"))
+    const shape = Shape.of(Schema.Struct({ id: Id, members: Schema.Array(Member) }))
+    assert.strictEqual(type(shape), "{\n  readonly id: Id<string>\n  readonly members: ReadonlyArray<Member>\n}")
+    assert.strictEqual(declarations.get("Member"), declared)
+  })
+
+  it("refuse two different types with one name", () => {
+    const other = Schema.Struct({ at: Schema.String }).annotate({ identifier: "Member" })
+    const shape = Shape.of(Schema.Struct({ one: Member, other }))
+    assert.throws(() => printer().type(shape), /two types of the clients have the name Member/)
+  })
+
+  for (const [name, text] of Object.entries({ typed: Types.ofClient(), promise: Types.ofPromiseClient() })) {
+    it(`describe every property (${name})`, () => {
+      const lines = text.split("\n")
+      const undescribed = lines.filter(
+        (line, index) =>
+          /^ +readonly /.test(line) && !parts.test(line) && !isNever(line) && !lines[index - 1]?.endsWith("*/")
+      )
+      assert.deepStrictEqual(undescribed, [])
+      assert.isAbove(lines.length, 1000)
+    })
+  }
+})
