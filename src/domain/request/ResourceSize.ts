@@ -6,10 +6,12 @@ import { BadRequest } from "./Request.ts"
 /** Bytes of JSON, in UTF-8. More than 1,000 addresses or 300 RPC URLs, and 16 resources fit into a page of 1 MiB. */
 export const maxResourceBytes = 65_536
 
+const encoder = new TextEncoder()
+
 /** Bytes of a value as JSON. */
 export const bytesOf = (value: unknown): number => {
   const text = JSON.stringify(value, (_, child: unknown) => (typeof child === "bigint" ? Number(child) : child))
-  return text === undefined ? 0 : new TextEncoder().encode(text).length
+  return text === undefined ? 0 : encoder.encode(text).length
 }
 
 /** Fails with the largest field if the request is too large. A change may keep the size of `before`, the current resource. */
