@@ -2,6 +2,8 @@
 import { assert } from "@effect/vitest"
 import { Array, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { cause } from "../../../src/domain/transaction/Cause.ts"
+import { Command } from "../../../src/domain/transaction/Command.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -34,6 +36,33 @@ layerEach(ledger)("an operator", (it) => {
       const lane = Option.getOrThrow(yield* transactions.laneOf(account(1)))
       assert.isTrue(lane.trustsCount)
       assert.deepStrictEqual(yield* actions, ["nonce.resynced", "nonce.resynced"])
+    })
+  )
+
+  it.effect("frees the nonce of what is sent again or given up, and the same bytes can be signed at it", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const lanes = yield* LaneLedger
+      const [one, two] = yield* insert(account(1), 2)
+      if (one === undefined || two === undefined) return assert.fail("no rows")
+      const { hold } = yield* claimOne
+      const [first, second] = yield* signAll(hold)
+      if (first === undefined || second === undefined) return assert.fail("not signed")
+      const command = Command.Hold({ cause: cause("nonce_taken_unproven"), scope: "transaction" })
+      yield* lanes.apply(hold, [
+        { stored: first, command },
+        { stored: second, command }
+      ])
+      const [ended] = yield* transactions.resync(account(1), { answer: "give_up", id: two })
+      assert.deepInclude(ended?.transaction, { state: "failed" })
+      assert.isUndefined(ended?.transaction.nonce)
+      yield* transactions.resync(account(1), { answer: "send", id: one })
+      const { stored, pending } = yield* lanes.read(hold)
+      yield* lanes.saveLane(hold, { lane: { ...stored.lane, nextNonce: 0 }, usedTrust: false, nextPollAt: 0 })
+      const [row = assert.fail("not pending")] = pending
+      const { hash = assert.fail("no attempt") } = first.transaction.attempts[0] ?? {}
+      const [again] = yield* lanes.commitSignatures(hold, [signature(row, 0, { hash })])
+      assert.deepStrictEqual([again?.id, again?.transaction.nonce, again?.transaction.attempts.length], [one, 0, 2])
     })
   )
 

@@ -42,10 +42,18 @@ const ofEffects = (world: World): void => {
   }
 }
 
+/** An original has lost the nonce of the attempts before it: none of them left, or all of them are dead. */
+const formerOf = (attempts: Transaction["attempts"], index: number): Transaction["attempts"] => {
+  const upTo = attempts.slice(0, index + 1)
+  return upTo.slice(
+    upTo.findLastIndex(({ kind }) => kind === "original"),
+    index
+  )
+}
+
 const ofFees = ({ attempts }: Transaction): void => {
   for (const [index, attempt] of attempts.entries()) {
-    for (const former of attempts.slice(0, index)) {
-      if (former.nonce !== attempt.nonce || former.generation !== attempt.generation) continue
+    for (const former of formerOf(attempts, index)) {
       for (const fee of [maxFeeOf, tipOf]) {
         assert.isTrue(fee(attempt.fees) > fee(former.fees), "fees strictly rise")
         assert.isTrue(fee(attempt.fees) * 10n >= fee(former.fees) * 11n, "by 10 % at least")
