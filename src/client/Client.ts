@@ -1592,7 +1592,7 @@ export interface CreateGoogleCloudKmsSignerRequest {
     readonly service_account?: {
       /** Project of the service account. Example: `"my-project"` */
       readonly project_id: string
-      /** The service stores this URL and never calls it. Example: `"103249887654321098765"` */
+      /** Unique id of the service account. Example: `"103249887654321098765"` */
       readonly client_id: string
       /** The service stores this URL and never calls it. Example: `"https://accounts.google.com/o/oauth2/auth"` */
       readonly auth_uri: string
@@ -2388,7 +2388,7 @@ export interface GoogleCloudKmsSigner {
     readonly service_account?: {
       /** Project of the service account. Example: `"my-project"` */
       readonly project_id: string
-      /** The service stores this URL and never calls it. Example: `"103249887654321098765"` */
+      /** Unique id of the service account. Example: `"103249887654321098765"` */
       readonly client_id: string
       /** The service stores this URL and never calls it. Example: `"https://accounts.google.com/o/oauth2/auth"` */
       readonly auth_uri: string

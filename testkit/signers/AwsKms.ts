@@ -55,7 +55,7 @@ const algorithms = { secp256k1: "DIGEST ECDSA_SHA_256", ed25519: "RAW ED25519_SH
 
 const sign = ({ id, key }: Stored, body: SignBody, fault: Fault | undefined): Answer => {
   if (`${body.MessageType} ${body.SigningAlgorithm}` !== algorithms[key.curve]) return error("InvalidKeyUsageException")
-  const signing = fault === "other key" ? Keys.make(key.curve) : key
+  const signing = Keys.withFault(key, fault)
   const signature = signing.sign(Buffer.from(body.Message, "base64"), fault === "high s")
   const bytes = key.curve === "secp256k1" ? Keys.toDer(signature) : signature
   const headers = { "x-amzn-requestid": requestId }
@@ -94,7 +94,8 @@ export const layer = Layer.effect(
       const found = find(body.KeyId)
       if (found === undefined) return error("NotFoundException")
       if (operationOf(request) === "sign") return sign(found, body, fault)
-      const { key, id } = fault === "other key" ? { ...found, key: Keys.make(found.key.curve) } : found
+      const { id } = found
+      const key = Keys.withFault(found.key, fault)
       const KeySpec = specs[key.curve]
       const PublicKey = Buffer.from(key.spki).toString("base64")
       return { status: 200, json: { KeyId: arnOf(id), KeySpec, KeyUsage: "SIGN_VERIFY", PublicKey } }

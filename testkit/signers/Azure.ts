@@ -125,7 +125,7 @@ export const layer = Layer.effectContext(
       const version = named ?? [...(keys.get(key)?.keys() ?? [])].at(-1) ?? ""
       const found = keys.get(key)?.get(version)
       if (found === undefined) return error(404, "KeyNotFound")
-      const signing = fault === "other key" ? Keys.make("secp256k1") : found.key
+      const signing = Keys.withFault(found.key, fault)
       const kid = `https://${key}/${version}`
       const headers = { "x-ms-request-id": "good-request" }
       if (method === "GET") {

@@ -151,7 +151,7 @@ export const layer = Layer.effectContext(
         const [, name = "", operation = ""] = target.exec(url) ?? []
         const found = keys.get(name)
         if (found === undefined) return error(404, "NOT_FOUND")
-        const key = fault === "other key" ? Keys.make(found.curve) : found
+        const key = Keys.withFault(found, fault)
         const json = operations[operation] === "sign" ? sign(name, key, body, fault === "high s") : describe(name, key)
         return json === undefined ? error(400, "INVALID_ARGUMENT") : { status: 200, json: google.change(json) }
       }

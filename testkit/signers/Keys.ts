@@ -2,6 +2,7 @@
 import { secp256k1 } from "@noble/curves/secp256k1"
 import * as crypto from "node:crypto"
 import type { Curve } from "../../src/domain/signer/Curve.ts"
+import type { Fault } from "./StandIn.ts"
 
 /** The bytes before a public key in DER (RFC 5480, RFC 8410). */
 const spkiPrefix = {
@@ -43,6 +44,14 @@ const onEd25519 = () => {
 
 /** A new key. */
 export const make = (curve: Curve): Key => (curve === "secp256k1" ? onSecp256k1() : onEd25519())
+
+const changed = (message: Uint8Array) => message.map((byte, index) => (index === 0 ? byte ^ 1 : byte))
+
+/** The key that a key service uses if its answer has the fault. */
+export const withFault = (key: Key, fault: Fault | undefined): Key => {
+  if (fault === "other key") return make(key.curve)
+  return fault === "other message" ? { ...key, sign: (message, high) => key.sign(changed(message), high) } : key
+}
 
 /** A signature of 64 bytes on secp256k1, in DER. */
 export const toDer = (rs: Uint8Array): Uint8Array => secp256k1.Signature.fromCompact(rs).toDERRawBytes()

@@ -14,6 +14,7 @@ export type Operation = "describe" | "sign" | "login"
 export type Fault =
   | "high s"
   | "other key"
+  | "other message"
   | "truncated"
   | "html"
   | "html of a proxy"

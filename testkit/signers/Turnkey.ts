@@ -90,7 +90,7 @@ export const layer = Layer.effectContext(
     const bodies: Array<string> = []
 
     const signatureOf = (key: Keys.Key, payload: string, fault: Fault | undefined) => {
-      const signing = fault === "other key" ? Keys.make(key.curve) : key
+      const signing = Keys.withFault(key, fault)
       const signature = Buffer.from(signing.sign(Buffer.from(payload, "hex"), fault === "high s"))
       const [r, s] = [signature.toString("hex", 0, 32), signature.toString("hex", 32)]
       return { signRawPayloadResult: { r, s, v: "00" } }
@@ -121,7 +121,7 @@ export const layer = Layer.effectContext(
       const { privateKeyId } = JSON.parse(body)
       const found = keys.get(privateKeyId)
       if (found === undefined) return error(404, 5)
-      const { publicKey } = fault === "other key" ? Keys.make(found.curve) : found
+      const { publicKey } = Keys.withFault(found, fault)
       return { status: 200, json: { privateKey: { privateKeyId, publicKey: Buffer.from(publicKey).toString("hex") } } }
     }
 

@@ -68,7 +68,7 @@ const secrets = {
   "config.api_private_key": Field.secret("api-private-key-file"),
   "config.client_secret": Field.secret("client-secret-file"),
   "config.pin": Field.secret("pin-file"),
-  "config.service_account.private_key": Field.secret("service-account-key-file")
+  "config.service_account.private_key": Field.secret("service-account-private-key-file")
 }
 
 const create = Command.make(
@@ -117,12 +117,12 @@ const remove = Command.make(
   { given: Print.flags, id: Verb.id(SignerId), yes: Confirm.flag },
   ({ given, id, yes }) =>
     Effect.andThen(
-      Confirm.ask(yes, `delete the signer ${id} and its key for good`),
+      Confirm.ask(yes, `delete the signer ${id} for good, with its key if the service stores it`),
       Print.one(given, (client) => client.signers.delete({ params: { signer_id: id } }))
     )
 ).pipe(
   Verb.about(
-    "Delete a signer that no relayer uses; asks first. Its key is lost for good.",
+    "Delete a signer that no relayer uses; asks first. A key that the service stores is lost for good.",
     "signers delete hot-1",
     "signers delete hot-1 --yes"
   )

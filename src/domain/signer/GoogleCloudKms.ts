@@ -35,7 +35,7 @@ const stored = "The service stores this URL and never calls it."
 /** The fields of a service account key file that responses show. */
 const account = {
   project_id: field(ProjectId, "Project of the service account.", "my-project"),
-  client_id: field(text(1, 256), stored, "103249887654321098765"),
+  client_id: field(text(1, 256), "Unique id of the service account.", "103249887654321098765"),
   auth_uri: field(ShownUrl, stored, "https://accounts.google.com/o/oauth2/auth"),
   token_uri: field(ShownUrl, stored, "https://oauth2.googleapis.com/token"),
   auth_provider_x509_cert_url: field(ShownUrl, stored, "https://www.googleapis.com/oauth2/v1/certs"),

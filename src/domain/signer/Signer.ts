@@ -110,7 +110,7 @@ export type RemoteSigner = Extract<Signer, { readonly public_key: string }>
 
 export const isRemote = (signer: Signer): signer is RemoteSigner => "public_key" in signer
 
-/** The curves of the keys that signers of a type can have. A key of a type before `aws_kms` is on all curves of its type. */
+/** The curves of the keys that signers of a type can have. A key that stays in a key service is on one of them, other keys are on all. */
 const curvesOf = {
   plain: ["secp256k1", "ed25519"],
   local: ["secp256k1", "ed25519"],

@@ -14,7 +14,7 @@ const own = new Set(["server", "key-file", "output", "data", "if-match", "yes", 
 const renamed: Readonly<Record<string, string>> = {
   "call-data": "data",
   "private-key-file": "config.key",
-  "service-account-key-file": "config.service_account.private_key",
+  "service-account-private-key-file": "config.service_account.private_key",
   scope: "scopes",
   relayer: "relayer_ids",
   receiver: "transaction_limits.receivers",

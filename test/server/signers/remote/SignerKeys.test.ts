@@ -2,6 +2,7 @@
 // service is not sent to other places.
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SignerBackends } from "../../../../src/server/signers/backends/SignerBackends.ts"
 import { SignerSettings } from "../../../../src/server/signers/SignerSettings.ts"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as AwsKms from "../../../../testkit/signers/AwsKms.ts"
@@ -13,6 +14,9 @@ const awsOf = (key_id: string) => ({ type: "aws_kms" as const, config: { region:
 
 const allowing = <A>(standIn: Layer.Layer<A | StandIn>, keys: ReadonlyArray<string>) =>
   Layer.provideMerge(backends, Layer.provideMerge(Layer.succeed(SignerSettings, { keys }), Layer.fresh(standIn)))
+
+/** The same without a list. */
+const allAllowed = Layer.provide(Layer.fresh(backends), Layer.succeed(SignerSettings, {}))
 
 const message = "config.key_id: SIGNER_KEYS allows no usable key with this name"
 
@@ -63,6 +67,26 @@ layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:111122223333"]))("a key
         yield* failureOfRequest(awsOf("arn:aws:kms:eu-west-1:111122223333:key/1234")),
         "config.key_id: the key is disabled, or does not sign"
       )
+    })
+  )
+})
+
+layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:999999999999"]))("a signer of a key", (it) => {
+  it.live("that is no longer allowed does not sign and is not described, and nobody is called", () =>
+    Effect.gen(function* () {
+      const { count } = yield* StandIn
+      const created = Effect.flatMap(SignerBackends, ({ aws_kms }) =>
+        aws_kms.prepare({ region: "eu-west-1", key_id: "alias/secp256k1" })
+      )
+      const prepared = yield* Effect.provide(created, allAllowed, { local: true })
+      const { inspect, sign } = (yield* SignerBackends).aws_kms.open(prepared)
+      const before = [count("sign"), count("describe")]
+      const signing = Effect.asVoid(sign("secp256k1", new Uint8Array(32)))
+      for (const call of [signing, Effect.asVoid(inspect ?? assert.fail("no inspection"))]) {
+        const { message, reason } = yield* Effect.flip(call)
+        assert.deepStrictEqual([reason, message], ["forbidden", "SIGNER_KEYS does not allow this key"])
+      }
+      assert.deepStrictEqual([count("sign"), count("describe")], before)
     })
   )
 })

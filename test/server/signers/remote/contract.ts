@@ -61,6 +61,20 @@ export const contract = <E>(name: string, curves: ReadonlyArray<Curve>, standIn:
       )
     }
 
+    for (const curve of curves) {
+      it.live(`refuses a signature on ${curve} by another key, or of another message`, () =>
+        Effect.gen(function* () {
+          const { fail } = yield* StandIn
+          const backend = yield* open(curve)
+          for (const fault of ["other key", "other message"] as const) {
+            fail("sign", fault, 1)
+            assert.strictEqual((yield* failureOf(backend, curve)).reason, "mismatch")
+          }
+          yield* signs(backend, curve)
+        })
+      )
+    }
+
     it.live("has no key on the other curve, which needs no call", () =>
       Effect.gen(function* () {
         const { count } = yield* StandIn
