@@ -1,7 +1,8 @@
 // The types of the clients, from the schemas of the contract: a method for each endpoint, and a type for each schema with a name.
+import { WebhookPayload } from "../../src/domain/notification/WebhookPayload.ts"
 import * as Contract from "./Contract.ts"
 import * as Printer from "./Printer.ts"
-import type { Leaf, Shape } from "./Shape.ts"
+import * as Shape from "./Shape.ts"
 
 interface Style {
   readonly imports: string
@@ -12,7 +13,7 @@ interface Style {
   readonly hasOptionalParts: boolean
 }
 
-const isOptional = (shape: Shape): boolean => {
+const isOptional = (shape: Shape.Shape): boolean => {
   if (shape.kind === "named") return isOptional(shape.of())
   if (shape.kind === "union") return shape.members.some(isOptional)
   return shape.kind === "struct" && shape.properties.every((property) => property.isOptional)
@@ -60,7 +61,7 @@ const decoded: Printer.Dialect = {
 }
 
 /** Texts instead of brands, secrets and date-times. */
-const plain = (leaves: Partial<Record<Leaf, string>>): Printer.Dialect => ({
+const plain = (leaves: Partial<Record<Shape.Leaf, string>>): Printer.Dialect => ({
   leaf: (leaf) => leaves[leaf] ?? leaf,
   brand: (text) => text,
   redacted: (text) => text
@@ -84,9 +85,10 @@ const inputNames = (): ReadonlySet<string> => {
 
 const method = 'import type { Method } from "./Method.ts"\n'
 
-/** Types of the typed client, `src/client/Client.ts`. */
+/** Types of the typed client and of verified webhooks, `src/client/Client.ts`. */
 export const ofClient = (): string => {
   const printer = Printer.make(decoded)
+  printer.type(Shape.of(WebhookPayload))
   const imports = `import type { Brand, DateTime, Redacted } from "effect"\n${method}`
   return fileOf({ imports, request: printer, success: printer, hasOptionalParts: false })
 }

@@ -2885,6 +2885,76 @@ export interface RelayerBalanceResponse {
   readonly metadata?: Metadata
 }
 
+/** A relayer was created, changed or deleted. */
+export interface RelayerChangedWebhook {
+  /**
+   * The same in every attempt, and the same as the header `webhook-id`. Example:
+   * `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"`
+   */
+  readonly id: string
+  /** What happened, as in `type` of the event feed. Example: `"relayer.created"` */
+  readonly type: "relayer.created" | "relayer.updated" | "relayer.deleted"
+  /** Group of the event, for receivers of other services. `type` says more. Example: `"relayer_update"` */
+  readonly event: "relayer_update"
+  /** What happened. */
+  readonly payload: {
+    /** The same as `type`, with `_` instead of `.`. Example: `"relayer_created"` */
+    readonly payload_type: "relayer_created" | "relayer_updated" | "relayer_deleted"
+    /** The relayer after the event; if it was deleted, before it. */
+    readonly relayer: Relayer
+  }
+  /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly timestamp: DateTime.Utc
+}
+
+/** A relayer was disabled by its health check. */
+export interface RelayerDisabledWebhook {
+  /**
+   * The same in every attempt, and the same as the header `webhook-id`. Example:
+   * `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"`
+   */
+  readonly id: string
+  /** What happened, as in `type` of the event feed. Example: `"relayer.disabled"` */
+  readonly type: "relayer.disabled"
+  /** Group of the event, for receivers of other services. `type` says more. Example: `"relayer_state_update"` */
+  readonly event: "relayer_state_update"
+  /** What happened. */
+  readonly payload: {
+    /** The same as `type`, with `_` instead of `.`. Example: `"relayer_disabled"` */
+    readonly payload_type: "relayer_disabled"
+    /** The relayer after the event; if it was deleted, before it. */
+    readonly relayer: Relayer
+    /** The failed checks, for people. Example: `"the balance is below min_balance"` */
+    readonly disable_reason: string
+  }
+  /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly timestamp: DateTime.Utc
+}
+
+/** A disabled relayer works again. */
+export interface RelayerEnabledWebhook {
+  /**
+   * The same in every attempt, and the same as the header `webhook-id`. Example:
+   * `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"`
+   */
+  readonly id: string
+  /** What happened, as in `type` of the event feed. Example: `"relayer.enabled"` */
+  readonly type: "relayer.enabled"
+  /** Group of the event, for receivers of other services. `type` says more. Example: `"relayer_state_update"` */
+  readonly event: "relayer_state_update"
+  /** What happened. */
+  readonly payload: {
+    /** The same as `type`, with `_` instead of `.`. Example: `"relayer_enabled"` */
+    readonly payload_type: "relayer_enabled"
+    /** The relayer after the event; if it was deleted, before it. */
+    readonly relayer: Relayer
+    /** Always 0. Example: `0` */
+    readonly retry_count: 0
+  }
+  /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly timestamp: DateTime.Utc
+}
+
 /** Why a relayer is in its state, and what happens next. */
 export interface RelayerExplanation {
   /**
@@ -2938,6 +3008,28 @@ export interface RelayerResponse {
   readonly data: Relayer
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
+}
+
+/** The state of a relayer has changed. */
+export interface RelayerStateWebhook {
+  /**
+   * The same in every attempt, and the same as the header `webhook-id`. Example:
+   * `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"`
+   */
+  readonly id: string
+  /** What happened, as in `type` of the event feed. Example: `"relayer.paused"` */
+  readonly type: "relayer.paused" | "relayer.resumed" | "relayer.degraded" | "relayer.recovered" | "relayer.low_balance"
+  /** Group of the event, for receivers of other services. `type` says more. Example: `"relayer_state_update"` */
+  readonly event: "relayer_state_update"
+  /** What happened. */
+  readonly payload: {
+    /** The same as `type`, with `_` instead of `.`. Example: `"relayer_paused"` */
+    readonly payload_type: "relayer_paused" | "relayer_resumed" | "relayer_degraded" | "relayer_recovered" | "relayer_low_balance"
+    /** The relayer after the event; if it was deleted, before it. */
+    readonly relayer: Relayer
+  }
+  /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly timestamp: DateTime.Utc
 }
 
 /** Whether a relayer works, and its account on the chain. */
@@ -3639,6 +3731,28 @@ export interface TestDeliveryResponse {
   readonly metadata?: Metadata
 }
 
+/** The body of a test webhook. */
+export interface TestWebhook {
+  /**
+   * The same in every attempt, and the same as the header `webhook-id`. Example:
+   * `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"`
+   */
+  readonly id: string
+  /** Always `test`. Example: `"test"` */
+  readonly type: "test"
+  /** Always `test`. Example: `"test"` */
+  readonly event: "test"
+  /** The tested notification. */
+  readonly payload: {
+    /** Always `test`. Example: `"test"` */
+    readonly payload_type: "test"
+    /** Identifier of the notification. Example: `"ops"` */
+    readonly notification_id: string
+  }
+  /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly timestamp: DateTime.Utc
+}
+
 export interface TokenSwap {
   /** Highest slippage in percent. The default is 1. Example: `1` */
   readonly slippage_percentage?: number
@@ -3834,6 +3948,106 @@ export interface TransactionSimulationResponse {
 }
 
 export type TransactionStatus = "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired"
+
+/** The body of a webhook about a transaction. */
+export interface TransactionWebhook {
+  /**
+   * The same in every attempt, and the same as the header `webhook-id`. Example:
+   * `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"`
+   */
+  readonly id: string
+  /** What happened, as in `type` of the event feed. Example: `"transaction.created"` */
+  readonly type: 
+    | "transaction.created"
+    | "transaction.signed"
+    | "transaction.submitted"
+    | "transaction.replaced"
+    | "transaction.held"
+    | "transaction.mined"
+    | "transaction.reorged"
+    | "transaction.reorged_final"
+    | "transaction.confirmed"
+    | "transaction.failed"
+    | "transaction.canceled"
+    | "transaction.expired"
+  /** Group of the event, for receivers of other services. `type` says more. Example: `"transaction_update"` */
+  readonly event: "transaction_update"
+  /** The transaction after the event, without `signature`. */
+  readonly payload: {
+    /** Always `transaction`. Example: `"transaction"` */
+    readonly payload_type: "transaction"
+    /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+    readonly id: string & Brand.Brand<"TransactionId">
+    /** Relayer that sends it. Example: `"payouts"` */
+    readonly relayer_id: string & Brand.Brand<"RelayerId">
+    /** State of the transaction. Example: `"submitted"` */
+    readonly status: TransactionStatus
+    /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+    readonly status_reason?: string
+    /** The same as a code. Example: `"in_pool"` */
+    readonly code?: TransactionCode
+    /**
+     * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
+     * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+     */
+    readonly hash?: string
+    /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+    readonly created_at: DateTime.Utc
+    /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+    readonly sent_at?: DateTime.Utc
+    /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+    readonly confirmed_at?: DateTime.Utc
+    /** Wei per gas of a legacy transaction. Example: `"30000000000"` */
+    readonly gas_price?: bigint
+    /** Wei per gas at most. Example: `"40000000000"` */
+    readonly max_fee_per_gas?: bigint
+    /** Wei per gas for the block's producer. Example: `"1000000000"` */
+    readonly max_priority_fee_per_gas?: bigint
+    /** Gas at most. Example: `21000` */
+    readonly gas_limit?: number
+    /** Nonce of the account. Example: `7` */
+    readonly nonce?: number
+    /** Wei that it sends. Example: `"0x38d7ea4c68000"` */
+    readonly value: bigint
+    /** Address of the relayer. Example: `"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"` */
+    readonly from: string
+    /** Receiver. Absent for a creation. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
+    readonly to?: string
+    /** Call data or init code. Example: `"0xa9059cbb"` */
+    readonly data?: string
+    /**
+     * Signature of the attempt that `hash` names. Example:
+     * `{"r":"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a","s":"2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b","v":0,"sig":"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b00"}`
+     */
+    readonly signature?: EvmSignature
+    /** Speed that decides its price, if no fees were given. Example: `"fast"` */
+    readonly speed?: Speed
+    /** Whether a cancel was requested; it may be executed all the same. Example: `false` */
+    readonly is_canceled: boolean
+    /** The caller's identifier. Example: `"order-1234"` */
+    readonly external_id?: string
+    /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+    readonly valid_until?: DateTime.Utc
+    /** All signed versions, oldest first. Example: `[]` */
+    readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
+    /** Height of the block with it. Example: `19000000` */
+    readonly block_number?: number
+    /** Hash of the block with it. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
+    readonly block_hash?: string
+    /** Contract that it created. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
+    readonly contract_address?: string
+    /** Gas that it used. Example: `"21000"` */
+    readonly gas_used?: bigint
+    /** Wei per gas that it paid. Example: `"25000000000"` */
+    readonly effective_gas_price?: bigint
+    /** Wei that it paid for gas. Example: `"525000000000000"` */
+    readonly fee_paid?: bigint
+    /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
+    readonly revert_reason?: string
+  }
+  /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly timestamp: DateTime.Utc
+}
 
 export interface TurnkeySigner {
   /** Identifier of the signer. Example: `"hot-1"` */
@@ -4045,3 +4259,12 @@ export interface VaultTransitSigner {
   /** The address of the key on each network type of its curve. */
   readonly addresses: Ed25519SignerAddresses
 }
+
+/** The body of a webhook. */
+export type WebhookPayload = 
+  | RelayerChangedWebhook
+  | RelayerStateWebhook
+  | RelayerDisabledWebhook
+  | RelayerEnabledWebhook
+  | TransactionWebhook
+  | TestWebhook

@@ -2,7 +2,8 @@
 import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import { parse } from "../domain/request/ExactJson.ts"
 import { Webhook } from "../domain/notification/Webhook.ts"
-import { WebhookPayload } from "../domain/notification/WebhookPayload.ts"
+import * as Payload from "../domain/notification/WebhookPayload.ts"
+import type { WebhookPayload } from "./Client.ts"
 import * as SignedMessage from "./SignedMessage.ts"
 
 /**
@@ -41,7 +42,7 @@ export interface UnknownWebhook extends Omit<Webhook, "type"> {
   readonly sent_type: string | undefined
 }
 
-const decodeKnown = Schema.decodeUnknownOption(WebhookPayload)
+const decodeKnown = Schema.decodeUnknownOption(Payload.WebhookPayload)
 
 const decodeAny = (body: unknown): Effect.Effect<UnknownWebhook, Schema.SchemaError> =>
   Effect.map(Schema.decodeUnknownEffect(Webhook)(body), ({ type, ...webhook }) => ({

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { HttpApi, HttpApiClient, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import type { Api } from "../../src/api/Api.ts"
-import type { ApiClient, Client } from "../../src/client/ApiClient.ts"
+import type { ApiClient, Client, WebhookPayload as Webhook } from "../../src/client/ApiClient.ts"
 import type { createClient } from "../../src/client/promise/createClient.ts"
 import type {
   CallOptions,
@@ -12,6 +12,7 @@ import type {
   Plain,
   Result
 } from "../../src/client/promise/createClient.ts"
+import type { WebhookPayload } from "../../src/domain/notification/WebhookPayload.ts"
 
 type Part<Name extends string, T> = [T] extends [never]
   ? {}
@@ -45,6 +46,8 @@ type DerivedPromise = {
   readonly [Group in Groups as HttpApiGroup.Identifier<Group>]: Methods<Group, HttpApiGroup.Identifier<Group>>
 }
 
+type DerivedWebhook = (typeof WebhookPayload)["Type"]
+
 describe("the types of the clients", () => {
   it("can be used in place of the derived types, and the derived types in place of them", () => {
     // The compiler makes these comparisons.
@@ -53,9 +56,11 @@ describe("the types of the clients", () => {
       (client: Derived): Client => client,
       (client: PromiseClient): DerivedPromise => client,
       (client: DerivedPromise): PromiseClient => client,
+      (webhook: Webhook): DerivedWebhook => webhook,
+      (webhook: DerivedWebhook): Webhook => webhook,
       (client: ApiClient["Service"]): Client => client,
       (client: ReturnType<typeof createClient>): PromiseClient => client
     ]
-    assert.lengthOf(same, 6)
+    assert.lengthOf(same, 8)
   })
 })

@@ -52,6 +52,15 @@ export const hashes = (given: EvmTransactionResponse) => given.attempts?.map((at
 
 type Expected = ReadonlyArray<readonly [place: string, shown: RegExp]>
 
+const webhook = `import { Effect } from "effect"
+import { verifyWebhook } from "@effect-relayer/client"
+
+export const receive = Effect.gen(function* () {
+  const webhook = yield* verifyWebhook({ secret: "", headers: {}, body: "" })
+  if (webhook.type === "relayer.disabled") return webhook.payload.disable_reason
+})
+`
+
 /** Places in both programs, and what an editor shows there: texts of the schemas, and names of types. */
 const expected: Expected = [
   ["create(", /Create a relayer\.\n+The signer, network and notification must exist/],
@@ -87,6 +96,14 @@ layer(Installed.layer, { excludeTestServices: true })("an editor", (it) => {
 
   it.effect("shows names of types, descriptions and examples in programs of the client with promises", () =>
     assertShown(plain, expected)
+  )
+
+  it.effect("shows names of types, descriptions and examples in receivers of webhooks", () =>
+    assertShown(webhook, [
+      ["webhook =", /const webhook: .*WebhookPayload/],
+      ["payload.", /What happened\./],
+      ["disable_reason", /The failed checks, for people\. Example:\s`"the balance is below min_balance"`/]
+    ])
   )
 
   it.effect("shows the documentation of types that are imported by their name", () =>
