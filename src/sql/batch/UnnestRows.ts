@@ -4,7 +4,7 @@ import type { SqlClient, Statement } from "effect/sql"
 export type Row = Readonly<Record<string, string | null>>
 
 const element = (value: string | null): string =>
-  value === null ? "NULL" : `"${value.replaceAll(/["\\]/g, (special) => `\\${special}`)}"`
+  value === null ? "NULL" : `"${value.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`
 
 /** The text format of an array. The driver cannot infer the type of an array that contains only nulls. */
 const arrayText = (values: ReadonlyArray<string | null>): string => `{${values.map(element).join(",")}}`
