@@ -36,7 +36,7 @@ export class AuditApi extends HttpApiGroup.make("audit")
         OpenApi.annotations({
           summary: "Verify the audit log",
           description:
-            "Checks the chain of hashes of some thousand records. If the log goes on after them, the response has `next`: send it as `from` to continue, until a response has none. Store the last `head` elsewhere and send it as `position` and `hash` the next time: this also detects records that were cut off, and a log that was rewritten. An instance verifies for one caller at a time; others get 429 with `Retry-After`."
+            "Checks the chain of hashes of a few thousand records. If the log has more, the response has `next`: send it as `from` to continue, until a response has none. Store the last `head` elsewhere and send it as `position` and `hash` the next time: this also detects records that were cut off, and a log that was rewritten. An instance verifies for one caller at a time; others get 429 with `Retry-After`."
         })
       ),
     HttpApiEndpoint.get("export", "/export", {

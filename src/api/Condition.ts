@@ -6,7 +6,7 @@ export const ifMatch = Schema.Struct({
   "if-match": Schema.optionalKey(
     field(
       Schema.String,
-      "Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412.",
+      "Entity tags, one of which must be the current one, or `*`. Otherwise the response is 412.",
       '"12.3"'
     )
   )

@@ -298,7 +298,7 @@ export const InternalServerErrorError = Schema.Struct({
   )
   .annotate({
     description:
-      "The service has a fault, which is logged with the `x-request-id` of this response; or a row of the database was changed by somebody else, and `error` names its resource."
+      "The service has a fault, which is logged with the `x-request-id` of this response; or a row of the database was changed outside of the service, and `error` names its resource."
   })
   .pipe(HttpApiSchema.status(500))
 

@@ -41,7 +41,7 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
         OpenApi.annotations({
           summary: "Accept the chain's count, and decide about unproven transactions",
           description:
-            "Ends the code `nonce_ahead`: the service accepts the chain's count when it next reads it. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. Audited."
+            "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. Audited."
         })
       ),
     HttpApiEndpoint.post("clear", "/:relayer_id/nonce/clear", {
@@ -57,7 +57,7 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
         OpenApi.annotations({
           summary: "Replace open transactions by no-ops",
           description:
-            "A no-op competes for each of the nonces that an open transaction has. What is mined decides: the transaction may be executed all the same. Audited."
+            "A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the transaction may still be executed. Audited."
         })
       ),
     HttpApiEndpoint.post("beginGeneration", "/:relayer_id/nonce/generation", {

@@ -26,7 +26,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "Create a relayer",
           description:
-            "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. An id that exists is 409, whatever else is wrong. The request may have 65,536 bytes of JSON."
+            "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. If the id exists, the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON."
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -39,7 +39,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "List relayers",
           description:
-            "In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the next page by `cursor`: the last page is served as fast as the first, no relayer is skipped or repeated if others are created or deleted, and `total_items` is that of the first page. A page by cursor ends at about 1 MiB, which may be before `per_page`. A page by number is whole; if it has more than 2 MiB, it is 400, which says how many relayers fit.",
+            "In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the next page by `cursor`: the last page is served as fast as the first, no relayer is skipped or repeated if others are created or deleted, and `total_items` is that of the first page. A page by cursor ends at about 1 MiB, which may be before `per_page`. A page by number is never cut short: if it would have more than 2 MiB, the response is 400, and `error` says how many relayers fit.",
           transform: linked
         })
       ),

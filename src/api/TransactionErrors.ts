@@ -29,7 +29,7 @@ export const TransactionConflictError = explained(
   Cancellation.TransactionConflict,
   409,
   "Transaction conflict",
-  "The state of the transaction, or one with the same `external_id`, does not allow it; `error` says why."
+  "The state of the transaction, or another transaction with the same `external_id`, does not allow the request; `error` says why."
 )
 
 export const NotImplementedError = explained(

@@ -63,7 +63,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
         OpenApi.annotations({
           summary: "List a relayer's transactions",
           description:
-            "Newest first. `total_items` counts to 10,000 and stays there; pages beyond are empty. The `Link` header leads to the next page by `cursor`, which reaches all transactions; with `cursor` there is no `pagination`.",
+            "Newest first. `total_items` is at most 10,000, and pages beyond that are empty. The `Link` header leads to the next page by `cursor`, which reaches all transactions; with `cursor` there is no `pagination`.",
           transform: linked
         })
       ),
@@ -149,7 +149,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
         OpenApi.annotations({
           summary: "Replace a transaction",
           description:
-            "Sends another request at the same nonce. Given fees must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority` and `not_before` cannot be changed."
+            "Sends another request at the same nonce. Fees in the request must be more than 10 % above those that were sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`, `priority` and `not_before` cannot be changed."
         })
       ),
     HttpApiEndpoint.delete("cancel", "/:relayer_id/transactions/:transaction_id", {
@@ -162,7 +162,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
         OpenApi.annotations({
           summary: "Cancel a transaction",
           description:
-            "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may be executed all the same."
+            "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed."
         })
       ),
     HttpApiEndpoint.get("explain", "/:relayer_id/transactions/:transaction_id/explain", {

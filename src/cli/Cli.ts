@@ -23,7 +23,7 @@ import * as Usage from "./kit/Usage.ts"
 import * as Verb from "./kit/Verb.ts"
 
 const description = `Manages blockchain relayers. Without a command it serves the API; each flag of serve can also be set as an environment
-  variable or in .env. migrate, backup, restore, data, config and openapi work by themselves; all other commands call a running service.
+  variable or in .env. migrate, backup, restore, data, config and openapi need no running service; all other commands call a running service.
 
   The address of the service is --server or RELAYER_URL. The API key is the content of --key-file, API_KEY, the content of
   API_KEY_FILE, or the content of DATA_DIR/api-key. RELAYER_URL in .env is only used for an API_KEY in .env. The key is sent to

@@ -19,7 +19,7 @@ export interface Started {
 
 const application = Effect.fn("application")(function* (settings: Settings, { isTerminal, misspelled }: Started) {
   for (const { variable, setting } of misspelled) {
-    yield* Effect.annotateLogs(Effect.logWarning("a variable is not a setting, but resembles one"), {
+    yield* Effect.annotateLogs(Effect.logWarning("a variable resembles a setting, but is none"), {
       variable,
       setting
     })

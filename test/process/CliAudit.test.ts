@@ -33,7 +33,7 @@ describe("the audit log", () => {
 
       const again = yield* call(["audit", "export", second])
       assert.strictEqual(again.code, 2)
-      assert.include(again.stderr, "it exists: name a new file")
+      assert.include(again.stderr, "it exists already: choose another name")
       const text = yield* Effect.promise(() => fs.readFile(first, "utf8"))
       const damaged = [
         [text.replace('"resource_id":"b"', '"resource_id":"x"'), "the audit log is broken at record 2"],

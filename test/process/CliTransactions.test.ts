@@ -97,7 +97,7 @@ describe("transactions wait", () => {
     Effect.gen(function* () {
       const { code, stderr } = yield* waitOn(yield* serviceWith(["pending"]), "--timeout", "2s")
       assert.strictEqual(code, 1)
-      assert.include(stderr, "effect-relayer: the transaction is still pending; it goes on without this command\n")
+      assert.include(stderr, "effect-relayer: the transaction is still pending; the service continues with it\n")
     })
   )
 

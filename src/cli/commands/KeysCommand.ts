@@ -81,7 +81,7 @@ const create = Command.make(
   })
 ).pipe(
   Verb.about(
-    "Create an API key and print it, which happens only once.",
+    "Create an API key and print it. It cannot be printed again.",
     "keys create --name ci --scope relayers:read --scope signers:read --expires-in 30d",
     "keys create --name payouts --scope 'relayers:*' --relayer payouts --quiet >payouts.key"
   )
@@ -93,7 +93,7 @@ const rotate = Command.make(
     given: { ...Print.flags, quiet },
     id: Verb.id(ApiKeyId),
     overlap: Field.of("overlap", Lifetime).pipe(
-      Flag.withDescription("How long the previous key stays valid, such as 1h (default 1d); 0s: it ends at once")
+      Flag.withDescription("How long the previous key stays valid, such as 1h (default 1d); 0s: not at all")
     )
   },
   Effect.fnUntraced(function* ({ given, id, overlap }) {
@@ -127,7 +127,7 @@ const revoke = Command.make(
     )
 ).pipe(
   Verb.about(
-    "Revoke an API key: it ends at once; asks first. Prints the keys that it has created and that stay valid.",
+    "Revoke an API key at once; asks first. Prints the keys that it has created and that stay valid.",
     "keys delete 0b5c… --yes",
     "keys delete 0b5c… --descendants"
   )

@@ -84,7 +84,7 @@ const pausing = <const Name extends string>(name: Name, paused: boolean) =>
 
 const remove = Command.make("delete", { ...target, yes: Confirm.flag }, ({ given, id, ifMatch, yes }) =>
   Effect.andThen(
-    Confirm.ask(yes, `delete the relayer ${id} with its transactions`),
+    Confirm.ask(yes, `delete the relayer ${id}`),
     Print.one(given, (client) =>
       client.relayers.delete({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch) })
     )

@@ -73,7 +73,7 @@ export const TransactionsWaitCommand = Command.make(
         orElse: () =>
           Effect.fail(
             new CommandFailed({
-              message: `the transaction is still ${shown ?? "unknown"}; it goes on without this command`,
+              message: `the transaction is still ${shown ?? "unknown"}; the service continues with it`,
               exitCode: exitCodes.refused
             })
           )

@@ -53,7 +53,7 @@ export const write = <E>(
     const partial = `${file}.partial`
     const handle = yield* Effect.acquireRelease(
       attempt(file, async () => {
-        if (await fs.stat(file).then(Boolean, () => false)) throw new Error("it exists: name a new file")
+        if (await fs.stat(file).then(Boolean, () => false)) throw new Error("it exists already: choose another name")
         return fs.open(partial, "w", 0o600)
       }),
       (opened) => Effect.promise(() => opened.close().then(() => fs.rm(partial, { force: true })))

@@ -96,7 +96,7 @@ export const read = Effect.fnUntraced(function* <S extends Schema.ConstraintDeco
   )
 })
 
-/** For a change, which has to name at least one field. */
+/** For a change, which must have at least one field. */
 export const patch = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   given: Given

@@ -42,7 +42,7 @@ export const AuditRecord = Schema.Struct({
   ),
   hash: field(
     Shown.hex(64),
-    "SHA-256 of this record and of the hash of the previous record, in hex. Anything but 64 digits shows that it was tampered with.",
+    "SHA-256 of this record and of the hash of the previous record, in hex. Any other value shows that the record was tampered with.",
     hash
   )
 }).annotate({ identifier: "AuditRecord", description: "A record of the audit log." })
@@ -80,7 +80,7 @@ export const AuditVerification = Schema.Struct({
   next: Schema.optionalKey(
     field(
       headText,
-      "The log goes on: send this as `from` to verify the records after it. Absent if the end was reached.",
+      "The log has more records: send this as `from` to verify them. Absent if the end was reached.",
       `42:${hash}`
     )
   ),
@@ -117,7 +117,7 @@ export const VerifyAudit = {
   position: Schema.optionalKey(count("`position` of a stored head, which the log must still contain.", 42)),
   hash: Schema.optionalKey(field(Hash, "`hash` of the stored head.", hash)),
   from: Schema.optionalKey(
-    field(AuditHeadText, "`next` of the previous request. Absent: from the beginning of the log.", `42:${hash}`)
+    field(AuditHeadText, "`next` of the previous request. If absent, from the beginning of the log.", `42:${hash}`)
   )
 }
 export interface VerifyAudit {

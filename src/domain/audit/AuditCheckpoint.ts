@@ -10,7 +10,7 @@ export const AuditCheckpoint = Schema.Struct({
   ...AuditHead.fields,
   at: field(Instant, "When the checkpoint was made.", "2026-01-02T03:04:05.678Z"),
   pruned_at: Schema.optionalKey(
-    field(Instant, "When its records were pruned. Absent: they were not.", "2026-01-03T03:04:05.678Z")
+    field(Instant, "When its records were pruned. Absent if they were not.", "2026-01-03T03:04:05.678Z")
   )
 }).annotate({ identifier: "AuditCheckpoint", description: "Stands for the records up to its position." })
 export type AuditCheckpoint = typeof AuditCheckpoint.Type
@@ -47,8 +47,8 @@ export const AuditExportRecord = Schema.Struct({
 export type AuditExportRecord = typeof AuditExportRecord.Type
 
 export const ExportAudit = {
-  after: Schema.optionalKey(count("Only records after this position. Absent: from the first record.", 42)),
-  until: Schema.optionalKey(count("Only records up to this position. Absent: to the last record.", 1042))
+  after: Schema.optionalKey(count("Only records after this position. If absent, from the first record.", 42)),
+  until: Schema.optionalKey(count("Only records up to this position. If absent, to the last record.", 1042))
 }
 export interface ExportAudit {
   readonly after?: number

@@ -91,7 +91,7 @@ export const unmask = (
     if (found !== undefined) return { url: found.url, weight }
     violations.push({
       field: `${field}.${index}.url`,
-      message: "is masked and stands for no stored URL: send the URL itself"
+      message: "is masked, and no stored URL has this mask: send the URL itself"
     })
     return { url, weight }
   })

@@ -18,7 +18,7 @@ export const HealthCode = Schema.Literals([
   ...DisabledReason.fields.type.literals
 ]).annotate({
   identifier: "HealthCode",
-  description: "Cause of the state, for programs. Of a failing or disabled relayer, it is the type of the reason.",
+  description: "Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason.",
   examples: ["all_well"]
 })
 export type HealthCode = typeof HealthCode.Type

@@ -91,7 +91,7 @@ export const documented = {
   },
   features: {
     description:
-      "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: a contract of the chain says what data costs beside gas.",
+      "Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: data has a fee besides gas, which a contract of the chain names.",
     examples: [["eip1559"]]
   },
   symbol: { description: "Symbol of the native token.", examples: ["ETH"] },

@@ -86,6 +86,6 @@ export const UpdateNetwork = Schema.Struct({
   chain_id: immutable,
   passphrase: immutable
 })
-  .check(Schema.isMinProperties(1, { message: "name at least one field" }))
+  .check(Schema.isMinProperties(1, { message: "at least one field is required" }))
   .annotate({ identifier: "UpdateNetworkRequest" })
 export type UpdateNetwork = typeof UpdateNetwork.Type

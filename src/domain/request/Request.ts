@@ -64,7 +64,7 @@ export class RequestTimeout extends Schema.TaggedError<RequestTimeout>()("Reques
 
 /** The service cannot meet what `Expect` asks for. */
 export class ExpectationFailed extends Schema.TaggedError<ExpectationFailed>()("ExpectationFailed", {}) {
-  override readonly message = "the service cannot meet what the header Expect asks for"
+  override readonly message = "the service does not support the value of the header Expect"
 }
 
 export class RequestHeaderFieldsTooLarge extends Schema.TaggedError<RequestHeaderFieldsTooLarge>()(

@@ -14,19 +14,22 @@ import { SignerId, typeTag } from "./SignerId.ts"
 import * as Turnkey from "./Turnkey.ts"
 import * as Vault from "./Vault.ts"
 
-/** Why the service does not sign with the key any more. */
+/** Why the service no longer signs with the key. */
 export const SignerDisabledReason = Schema.Struct({
   code: field(
     Schema.Literals(["key_mismatch"]),
     "`key_mismatch`: the key service has a key, or signed with a key, that does not match `public_key`.",
     "key_mismatch"
   ),
-  message: field(Shown.Words, "What the service detected.", "the signature is not one of the key with `public_key`"),
+  message: field(
+    Shown.Words,
+    "What the service detected.",
+    "the key with this `public_key` did not make the signature"
+  ),
   at: field(Instant, "When the service detected it.", "2026-01-02T03:04:05.678Z")
 }).annotate({
   identifier: "SignerDisabledReason",
-  description:
-    "Why the service does not sign with the key any more. A successful verification enables the signer again."
+  description: "Why the service no longer signs with the key. A successful verification enables the signer again."
 })
 export type SignerDisabledReason = typeof SignerDisabledReason.Type
 

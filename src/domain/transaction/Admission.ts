@@ -58,7 +58,7 @@ const gasLimit: Rule = ({ gas_limit }, { policy, network }) => {
 
 const priceType: Rule = (request, { network }) =>
   givenFees(request)?.type === "eip1559" && !network.isEip1559
-    ? { field: "max_fee_per_gas", message: "cannot be used because the network does not price by EIP-1559" }
+    ? { field: "max_fee_per_gas", message: "cannot be used because the network does not support EIP-1559 fees" }
     : undefined
 
 const priceCap: Rule = (request, { policy: { gas_price_cap } }) => {

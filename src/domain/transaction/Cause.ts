@@ -9,9 +9,9 @@ const Wei = Shown.Digits
 
 /** Each is absent if it does not belong to the code, or is not known. */
 export const Figures = Schema.Struct({
-  base_fee: shown(Wei, "Wei per gas that the next block takes at least.", "42000000000"),
-  cap: shown(Wei, "Wei per gas that the transaction may cost at most.", "40000000000"),
-  price: shown(Wei, "Wei per gas that the newest attempt offers at most.", "39000000000"),
+  base_fee: shown(Wei, "Base fee of the next block, in wei per gas.", "42000000000"),
+  cap: shown(Wei, "Highest price that the transaction may offer, in wei per gas.", "40000000000"),
+  price: shown(Wei, "Highest price that the newest attempt offers, in wei per gas.", "39000000000"),
   required: shown(Wei, "Wei that the account needs for this transaction.", "1050000000000000"),
   available: shown(Wei, "Wei on the account that no transaction in flight reserves.", "900000000000000"),
   reserved: shown(Wei, "Wei that the transactions in flight may cost.", "100000000000000"),
@@ -21,7 +21,7 @@ export const Figures = Schema.Struct({
   block: shown(Schema.Natural, "Height of the transaction's block.", 19_000_000),
   nonce: shown(Schema.Natural, "Nonce of the transaction.", 7),
   next_nonce: shown(Schema.Natural, "Nonce that the lane assigns next.", 7),
-  required_nonce: shown(Schema.Natural, "Nonce that the request demands.", 9),
+  required_nonce: shown(Schema.Natural, "Nonce that the request requires.", 9),
   count: shown(Schema.Natural, "Transactions that the chain counts for the account.", 12),
   window: shown(Schema.Natural, "Transactions of the lane that may be in flight at once.", 64),
   in_flight: shown(Schema.Natural, "Transactions of the lane that are in flight.", 64),

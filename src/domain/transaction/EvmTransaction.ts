@@ -41,9 +41,9 @@ const address = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 const at = "2026-11-22T12:00:00.000Z"
 
 const fees = {
-  gas_price: shown(Decimal, "Wei per gas of a legacy transaction.", "30000000000"),
-  max_fee_per_gas: shown(Decimal, "Wei per gas at most.", "40000000000"),
-  max_priority_fee_per_gas: shown(Decimal, "Wei per gas for the block's producer.", "1000000000")
+  gas_price: shown(Decimal, "Gas price of a legacy transaction, in wei.", "30000000000"),
+  max_fee_per_gas: shown(Decimal, "Highest total fee in wei per gas.", "40000000000"),
+  max_priority_fee_per_gas: shown(Decimal, "Highest priority fee in wei per gas.", "1000000000")
 }
 
 export const TransactionAttempt = Schema.Struct({
@@ -64,7 +64,7 @@ export const EvmTransaction = Schema.Struct({
   sent_at: shown(Instant, "When it was first sent.", at),
   confirmed_at: shown(Instant, "When it was confirmed.", at),
   ...fees,
-  gas_limit: shown(Schema.Natural, "Gas at most.", 21_000),
+  gas_limit: shown(Schema.Natural, "Gas limit.", 21_000),
   nonce: shown(Schema.Natural, "Nonce of the account.", 7),
   value: field(HexWei, "Wei that it sends.", "0x38d7ea4c68000"),
   from: field(EvmAddress, "Address of the relayer.", address.toLowerCase()),
@@ -77,7 +77,7 @@ export const EvmTransaction = Schema.Struct({
     sig: `${"1a".repeat(32)}${"2b".repeat(32)}00`
   }),
   speed: shown(Speed, "Speed that decides its price, if no fees were given.", "fast"),
-  is_canceled: field(Schema.Boolean, "Whether a cancel was requested; it may be executed all the same.", false),
+  is_canceled: field(Schema.Boolean, "Whether a cancel was requested. The transaction may still be executed.", false),
   external_id: shown(ExternalId, "The caller's identifier.", "order-1234"),
   valid_until: shown(Instant, "Deadline.", "2026-11-22T20:00:00.000Z"),
   attempts: shown(Schema.Array(TransactionAttempt), "All signed versions, oldest first.", []),

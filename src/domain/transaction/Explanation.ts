@@ -39,7 +39,7 @@ const confirmations = ({ blocks, required_blocks }: Figures): string =>
 
 const nothing = "Nothing: this is final."
 const nextBlock = "It is checked again with each block."
-const operator = "An operator has to answer with `POST /api/v1/relayers/{id}/nonce/resync`."
+const operator = "An operator must decide with `POST /api/v1/relayers/{id}/nonce/resync`."
 
 const final = (reason: string): Words => ({ reason, next: nothing })
 
@@ -54,20 +54,20 @@ const waiting = {
         },
   relayer_paused: () => ({
     reason: "An operator has paused its relayer.",
-    next: "It goes on when the relayer is resumed."
+    next: "It continues when the relayer is resumed."
   }),
   relayer_disabled: () => ({
     reason: "The service has disabled its relayer.",
-    next: "It goes on when the relayer's next health check is good; `GET /api/v1/relayers/{id}/explain` says what is wrong."
+    next: "It continues when the relayer's next health check succeeds; `GET /api/v1/relayers/{id}/explain` says what is wrong."
   }),
   lane_window_full: ({ in_flight, window }) => ({
-    reason: `Its account has ${transactions(in_flight)} in flight, and ${number(window)} may be.`,
+    reason: `Its account has ${transactions(in_flight)} in flight; the limit is ${number(window)}.`,
     next: "It gets a nonce when one of them is mined."
   }),
   waits_for_predecessors: ({ required_nonce, next_nonce }) =>
     required_nonce === undefined
       ? {
-          reason: "Its call fails now, and transactions before it are not mined yet.",
+          reason: "Its call reverts at the moment, but earlier transactions of the account are not mined yet.",
           next: "It is estimated again with each block, and fails if it still reverts after they are mined."
         }
       : {
@@ -76,7 +76,7 @@ const waiting = {
         },
   not_before: () => ({
     reason: "Its `not_before` is in the future.",
-    next: "It takes its place in the order at that moment."
+    next: "It is queued at that moment."
   }),
   nonce_taken: ({ nonce, hash }) => ({
     reason: `Another transaction of the account${hashed(hash)} used its nonce ${number(nonce)}, so none of its attempts can be mined.`,
@@ -87,36 +87,36 @@ const waiting = {
 /** Codes before and after the nonce. */
 const held = {
   gas_price_above_cap: ({ base_fee, cap }) => ({
-    reason: `The next block costs ${wei(base_fee)} per gas, and the transaction may offer ${wei(cap)}.`,
-    next: `${nextBlock} A higher \`gas_price_cap\` helps at once.`
+    reason: `The base fee of the next block is ${wei(base_fee)} per gas, and the transaction may pay at most ${wei(cap)}.`,
+    next: `${nextBlock} A higher \`gas_price_cap\` takes effect at once.`
   }),
   insufficient_funds: ({ required, available, reserved, minimum, until }) => ({
-    reason: `It needs ${wei(required)}; ${wei(available)} are available, beside ${wei(reserved)} reserved by others, and ${wei(minimum)} must stay.`,
+    reason: `It needs ${wei(required)}. The account has ${wei(available)} available: other transactions reserve ${wei(reserved)}, and ${wei(minimum)} must stay.`,
     next: `${nextBlock} Send funds to the account. ${withoutFunds(until)}`
   }),
   signer_unavailable: ({ until }) => ({
     reason: "Its signer cannot sign: it does not answer, refuses the service, or has another key than the relayer.",
-    next: `The signer is asked again ${askedAgain(until)}; nothing is lost. \`POST /api/v1/signers/{id}/verify\` says what is wrong.`
+    next: `The service asks the signer again ${askedAgain(until)}; nothing is lost. \`POST /api/v1/signers/{id}/verify\` says what is wrong.`
   }),
   throttled: ({ until }) => ({
     reason: "The key service of its signer accepts no more requests now.",
-    next: `The signer is asked again ${askedAgain(until)}; nothing is lost. A higher quota at the key service helps.`
+    next: `The service asks the signer again ${askedAgain(until)}; nothing is lost. A higher quota at the key service helps.`
   }),
   row_changed: () => ({
     reason: "Its relayer, network or signer was changed or removed in the database, outside of the service.",
-    next: "Nothing is signed or sent with it. It goes on when the row is restored from a backup; the log names the row."
+    next: "Nothing is signed or sent with it. It continues when the row is restored from a backup; the log names the row."
   }),
   providers_unavailable: () => ({
     reason: "No RPC provider gives the answers that a decision needs, or two of them disagree.",
-    next: "They are asked again after a pause; more RPC URLs help."
+    next: "The service asks them again after a pause. More RPC URLs help."
   }),
   rate_limited: () => ({
     reason: "The RPC providers refuse requests because there are too many.",
-    next: "They are asked again after a pause; a plan with more requests, or more RPC URLs, help."
+    next: "The service asks them again after a pause. A plan with more requests, or more RPC URLs, helps."
   }),
   chain_changed: () => ({
     reason: "The RPC URL serves another chain than the one that the transaction belongs to.",
-    next: "Nothing is sent there. Correct the URL; if a test network began anew, use `POST /api/v1/relayers/{id}/nonce/generation`."
+    next: "Nothing is sent there. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
   }),
   nonce_out_of_range: () => ({
     reason: "The nonce of the account is larger than the service can handle.",
@@ -131,7 +131,7 @@ const held = {
     next: "The dropped transactions are sent again, then this one is mined."
   }),
   nonce_taken_unproven: ({ nonce, count }) => ({
-    reason: `The chain counts ${transactions(count)} of the account, so its nonce ${number(nonce)} is used, but no provider shows by which one.`,
+    reason: `The chain counts ${transactions(count)} of the account, so its nonce ${number(nonce)} is used, but no provider shows which transaction used it.`,
     next: `It is checked again with each block. ${operator}`
   }),
   restored_unproven: ({ hash }) => ({
@@ -148,7 +148,7 @@ const flying = {
   }),
   in_pool: ({ sends }) => ({
     reason: `A node has accepted it; it was sent ${times(sends)}.`,
-    next: "It is sent again after 30 seconds, and its price is raised if blocks leave it out."
+    next: "It is sent again after 30 seconds, and its price is raised if blocks do not include it."
   }),
   not_in_pool_rebroadcast: ({ sends }) => ({
     reason: `The node that is asked does not have it; it was sent ${times(sends)}.`,
@@ -159,8 +159,8 @@ const flying = {
     next: "It is signed again at the same nonce with a higher price."
   }),
   at_cap: ({ price, cap }) => ({
-    reason: `It would have to offer ${wei(price)} per gas, and may offer ${wei(cap)}.`,
-    next: "It is sent again as it is until it is mined, or its deadline. A higher `gas_price_cap`, or a higher limit of the API key, helps."
+    reason: `It would have to offer ${wei(price)} per gas, and may offer at most ${wei(cap)}.`,
+    next: "The same bytes are sent again until it is mined or its deadline passes. A higher `gas_price_cap`, or a higher limit of the API key, helps."
   }),
   canceling: ({ hash }) => ({
     reason: `It is being canceled by a no-op${hashed(hash)} at its nonce.`,
@@ -197,7 +197,9 @@ const ended = {
   out_of_gas: () => final("It was mined and used all of its gas. A higher `gas_limit` helps."),
   refused_by_all: () => final("Every node refused it for good, and a no-op has used its nonce."),
   nonce_taken_too_often: ({ hash }) =>
-    final(`Other transactions of the account used its nonces, the last time${hashed(hash)}. It has no effect.`),
+    final(
+      `Other transactions of the account used each nonce that it got, most recently${hashed(hash)}. It has no effect.`
+    ),
   nonce_unavailable: ({ required_nonce, next_nonce }) =>
     final(
       `It required nonce ${number(required_nonce)}, and the next nonce was ${number(next_nonce)}. It was not executed.`

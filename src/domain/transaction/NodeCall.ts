@@ -12,7 +12,11 @@ const Id = Schema.NullOr(Schema.Union([Schema.String, Schema.Int]))
 export const NodeCall = Schema.Struct({
   jsonrpc: Schema.optionalKey(field(Schema.Literal("2.0"), "Version of JSON-RPC.", "2.0")),
   id: Schema.optionalKey(
-    field(Id, "Identifier that the answer repeats. Absent: 1; in a batch, the call is not answered.", 1)
+    field(
+      Id,
+      "Identifier that the response repeats. If absent, it is 1; in a batch, a call without one gets no response.",
+      1
+    )
   ),
   method: field(Schema.String.check(Schema.isMaxLength(128)), "Method to call.", "eth_blockNumber"),
   params: Schema.optionalKey(field(Value, "Parameters of the method.", []))

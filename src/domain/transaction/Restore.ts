@@ -35,7 +35,7 @@ const isUnproven = ({ state, restored, cause: why }: Transaction): boolean =>
  */
 export const resolve = (transaction: Transaction, answer: Answer): Result.Result<Command, TransactionConflict> => {
   if (isFinal(transaction) || !isUnproven(transaction)) {
-    return Result.fail(new TransactionConflict({ error: "waits for no answer of an operator" }))
+    return Result.fail(new TransactionConflict({ error: "does not wait for a decision of an operator" }))
   }
   const code = transaction.restored ? "restored_unproven" : "nonce_taken_unproven"
   if (answer === "give_up")

@@ -30,19 +30,22 @@ const fields = {
     Schema.withDecodingDefaultKey(Effect.succeed(0))
   ),
   data: maybe(EvmData, doc("Call data, or init code of a creation.", "0xa9059cbb")),
-  gas_limit: maybe(GasLimit, doc("Gas at most. If absent, it is estimated.", 21_000)),
+  gas_limit: maybe(GasLimit, doc("Gas limit. If absent, it is estimated.", 21_000)),
   gas_price: maybe(
     WeiPerGas,
-    doc("Wei per gas of a legacy transaction. Excludes the other fees and `speed`.", "30000000000")
+    doc(
+      "Gas price of a legacy transaction, in wei. It cannot be combined with the other fees or `speed`.",
+      "30000000000"
+    )
   ),
-  max_fee_per_gas: maybe(WeiPerGas, doc("Wei per gas at most (EIP-1559).", "40000000000")),
-  max_priority_fee_per_gas: maybe(WeiPerGas, doc("Wei per gas for the block's producer (EIP-1559).", "1000000000")),
+  max_fee_per_gas: maybe(WeiPerGas, doc("Highest total fee in wei per gas (EIP-1559).", "40000000000")),
+  max_priority_fee_per_gas: maybe(WeiPerGas, doc("Highest priority fee in wei per gas (EIP-1559).", "1000000000")),
   speed: maybe(Speed, doc("How soon it should be mined, if no fees are given. The default is `fast`.", "fast")),
   valid_until: maybe(Instant, doc("Deadline. If absent, 8 hours; at most 7 days.", "2026-11-22T18:00:00.000Z")),
-  not_before: maybe(Instant, doc("It gets no nonce before this moment.", "2026-11-22T12:00:00.000Z")),
+  not_before: maybe(Instant, doc("Moment before which the transaction gets no nonce.", "2026-11-22T12:00:00.000Z")),
   nonce: maybe(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce })),
-    doc("Nonce with which it is executed, or never.", 7)
+    doc("Nonce that the transaction must have: with another one it is never executed.", 7)
   ),
   external_id: maybe(ExternalId, doc("The caller's identifier, unique per relayer.", "order-1234")),
   priority: maybe(Schema.Literals([-1, 0, 1]), doc("Order among the relayer's transactions. The default is 0.", 1)),

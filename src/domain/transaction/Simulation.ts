@@ -7,11 +7,18 @@ import { shown } from "./Field.ts"
 const Decimal = Schema.BigIntFromString
 
 const Price = Schema.Struct({
-  gas_price: shown(Decimal, "Wei per gas of a legacy transaction.", "30000000000"),
-  max_fee_per_gas: shown(Decimal, "Wei per gas at most.", "40000000000"),
-  max_priority_fee_per_gas: shown(Decimal, "Wei per gas for the block's producer.", "1000000000"),
-  max_cost: field(Decimal, "Wei that value, gas, data and operator cost at most at this price.", "1000840000000000000")
-}).annotate({ identifier: "SimulatedPrice", description: "What a transaction offers now, and what it costs at most." })
+  gas_price: shown(Decimal, "Gas price of a legacy transaction, in wei.", "30000000000"),
+  max_fee_per_gas: shown(Decimal, "Highest total fee in wei per gas.", "40000000000"),
+  max_priority_fee_per_gas: shown(Decimal, "Highest priority fee in wei per gas.", "1000000000"),
+  max_cost: field(
+    Decimal,
+    "Most wei that value, gas, data and operator fee can cost at this price.",
+    "1000840000000000000"
+  )
+}).annotate({
+  identifier: "SimulatedPrice",
+  description: "Price that a transaction would offer now, and its highest cost."
+})
 
 const Problem = Schema.Struct({
   field: field(Schema.String, "Field of the request, or `balance`.", "to"),
@@ -25,7 +32,7 @@ export const Simulation = Schema.Struct({
   revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance"),
   gas_used: shown(Decimal, "Gas that the call uses now.", "21000"),
   gas_limit: shown(Schema.Natural, "Gas limit that the transaction would get.", 21_000),
-  price: shown(Price, "At the price that the request gives, or that its speed means.", {
+  price: shown(Price, "At the price in the request, or at the price of its speed.", {
     gas_price: "30000000000",
     max_cost: "630000000000000"
   }),
@@ -46,15 +53,15 @@ export const Simulation = Schema.Struct({
   ),
   data_fee: shown(
     Decimal,
-    "Wei that a rollup may charge for the data, beside gas: twice what it charges now. Absent if the chain includes it in gas.",
+    "Most wei that a rollup can charge for the data, besides gas: twice what it charges now. Absent if the chain includes it in gas.",
     "120000000000"
   ),
   operator_fee: shown(
     Decimal,
-    "Wei that an OP-stack chain charges at most for its operator, beside gas. Absent if it charges none.",
+    "Most wei that an OP-stack chain can charge for its operator, besides gas. Absent if it charges none.",
     "4000000000"
   ),
-  base_fee: shown(Decimal, "Wei per gas that the next block takes at least.", "25000000000"),
+  base_fee: shown(Decimal, "Base fee of the next block, in wei per gas.", "25000000000"),
   balance: shown(Decimal, "Wei on the account.", "2000000000000000000"),
   reserved: field(Decimal, "Wei that the open transactions of the account can cost.", "0")
 }).annotate({ identifier: "TransactionSimulation", description: "What a send would do and cost now." })

@@ -11,9 +11,10 @@ import { Wei } from "./Wei.ts"
 const Receiver = Schema.Union([EvmAddress, Schema.Literal(contractCreation)])
 
 export const TransactionLimits = Schema.Struct({
-  max_value: maybe(Wei, { description: "Wei that one transaction may send.", examples: ["1000000000000000000"] }),
+  max_value: maybe(Wei, { description: "Most wei that one transaction may send.", examples: ["1000000000000000000"] }),
   max_fee_per_day: maybe(Wei, {
-    description: "Wei that fees may cost in 24 hours, of this key and of the keys that it made.",
+    description:
+      "Most wei that transactions may pay in fees within 24 hours. Transactions of keys that this key created count as well.",
     examples: ["50000000000000000"]
   }),
   receivers: maybe(list(Receiver), {

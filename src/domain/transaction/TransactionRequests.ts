@@ -33,7 +33,7 @@ export const CanceledTransactions = Schema.Struct({
   ),
   failed_to_queue_transaction_ids: field(
     Schema.Array(TransactionId),
-    "Transactions that changed meanwhile and can no longer be canceled.",
+    "Transactions that can no longer be canceled, because they changed meanwhile.",
     []
   ),
   total_processed: field(Schema.Natural, "How many transactions were open.", 1)

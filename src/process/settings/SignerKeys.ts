@@ -9,7 +9,7 @@ const SignerKeys = Schema.Array(Schema.String).check(
   Schema.makeFilter((entries: ReadonlyArray<string>) => {
     const wrong = entries.findIndex((entry) => !isEntry(entry))
     if (wrong === -1) return undefined
-    return `entry ${wrong + 1} is not an ARN, a resource of Google or the URL of a vault, without an asterisk`
+    return `entry ${wrong + 1}: expected an ARN, a resource name of Google or the URL of a vault, without an asterisk`
   })
 )
 

@@ -100,7 +100,7 @@ export const variables = {
     schema: integer(1, 3_600_000),
     default: "30000",
     example: "30000",
-    help: "Milliseconds until a request is answered with 503; it has to arrive within half of them"
+    help: "Milliseconds after which a request is answered with 503; it must arrive within half of this time"
   },
   MAX_BODY_BYTES: {
     schema: integer(1, 67_108_864),
@@ -142,7 +142,7 @@ export const variables = {
   IDENTITY_ENDPOINT: {
     schema: Schema.optionalKey(url(["http:"])),
     example: "http://127.0.0.1:41741/msi/token",
-    help: "Login of managed identities instead of the metadata server; App Service and Container Apps set it"
+    help: "URL that logs managed identities in, instead of the metadata server; App Service and Container Apps set it"
   },
   IDENTITY_HEADER: {
     schema: Schema.optionalKey(Schema.RedactedFromValue(Schema.NonEmptyString)),
@@ -157,7 +157,7 @@ export const variables = {
   SIGNER_KEYS: {
     schema: Schema.optionalKey(SignerKeys.FromText),
     example: "arn:aws:kms:eu-west-1:111122223333,projects/payments/locations/europe-west1",
-    help: "Keys, or what contains them, that signers may use by the service's own cloud login; if unset, all that it may use"
+    help: "Keys, accounts or regions that signers may use with the service's own cloud login; if unset, all that this login may use"
   },
   CORS_ORIGINS: {
     schema: Schema.optionalKey(Origins.FromText),

@@ -40,7 +40,7 @@ const logRequest = (signerId: SignerId, { hash }: EvmBytes.Signed, requestId: st
 const changed = (message: string) => new SigningFailed({ code: "row_changed", message })
 
 const wrongKey = () =>
-  new SigningFailed({ code: "signer_unavailable", message: "the key is not the one of the relayer's address" })
+  new SigningFailed({ code: "signer_unavailable", message: "the key does not belong to the relayer's address" })
 
 /** Nanoseconds. After this time, the row of a signer is read again, because another instance may have disabled the signer. */
 const keptFor = 5_000_000_000n

@@ -75,7 +75,7 @@ export class MessageSigning extends Context.Service<
         const { signature, requestId } = yield* outboundWork.run(signing)
         const signer = yield* SigningDigests.signerOf(digest, signature)
         if (signer !== relayer.address.toLowerCase()) {
-          return yield* unavailable("it signs with another key than the one of the relayer's address")
+          return yield* unavailable("its key does not belong to the relayer's address")
         }
         const after = {
           digest: SigningDigests.hexOf(digest),

@@ -109,7 +109,7 @@ export class Nonces extends Context.Service<
       const beginGeneration = Effect.fn("Nonces.beginGeneration")(function* (id: RelayerId) {
         const sender = yield* senders.get(id)
         if (!sender.numbers.isTestnet) {
-          return yield* new TransactionConflict({ error: "the network is no test network: its is_testnet is false" })
+          return yield* new TransactionConflict({ error: "the network is not a test network: its is_testnet is false" })
         }
         yield* ledger.beginGeneration(sender.account)
         return yield* ofLedger(sender)

@@ -63,14 +63,14 @@ const shortfall = (cost: bigint, { relayer }: Rules, known: Known): Violation | 
     ? undefined
     : {
         field: "balance",
-        message: `${cost} wei are needed; ${balance} are on the account, ${reserved} of them reserved`
+        message: `needs ${cost} wei; the account has ${balance} wei, of which other transactions reserve ${reserved}`
       }
 }
 
 const tooLow = (price: Fees, { market }: Known): Violation | undefined => {
   const floor = floorOf(market)
   return maxFeeOf(price) < floor
-    ? { field: "fees", message: `offer ${maxFeeOf(price)} wei per gas; the next block demands at least ${floor}` }
+    ? { field: "fees", message: `offers ${maxFeeOf(price)} wei per gas; the next block requires at least ${floor}` }
     : undefined
 }
 

@@ -55,7 +55,7 @@ layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it
       const explained = yield* call(`/api/v1/relayers/${relayerId}/transactions/${id}/explain`)
       const { code, reason, next } = explained.json.data as Record<"code" | "reason" | "next", string>
       assert.strictEqual(code, "at_cap")
-      assert.include(reason, "11250000000 wei per gas, and may offer 11000000000 wei")
+      assert.include(reason, "11250000000 wei per gas, and may offer at most 11000000000 wei")
       assert.include(next, "limit of the API key")
       yield* until(
         "a higher price within the limit",
@@ -84,7 +84,7 @@ layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it
       const explained = yield* call(`/api/v1/relayers/${relayerId}/transactions/${id}/explain`)
       const { code, reason } = explained.json.data as { readonly code: string; readonly reason: string }
       assert.strictEqual(code, "gas_price_above_cap")
-      assert.include(reason, "may offer 1 wei")
+      assert.include(reason, "may offer at most 1 wei")
     })
   )
 })

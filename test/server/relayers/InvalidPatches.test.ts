@@ -39,7 +39,7 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
         ],
         [
           { custom_rpc_urls: [{ url: "https://nowhere.example/***", weight: 7 }] },
-          "custom_rpc_urls.0.url: is masked and stands for no stored URL: send the URL itself"
+          "custom_rpc_urls.0.url: is masked, and no stored URL has this mask: send the URL itself"
         ],
         [[], "body: Expected an object"],
         ["null", "body: Expected an object"],

@@ -47,7 +47,7 @@ layerEach(Prepared.layer(setUp))("a relayer", (it) => {
       const third = yield* patch({ custom_rpc_urls: [{ url: net }, { url: net }, { url: net }] })
       assert.deepStrictEqual(
         [third.status, third.json.error],
-        [400, "custom_rpc_urls.2.url: is masked and stands for no stored URL: send the URL itself"]
+        [400, "custom_rpc_urls.2.url: is masked, and no stored URL has this mask: send the URL itself"]
       )
       assert.deepStrictEqual(yield* stored, expected)
     })

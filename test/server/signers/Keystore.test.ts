@@ -124,7 +124,7 @@ layer(inProcess)("a keystore", (it) => {
     Effect.gen(function* () {
       for (const byte of [0, 255]) {
         const keystore = keystores.make(Buffer.alloc(32, byte), "p")
-        assert.strictEqual(yield* errorOf(keystore), "config.keystore: holds no key that can be used")
+        assert.strictEqual(yield* errorOf(keystore), "config.keystore: contains no usable key")
       }
     })
   )

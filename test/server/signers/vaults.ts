@@ -56,7 +56,7 @@ export const failureOf = <A, R>(self: Effect.Effect<A, { readonly reason: string
   })
 
 export const unreachable = ["unreachable", "Vault does not answer"]
-export const throttled = ["throttled", "Vault takes no more requests now"]
+export const throttled = ["throttled", "Vault accepts no more requests now"]
 export const unexpected = ["unexpected", "does not answer as Vault does"]
 export const login = ["login", "Vault refuses the login"]
 export const refused = ["refused", "Vault does not let this role use the key"]

@@ -117,7 +117,7 @@ export class Deliveries extends Context.Service<
       const replay = Effect.fn("Deliveries.replay")(function* (notification: NotificationId, range: ReplayDeliveries) {
         const replayed = yield* repo.replay(yield* of(notification), range, maxReplayed + 1)
         if (replayed > maxReplayed) {
-          const message = `there are more than ${maxReplayed} deliveries: choose a shorter time`
+          const message = `there are more than ${maxReplayed} deliveries: choose a shorter period`
           return yield* BadRequest.of([{ field: "until", message }])
         }
         const after = { ...range, replayed }

@@ -44,7 +44,7 @@ export const make = (derivations: KeyDerivation["Service"]): Open => {
       return yield* refused("config.passphrase", "does not open the keystore")
     }
     return yield* toPrivateKey(Hex.encode(decrypt(derived, sealed))).pipe(
-      Effect.mapError(() => refused("config.keystore", "holds no key that can be used"))
+      Effect.mapError(() => refused("config.keystore", "contains no usable key"))
     )
   })
 }

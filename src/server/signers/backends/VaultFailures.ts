@@ -5,7 +5,7 @@ import { SignerUnavailable } from "./SignerBackend.ts"
 const table = {
   forbidden: ["config.address", "is not an address that the service calls"],
   unreachable: ["config.address", "Vault does not answer"],
-  throttled: ["config.address", "Vault takes no more requests now"],
+  throttled: ["config.address", "Vault accepts no more requests now"],
   unexpected: ["config.address", "does not answer as Vault does"],
   login: ["config.secret_id", "Vault refuses the login"],
   refused: ["config.key_name", "Vault does not let this role use the key"],

@@ -35,7 +35,7 @@ const unsupported: AccountMethod = {
     Effect.fail(
       new RpcError({
         code: codes.unsupportedMethod,
-        message: "the service gives no signed transactions away; use eth_sendTransaction"
+        message: "the service returns no signed transactions; use eth_sendTransaction"
       })
     )
 }

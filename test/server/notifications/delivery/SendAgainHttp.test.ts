@@ -88,7 +88,7 @@ layer(live)("a delivery", (it) => {
         SELECT 'many-' || n, seq, 'many', 'relayer.updated', '{}', 'delivered'
         FROM notifications, generate_series(1, 10001) n WHERE id = ${id}`
       const refused = yield* post(`/notifications/${id}/replay`, always)
-      assert.strictEqual(refused.json.error, "until: there are more than 10000 deliveries: choose a shorter time")
+      assert.strictEqual(refused.json.error, "until: there are more than 10000 deliveries: choose a shorter period")
       assert.isEmpty(yield* log(id, "?state=pending"))
     })
   )

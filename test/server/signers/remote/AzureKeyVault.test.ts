@@ -175,9 +175,9 @@ layerEach(services((azure) => azure.environment()))("the login to Azure", (it) =
 
   const wrong = [
     [{ auth_type: "client_secret" }, "config.tenant_id: is required for auth_type client_secret"],
-    [{ auth_type: "managed_identity", client_secret: "a" }, "config.client_secret: has no meaning for auth_type"],
-    [{ auth_type: "managed_identity", tenant_id: "a" }, "config.tenant_id: has no meaning for auth_type"],
-    [{ auth_type: "workload_identity", client_secret: "a" }, "config.client_secret: has no meaning for auth_type"]
+    [{ auth_type: "managed_identity", client_secret: "a" }, "config.client_secret: is not used with auth_type"],
+    [{ auth_type: "managed_identity", tenant_id: "a" }, "config.tenant_id: is not used with auth_type"],
+    [{ auth_type: "workload_identity", client_secret: "a" }, "config.client_secret: is not used with auth_type"]
   ] as const
   for (const [login, message] of wrong) {
     it.live(`needs the fields of its type: ${message}`, () =>

@@ -51,7 +51,7 @@ layerEach(allowing(AwsKms.layer, ["arn:aws:kms:eu-west-1:999999999999"]))("a key
       fail("describe", "throttled for a minute")
       assert.strictEqual(
         yield* failureOfRequest(awsOf("alias/secp256k1")),
-        "config.region: AWS KMS asks for fewer calls"
+        "config.region: AWS KMS accepts no more requests now"
       )
     })
   )

@@ -106,7 +106,7 @@ layerEach(services)("a key in Turnkey", (it) => {
   )
 
   const changes = [
-    [{ public_key: hex(Keys.make("secp256k1").publicKey) }, "the signature is not one of the key with public_key"],
+    [{ public_key: hex(Keys.make("secp256k1").publicKey) }, "the key with this public_key did not make the signature"],
     [{ public_key: `04${"01".repeat(64)}` }, "config.public_key: is not a point of secp256k1"],
     [{ api_private_key: "01".repeat(32) }, "config.api_private_key: is not the private key of api_public_key"],
     [{ organization_id: "3a1f3c7e-1111-4222-8333-444455556666" }, "Turnkey refuses the signature"]

@@ -131,7 +131,7 @@ layerEach(TestApi.layer())("a relayer as the account of a wallet", (it) => {
     })
   )
 
-  it.effect("gives no signed transaction away", () =>
+  it.effect("returns no signed transaction", () =>
     Effect.gen(function* () {
       yield* prepare()
       const { error } = yield* rpc("eth_signTransaction", [{ to: receiver }])

@@ -9,7 +9,7 @@ const table = {
   unreachable: ["config.region", "AWS KMS does not answer"],
   unexpected: ["config.region", "does not answer as AWS KMS does"],
   login: ["config.region", "the service has no valid credentials for AWS"],
-  throttled: ["config.region", "AWS KMS asks for fewer calls"],
+  throttled: ["config.region", "AWS KMS accepts no more requests now"],
   refused: ["config.key_id", "AWS does not let the service use the key: it needs kms:GetPublicKey and kms:Sign"],
   not_found: ["config.key_id", "AWS KMS has no such key in this region"],
   bad_key: ["config.key_id", "the key is disabled, or does not sign"],

@@ -11,7 +11,7 @@ export const failures = Failures.make({
   bad_key: ["config.key_name", "Azure has no usable key there"],
   mismatch: ["config.key_name", "is not the key that the signer was created with"],
   curve: ["config.key_name", "the key in Azure is not on this curve"],
-  throttled: ["config.vault_url", "Azure refuses more requests now"],
+  throttled: ["config.vault_url", "Azure accepts no more requests now"],
   pending: ["config.key_name", "the signature waits in Azure"]
 })
 

@@ -39,7 +39,7 @@ const required = (fields: ReadonlyArray<readonly [name: string, value: unknown]>
 
 const unused = (fields: ReadonlyArray<readonly [name: string, value: unknown]>, auth: string) =>
   fields.flatMap(([name, value]) =>
-    value === undefined ? [] : [{ field: `config.${name}`, message: `has no meaning for auth_type ${auth}` }]
+    value === undefined ? [] : [{ field: `config.${name}`, message: `is not used with auth_type ${auth}` }]
   )
 
 export const make = Effect.fnUntraced(function* (client: HttpClient.HttpClient, environment: AzureEnvironment) {

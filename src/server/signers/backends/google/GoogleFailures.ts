@@ -14,7 +14,7 @@ export const failures = Failures.make({
   bad_key: ["config.key", "Google has no usable key there: it is disabled, destroyed, or has another algorithm"],
   mismatch: ["config.key", "is not the key that the signer was created with"],
   curve: ["config.key", "the key in Google is not on this curve"],
-  throttled: ["config.key", "Google refuses more requests now"],
+  throttled: ["config.key", "Google accepts no more requests now"],
   pending: ["config.key", "Google is still generating the key; try again in a few minutes"]
 })
 

@@ -7,7 +7,7 @@ import * as LowS from "./LowS.ts"
 
 const mismatch = new SignerUnavailable({
   reason: "mismatch",
-  message: "the signature is not one of the key with public_key"
+  message: "the key with this public_key did not make the signature"
 })
 
 const onOtherCurve = new SignerUnavailable({ reason: "curve", message: "the key is not on this curve" })

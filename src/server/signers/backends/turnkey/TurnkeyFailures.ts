@@ -11,7 +11,7 @@ export const failures = Failures.make({
   bad_key: ["config.private_key_id", "Turnkey cannot sign with this key: it does not exist, or is on another curve"],
   mismatch: ["config.public_key", "is not the public key of the key in Turnkey"],
   curve: ["config.public_key", "the key in Turnkey is not on this curve"],
-  throttled: ["config", "Turnkey refuses more requests now"],
+  throttled: ["config", "Turnkey accepts no more requests now"],
   pending: ["config.private_key_id", "Turnkey waits for the approval of the signature"]
 })
 
