@@ -93,7 +93,7 @@ describe("the command line", () => {
       assert.strictEqual(unasked.code, 2)
       assert.strictEqual(
         unasked.stderr,
-        "effect-relayer: this would delete the relayer relayer-1 with its transactions: add --yes to do it without a question\n"
+        "effect-relayer: this would delete the relayer relayer-1: add --yes to do it without a question\n"
       )
       assert.strictEqual((yield* service.call("/api/v1/relayers/relayer-1")).status, 200)
       assert.strictEqual(yield* output("relayers", "delete", "relayer-1", "--yes"), "Relayer deleted successfully\n")

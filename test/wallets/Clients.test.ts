@@ -1,4 +1,4 @@
-// What wallet clients do beside sending: they deploy, sign, decode a custom error, and learn that a policy refuses a send.
+// What wallet clients do besides sending: they deploy, sign, decode a custom error, and learn that a policy refuses a send.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { getContractAddress, toFunctionSelector } from "viem"

@@ -46,8 +46,8 @@ export interface RelayersClient {
    * Create a relayer.
    *
    * The signer, network and notification must exist, and the signer must be able to serve the network type. The
-   * relayer has the signer's address on that network type; several relayers may share a signer. An id that exists
-   * is 409, whatever else is wrong. The request may have 65,536 bytes of JSON.
+   * relayer has the signer's address on that network type; several relayers may share a signer. If the id exists,
+   * the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON.
    */
   readonly create: Method<"relayers", "create", {
     readonly payload: CreateRelayerRequest
@@ -58,8 +58,8 @@ export interface RelayersClient {
    * In creation order unless `sort` says otherwise. A page past the end is empty. The `Link` header leads to the
    * next page by `cursor`: the last page is served as fast as the first, no relayer is skipped or repeated if
    * others are created or deleted, and `total_items` is that of the first page. A page by cursor ends at about 1
-   * MiB, which may be before `per_page`. A page by number is whole; if it has more than 2 MiB, it is 400, which
-   * says how many relayers fit.
+   * MiB, which may be before `per_page`. A page by number is never cut short: if it would have more than 2 MiB,
+   * the response is 400, and `error` says how many relayers fit.
    */
   readonly list: Method<"relayers", "list", {
     readonly query?: {
@@ -121,7 +121,10 @@ export interface RelayersClient {
       readonly relayer_id: string
     }
     readonly headers?: {
-      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      /**
+       * Entity tags, one of which must be the current one, or `*`. Otherwise the response is 412. Example:
+       * `"\"12.3\""`
+       */
       readonly "if-match"?: string
     }
     readonly payload?: UpdateRelayerRequest
@@ -138,7 +141,10 @@ export interface RelayersClient {
       readonly relayer_id: string
     }
     readonly headers?: {
-      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      /**
+       * Entity tags, one of which must be the current one, or `*`. Otherwise the response is 412. Example:
+       * `"\"12.3\""`
+       */
       readonly "if-match"?: string
     }
   }, 
@@ -222,8 +228,8 @@ export interface TransactionsClient {
   /**
    * List a relayer's transactions.
    *
-   * Newest first. `total_items` counts to 10,000 and stays there; pages beyond are empty. The `Link` header leads
-   * to the next page by `cursor`, which reaches all transactions; with `cursor` there is no `pagination`.
+   * Newest first. `total_items` is at most 10,000, and pages beyond that are empty. The `Link` header leads to the
+   * next page by `cursor`, which reaches all transactions; with `cursor` there is no `pagination`.
    */
   readonly list: Method<"transactions", "list", {
     readonly params: {
@@ -325,9 +331,9 @@ export interface TransactionsClient {
   /**
    * Replace a transaction.
    *
-   * Sends another request at the same nonce. Given fees must be more than 10 % above those that were sent. Until
-   * the replacement is mined, the former version may still be executed instead of it. `external_id`, `nonce`,
-   * `priority` and `not_before` cannot be changed.
+   * Sends another request at the same nonce. Fees in the request must be more than 10 % above those that were
+   * sent. Until the replacement is mined, the former version may still be executed instead of it. `external_id`,
+   * `nonce`, `priority` and `not_before` cannot be changed.
    */
   readonly replace: Method<"transactions", "replace", {
     readonly params: {
@@ -342,7 +348,7 @@ export interface TransactionsClient {
    * Cancel a transaction.
    *
    * Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and
-   * a no-op competes for its nonce; the transaction may be executed all the same.
+   * a no-op competes for its nonce; the transaction may still be executed.
    */
   readonly cancel: Method<"transactions", "cancel", {
     readonly params: {
@@ -475,7 +481,7 @@ export interface NoncesClient {
   /**
    * Accept the chain's count, and decide about unproven transactions.
    *
-   * Ends the code `nonce_ahead`: the service accepts the chain's count when it next reads it. With `answer`,
+   * Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`,
    * transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. Audited.
    */
   readonly resync: Method<"nonces", "resync", {
@@ -488,8 +494,8 @@ export interface NoncesClient {
   /**
    * Replace open transactions by no-ops.
    *
-   * A no-op competes for each of the nonces that an open transaction has. What is mined decides: the transaction
-   * may be executed all the same. Audited.
+   * A no-op competes with each open transaction for its nonce. The chain decides which one is mined, so that the
+   * transaction may still be executed. Audited.
    */
   readonly clear: Method<"nonces", "clear", {
     readonly params: {
@@ -639,7 +645,10 @@ export interface NotificationsClient {
       readonly notification_id: string
     }
     readonly headers?: {
-      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      /**
+       * Entity tags, one of which must be the current one, or `*`. Otherwise the response is 412. Example:
+       * `"\"12.3\""`
+       */
       readonly "if-match"?: string
     }
     readonly payload?: UpdateNotificationRequest
@@ -655,7 +664,10 @@ export interface NotificationsClient {
       readonly notification_id: string
     }
     readonly headers?: {
-      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      /**
+       * Entity tags, one of which must be the current one, or `*`. Otherwise the response is 412. Example:
+       * `"\"12.3\""`
+       */
       readonly "if-match"?: string
     }
   }, 
@@ -783,7 +795,10 @@ export interface NetworksClient {
       readonly network_id: string
     }
     readonly headers?: {
-      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      /**
+       * Entity tags, one of which must be the current one, or `*`. Otherwise the response is 412. Example:
+       * `"\"12.3\""`
+       */
       readonly "if-match"?: string
     }
     readonly payload?: UpdateNetworkRequest
@@ -800,7 +815,10 @@ export interface NetworksClient {
       readonly network_id: string
     }
     readonly headers?: {
-      /** Entity tags, one of which must be the current one, or `*`. Otherwise the answer is 412. Example: `"\"12.3\""` */
+      /**
+       * Entity tags, one of which must be the current one, or `*`. Otherwise the response is 412. Example:
+       * `"\"12.3\""`
+       */
       readonly "if-match"?: string
     }
   }, 
@@ -920,10 +938,10 @@ export interface AuditClient {
   /**
    * Verify the audit log.
    *
-   * Checks the chain of hashes of some thousand records. If the log goes on after them, the response has `next`:
-   * send it as `from` to continue, until a response has none. Store the last `head` elsewhere and send it as
-   * `position` and `hash` the next time: this also detects records that were cut off, and a log that was
-   * rewritten. An instance verifies for one caller at a time; others get 429 with `Retry-After`.
+   * Checks the chain of hashes of a few thousand records. If the log has more, the response has `next`: send it as
+   * `from` to continue, until a response has none. Store the last `head` elsewhere and send it as `position` and
+   * `hash` the next time: this also detects records that were cut off, and a log that was rewritten. An instance
+   * verifies for one caller at a time; others get 429 with `Retry-After`.
    */
   readonly verify: Method<"audit", "verify", {
     readonly query?: {
@@ -932,7 +950,7 @@ export interface AuditClient {
       /** `hash` of the stored head. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"` */
       readonly hash?: string
       /**
-       * `next` of the previous request. Absent: from the beginning of the log. Example:
+       * `next` of the previous request. If absent, from the beginning of the log. Example:
        * `"42:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
        */
       readonly from?: AuditHead
@@ -946,9 +964,9 @@ export interface AuditClient {
    */
   readonly export: Method<"audit", "export", {
     readonly query?: {
-      /** Only records after this position. Absent: from the first record. Example: `42` */
+      /** Only records after this position. If absent, from the first record. Example: `42` */
       readonly after?: number
-      /** Only records up to this position. Absent: to the last record. Example: `1042` */
+      /** Only records up to this position. If absent, to the last record. Example: `1042` */
       readonly until?: number
     }
   }, AuditExportRecordListResponse>
@@ -1185,7 +1203,7 @@ export interface AuditCheckpoint {
   readonly hash: string
   /** When the checkpoint was made. Example: `"2026-01-02T03:04:05.678Z"` */
   readonly at: string
-  /** When its records were pruned. Absent: they were not. Example: `"2026-01-03T03:04:05.678Z"` */
+  /** When its records were pruned. Absent if they were not. Example: `"2026-01-03T03:04:05.678Z"` */
   readonly pruned_at?: string
 }
 
@@ -1278,7 +1296,7 @@ export interface AuditRecord {
   /** The resource after the change, or what was done. Absent if it was deleted. Example: `{"paused":true}` */
   readonly after?: unknown
   /**
-   * SHA-256 of this record and of the hash of the previous record, in hex. Anything but 64 digits shows that it
+   * SHA-256 of this record and of the hash of the previous record, in hex. Any other value shows that the record
    * was tampered with. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
    */
   readonly hash: string
@@ -1305,7 +1323,7 @@ export interface AuditVerification {
   /** The newest record of the chain. */
   readonly head?: AuditHead
   /**
-   * The log goes on: send this as `from` to verify the records after it. Absent if the end was reached. Example:
+   * The log has more records: send this as `from` to verify them. Absent if the end was reached. Example:
    * `"42:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
    */
   readonly next?: string
@@ -1348,7 +1366,7 @@ export interface AwsKmsSigner {
   readonly public_key: string
   /** The addresses of the key on the network types of its curve. */
   readonly addresses: SignerAddressesOfCurve
-  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
 }
 
@@ -1392,7 +1410,7 @@ export interface AzureKeyVaultSigner {
   readonly public_key: string
   /** The addresses of the key on the network types of its curve. */
   readonly addresses: SignerAddressesOfCurve
-  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
 }
 
@@ -1403,7 +1421,7 @@ export interface CanceledTransactions {
    * `["4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"]`
    */
   readonly queued_for_cancellation_transaction_ids: ReadonlyArray<string>
-  /** Transactions that changed meanwhile and can no longer be canceled. Example: `[]` */
+  /** Transactions that can no longer be canceled, because they changed meanwhile. Example: `[]` */
   readonly failed_to_queue_transaction_ids: ReadonlyArray<string>
   /** How many transactions were open. Example: `1` */
   readonly total_processed: number
@@ -1422,7 +1440,7 @@ export interface CanceledTransactionsResponse {
 export interface ClearNoncesRequest {
   /** First nonce. Example: `10` */
   readonly from: number
-  /** Last nonce, itself included. At most 999 above the first one. Example: `11` */
+  /** Last nonce of the range, inclusive. At most 999 above the first one. Example: `11` */
   readonly to: number
 }
 
@@ -1545,8 +1563,8 @@ export interface CreateEvmNetworkRequest {
   readonly rpc_methods?: ReadonlyArray<string>
   /**
    * Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction
-   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: a contract of
-   * the chain says what data costs beside gas. Added to the inherited ones. Example: `["eip1559"]`
+   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: data has a fee
+   * besides gas, which a contract of the chain names. Added to the inherited ones. Example: `["eip1559"]`
    */
   readonly features?: ReadonlyArray<string>
   /** Symbol of the native token. If absent, it is inherited. Example: `"ETH"` */
@@ -2114,8 +2132,8 @@ export interface EvmNetwork {
   readonly rpc_methods?: ReadonlyArray<string>
   /**
    * Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction
-   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: a contract of
-   * the chain says what data costs beside gas. Example: `["eip1559"]`
+   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: data has a fee
+   * besides gas, which a contract of the chain names. Example: `["eip1559"]`
    */
   readonly features?: ReadonlyArray<string>
   /** Symbol of the native token. Example: `"ETH"` */
@@ -2264,11 +2282,11 @@ export interface EvmTransactionAttempt {
   readonly hash: string
   /** Why it was signed. Example: `"bump"` */
   readonly kind: "original" | "bump" | "replace" | "noop"
-  /** Wei per gas of a legacy transaction. Example: `"30000000000"` */
+  /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
   readonly gas_price?: bigint
-  /** Wei per gas at most. Example: `"40000000000"` */
+  /** Highest total fee in wei per gas. Example: `"40000000000"` */
   readonly max_fee_per_gas?: bigint
-  /** Wei per gas for the block's producer. Example: `"1000000000"` */
+  /** Highest priority fee in wei per gas. Example: `"1000000000"` */
   readonly max_priority_fee_per_gas?: bigint
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: string
@@ -2306,13 +2324,13 @@ export interface EvmTransactionResponse {
   readonly sent_at?: string
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: string
-  /** Wei per gas of a legacy transaction. Example: `"30000000000"` */
+  /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
   readonly gas_price?: bigint
-  /** Wei per gas at most. Example: `"40000000000"` */
+  /** Highest total fee in wei per gas. Example: `"40000000000"` */
   readonly max_fee_per_gas?: bigint
-  /** Wei per gas for the block's producer. Example: `"1000000000"` */
+  /** Highest priority fee in wei per gas. Example: `"1000000000"` */
   readonly max_priority_fee_per_gas?: bigint
-  /** Gas at most. Example: `21000` */
+  /** Gas limit. Example: `21000` */
   readonly gas_limit?: number
   /** Nonce of the account. Example: `7` */
   readonly nonce?: number
@@ -2331,7 +2349,7 @@ export interface EvmTransactionResponse {
   readonly signature?: EvmSignature
   /** Speed that decides its price, if no fees were given. Example: `"fast"` */
   readonly speed?: Speed
-  /** Whether a cancel was requested; it may be executed all the same. Example: `false` */
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
   readonly external_id?: string
@@ -2462,11 +2480,11 @@ export interface GoogleCloudKmsSigner {
   readonly public_key: string
   /** The addresses of the key on the network types of its curve. */
   readonly addresses: SignerAddressesOfCurve
-  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
 }
 
-/** Cause of the state, for programs. Of a failing or disabled relayer, it is the type of the reason. */
+/** Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason. */
 export type HealthCode = 
   | "not_checked"
   | "all_well"
@@ -2510,7 +2528,10 @@ export type JsonRpcReplies = JsonRpcResponse | ReadonlyArray<JsonRpcResponse>
 export interface JsonRpcRequest {
   /** Version of JSON-RPC. Example: `"2.0"` */
   readonly jsonrpc?: "2.0"
-  /** Identifier that the answer repeats. Absent: 1; in a batch, the call is not answered. Example: `1` */
+  /**
+   * Identifier that the response repeats. If absent, it is 1; in a batch, a call without one gets no response.
+   * Example: `1`
+   */
   readonly id?: string | number | null
   /** Method to call. Example: `"eth_blockNumber"` */
   readonly method: string
@@ -2652,7 +2673,7 @@ export interface NewApiKeyResponse {
   readonly metadata?: Metadata
 }
 
-/** What an operator's answer has changed. */
+/** What the command changed. */
 export interface NonceDecision {
   /** Transactions that it changed. Example: `["4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"]` */
   readonly transaction_ids: ReadonlyArray<string>
@@ -2661,7 +2682,7 @@ export interface NonceDecision {
 export interface NonceDecisionResponse {
   /** Whether the request succeeded. Example: `true` */
   readonly success: true
-  /** What an operator's answer has changed. */
+  /** What the command changed. */
   readonly data: NonceDecision
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
@@ -2677,9 +2698,9 @@ export interface NonceState {
   readonly generation: number
   /** Nonce that the service assigns next. Example: `12` */
   readonly next_nonce: number
-  /** Highest count of the chain that the service has accepted. Example: `10` */
+  /** Highest transaction count of the account that the service has accepted from the chain. Example: `10` */
   readonly known_count: number
-  /** All transactions below it are final. Example: `8` */
+  /** All transactions with a lower nonce are final. Example: `8` */
   readonly settled_nonce: number
   /** Open transactions of the account without a nonce. Example: `3` */
   readonly pending: number
@@ -2689,13 +2710,16 @@ export interface NonceState {
   readonly window?: number
   /** Lowest nonce of an open transaction. Example: `10` */
   readonly oldest_open_nonce?: number
-  /** Why the account gets no nonces. Example: `"nonce_ahead"` */
+  /** Why the service assigns no nonces to the account's transactions. Example: `"nonce_ahead"` */
   readonly code?: TransactionCode
   /** Since when. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly code_since?: string
-  /** Transactions in blocks, as a provider says now. Absent if none answers. Example: `10` */
+  /**
+   * Transactions of the account in blocks, read from a provider for this response. Absent if no provider answers.
+   * Example: `10`
+   */
   readonly chain_count?: number
-  /** The same with the transactions in the provider's pool. Example: `12` */
+  /** The same, plus the transactions in the provider's pool. Example: `12` */
   readonly chain_pending_count?: number
 }
 
@@ -2783,7 +2807,7 @@ export interface Pkcs11Signer {
   readonly public_key: string
   /** The addresses of the key on the network types of its curve. */
   readonly addresses: SignerAddressesOfCurve
-  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
 }
 
@@ -2916,8 +2940,8 @@ export interface RelayerExplanation {
    */
   readonly state: HealthStatus
   /**
-   * Cause of the state, for programs. Of a failing or disabled relayer, it is the type of the reason. Example:
-   * `"all_well"`
+   * Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason.
+   * Example: `"all_well"`
    */
   readonly code: HealthCode
   /** Whether the operator has paused the relayer, whatever its state is. Example: `false` */
@@ -2986,13 +3010,16 @@ export interface ReplaceEvmTransactionRequest {
   readonly value: bigint | number | string
   /** Call data, or init code of a creation. Example: `"0xa9059cbb"` */
   readonly data?: string
-  /** Gas at most. If absent, it is estimated. Example: `21000` */
+  /** Gas limit. If absent, it is estimated. Example: `21000` */
   readonly gas_limit?: bigint | number | string
-  /** Wei per gas of a legacy transaction. Excludes the other fees and `speed`. Example: `"30000000000"` */
+  /**
+   * Gas price of a legacy transaction, in wei. It cannot be combined with the other fees or `speed`. Example:
+   * `"30000000000"`
+   */
   readonly gas_price?: bigint | number | string
-  /** Wei per gas at most (EIP-1559). Example: `"40000000000"` */
+  /** Highest total fee in wei per gas (EIP-1559). Example: `"40000000000"` */
   readonly max_fee_per_gas?: bigint | number | string
-  /** Wei per gas for the block's producer (EIP-1559). Example: `"1000000000"` */
+  /** Highest priority fee in wei per gas (EIP-1559). Example: `"1000000000"` */
   readonly max_priority_fee_per_gas?: bigint | number | string
   /** How soon it should be mined, if no fees are given. The default is `fast`. Example: `"fast"` */
   readonly speed?: Speed
@@ -3140,21 +3167,24 @@ export interface SendEvmTransactionRequest {
   readonly value: bigint | number | string
   /** Call data, or init code of a creation. Example: `"0xa9059cbb"` */
   readonly data?: string
-  /** Gas at most. If absent, it is estimated. Example: `21000` */
+  /** Gas limit. If absent, it is estimated. Example: `21000` */
   readonly gas_limit?: bigint | number | string
-  /** Wei per gas of a legacy transaction. Excludes the other fees and `speed`. Example: `"30000000000"` */
+  /**
+   * Gas price of a legacy transaction, in wei. It cannot be combined with the other fees or `speed`. Example:
+   * `"30000000000"`
+   */
   readonly gas_price?: bigint | number | string
-  /** Wei per gas at most (EIP-1559). Example: `"40000000000"` */
+  /** Highest total fee in wei per gas (EIP-1559). Example: `"40000000000"` */
   readonly max_fee_per_gas?: bigint | number | string
-  /** Wei per gas for the block's producer (EIP-1559). Example: `"1000000000"` */
+  /** Highest priority fee in wei per gas (EIP-1559). Example: `"1000000000"` */
   readonly max_priority_fee_per_gas?: bigint | number | string
   /** How soon it should be mined, if no fees are given. The default is `fast`. Example: `"fast"` */
   readonly speed?: Speed
   /** Deadline. If absent, 8 hours; at most 7 days. Example: `"2026-11-22T18:00:00.000Z"` */
   readonly valid_until?: string | Date
-  /** It gets no nonce before this moment. Example: `"2026-11-22T12:00:00.000Z"` */
+  /** Moment before which the transaction gets no nonce. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly not_before?: string | Date
-  /** Nonce with which it is executed, or never. Example: `7` */
+  /** Nonce that the transaction must have: with another one it is never executed. Example: `7` */
   readonly nonce?: number
   /** The caller's identifier, unique per relayer. Example: `"order-1234"` */
   readonly external_id?: string
@@ -3229,14 +3259,14 @@ export interface SignerAddresses {
 /** The addresses of the key on the network types of its curve. */
 export type SignerAddressesOfCurve = Secp256k1SignerAddresses | Ed25519SignerAddresses
 
-/** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+/** Why the service no longer signs with the key. A successful verification enables the signer again. */
 export interface SignerDisabledReason {
   /**
    * `key_mismatch`: the key service has a key, or signed with a key, that does not match `public_key`. Example:
    * `"key_mismatch"`
    */
   readonly code: "key_mismatch"
-  /** What the service detected. Example: `"the signature is not one of the key with `public_key`"` */
+  /** What the service detected. Example: `"the key with this `public_key` did not make the signature"` */
   readonly message: string
   /** When the service detected it. Example: `"2026-01-02T03:04:05.678Z"` */
   readonly at: string
@@ -3296,15 +3326,15 @@ export interface SignerVerificationStep {
   readonly message?: string
 }
 
-/** What a transaction offers now, and what it costs at most. */
+/** Price that a transaction would offer now, and its highest cost. */
 export interface SimulatedPrice {
-  /** Wei per gas of a legacy transaction. Example: `"30000000000"` */
+  /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
   readonly gas_price?: bigint
-  /** Wei per gas at most. Example: `"40000000000"` */
+  /** Highest total fee in wei per gas. Example: `"40000000000"` */
   readonly max_fee_per_gas?: bigint
-  /** Wei per gas for the block's producer. Example: `"1000000000"` */
+  /** Highest priority fee in wei per gas. Example: `"1000000000"` */
   readonly max_priority_fee_per_gas?: bigint
-  /** Wei that value, gas, data and operator cost at most at this price. Example: `"1000840000000000000"` */
+  /** Most wei that value, gas, data and operator fee can cost at this price. Example: `"1000840000000000000"` */
   readonly max_cost: bigint
 }
 
@@ -3857,11 +3887,11 @@ export interface TransactionExplanationResponse {
 }
 
 export interface TransactionFigures {
-  /** Wei per gas that the next block takes at least. Example: `"42000000000"` */
+  /** Base fee of the next block, in wei per gas. Example: `"42000000000"` */
   readonly base_fee?: bigint
-  /** Wei per gas that the transaction may cost at most. Example: `"40000000000"` */
+  /** Highest price that the transaction may offer, in wei per gas. Example: `"40000000000"` */
   readonly cap?: bigint
-  /** Wei per gas that the newest attempt offers at most. Example: `"39000000000"` */
+  /** Highest price that the newest attempt offers, in wei per gas. Example: `"39000000000"` */
   readonly price?: bigint
   /** Wei that the account needs for this transaction. Example: `"1050000000000000"` */
   readonly required?: bigint
@@ -3881,7 +3911,7 @@ export interface TransactionFigures {
   readonly nonce?: number
   /** Nonce that the lane assigns next. Example: `7` */
   readonly next_nonce?: number
-  /** Nonce that the request demands. Example: `9` */
+  /** Nonce that the request requires. Example: `9` */
   readonly required_nonce?: number
   /** Transactions that the chain counts for the account. Example: `12` */
   readonly count?: number
@@ -3906,9 +3936,12 @@ export interface TransactionFigures {
 
 /** What an API key may send. */
 export interface TransactionLimits {
-  /** Wei that one transaction may send. Example: `"1000000000000000000"` */
+  /** Most wei that one transaction may send. Example: `"1000000000000000000"` */
   readonly max_value?: bigint
-  /** Wei that fees may cost in 24 hours, of this key and of the keys that it made. Example: `"50000000000000000"` */
+  /**
+   * Most wei that transactions may pay in fees within 24 hours. Transactions of keys that this key created count
+   * as well. Example: `"50000000000000000"`
+   */
   readonly max_fee_per_day?: bigint
   /**
    * Receivers that it may send to; `contract_creation` allows creations. If absent, all. Example:
@@ -3919,9 +3952,12 @@ export interface TransactionLimits {
 
 /** What an API key may send. */
 export interface TransactionLimitsInput {
-  /** Wei that one transaction may send. Example: `"1000000000000000000"` */
+  /** Most wei that one transaction may send. Example: `"1000000000000000000"` */
   readonly max_value?: bigint | number | string
-  /** Wei that fees may cost in 24 hours, of this key and of the keys that it made. Example: `"50000000000000000"` */
+  /**
+   * Most wei that transactions may pay in fees within 24 hours. Transactions of keys that this key created count
+   * as well. Example: `"50000000000000000"`
+   */
   readonly max_fee_per_day?: bigint | number | string
   /**
    * Receivers that it may send to; `contract_creation` allows creations. If absent, all. Example:
@@ -3945,7 +3981,7 @@ export interface TransactionSimulation {
   /** Gas limit that the transaction would get. Example: `21000` */
   readonly gas_limit?: number
   /**
-   * At the price that the request gives, or that its speed means. Example:
+   * At the price in the request, or at the price of its speed. Example:
    * `{"gas_price":"30000000000","max_cost":"630000000000000"}`
    */
   readonly price?: SimulatedPrice
@@ -3955,16 +3991,16 @@ export interface TransactionSimulation {
    */
   readonly prices?: SimulatedPrices
   /**
-   * Wei that a rollup may charge for the data, beside gas: twice what it charges now. Absent if the chain includes
-   * it in gas. Example: `"120000000000"`
+   * Most wei that a rollup can charge for the data, besides gas: twice what it charges now. Absent if the chain
+   * includes it in gas. Example: `"120000000000"`
    */
   readonly data_fee?: bigint
   /**
-   * Wei that an OP-stack chain charges at most for its operator, beside gas. Absent if it charges none. Example:
+   * Most wei that an OP-stack chain can charge for its operator, besides gas. Absent if it charges none. Example:
    * `"4000000000"`
    */
   readonly operator_fee?: bigint
-  /** Wei per gas that the next block takes at least. Example: `"25000000000"` */
+  /** Base fee of the next block, in wei per gas. Example: `"25000000000"` */
   readonly base_fee?: bigint
   /** Wei on the account. Example: `"2000000000000000000"` */
   readonly balance?: bigint
@@ -4014,7 +4050,7 @@ export interface TurnkeySigner {
   readonly public_key: string
   /** The addresses of the key on the network types of its curve. */
   readonly addresses: SignerAddressesOfCurve
-  /** Why the service does not sign with the key any more. A successful verification enables the signer again. */
+  /** Why the service no longer signs with the key. A successful verification enables the signer again. */
   readonly disabled_reason?: SignerDisabledReason
 }
 
@@ -4092,8 +4128,8 @@ export interface UpdateNetworkRequest {
   readonly rpc_methods?: ReadonlyArray<string> | null
   /**
    * Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction
-   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: a contract of
-   * the chain says what data costs beside gas. Null restores the inherited or built-in value. Example:
+   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: data has a fee
+   * besides gas, which a contract of the chain names. Null restores the inherited or built-in value. Example:
    * `["eip1559"]`
    */
   readonly features?: ReadonlyArray<string> | null

@@ -1,4 +1,4 @@
-// Why the ledger does not accept a transaction, beside conflicts and invalid requests.
+// Why the ledger does not accept a transaction, besides conflicts and invalid requests.
 import { Schema } from "effect"
 import { Wei } from "./Wei.ts"
 

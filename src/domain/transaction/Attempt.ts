@@ -14,9 +14,9 @@ export interface Receipt {
   readonly gasUsed: bigint
   /** Wei per gas. */
   readonly effectiveGasPrice: bigint
-  /** Wei that a rollup charged for the data, beside gas. Absent: nothing. */
+  /** Wei that a rollup charged for the data, besides gas. Absent: nothing. */
   readonly dataFee?: bigint
-  /** Wei that a rollup charged for its operator, beside gas. Absent: nothing. */
+  /** Wei that a rollup charged for its operator, besides gas. Absent: nothing. */
   readonly operatorFee?: bigint
   /** Lower-case hex. Absent: nothing was created. */
   readonly contractAddress?: string
@@ -45,7 +45,7 @@ export interface Attempt {
   readonly nonce: number
   readonly fees: Fees
   readonly gasLimit: bigint
-  /** Wei that a rollup may charge beside gas: for the data, and for its operator. Absent: nothing, or not known. */
+  /** Wei that a rollup may charge besides gas: for the data, and for its operator. Absent: nothing, or not known. */
   readonly rollupFee?: bigint
   readonly signedAt: Moment
   readonly sends: number
@@ -56,11 +56,11 @@ export interface Attempt {
   readonly refusal?: Refusal
 }
 
-/** Wei that a rollup charged beside gas. Undefined: the receipt names nothing. */
+/** Wei that a rollup charged besides gas. Undefined: the receipt names nothing. */
 export const chargedByRollup = ({ dataFee, operatorFee }: Receipt): bigint | undefined =>
   dataFee === undefined && operatorFee === undefined ? undefined : (dataFee ?? 0n) + (operatorFee ?? 0n)
 
-/** Wei that the sender paid: for gas, and what a rollup charged beside it. */
+/** Wei that the sender paid: for gas, and what a rollup charged besides it. */
 export const paidOf = (receipt: Receipt): bigint =>
   receipt.gasUsed * receipt.effectiveGasPrice + (chargedByRollup(receipt) ?? 0n)
 

@@ -1,4 +1,4 @@
-// Decisions about a transaction that nothing but the chain keeps from its nonce: price, window, funds and estimate.
+// Decisions about a pending transaction that only the chain can still hold: by its window, price, funds or estimate.
 import { cause } from "./Cause.ts"
 import type { Figures } from "./Cause.ts"
 import { Command } from "./Command.ts"

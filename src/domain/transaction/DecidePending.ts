@@ -1,4 +1,4 @@
-// Decisions about transactions without a nonce. Nothing of them has left, except what is proven dead.
+// Decisions about transactions without a nonce. None of their bytes can still be mined.
 import { cause } from "./Cause.ts"
 import { Command } from "./Command.ts"
 import { decideFirstSignature } from "./DecideFirstSignature.ts"

@@ -11,7 +11,7 @@ import { currentAttempts, requestOf } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
 import type { Seen } from "./View.ts"
 
-/** The fields that determine the cost of a signed or offered transaction, beside its value. */
+/** The fields that determine the cost of a signed or offered transaction, besides its value. */
 export type Priced = Pick<Attempt, "fees" | "gasLimit" | "rollupFee">
 
 /** The field `rollupFee`, which is absent if nothing is charged. */

@@ -27,7 +27,7 @@ export interface Market {
   readonly operatorFee?: OperatorFee
 }
 
-/** What is asked beside the history, and what the network demands. Wei per gas. */
+/** What is asked besides the history, and what the network demands. Wei per gas. */
 export interface Sources {
   /** `eth_maxPriorityFeePerGas`: used if no block has a tip. */
   readonly suggestedTip?: bigint

@@ -1,4 +1,4 @@
-// Moments as the state machine of transactions reckons with them.
+// Moments, as the state machine of transactions uses them.
 import { DateTime, Schema, SchemaTransformation } from "effect"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"

@@ -22,7 +22,7 @@ export interface NetworkNumbers {
   /** Whether transactions are priced by EIP-1559. */
   readonly isEip1559: boolean
   readonly isTestnet: boolean
-  /** Whether a contract of the chain calculates what data costs beside gas (OP stack). */
+  /** Whether a contract of the chain calculates what data costs besides gas (OP stack). */
   readonly hasDataFeeOracle: boolean
 }
 

@@ -144,7 +144,7 @@ export const estimateMargin: Ratio = { numerator: 6n, denominator: 5n }
 /** Bytes of a signed transaction that geth's pool accepts (txMaxSize). */
 export const maxTransactionBytes = 131_072
 
-/** Bytes of `data`: what the limit of a transaction leaves beside its other fields, which are below 512 bytes. */
+/** Bytes of `data`: what the limit of a transaction leaves after its other fields, which are below 512 bytes. */
 export const maxDataBytes = maxTransactionBytes - 512
 
 // Requests

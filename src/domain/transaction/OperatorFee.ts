@@ -1,4 +1,4 @@
-// What the operator of an OP-stack chain charges beside gas and data since the upgrade Isthmus: a constant, and a share per gas.
+// What the operator of an OP-stack chain charges besides gas and data since the upgrade Isthmus: a constant, and a share per gas.
 // The formulas are in specs.optimism.io (Isthmus and Jovian, "Operator Fee"): `gas × scalar / 10^6 + constant` since Isthmus,
 // `gas × scalar × 100 + constant` since Jovian. A signed transaction has to be able to pay it for its gas limit; a mined one has
 // paid it for the gas that it used.

@@ -1,5 +1,5 @@
 // A ledger that was put back from a copy may have forgotten attempts and nonces. What could have been executed since is
-// marked, and is not signed again before an operator answers.
+// marked, and is not signed again before an operator decides.
 import { Result } from "effect"
 import { TransactionConflict } from "./Cancellation.ts"
 import { cause } from "./Cause.ts"

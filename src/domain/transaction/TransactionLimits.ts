@@ -1,4 +1,4 @@
-// What an API key may send, beside the policies of relayers. Amounts in wei.
+// What an API key may send, in addition to the policies of relayers. Amounts in wei.
 import { Schema } from "effect"
 import * as Shown from "../request/Shown.ts"
 import { contractCreation } from "../relayer/Policy.ts"

@@ -75,7 +75,7 @@ export interface Seen {
   readonly estimate?: Estimate
   /** Gas that a no-op needs on this chain and account. */
   readonly noopGas: bigint
-  /** Wei that a rollup may charge for the data of the newest version, beside gas. Absent: nothing, or not known. */
+  /** Wei that a rollup may charge for the data of the newest version, besides gas. Absent: nothing, or not known. */
   readonly dataFee?: bigint
   /** The same for a no-op. */
   readonly noopDataFee?: bigint

@@ -21,7 +21,7 @@ export interface LaneMemory {
   /** The new window, if it has changed since the last poll. */
   window: number | undefined
   lastSignedAt: Moment | undefined
-  /** Wei that a rollup charged beside gas, according to the receipt that was read last. */
+  /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
   lastRollupFee: bigint | undefined
   /** Since when nothing is in flight. */
   quietSince: Moment | undefined

@@ -1,4 +1,4 @@
-// SQL transactions about a held lane: they lock the lane first, and write nothing if it is not held any more.
+// SQL transactions about a held lane: they lock the lane first, and write nothing if it is no longer held.
 import { Effect } from "effect"
 import * as Deadlock from "../../sql/Deadlock.ts"
 import * as Transaction from "../../sql/Transaction.ts"

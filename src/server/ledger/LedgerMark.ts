@@ -1,5 +1,5 @@
 // The mark of the ledger: it identifies the server, its timeline and the tables. If the stored one differs from the present one,
-// the ledger was put back from a copy, and what could have been executed since then is not signed again before an operator answers.
+// the ledger was put back from a copy, and what could have been executed since then is not signed again before an operator decides.
 //
 // It is compared when a process starts, at each claim and in each fence, and before a caller cancels or replaces a transaction: in
 // the SQL transaction of the change, on its connection. Nothing else signs, finishes or requeues a transaction, so new connections

@@ -1,4 +1,4 @@
-// What the ledger is given to accept.
+// A transaction that the ledger is to accept.
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"

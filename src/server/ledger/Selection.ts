@@ -1,4 +1,4 @@
-// Which transactions a list has.
+// Which transactions a list contains.
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { State } from "../../domain/transaction/Transaction.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"

@@ -1,4 +1,4 @@
-// Deletes old rows of the table `transactions`, those that became final first at first.
+// Deletes old rows of the table `transactions`, beginning with those that became final first.
 import { Context, Duration, Effect, Layer } from "effect"
 import { client, query } from "../../sql/Query.ts"
 

@@ -1,4 +1,4 @@
-// Gives rows their MACs that were written before their tables had one.
+// Adds MACs to rows that were written before their tables had MACs.
 import { Effect } from "effect"
 import { RowMacs } from "../secrets/RowMacs.ts"
 import { UnauthenticatedRepo, authenticatedTables } from "./UnauthenticatedRepo.ts"

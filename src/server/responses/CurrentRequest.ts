@@ -1,4 +1,4 @@
-// The request that is being answered: its id, its client's address, and the header fields of its response beside those of the
+// The request that is being answered: its id, its client's address, and the header fields of its response besides those of the
 // contract.
 import { Context, Effect } from "effect"
 

@@ -28,7 +28,7 @@ const gasCost = 21_000n * (2n * gwei + 2n)
 const reserve = 42_000n * (2n * gwei + 3n)
 
 describe("a fee for data", () => {
-  it("is needed beside gas and value before the first signature, and is kept with the attempt", () => {
+  it("is needed besides gas and value before the first signature, and is kept with the attempt", () => {
     const balance = gasCost + 1n + reserve + 7n
     const speed = pending({ versions: [request({ speed: "average" })] })
     const { rollupFee } = only(commandsOf(speed, lane(), seen({ balance, dataFee: 7n })), "Sign")

@@ -84,7 +84,7 @@ layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it
       const explained = yield* call(`/api/v1/relayers/${relayerId}/transactions/${id}/explain`)
       const { code, reason } = explained.json.data as { readonly code: string; readonly reason: string }
       assert.strictEqual(code, "gas_price_above_cap")
-      assert.include(reason, "may offer at most 1 wei")
+      assert.include(reason, "may pay at most 1 wei")
     })
   )
 })

@@ -69,8 +69,8 @@ const unusable: Record<string, readonly [keystore: unknown, error: string]> = {
   "r of 2^20": [scrypt({ r: 2 ** 20 }), "config.keystore.crypto.kdfparams.r: Expected a value between"],
   "p of 2^20": [scrypt({ p: 2 ** 20 }), "config.keystore.crypto.kdfparams.p: Expected a value between"],
   "p of 0": [scrypt({ p: 0 }), "config.keystore.crypto.kdfparams.p: Expected a value between"],
-  "a gigabyte of memory": [scrypt({ n: 2 ** 18, r: 32 }), "config.keystore.crypto.kdfparams.n: asks for too much"],
-  "seconds of work": [scrypt({ n: 2 ** 18, r: 8, p: 2 }), "config.keystore.crypto.kdfparams.n: asks for too much"],
+  "a gigabyte of memory": [scrypt({ n: 2 ** 18, r: 32 }), "config.keystore.crypto.kdfparams.n: is too expensive"],
+  "seconds of work": [scrypt({ n: 2 ** 18, r: 8, p: 2 }), "config.keystore.crypto.kdfparams.n: is too expensive"],
   "ten million iterations": [pbkdf2({ c: 10_000_000 }), "config.keystore.crypto.kdfparams.c: Expected a value between"],
   "no iteration": [pbkdf2({ c: 0 }), "config.keystore.crypto.kdfparams.c: Expected a value between"],
   "another digest": [pbkdf2({ prf: "hmac-md5" }), `config.keystore.crypto.kdfparams.prf: Expected "hmac-sha256"`]

@@ -80,7 +80,7 @@ const ReceiptFields = Schema.Struct({
   gasUsed: Uint64,
   effectiveGasPrice: Schema.optionalKey(Uint128),
   contractAddress: Schema.optionalKey(Schema.NullOr(LowerCase)),
-  /** Wei that a rollup charged for data beside gas. Absent on other chains. */
+  /** Wei that a rollup charged for data besides gas. Absent on other chains. */
   l1Fee: Charge,
   /** What the operator of an OP-stack chain charges, since the upgrade Isthmus. */
   operatorFeeScalar: Charge,

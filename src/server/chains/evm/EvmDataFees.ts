@@ -1,4 +1,4 @@
-// The fee that a rollup charges for the data of a transaction, beside gas. Chains of the OP stack have a contract that
+// The fee that a rollup charges for the data of a transaction, besides gas. Chains of the OP stack have a contract that
 // calculates it. Chains that include it in gas, such as Arbitrum, do not use this module.
 import { Effect } from "effect"
 import { scaleUp } from "../../../domain/transaction/Fees.ts"

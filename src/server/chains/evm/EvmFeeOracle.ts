@@ -1,4 +1,4 @@
-// The contract GasPriceOracle, which chains of the OP stack have at a fixed address: what they charge beside gas.
+// The contract GasPriceOracle, which chains of the OP stack have at a fixed address: what they charge besides gas.
 import { Effect } from "effect"
 import type { EvmNode } from "./EvmNode.ts"
 import type { RpcCall } from "./RpcBatch.ts"

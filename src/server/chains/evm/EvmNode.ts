@@ -1,5 +1,5 @@
 // One provider of an evm chain. Calls that are made at the same time travel in one JSON-RPC batch, so that their answers
-// are as near to each other as the provider can make them.
+// are from nearly the same moment.
 import { Duration, Effect, Exit, Metric, Request, RequestResolver, Schema } from "effect"
 import type { HttpClient } from "effect/http"
 import type { NodeAnswer } from "../../../domain/transaction/Refusal.ts"

@@ -1,4 +1,4 @@
-// What an OP-stack chain charges for its operator, beside gas and data. The contract answers for an amount of gas, since the
+// What an OP-stack chain charges for its operator, besides gas and data. The contract answers for an amount of gas, since the
 // upgrade Isthmus (docs.base.org: Isthmus, "Predeploys"). The fee is linear in gas, so that two answers give it for every amount,
 // whichever of its formulas the chain uses.
 import { Effect } from "effect"

@@ -1,5 +1,5 @@
 // Finds the transaction that used a nonce of an account: by the method that some nodes have, else by the block in which the
-// account's count passed the nonce. Where a node can do neither, two providers have to be silent about all attempts.
+// account's count passed the nonce. If a node can do neither, two providers must have none of the attempts.
 import { Effect, Option, Schema } from "effect"
 import type { Finality } from "../../../domain/transaction/NetworkNumbers.ts"
 import type { SilentBatch, TakerEvidence } from "../../../domain/transaction/Taker.ts"

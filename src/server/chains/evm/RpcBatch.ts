@@ -1,5 +1,5 @@
-// JSON-RPC batches over HTTP, whose answers keep the code and the text of each error: what a node says about a transaction
-// stands in the text. The text may repeat secrets of the URL, so it is classified or decoded and never shown as it is.
+// JSON-RPC batches over HTTP, whose answers keep the code and the text of each error: only the text says what a node
+// does with a transaction. The text may repeat secrets of the URL, so it is classified or decoded and never shown as it is.
 import { Data, Effect, Predicate, Schema } from "effect"
 import { HttpClientRequest } from "effect/http"
 import type { HttpClient, HttpClientResponse } from "effect/http"

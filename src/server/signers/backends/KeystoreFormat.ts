@@ -35,7 +35,7 @@ const Scrypt = Schema.Struct({
   p: between(1, 16)
 }).check(
   Schema.makeFilter(({ n, r, p }) =>
-    n * r * p <= maxScrypt ? undefined : { path: ["n"], issue: "needs too much memory with this r and p" }
+    n * r * p <= maxScrypt ? undefined : { path: ["n"], issue: "is too expensive with this r and p" }
   )
 )
 

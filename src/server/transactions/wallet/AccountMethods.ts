@@ -15,7 +15,7 @@ type Begin = (
 ) => Effect.Effect<Effect.Effect<unknown, RpcError>, RpcError, Lifetime.Scope>
 
 export interface AccountMethod {
-  /** Needed beside `rpc:call`. Absent: nothing else is. */
+  /** Needed in addition to `rpc:call`. Absent: no other scope is needed. */
   readonly scope?: Scope
   readonly begin: Begin
 }

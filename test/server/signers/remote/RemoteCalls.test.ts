@@ -73,7 +73,7 @@ describe("calls to a key service", () => {
       const { call, calls } = yield* failing(Array.from({ length: 5 }, () => failure("unexpected")))
       for (let n = 0; n < 5; n++) assert.strictEqual(yield* outcome(run(identity, call)), "unexpected")
       const { message, retryAfter } = yield* Effect.flip(run(identity, call))
-      assert.include(message, "is left alone for a while")
+      assert.include(message, "is not called for a while")
       assert.isAtMost(retryAfter ?? 0, 1000)
       assert.strictEqual(yield* calls, 5)
       assert.strictEqual(yield* outcome(run({ ...identity, breaker: "b" }, Effect.succeed("of another"))), "of another")

@@ -9,6 +9,6 @@ export const load = <A>(name: string, load: () => Promise<A>): Effect.Effect<A, 
     catch: () =>
       new SignerUnavailable({
         reason: "not_installed",
-        message: `needs the package ${name}, which cannot be loaded: install it beside effect-relayer`
+        message: `needs the package ${name}, which cannot be loaded: install it next to effect-relayer`
       })
   })

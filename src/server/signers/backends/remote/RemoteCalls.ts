@@ -69,7 +69,7 @@ export const make = Effect.gen(function* () {
 
   const leftAlone = (service: string, { reason }: CircuitBreaker.CircuitBreakerError) => {
     const wait = reason._tag === "CircuitOpen" ? Duration.toMillis(reason.retryAfter) : undefined
-    return failure("unreachable", `${service} has failed several times and is left alone for a while`, wait)
+    return failure("unreachable", `${service} has failed several times and is not called for a while`, wait)
   }
 
   const once = <A>(identity: Identity, call: Effect.Effect<A, SignerUnavailable>, end: number) => {
