@@ -1,13 +1,13 @@
 // What a poll sees, from the answers of one provider and the opinion of the second.
-import { marketOf } from "../../../../src/domain/transaction/Market.ts"
 import { questionsOf } from "../../../../src/domain/transaction/Questions.ts"
 import type { LaneView } from "../../../../src/domain/transaction/Floor.ts"
 import type { TakerEvidence } from "../../../../src/domain/transaction/Taker.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
-import type { Estimate, SecondOpinion, Seen, Sight } from "../../../../src/domain/transaction/View.ts"
+import type { SecondOpinion, Seen, Sight } from "../../../../src/domain/transaction/View.ts"
 import { behind, countOf, headOf, minedIn } from "./Chain.ts"
 import type { Chain } from "./Chain.ts"
-import { address, gwei, receiver, required } from "./World.ts"
+import { estimateIn, marketIn } from "./Prices.ts"
+import { address, receiver, required } from "./World.ts"
 import type { World } from "./World.ts"
 
 /** How one poll reaches the providers. */
@@ -90,16 +90,6 @@ const sightsOf = (world: World, first: Answers, transaction: Transaction): Reado
     if (sight !== undefined) sights.set(ordinal, sight)
   }
   return sights
-}
-
-export const marketIn = ({ baseFee }: World) =>
-  marketOf({ baseFees: [baseFee], rewards: [[1n, 1n, 1n, 1n].map((tip) => tip * (gwei / 10n))] }, { minimumTip: 0n })
-
-const estimateIn = ({ estimate, hasSecond }: World): Estimate => {
-  if (estimate === "gas") return { _tag: "Gas", gas: 21_000n }
-  if (estimate === "unknown") return { _tag: "Unknown" }
-  const second = estimate === "reverts" ? "agrees" : "differs"
-  return { _tag: "Reverts", second: hasSecond ? second : "not_configured" }
 }
 
 export const see = (world: World, reading: Reading, transaction: Transaction): Seen => {
