@@ -116,6 +116,21 @@ layerEach(services((azure) => azure.environment()))("a key in Azure", (it) => {
     })
   )
 
+  it.live("is not used if Azure answers with the identifier of another key", () =>
+    Effect.gen(function* () {
+      const azure = yield* Azure.Azure
+      const { reply } = yield* StandIn
+      const backend = yield* open(request())
+      const kid = `https://relayers.vault.azure.net/keys/hot-2/${azure.add("relayers.vault.azure.net/keys/hot-2")}`
+      const key = { kid, kty: "EC", crv: "P-256K", x: "AQ", y: "AQ" }
+      const message = "Azure has answered for another key"
+      reply("describe", (response) => void response.end(JSON.stringify({ key, attributes: { enabled: true } })))
+      assert.strictEqual(yield* failureOfRequest(request()), `config.vault_url: ${message}`)
+      reply("sign", (response) => void response.end(JSON.stringify({ kid, value: "AQ" })))
+      assert.strictEqual((yield* Effect.flip(backend.sign("secp256k1", new Uint8Array(32)))).message, message)
+    })
+  )
+
   it.live("a failure has Azure's id of the call", () =>
     Effect.gen(function* () {
       const { fail } = yield* StandIn

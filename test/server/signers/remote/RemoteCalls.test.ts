@@ -82,6 +82,17 @@ describe("calls to a key service", () => {
     })
   )
 
+  it.effect("go on, however often the key service refuses one key", () =>
+    Effect.gen(function* () {
+      const { run } = yield* RemoteCalls.make
+      for (const reason of ["refused", "not_found", "bad_key", "pending", "mismatch"] as const) {
+        const { call } = yield* failing(Array.from({ length: 10 }, () => failure(reason)))
+        for (let n = 0; n < 10; n++) assert.strictEqual(yield* outcome(run(identity, call)), reason)
+      }
+      assert.strictEqual(yield* outcome(run(identity, Effect.succeed("signed"))), "signed")
+    })
+  )
+
   it.effect("keep the rate of the account, and end if the turn would come too late", () =>
     Effect.gen(function* () {
       const { run } = yield* RemoteCalls.make
