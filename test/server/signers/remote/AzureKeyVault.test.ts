@@ -131,6 +131,23 @@ layerEach(services((azure) => azure.environment()))("a key in Azure", (it) => {
     })
   )
 
+  it.live("that cannot sign on the curve is refused, and the message says why", () =>
+    Effect.gen(function* () {
+      const azure = yield* Azure.Azure
+      const { reply } = yield* StandIn
+      const kid = `https://${vault}/${azure.add(vault)}`
+      const key = { kid, kty: "EC", crv: "P-256K", x: "AQ", y: "AQ" }
+      for (const [change, message] of [
+        [{ kty: "RSA" }, "is no elliptic curve key"],
+        [{ key_ops: ["verify"] }, "does not permit the operation sign"]
+      ] as const) {
+        const json = JSON.stringify({ key: { ...key, ...change }, attributes: { enabled: true } })
+        reply("describe", (response) => void response.end(json))
+        assert.strictEqual(yield* failureOfRequest(request()), `config.key_name: the key in Azure ${message}`)
+      }
+    })
+  )
+
   it.live("a failure has Azure's id of the call", () =>
     Effect.gen(function* () {
       const { fail } = yield* StandIn
