@@ -1,6 +1,6 @@
 // What a token is asked, and how often, with a library that only keeps a PIN.
 import { assert, describe, it } from "@effect/vitest"
-import { results } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
+import { flags, results } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
 import type { Cryptoki } from "../../../../src/server/signers/backends/pkcs11/Cryptoki.ts"
 import * as Pkcs11Pause from "../../../../src/server/signers/backends/pkcs11/Pkcs11Pause.ts"
 import * as Pkcs11Tokens from "../../../../src/server/signers/backends/pkcs11/Pkcs11Tokens.ts"
@@ -14,6 +14,7 @@ const makeToken = () => {
   const token = {
     pin: "1234",
     asked: 0,
+    flags: 0,
     opened: 0,
     isLoggedIn: false,
     error: undefined as number | undefined,
@@ -24,7 +25,7 @@ const makeToken = () => {
     load: () => undefined,
     C_Initialize: () => undefined,
     C_GetSlotList: () => [handle],
-    C_GetTokenInfo: () => ({ label: "relayer", serialNumber: "0001", flags: 0 }),
+    C_GetTokenInfo: () => ({ label: "relayer", serialNumber: "0001", flags: token.flags }),
     C_OpenSession: () => {
       token.opened++
       token.now += token.ms
@@ -68,6 +69,33 @@ describe("a token", () => {
     const before = token.asked
     for (const pin of ["1111", "2222", "3333"]) assert.match(await call(pin), /has accepted another PIN/)
     assert.strictEqual(token.asked, before)
+    assert.strictEqual(await call("1234"), "done")
+  })
+
+  it("is not asked twice about a PIN that it has refused", async () => {
+    const { call, token } = makeToken()
+    assert.strictEqual(await call("9999"), `code ${results.pinIncorrect}`)
+    assert.match(await call("9999"), /has refused this PIN/)
+    assert.strictEqual(token.asked, 1)
+  })
+
+  it("that is locked, or that one more failure would lock, is not asked", async () => {
+    for (const [flag, message] of [
+      [flags.locked, /the PIN of the token is locked/],
+      [flags.finalTry, /one more wrong PIN would lock the token/]
+    ] as const) {
+      const { call, token } = makeToken()
+      token.flags = flag
+      assert.match(await call("1234"), message)
+      assert.strictEqual(token.asked, 0)
+    }
+  })
+
+  it("with one try left is asked about the PIN that it has accepted before", async () => {
+    const { call, token, unplug } = makeToken()
+    await call("1234")
+    await unplug()
+    token.flags = flags.finalTry
     assert.strictEqual(await call("1234"), "done")
   })
 

@@ -48,6 +48,28 @@ describe("the clients of AWS KMS", () => {
     })
   )
 
+  it.effect("load new credentials after AWS has refused the login", () =>
+    Effect.gen(function* () {
+      let loads = 0
+      const credentials = () => {
+        loads++
+        return Promise.resolve({ accessKeyId: "a", secretAccessKey: "b" })
+      }
+      class Client extends ClientKms.KMSClient {
+        constructor(options: ClientKms.KMSClientConfig) {
+          super({ ...options, credentials })
+        }
+      }
+      const call = yield* AwsClients.make(() => Promise.resolve({ ...ClientKms, KMSClient: Client }))
+      const failing = (name: string) =>
+        Effect.flip(call("eu-west-1", () => Promise.reject(Object.assign(new Error(name), { name }))))
+      for (let n = 0; n < 2; n++) assert.strictEqual((yield* failing("ExpiredTokenException")).reason, "login")
+      assert.strictEqual(loads, 2)
+      yield* failing("AccessDeniedException")
+      assert.strictEqual(loads, 2)
+    })
+  )
+
   it.effect("are closed with their scope", () =>
     Effect.gen(function* () {
       const { count, load } = counted()

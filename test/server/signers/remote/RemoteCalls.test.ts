@@ -97,9 +97,13 @@ describe("calls to a key service", () => {
     Effect.gen(function* () {
       const { run } = yield* RemoteCalls.make
       const slow = { ...identity, rate: 2 }
+      let calls = 0
+      const call = Effect.sync(() => (calls++, "signed"))
       const signing = yield* Effect.forEach(Array.from({ length: 30 }), () =>
-        Effect.forkChild(outcome(run(slow, Effect.succeed("signed"))))
+        Effect.forkChild(outcome(run(slow, call)))
       )
+      yield* TestClock.adjust(Duration.millis(499))
+      assert.strictEqual(calls, 2)
       yield* TestClock.adjust(Duration.seconds(9))
       const outcomes = yield* Effect.forEach(signing, Fiber.join)
       const signed = outcomes.filter((text) => text === "signed").length

@@ -19,7 +19,10 @@ type Named = Pick<Config, "service_account" | "key"> & Partial<Config>
 
 const service = "Google Cloud KMS"
 
-/** Signatures per second of a region, by the protection level of the key. Keys on secp256k1 are in an HSM. */
+/**
+ * Signatures per second of a region, by the protection level of the key: the default quotas of Google for an HSM, and for all
+ * cryptographic calls (60,000 a minute). Keys on secp256k1 are in an HSM.
+ */
 const rates = { HSM: 50, SOFTWARE: 1000 }
 
 const algorithms = new Map<string, Curve>([

@@ -13,7 +13,7 @@ import { fields, unavailable } from "./TurnkeyFailures.ts"
 type Request = RequestOf<"turnkey">
 type Config = ConfigOf<"turnkey">
 
-/** Calls per second. The limit depends on the plan of the organization; Turnkey answers 429 above it. */
+/** Calls per second of an organization. Its plan sets the true limit, above which Turnkey answers 429. */
 const rate = 60
 
 const Secret = Schema.fromJsonString(Credentials)
