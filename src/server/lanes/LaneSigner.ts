@@ -54,6 +54,7 @@ interface Opened {
 /** `address`: of the lane, in lower case. A signature of another key would be a transaction of another account. */
 export const make = (signers: Pick<Signers["Service"], "use">, address: string): LaneSigner => {
   const opened = new Map<SignerId, Opened>()
+  const opening = new Map<SignerId, Effect.Effect<SignerBackend, SigningFailed>>()
 
   const use = (id: SignerId) =>
     signers.use(id).pipe(
@@ -64,10 +65,8 @@ export const make = (signers: Pick<Signers["Service"], "use">, address: string):
       })
     )
 
-  const open = Effect.fnUntraced(function* (id: SignerId) {
-    const found = opened.get(id)
+  const openNow = Effect.fnUntraced(function* (id: SignerId) {
     const now = yield* Clock.monotonicTimeNanos
-    if (found !== undefined && now < found.until) return found.backend
     const backend = yield* use(id)
     if (backend.hasFixedKey === true) {
       const publicKey = yield* Effect.mapError(backend.publicKey("secp256k1"), unavailable)
@@ -75,6 +74,15 @@ export const make = (signers: Pick<Signers["Service"], "use">, address: string):
     }
     opened.set(id, { backend, until: now + keptFor })
     return backend
+  })
+
+  /** Signatures that begin at the same time share one opening of their key. */
+  const open = Effect.fnUntraced(function* (id: SignerId) {
+    const found = opened.get(id)
+    if (found !== undefined && (yield* Clock.monotonicTimeNanos) < found.until) return found.backend
+    const shared = opening.get(id) ?? (yield* Effect.cachedWithTTL(openNow(id), 0))
+    opening.set(id, shared)
+    return yield* shared
   })
 
   const sign: LaneSigner["sign"] = Effect.fn("LaneSigner.sign")(function* (signerId, unsigned) {

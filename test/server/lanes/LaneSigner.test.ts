@@ -1,6 +1,6 @@
 // Signatures for a lane, by keys that are the lane's and by others.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Exit, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { SignerId } from "../../../src/domain/signer/SignerId.ts"
 import * as EvmBytes from "../../../src/server/chains/evm/EvmBytes.ts"
@@ -46,6 +46,34 @@ describe("a signer of a lane", () => {
       for (const backend of [other, changing]) {
         assert.match((yield* Effect.flip(signWith(backend))).message, /not the one of the relayer's address/)
       }
+    })
+  )
+
+  it.effect("opens a key once for signatures that begin at the same time, and again after a failure", () =>
+    Effect.gen(function* () {
+      const unreachable = new SignerUnavailable({ reason: "unreachable", message: "no answer" })
+      let opened = 0
+      let isAway = true
+      const publicKey: SignerBackend["publicKey"] = (curve) =>
+        isAway ? Effect.fail(unreachable) : own.publicKey(curve)
+      const use = () =>
+        Effect.yieldNow.pipe(
+          Effect.as({ ...own, publicKey, hasFixedKey: true }),
+          Effect.tap(() => Effect.sync(() => opened++))
+        )
+      const signers = yield* Signers.pipe(Effect.provide(Layer.mock(Signers, { use })))
+      const address = yield* EvmBytes.addressOf(yield* own.publicKey("secp256k1"))
+      const { sign } = LaneSigner.make(signers, address)
+      const signed = Effect.forEach(
+        Array.from({ length: 32 }, (_, nonce) => ({ ...unsigned, nonce })),
+        (one) => Effect.exit(sign(SignerId.make("s"), one)),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue((yield* signed).every(Exit.isFailure))
+      assert.strictEqual(opened, 1)
+      isAway = false
+      assert.isTrue((yield* signed).every(Exit.isSuccess))
+      assert.strictEqual(opened, 2)
     })
   )
 
