@@ -1,5 +1,5 @@
 // Accepts transactions. Those that arrive while two batches are written form the next batches (ADR 0010, 0014).
-import { Array, Clock, Context, Data, Effect, Option, Result, Tracer } from "effect"
+import { Array, Clock, Context, Data, Effect, Option, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
@@ -46,11 +46,10 @@ export const make = Effect.gen(function* () {
   const transaction = yield* Transaction.make
 
   const insertBatch = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
-    const admitted: Array<Acceptance> = []
-    for (const acceptance of acceptances) {
-      const added = yield* Effect.result(counts.add(acceptance.account.relayerNumber, 1))
-      if (Result.isSuccess(added)) admitted.push(acceptance)
-    }
+    const hasRoom = yield* counts.addAll(
+      acceptances.map(({ account: { relayerNumber } }) => ({ relayerNumber, count: 1 }))
+    )
+    const admitted = acceptances.filter((_, index) => hasRoom[index])
     const found = admitted.length === 0 ? [] : yield* insert(admitted, false)
     const stored = new Map(Array.getSomes(found).map((one) => [one.id, one]))
     return acceptances.map((acceptance) => Option.fromUndefinedOr(stored.get(acceptance.transaction.id)))
@@ -83,7 +82,7 @@ export const make = Effect.gen(function* () {
     const isNew = ({ transaction: { externalId } }: Acceptance) => externalId === undefined || !former.has(externalId)
     const added = acceptances.filter(isNew)
     if (added.length > 0) {
-      yield* counts.add(account.relayerNumber, added.length)
+      yield* counts.add({ relayerNumber: account.relayerNumber, count: added.length })
       yield* admitting.checkFees(
         added.map(({ transaction }) => transaction),
         limits,

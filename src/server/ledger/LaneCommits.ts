@@ -34,16 +34,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const attempts = yield* AttemptsRepo
   const gapRows = yield* GapsRepo
   const { spend } = yield* FeeLimits.make
-  const write = yield* Writing.make
-
-  /** Locks the rows. Fails if one of them is not as it was read. */
-  const lockAsRead = Effect.fnUntraced(function* (hold: Hold, rows: ReadonlyArray<StoredTransaction>) {
-    const states = yield* transactions.lock(rows.map(({ id }) => id))
-    const versions = new Map(states.map(({ id, version }) => [id, version]))
-    if (rows.some(({ id, version }) => versions.get(id) !== version)) {
-      return yield* new LaneChanged({ laneId: hold.laneId })
-    }
-  })
+  const { writeUnchanged } = yield* Writing.make
 
   /** Another lane, or an acceptance, may have used what was left when the fees were decided. */
   const spendOn = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) =>
@@ -55,20 +46,18 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     now: Moment
   ) {
     yield* spendOn(hold, signatures, now)
-    yield* lockAsRead(
-      hold,
-      signatures.map(({ stored }) => stored)
-    )
-    yield* attempts.insert(
-      signatures.map(({ stored, attempt, raw }) => ({ id: stored.id, attempt, raw, epoch: hold.epoch }))
-    )
-    return yield* write(
+    const written = yield* writeUnchanged(
       signatures.map(({ stored, attempt, cause }) => ({
         before: stored,
         after: withAttempt(stored.transaction, attempt, cause, now)
       })),
       now
     )
+    if (written.length < signatures.length) return yield* new LaneChanged({ laneId: hold.laneId })
+    yield* attempts.insert(
+      signatures.map(({ stored, attempt, raw }) => ({ id: stored.id, attempt, raw, epoch: hold.epoch }))
+    )
+    return written
   })
 
   const commitSignatures = Effect.fn("LaneLedger.commitSignatures")(function* (

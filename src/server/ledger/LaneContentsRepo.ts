@@ -19,12 +19,11 @@ const overdueLimit = 500
 
 const optional = Schema.optionalKey
 
-const readStates = Rows.all(RowState)
-const readPending = Rows.all(
+const readStates = Rows.all(
   Rows.withoutNulls(
     Schema.Struct({
       ...RowState.fields,
-      count: Schema.Int,
+      pending: optional(Schema.Int),
       valid_until: optional(Schema.Int),
       not_before: optional(Schema.Int)
     })
@@ -33,19 +32,19 @@ const readPending = Rows.all(
 const readNonces = Rows.all(Schema.Struct({ nonce: Schema.Int }))
 const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 
-export interface PendingStates {
+export interface OpenStates {
+  /** Transactions with a nonce that are not final, by nonce; then those that are pending. */
   readonly states: ReadonlyArray<RowState>
   /** The number of all pending transactions. */
-  readonly count: number
+  readonly pendingCount: number
+  /** The earliest deadline or beginning of a pending transaction. */
   readonly nextMoment: Moment | undefined
 }
 
 export class LaneContentsRepo extends Context.Service<
   LaneContentsRepo,
   {
-    /** Transactions with a nonce that are not final, by nonce. */
-    inFlight(lane: LaneId): Effect.Effect<ReadonlyArray<RowState>>
-    pending(lane: LaneId, now: Moment): Effect.Effect<PendingStates>
+    states(lane: LaneId, now: Moment): Effect.Effect<OpenStates>
     /** Every transaction that is not final. */
     open(lane: LaneId): Effect.Effect<ReadonlyArray<TransactionId>>
     overdue(lane: LaneId, now: Moment): Effect.Effect<ReadonlyArray<TransactionId>>
@@ -66,21 +65,13 @@ export class LaneContentsRepo extends Context.Service<
       const hasNonce = sql`t.state IN ('signed', 'submitted', 'mined')`
       const idsOf = (rows: ReadonlyArray<unknown>) => Effect.map(readIds(rows), (found) => found.map(({ id }) => id))
 
-      const inFlight = (lane: LaneId) =>
+      const states = (lane: LaneId, now: Moment) =>
         sql`
-          SELECT t.id, t.version::float8 AS version FROM transactions t
-          WHERE t.lane_id = ${lane}::bigint AND ${hasNonce} ORDER BY t.nonce`.pipe(
-          Effect.flatMap(readStates),
-          query("LaneContentsRepo.inFlight")
-        )
-
-      const pending = (lane: LaneId, now: Moment) =>
-        sql`
-          SELECT id, version::float8 AS version, count::float8 AS count,
+          SELECT id, version::float8 AS version, pending::float8 AS pending, nonce,
             (extract(epoch FROM valid_until) * 1000)::bigint::float8 AS valid_until,
             (extract(epoch FROM not_before) * 1000)::bigint::float8 AS not_before
           FROM (
-            SELECT t.id, t.version, count(*) OVER () AS count,
+            SELECT t.id, t.version, count(*) OVER () AS pending, t.nonce,
               min(t.valid_until) FILTER (WHERE NOT t.restored) OVER () AS valid_until,
               min(t.not_before) FILTER (WHERE later) OVER () AS not_before,
               row_number() OVER (
@@ -90,17 +81,22 @@ export class LaneContentsRepo extends Context.Service<
             FROM transactions t
             CROSS JOIN LATERAL (SELECT coalesce(t.not_before > to_timestamp(${now}::float8 / 1000), false)) later (later)
             WHERE t.lane_id = ${lane}::bigint AND t.state = 'pending'
-          ) ranked WHERE place <= ${pendingLimit}`.pipe(
-          Effect.flatMap(readPending),
-          Effect.map((rows): PendingStates => {
-            const moments = [rows[0]?.valid_until, rows[0]?.not_before].filter((moment) => moment !== undefined)
+          ) ranked WHERE place <= ${pendingLimit}
+          UNION ALL
+          SELECT t.id, t.version::float8, NULL, t.nonce, NULL, NULL FROM transactions t
+          WHERE t.lane_id = ${lane}::bigint AND ${hasNonce}
+          ORDER BY nonce`.pipe(
+          Effect.flatMap(readStates),
+          Effect.map((rows): OpenStates => {
+            const first = rows.find(({ pending }) => pending !== undefined)
+            const moments = [first?.valid_until, first?.not_before].filter((moment) => moment !== undefined)
             return {
               states: rows,
-              count: rows[0]?.count ?? 0,
+              pendingCount: first?.pending ?? 0,
               nextMoment: moments.length === 0 ? undefined : Math.min(...moments)
             }
           }),
-          query("LaneContentsRepo.pending")
+          query("LaneContentsRepo.states")
         )
 
       const open = (lane: LaneId) =>
@@ -146,7 +142,7 @@ export class LaneContentsRepo extends Context.Service<
           query("LaneContentsRepo.openBetween")
         )
 
-      return LaneContentsRepo.of({ inFlight, pending, open, overdue, noncesFrom, finalFrom, openBetween })
+      return LaneContentsRepo.of({ states, open, overdue, noncesFrom, finalFrom, openBetween })
     })
   )
 }

@@ -10,6 +10,8 @@ interface Remembered {
 }
 
 export interface LaneMemory {
+  /** By id, as they were read or written last: they may have changed since. */
+  rows(hold: Hold): ReadonlyMap<TransactionId, StoredTransaction>
   /** Undefined: not known, or changed since. */
   get(hold: Hold, state: RowState): StoredTransaction | undefined
   /** Forgets all other rows of the lane. */
@@ -29,6 +31,7 @@ export const make = (): LaneMemory => {
   }
 
   return {
+    rows: (hold) => of(hold)?.rows ?? new Map(),
     get: (hold, { id, version }) => {
       const row = of(hold)?.rows.get(id)
       return row?.version === version ? row : undefined

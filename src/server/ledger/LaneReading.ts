@@ -33,19 +33,18 @@ export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
 
   const read = Effect.fn("LaneLedger.read")(function* (hold: Hold) {
     const now = yield* Clock.currentTimeMillis
-    const { stored, pending, inFlight } = yield* Effect.all(
-      { stored: laneOf(hold), pending: contents.pending(hold.laneId, now), inFlight: contents.inFlight(hold.laneId) },
-      { concurrency: "unbounded" }
+    const [stored, { states, pendingCount, nextMoment }] = yield* Effect.all(
+      [laneOf(hold), contents.states(hold.laneId, now)],
+      { concurrency: 2 }
     )
-    const { states, count, nextMoment } = pending
-    const rows = yield* rowsOf(hold, [...inFlight, ...states])
+    const rows = yield* rowsOf(hold, states)
     memory.replace(hold, rows)
     // A row can change between the statements.
     const found: LaneContents = {
       stored,
       inFlight: rows.filter(({ transaction }) => transaction.nonce !== undefined && !isFinal(transaction)),
       pending: rows.filter(({ transaction }) => transaction.state === "pending"),
-      pendingCount: count,
+      pendingCount,
       ...(nextMoment === undefined ? {} : { nextMoment })
     }
     return found

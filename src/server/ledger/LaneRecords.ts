@@ -20,11 +20,25 @@ import { TransactionsRepo } from "./TransactionsRepo.ts"
 import * as Writing from "./Writing.ts"
 import type { Change } from "./Writing.ts"
 
+/** What sends change in these rows. Sends of other rows are left out. */
+const sentChanges = (
+  rows: ReadonlyMap<TransactionId, StoredTransaction>,
+  sends: ReadonlyArray<SentAttempt>
+): ReadonlyArray<Change> => {
+  const changes = new Map<TransactionId, Change>()
+  for (const { id, sent } of sends) {
+    const before = rows.get(id)
+    if (before === undefined) continue
+    changes.set(id, { before, after: withSent(changes.get(id)?.after ?? before.transaction, sent) })
+  }
+  return [...changes.values()]
+}
+
 export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const lanes = yield* LanesRepo
   const contents = yield* LaneContentsRepo
   const transactions = yield* TransactionsRepo
-  const write = yield* Writing.make
+  const { writeUnchanged, writeHeld } = yield* Writing.make
   const publish = yield* Publishing.make
 
   /** Locks rows, and reads those that are not remembered as they are now. */
@@ -54,15 +68,13 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
     sends: Array.NonEmptyReadonlyArray<SentAttempt>
   ) {
     const now = yield* Clock.currentTimeMillis
+    const ids = [...new Set(sends.map(({ id }) => id))]
     const record = Effect.gen(function* () {
-      const rows = yield* lockedNow(hold, [...new Set(sends.map(({ id }) => id))])
-      const changes = new Map<TransactionId, Change>()
-      for (const { id, sent } of sends) {
-        const before = rows.get(id)
-        if (before === undefined) continue
-        changes.set(id, { before, after: withSent(changes.get(id)?.after ?? before.transaction, sent) })
-      }
-      return yield* write([...changes.values()], now)
+      const unchanged = yield* writeUnchanged(sentChanges(memory.rows(hold), sends), now)
+      const recorded = new Set(unchanged.map(({ id }) => id))
+      const others = ids.filter((id) => !recorded.has(id))
+      if (others.length === 0) return unchanged
+      return [...unchanged, ...(yield* writeHeld(sentChanges(yield* lockedNow(hold, others), sends), now))]
     })
     return yield* written(hold, record)
   })
@@ -74,13 +86,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
       changes.set(stored.id, { before: stored, after: applyTo(former, command, now) })
     }
     const worth = [...changes.values()].filter(({ before, after }) => isWorthWriting(before.transaction, after))
-    if (worth.length === 0) return []
-    const states = yield* transactions.lock(worth.map(({ before }) => before.id))
-    const versions = new Map(states.map(({ id, version }) => [id, version]))
-    return yield* write(
-      worth.filter(({ before }) => versions.get(before.id) === before.version),
-      now
-    )
+    return yield* writeUnchanged(worth, now)
   })
 
   const apply = Effect.fn("LaneLedger.apply")(function* (hold: Hold, decided: Array.NonEmptyReadonlyArray<Decided>) {
@@ -122,7 +128,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
         )
       )
       const found = rows.filter(({ transaction }) => suspected.has(transaction))
-      return yield* write(
+      return yield* writeHeld(
         found.map((before) => ({ before, after: { ...before.transaction, restored: true } })),
         now
       )

@@ -33,7 +33,7 @@ export const make = Effect.gen(function* () {
   const relayers = yield* NewTransactionsRepo
   const mark = yield* LedgerMark
   const audit = yield* Audit
-  const write = yield* Writing.make
+  const { writeHeld } = yield* Writing.make
   const work = yield* CommitSignal.make("lanes")
   const transaction = yield* Transaction.make
 
@@ -45,7 +45,7 @@ export const make = Effect.gen(function* () {
     )
 
   const save = Effect.fnUntraced(function* (action: "transaction.canceled" | "transaction.replaced", change: Change) {
-    const [after = change.before] = yield* write([change], yield* Clock.currentTimeMillis)
+    const [after = change.before] = yield* writeHeld([change], yield* Clock.currentTimeMillis)
     yield* audit.recordMany([Auditing.changeOf(action, { before: change.before, after }, yield* Origin.current)])
     yield* work.afterCommit
     return after

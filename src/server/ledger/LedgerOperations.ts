@@ -34,7 +34,7 @@ export const make = Effect.gen(function* () {
   const lanes = yield* LanesRepo
   const contents = yield* LaneContentsRepo
   const transactions = yield* TransactionsRepo
-  const write = yield* Writing.make
+  const { writeHeld } = yield* Writing.make
   const record = yield* Auditing.nonces
   const work = yield* CommitSignal.make("lanes")
   const transaction = yield* Transaction.make
@@ -53,7 +53,7 @@ export const make = Effect.gen(function* () {
       const command = commandOf(before)
       return command === undefined ? [] : [{ before, after: apply(before.transaction, command, now) }]
     })
-    return yield* write(changes, now)
+    return yield* writeHeld(changes, now)
   })
 
   const idsOf = (rows: ReadonlyArray<StoredTransaction>) => rows.map(({ id }) => id)

@@ -19,18 +19,32 @@ interface Counted {
   count: number
 }
 
+export interface Addition {
+  readonly relayerNumber: number
+  readonly count: number
+}
+
 export const make = Effect.gen(function* () {
   const repo = yield* RelayerTransactionsRepo
   const relayers = new Map<number, Counted>()
   let all: Counted = { at: Number.NEGATIVE_INFINITY, count: 0 }
 
-  const ofRelayer = Effect.fnUntraced(function* (relayerNumber: number, now: number) {
-    const found = relayers.get(relayerNumber)
-    if (found !== undefined && now - found.at < kept.ofRelayer) return found
-    const counts = yield* repo.countOpen([relayerNumber])
-    const counted = { at: now, count: counts.get(relayerNumber) ?? 0 }
-    if (relayers.size >= maxKept) relayers.clear()
-    relayers.set(relayerNumber, counted)
+  /** Those that are not kept are counted in one statement. */
+  const ofRelayers = Effect.fnUntraced(function* (numbers: ReadonlyArray<number>, now: number) {
+    const counted = new Map<number, Counted>()
+    for (const number of numbers) {
+      const found = relayers.get(number)
+      if (found !== undefined && now - found.at < kept.ofRelayer) counted.set(number, found)
+    }
+    const missing = [...new Set(numbers)].filter((number) => !counted.has(number))
+    if (missing.length === 0) return counted
+    const counts = yield* repo.countOpen(missing)
+    if (relayers.size + missing.length > maxKept) relayers.clear()
+    for (const number of missing) {
+      const fresh = { at: now, count: counts.get(number) ?? 0 }
+      relayers.set(number, fresh)
+      counted.set(number, fresh)
+    }
     return counted
   })
 
@@ -39,17 +53,29 @@ export const make = Effect.gen(function* () {
     return all
   })
 
-  /** Counts `count` more transactions of the relayer. Fails if that would be too many. */
-  const add = Effect.fnUntraced(function* (relayerNumber: number, count: number) {
+  /** Counts more transactions of relayers. Returns for each addition whether there was room for it. */
+  const addAll = Effect.fnUntraced(function* (additions: ReadonlyArray<Addition>) {
     const now = yield* Clock.currentTimeMillis
     const service = yield* ofService(now)
-    const relayer = yield* ofRelayer(relayerNumber, now)
-    if (relayer.count + count > maxOpen.perRelayer || service.count + count > maxOpen.perService) {
-      return yield* new TooManyRequests({ retryAfter })
-    }
-    relayer.count += count
-    service.count += count
+    const counted = yield* ofRelayers(
+      additions.map(({ relayerNumber }) => relayerNumber),
+      now
+    )
+    return additions.map(({ relayerNumber, count }) => {
+      const relayer = counted.get(relayerNumber)
+      if (relayer === undefined) return false
+      if (relayer.count + count > maxOpen.perRelayer || service.count + count > maxOpen.perService) return false
+      relayer.count += count
+      service.count += count
+      return true
+    })
   })
 
-  return { add }
+  /** Fails if there is no room. */
+  const add = Effect.fnUntraced(function* (addition: Addition) {
+    const [hasRoom] = yield* addAll([addition])
+    if (hasRoom !== true) return yield* new TooManyRequests({ retryAfter })
+  })
+
+  return { addAll, add }
 })

@@ -17,6 +17,7 @@ export const RowState = Schema.Struct({ id: TransactionId, version: Schema.Int }
 export type RowState = typeof RowState.Type
 
 const readStates = Rows.all(RowState)
+const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 
 export class TransactionsRepo extends Context.Service<
   TransactionsRepo,
@@ -28,10 +29,10 @@ export class TransactionsRepo extends Context.Service<
     /** Locks the rows, in the order of their numbers, until the transaction ends. */
     lock(ids: ReadonlyArray<TransactionId>): Effect.Effect<ReadonlyArray<RowState>>
     /**
-     * Writes what can change, except the request. Each has the version that its row had before; the rows are locked. Returns
-     * how many had this version.
+     * Locks the rows, in the order of their numbers, and writes what can change, except the request. Each has the version that
+     * its row had before. Returns those whose rows had this version; the others are as they were.
      */
-    update(changed: ReadonlyArray<StoredTransaction>, now: Moment): Effect.Effect<number>
+    update(changed: ReadonlyArray<StoredTransaction>, now: Moment): Effect.Effect<ReadonlySet<TransactionId>>
     /** Keeps the newest request as a former version. The row is locked. */
     addRequest(id: TransactionId, request: Request, validUntil: Moment): Effect.Effect<void>
   }
@@ -68,6 +69,13 @@ export class TransactionsRepo extends Context.Service<
 
       const update = (changed: ReadonlyArray<StoredTransaction>, now: Moment) =>
         sql`
+          WITH given AS (
+            SELECT given.* FROM ${UnnestRows.make(
+              sql,
+              changed.map((stored) => TransactionColumns.changed(stored, now))
+            )}
+            JOIN transactions t ON t.id = given.id::uuid ORDER BY t.number FOR NO KEY UPDATE OF t
+          )
           UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,
             clear_code = given.clear_code, state = given.state, code = given.code, code_since = ${moment("code_since")},
             figures = given.figures::json, nonce = given.nonce::bigint, mined_attempt = given.mined_attempt::integer,
@@ -75,13 +83,10 @@ export class TransactionsRepo extends Context.Service<
             sent_at = ${moment("sent_at")},
             mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
             final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1
-          FROM ${UnnestRows.make(
-            sql,
-            changed.map((stored) => TransactionColumns.changed(stored, now))
-          )}
-          WHERE t.id = given.id::uuid AND t.version = given.version::bigint
-          RETURNING 1`.pipe(
-          Effect.map((rows) => rows.length),
+          FROM given WHERE t.id = given.id::uuid AND t.version = given.version::bigint
+          RETURNING t.id`.pipe(
+          Effect.flatMap(readIds),
+          Effect.map((rows) => new Set(rows.map(({ id }) => id))),
           query("TransactionsRepo.update")
         )
 

@@ -12,7 +12,7 @@ import type { StoredTransaction } from "./StoredTransaction.ts"
 import { TransactionsRepo } from "./TransactionsRepo.ts"
 
 export interface Change {
-  /** As its row is, which the running transaction holds. */
+  /** As its row was read. */
   readonly before: StoredTransaction
   readonly after: Transaction
 }
@@ -44,15 +44,14 @@ export const make = Effect.gen(function* () {
   const attempts = yield* AttemptsRepo
   const publish = yield* Publishing.make
 
-  return Effect.fn("Ledger.write")(function* (changes: ReadonlyArray<Change>, now: Moment) {
-    if (changes.length === 0) return []
+  /** Writes and returns those whose rows are as they were read. The others were changed meanwhile, and are left as they are. */
+  const writeUnchanged = Effect.fn("Ledger.write")(function* (given: ReadonlyArray<Change>, now: Moment) {
+    if (given.length === 0) return []
     const written = yield* transactions.update(
-      changes.map(({ before, after }) => ({ ...before, transaction: after })),
+      given.map(({ before, after }) => ({ ...before, transaction: after })),
       now
     )
-    if (written !== changes.length) {
-      return yield* Effect.die(new Error(`${written} of ${changes.length} held transactions had their version`))
-    }
+    const changes = given.filter(({ before }) => written.has(before.id))
     yield* attempts.update(changes.flatMap(answeredIn))
     const reported = changes.map((change) => ({ change, stored: storedAfter(change, now) }))
     yield* publish(
@@ -62,4 +61,13 @@ export const make = Effect.gen(function* () {
     )
     return reported.map(({ stored }) => stored)
   })
+
+  /** The running transaction holds the rows. */
+  const writeHeld = Effect.fnUntraced(function* (changes: ReadonlyArray<Change>, now: Moment) {
+    const written = yield* writeUnchanged(changes, now)
+    if (written.length === changes.length) return written
+    return yield* Effect.die(new Error(`${written.length} of ${changes.length} held transactions had their version`))
+  })
+
+  return { writeUnchanged, writeHeld }
 })

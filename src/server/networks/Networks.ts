@@ -1,5 +1,6 @@
 // Networks, for host programs and other features: the built-in ones, with a team's changes, and a team's own.
 import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
 import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
@@ -11,6 +12,7 @@ import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
+import * as Batcher from "../../sql/batch/Batcher.ts"
 import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { builtin } from "./builtin.ts"
 import * as NetworkReading from "./NetworkReading.ts"
@@ -20,6 +22,12 @@ import { VersionedNetworks } from "./VersionedNetworks.ts"
 
 const checkCreate = checked(CreateNetwork)
 const checkUpdate = checked(UpdateNetwork)
+
+/** A network and its unmasked URLs. */
+export interface CallableNetwork {
+  readonly network: Network
+  readonly urls: ReadonlyArray<RpcConfig>
+}
 
 export class Networks extends Context.Service<
   Networks,
@@ -38,14 +46,15 @@ export class Networks extends Context.Service<
     delete(id: NetworkId): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest>
     /** `undefined`: there is no such network. */
     locate(type: NetworkType, name: string): Effect.Effect<"builtin" | "own" | undefined>
-    /** The unmasked URLs, for calls. */
-    rpcUrls(id: NetworkId): Effect.Effect<ReadonlyArray<RpcConfig>, NetworkNotFound>
+    /** With the unmasked URLs, for calls. */
+    callable(id: NetworkId): Effect.Effect<CallableNetwork, NetworkNotFound>
   }
 >()("effect-relayer/server/networks/Networks") {
   /** @internal */
   static readonly layerNoDeps = Layer.effect(
     Networks,
     Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
       const versioned = yield* VersionedNetworks
       const repo = yield* NetworksRepo
       const reading = yield* NetworkReading.make
@@ -74,14 +83,26 @@ export class Networks extends Context.Service<
         return (yield* repo.exists(id)) ? ("own" as const) : undefined
       })
 
-      const rpcUrls = Effect.fn("Networks.rpcUrls")(function* (id: NetworkId) {
-        return yield* reading.rpcUrls(yield* reading.read(id), id)
+      const readCallable = Effect.fnUntraced(function* (id: NetworkId) {
+        const resolver = yield* reading.read(id)
+        const network = resolver.get(id)
+        return network && { network, urls: yield* Effect.orDie(reading.rpcUrls(resolver, id)) }
       })
+
+      /** Lanes and health checks read it before each step: reads of one network at one moment share a statement. */
+      const callableOf = yield* Batcher.make<NetworkId, CallableNetwork | undefined>(sql, {
+        group: (id) => id,
+        all: (ids) => Effect.map(readCallable(ids[0]), (found) => ids.map(() => found))
+      })
+
+      const callable = Effect.fn("Networks.callable")((id: NetworkId) =>
+        Effect.flatMap(callableOf(id), NetworkReading.orNotFound)
+      )
 
       return Networks.of({
         list,
         locate,
-        rpcUrls,
+        callable,
         get: (id) => Effect.map(versioned.get(id), valueOf),
         create: (request) => Effect.map(Effect.flatMap(checkCreate(request), versioned.create), valueOf),
         // `PreconditionFailed` cannot occur without `ifMatch`.

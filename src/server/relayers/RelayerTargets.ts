@@ -39,10 +39,7 @@ export class RelayerTargets extends Context.Service<
       const networkOf = Effect.fnUntraced(
         function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
           const id = networkId(network_type, network)
-          return yield* Effect.all(
-            { network: networks.get(id), urls: own === undefined ? networks.rpcUrls(id) : Effect.succeed(own) },
-            { concurrency: 2 }
-          )
+          return own === undefined ? yield* networks.callable(id) : { network: yield* networks.get(id), urls: own }
         },
         // A network exists as long as its relayers do: this relayer was deleted meanwhile.
         Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))

@@ -14,7 +14,8 @@ const path = "/api/v1/networks"
 const secret = "s3cr3t-path"
 const url = `https://user:${secret}@rpc.example.com/v1/${secret}?key=${secret}#${secret}`
 
-const rpcUrls = (id: string) => Effect.flatMap(Networks, (networks) => networks.rpcUrls(NetworkId.make(id)))
+const rpcUrls = (id: string) =>
+  Effect.flatMap(Networks, (networks) => Effect.map(networks.callable(NetworkId.make(id)), ({ urls }) => urls))
 
 const publicUrls = (id: string) => builtin.find((network) => network.id === id)?.rpc_urls
 
