@@ -44,7 +44,7 @@ describe("a signer of a lane", () => {
   it.effect("refuses a key of another address, and a key that has changed since it was opened", () =>
     Effect.gen(function* () {
       for (const backend of [other, changing]) {
-        assert.match((yield* Effect.flip(signWith(backend))).message, /not the one of the relayer's address/)
+        assert.match((yield* Effect.flip(signWith(backend))).message, /does not belong to the relayer's address/)
       }
     })
   )
