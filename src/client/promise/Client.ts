@@ -3190,7 +3190,10 @@ export interface SendEvmTransactionRequest {
   readonly external_id?: string
   /** Order among the relayer's transactions. The default is 0. Example: `1` */
   readonly priority?: -1 | 0 | 1
-  /** Whether it waits for funds until its deadline. Example: `true` */
+  /**
+   * Whether it waits for funds until its deadline. The default is false: it fails after ten minutes without them.
+   * Example: `true`
+   */
   readonly wait_for_funds?: boolean
   /**
    * Whether the call is estimated before it is sent. The default is true if `gas_limit` is absent. Example:

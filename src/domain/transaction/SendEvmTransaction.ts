@@ -49,7 +49,13 @@ const fields = {
   ),
   external_id: maybe(ExternalId, doc("The caller's identifier, unique per relayer.", "order-1234")),
   priority: maybe(Schema.Literals([-1, 0, 1]), doc("Order among the relayer's transactions. The default is 0.", 1)),
-  wait_for_funds: maybe(Schema.Boolean, doc("Whether it waits for funds until its deadline.", true)),
+  wait_for_funds: maybe(
+    Schema.Boolean,
+    doc(
+      "Whether it waits for funds until its deadline. The default is false: it fails after ten minutes without them.",
+      true
+    )
+  ),
   simulate: maybe(
     Schema.Boolean,
     doc("Whether the call is estimated before it is sent. The default is true if `gas_limit` is absent.", false)
