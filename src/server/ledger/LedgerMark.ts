@@ -87,7 +87,7 @@ export class LedgerMark extends Context.Service<
           yield* store
           if (marked.length === 0) return
           yield* Effect.annotateLogs(
-            Effect.logWarning("the ledger was restored from a copy: open transactions wait for an operator's decision"),
+            Effect.logWarning("the ledger was restored from a copy: open transactions wait for an operator"),
             { transactions: marked.length }
           )
         }).pipe(query("LedgerMark.replace"), transaction)
