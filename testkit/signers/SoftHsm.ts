@@ -68,14 +68,12 @@ const faulty = Effect.gen(function* () {
     fail: (operation: Operation, fault: Fault, times = Number.POSITIVE_INFINITY) =>
       void faults.set(operation, { fault, times }),
     reply: () => {
-      throw new Error(noHttp)
+      throw new Error("a library does not answer with HTTP")
     },
     count: (operation: Operation) => counts.get(operation) ?? 0,
     silent: Queue.take(left)
   }
 })
-
-const noHttp = "a library does not answer with HTTP"
 
 export const layer = Layer.effect(
   StandIn,
@@ -87,16 +85,7 @@ export const layer = Layer.effect(
       ...(yield* faulty),
       url: "a library has none",
       curves: ["secp256k1", "ed25519"],
-      request: (curve) => ({ type: "pkcs11", config: { module: "soft", token_label: label, key_label: curve, pin } }),
-      without: {
-        html: noHttp,
-        "html of a proxy": noHttp,
-        "throttled for a second": "a library names no time",
-        "throttled for a minute": "a library names no time",
-        "clock skew": "a library needs no clock",
-        "expired login": "the login to a token does not expire",
-        "no such key": "the key is looked for in the token, not by the library"
-      }
+      request: (curve) => ({ type: "pkcs11", config: { module: "soft", token_label: label, key_label: curve, pin } })
     })
   })
 )

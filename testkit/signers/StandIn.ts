@@ -53,8 +53,6 @@ export class StandIn extends Context.Service<
     request(curve: Curve): { readonly type: CreateSigner["type"]; readonly config: object }
     /** The alias, or the request without a version, names another key from now on. Absent: a request always names one key. */
     readonly moveAlias?: (curve: Curve) => void
-    /** Faults that the key service does not have, with the reason. */
-    readonly without?: Partial<Record<Fault, string>>
   }
 >()("effect-relayer/testkit/signers/StandIn") {}
 

@@ -154,8 +154,7 @@ export const layer = Layer.effectContext(
     const standIn = StandIn.of({
       ...served,
       curves,
-      request: (curve: Curve) => request(idOf[curve]),
-      without: { "disabled key": "Turnkey has no disabled keys" }
+      request: (curve: Curve) => request(idOf[curve])
     })
     return Context.make(Turnkey, turnkey).pipe(Context.add(StandIn, standIn))
   })

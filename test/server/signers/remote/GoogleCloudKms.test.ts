@@ -12,7 +12,9 @@ import { StandIn } from "../../../../testkit/signers/StandIn.ts"
 import { contract } from "./contract.ts"
 import { backends, failureOfRequest, open, prepare, signs } from "./signers.ts"
 
-contract("google_cloud_kms", ["secp256k1", "ed25519"], Google.layer)
+contract("google_cloud_kms", ["secp256k1", "ed25519"], Google.layer, {
+  "moved alias": "the request names one version of the key"
+})
 
 const key = { location: "europe-west3", key_ring_id: "relayers", key_id: "ed25519", key_version: 1 }
 const withAccount = (changes: object) => ({

@@ -10,7 +10,10 @@ import * as Turnkey from "../../../../testkit/signers/Turnkey.ts"
 import { contract } from "./contract.ts"
 import { backends, failureOfRequest, messageOf, open, signs } from "./signers.ts"
 
-contract("turnkey", ["secp256k1", "ed25519"], Turnkey.layer)
+contract("turnkey", ["secp256k1", "ed25519"], Turnkey.layer, {
+  "disabled key": "Turnkey has no disabled keys",
+  "moved alias": "the request names one key by its id"
+})
 
 const services = Layer.provideMerge(backends, Layer.fresh(Turnkey.layer))
 
