@@ -96,7 +96,7 @@ export const judged = ({ rows, acceptances, idleCalls }: Results): ReadonlyArray
     ...judge("RPC calls about idle relayers", idleCalls, "at most", 0, "calls", 0),
     ...judge(
       `acceptance while nothing is sent, with ${at} final, worse by`,
-      filled === 0 ? undefined : ratio(ratio(empty?.accepted, empty?.created), ratio(full?.accepted, full?.created)),
+      filled === 0 ? undefined : ratio(empty?.accepted, full?.accepted),
       "at most",
       growth
     ),

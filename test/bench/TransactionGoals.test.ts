@@ -56,6 +56,6 @@ describe("goals of transactions", () => {
       found["worst figure with 1,000,000 final (single, request to broadcast), worse by"],
       "2.00 × false"
     )
-    assert.strictEqual(found["acceptance while nothing is sent, with 1,000,000 final, worse by"], "1.00 × true")
+    assert.strictEqual(found["acceptance while nothing is sent, with 1,000,000 final, worse by"], "2.00 × false")
   })
 })
