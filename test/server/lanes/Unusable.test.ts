@@ -122,7 +122,7 @@ layer(Layer.merge(apiWith(logger), Vault.layer), { excludeTestServices: true })(
         yield* becomes(sent, "pending", "signer_unavailable")
         const { reason, next } = yield* explained(account, sent)
         assert.include(reason, "signer")
-        assert.include(next, "asked again")
+        assert.include(next, "asks the signer again")
         vault.faults.clear()
         yield* becomes(sent, "confirmed")
       })
