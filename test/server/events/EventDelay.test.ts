@@ -67,7 +67,10 @@ describe("an open transaction in another database of the server", () => {
           const { text } = yield* get("/metrics/events_held_back_seconds")
           assert.isAbove(Number(/\nevents_held_back_seconds (.*)\n/.exec(text)?.[1]), 30)
           assert.lengthOf(warnings, 1)
-          assert.deepInclude(warnings[0], { condition: "events", application: "another application" })
+          const { condition, application } = warnings[0] ?? assert.fail("no warning")
+          assert.strictEqual(condition, "events")
+          // The oldest open transaction is reported. On a server that test files share, it may be that of another file.
+          assert.include(["another application", "@effect/sql-pg"], application)
         })
       )
       yield* passUntil("/api/v1/ready", (text) => !text.includes("degraded"))
