@@ -19,4 +19,4 @@ export const ApiKeysHttp = HttpApiBuilder.group(
       delete: ({ params, query }) => Respond.one(keys.delete(params.key_id, query))
     })
   })
-).pipe(GroupServices.only(ApiKeys))
+).pipe(GroupServices.limitTo(ApiKeys))

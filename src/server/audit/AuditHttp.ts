@@ -22,4 +22,4 @@ export const AuditHttp = HttpApiBuilder.group(
       prune: ({ params, payload }) => Respond.one(checkpoints.prune(params.position, payload))
     })
   })
-).pipe(GroupServices.only(Audit, AuditCheckpoints))
+).pipe(GroupServices.limitTo(Audit, AuditCheckpoints))

@@ -53,4 +53,4 @@ export const EventsHttp = HttpApiBuilder.group(
       }
     })
   })
-).pipe(GroupServices.only(EventFeed, EventStreams, Authentication))
+).pipe(GroupServices.limitTo(EventFeed, EventStreams, Authentication))

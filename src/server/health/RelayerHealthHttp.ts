@@ -18,4 +18,4 @@ export const RelayerHealthHttp = HttpApiBuilder.group(
       explain: ({ params }) => Respond.one(health.explain(params.relayer_id))
     })
   })
-).pipe(GroupServices.only(RelayerHealth))
+).pipe(GroupServices.limitTo(RelayerHealth))

@@ -47,11 +47,11 @@ const keptFor = 5_000_000_000n
 
 interface Opened {
   readonly backend: SignerBackend
-  /** Of the monotonic clock, in nanoseconds. */
+  /** Nanoseconds of the monotonic clock. The row is read again after this time. */
   readonly until: bigint
 }
 
-/** `address`: of the lane, in lower case. A signature of another key would be a transaction of another account. */
+/** `address`: the account of the lane, in lower case. A signature of another key would be a transaction of another account. */
 export const make = (signers: Pick<Signers["Service"], "use">, address: string): LaneSigner => {
   const opened = new Map<SignerId, Opened>()
   const opening = new Map<SignerId, Effect.Effect<SignerBackend, SigningFailed>>()

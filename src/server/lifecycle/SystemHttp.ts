@@ -20,4 +20,4 @@ export const SystemHttp = HttpApiBuilder.group(
       ready: () => readiness.check
     })
   })
-).pipe(GroupServices.only(Readiness))
+).pipe(GroupServices.limitTo(Readiness))

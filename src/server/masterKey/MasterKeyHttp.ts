@@ -19,4 +19,4 @@ export const MasterKeyHttp = HttpApiBuilder.group(
     // The rotation has connections of its own. That of an idempotent request is free meanwhile.
     return handlers.handleAll({ rotate: () => Respond.one(outside(rotate)) })
   })
-).pipe(GroupServices.only(MasterKeys, SqlClient.SqlClient))
+).pipe(GroupServices.limitTo(MasterKeys, SqlClient.SqlClient))

@@ -28,4 +28,4 @@ export const NetworksHttp = HttpApiBuilder.group(
         )
     })
   })
-).pipe(GroupServices.only(Networks, VersionedNetworks))
+).pipe(GroupServices.limitTo(Networks, VersionedNetworks))

@@ -30,4 +30,4 @@ export const NotificationsHttp = HttpApiBuilder.group(
       replay: ({ params, payload }) => Respond.one(deliveries.replay(params.notification_id, payload))
     })
   })
-).pipe(GroupServices.only(VersionedNotifications, Deliveries))
+).pipe(GroupServices.limitTo(VersionedNotifications, Deliveries))

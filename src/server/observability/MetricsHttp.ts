@@ -53,4 +53,4 @@ export const layer = (metrics: ReadonlyArray<string>) =>
         scrape: () => Effect.map(exposition, textResponse)
       })
     })
-  ).pipe(GroupServices.only(Gauges))
+  ).pipe(GroupServices.limitTo(Gauges))

@@ -27,7 +27,7 @@ interface Skipped {
 /** Sequence numbers per row of `relayer_blocks`. */
 export const blockSize = 8192
 
-const skip = (sql: SqlClient.SqlClient, offset: number, direction: Statement.Fragment) => ({
+const firstBlock = (sql: SqlClient.SqlClient, offset: number, direction: Statement.Fragment) => ({
   with: sql`
     WITH start AS MATERIALIZED (
       SELECT block, (upto - count)::bigint AS before
@@ -48,7 +48,7 @@ export const of = (sql: SqlClient.SqlClient, sort: RelayerSort): RelayerOrder =>
         by: sql`t.seq`,
         after: ({ seq }) => sql`t.seq > ${seq}`,
         skip: (offset) => ({
-          ...skip(sql, offset, sql`ASC`),
+          ...firstBlock(sql, offset, sql`ASC`),
           where: sql`t.seq >= (SELECT block * ${blockSize} FROM start)`
         })
       }
@@ -57,7 +57,7 @@ export const of = (sql: SqlClient.SqlClient, sort: RelayerSort): RelayerOrder =>
         by: sql`t.seq DESC`,
         after: ({ seq }) => sql`t.seq < ${seq}`,
         skip: (offset) => ({
-          ...skip(sql, offset, sql`DESC`),
+          ...firstBlock(sql, offset, sql`DESC`),
           where: sql`t.seq < (SELECT (block + 1) * ${blockSize} FROM start)`
         })
       }

@@ -21,4 +21,4 @@ export const RelayersHttp = HttpApiBuilder.group(
         Respond.done(relayers.delete(params.relayer_id, headers["if-match"]), "Relayer deleted successfully")
     })
   })
-).pipe(GroupServices.only(StoredRelayers))
+).pipe(GroupServices.limitTo(StoredRelayers))

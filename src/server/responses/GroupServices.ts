@@ -12,7 +12,7 @@ type Kept<Keys extends ReadonlyArray<Context.Service.Any>> = Context.Service.Ide
 >
 
 /** The group sees these services and no others. It does not compile if it requires others. */
-export const only =
+export const limitTo =
   <const Keys extends ReadonlyArray<Context.Service.Any>>(...keys: Keys) =>
   <A, E, R extends Kept<Keys>>(group: Layer.Layer<A, E, R>): Layer.Layer<A, E, R> =>
     Layer.fromBuild((memoMap, scope) =>

@@ -19,4 +19,4 @@ export const SignersHttp = HttpApiBuilder.group(
       verify: ({ params }) => Respond.one(signers.verify(params.signer_id))
     })
   })
-).pipe(GroupServices.only(Signers))
+).pipe(GroupServices.limitTo(Signers))

@@ -12,4 +12,4 @@ export const NodeCallsHttp = HttpApiBuilder.group(
     const passing = yield* NodePassing
     return handlers.handleAll({ rpc: ({ params, payload }) => passing.call(params.relayer_id, payload) })
   })
-).pipe(GroupServices.only(NodePassing))
+).pipe(GroupServices.limitTo(NodePassing))

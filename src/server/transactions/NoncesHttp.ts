@@ -18,4 +18,4 @@ export const NoncesHttp = HttpApiBuilder.group(
       beginGeneration: ({ params }) => Respond.one(nonces.beginGeneration(params.relayer_id))
     })
   })
-).pipe(GroupServices.only(Nonces))
+).pipe(GroupServices.limitTo(Nonces))

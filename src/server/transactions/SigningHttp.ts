@@ -16,4 +16,4 @@ export const SigningHttp = HttpApiBuilder.group(
       signTypedData: ({ params, payload }) => Respond.one(signing.signTypedData(params.relayer_id, payload))
     })
   })
-).pipe(GroupServices.only(MessageSigning))
+).pipe(GroupServices.limitTo(MessageSigning))

@@ -27,7 +27,7 @@ export const TransactionsHttp = HttpApiBuilder.group(
       cancelPending: ({ params }) => Respond.one(transactions.cancelPending(params.relayer_id))
     })
   })
-).pipe(GroupServices.only(Transactions, Simulations))
+).pipe(GroupServices.limitTo(Transactions, Simulations))
 
 export const AllTransactionsHttp = HttpApiBuilder.group(
   Api,
@@ -36,4 +36,4 @@ export const AllTransactionsHttp = HttpApiBuilder.group(
     const transactions = yield* Transactions
     return handlers.handleAll({ list: ({ query }) => Respond.items(transactions.listAll(query)) })
   })
-).pipe(GroupServices.only(Transactions))
+).pipe(GroupServices.limitTo(Transactions))

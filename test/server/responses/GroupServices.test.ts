@@ -25,7 +25,7 @@ it.effect("a group keeps the services that it names and the limit of bodies, and
   }).pipe(
     Effect.provide(
       group.pipe(
-        GroupServices.only(Used),
+        GroupServices.limitTo(Used),
         Layer.provide([
           Layer.succeed(Used, "used"),
           Layer.succeed(Unused, "unused"),
@@ -47,7 +47,7 @@ it("every group names the services that it keeps", () => {
   assert.isAbove(groups.length, 10)
   assert.deepStrictEqual(
     groups
-      .filter(({ text }) => count(text, "HttpApiBuilder.group(") !== count(text, ".pipe(GroupServices.only("))
+      .filter(({ text }) => count(text, "HttpApiBuilder.group(") !== count(text, ".pipe(GroupServices.limitTo("))
       .map(({ file }) => file),
     []
   )

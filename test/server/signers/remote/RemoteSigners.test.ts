@@ -234,22 +234,3 @@ layerEach(services)("a signer of a key service", (it) => {
     })
   )
 })
-
-const limited = Layer.provideMerge(
-  TestApi.layer({ signers: { keys: ["arn:aws:kms:eu-west-1:999999999999"] } }),
-  AwsKms.layer
-)
-
-layerEach(limited)("SIGNER_KEYS", (it) => {
-  it.live("refuses other keys of the service's login", () =>
-    Effect.gen(function* () {
-      const { count, request } = yield* StandIn
-      const { status, json } = yield* call("signers", { body: request("secp256k1") })
-      assert.deepStrictEqual(
-        [status, json.error],
-        [400, "config.key_id: SIGNER_KEYS allows no usable key with this name"]
-      )
-      assert.strictEqual(count("sign"), 0)
-    })
-  )
-})
