@@ -1,4 +1,4 @@
-// Creates relayers in batches: relayers that arrive while a batch is written form the next one (ADR 0010, 0014).
+// Creates relayers in batches: relayers that arrive while batches are written form the next one (ADR 0010, 0017).
 import { Array, Cause, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
@@ -89,6 +89,7 @@ export const make = Effect.gen(function* () {
   }
 
   const createBatch = yield* Batcher.make<Creation, Option.Option<StoredRelayer>>(sql, {
+    size: Batcher.writesAtOnce,
     patience,
     all: (creations) =>
       createAll(creations).pipe(
