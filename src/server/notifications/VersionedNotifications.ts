@@ -73,7 +73,7 @@ export class VersionedNotifications extends Context.Service<
 
       const create = Effect.fn("VersionedNotifications.create")(function* (request: CreateNotification) {
         yield* checkUrl(request.url)
-        const id = NotificationId.make(request.id ?? (yield* random.uuidV4()))
+        const id = NotificationId.make(request.id ?? (yield* random.uuidV7()))
         const key = request.signing_key
         const sealed = key === undefined ? undefined : yield* SigningKeys.seal(secrets, { id, url: request.url }, key)
         const notification: Notification = {

@@ -43,7 +43,7 @@ export const make = Effect.gen(function* () {
   return Effect.fn("StoredRelayers.create")(function* (request: CreateRelayer) {
     // A new relayer may use any signer, also one of relayers that a limited caller cannot see.
     if ((yield* Caller.current).relayerIds !== undefined) return yield* new Caller.Forbidden({})
-    const id = RelayerId.make(request.id ?? (yield* random.uuidV4()))
+    const id = RelayerId.make(request.id ?? (yield* random.uuidV7()))
     const relayer = yield* Effect.catchTag(insertChecked(id, request), "BadRequest", takenFirst(id))
     const { network_type, network } = request
     yield* Effect.annotateLogs(Effect.logInfo("relayer created"), { relayer_id: id, network_type, network })

@@ -123,7 +123,7 @@ export class Signers extends Context.Service<
       const create = Effect.fn("Signers.create")(function* (given: CreateSigner) {
         const request = yield* checkCreate(given)
         const { type } = request
-        const id = SignerId.make(request.id ?? (yield* random.uuidV4()))
+        const id = SignerId.make(request.id ?? (yield* random.uuidV7()))
         const kind = kindOf(type)
         const { config, secret, addresses, pinned } = yield* withKey(kind, prepare(request))
         const key = pinned === undefined ? {} : { curve: pinned.curve, public_key: Hex.encode(pinned.publicKey) }
