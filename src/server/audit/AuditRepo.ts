@@ -86,6 +86,10 @@ export class AuditRepo extends Context.Service<
       // The partial index `audit_unlinked_idx` has the same condition.
       const unlinked = sql`hash IS NULL`
 
+      // Until the end of the transaction. A bitmap scan reads the index entries of all records that were linked since the last VACUUM; an
+      // index scan marks such entries, so that later scans skip them.
+      const withoutBitmaps = sql`set_config('enable_bitmapscan', 'off', true)`
+
       /** Bytes of both versions of the resource in a record. */
       const size = sql`coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`
 
@@ -109,9 +113,10 @@ export class AuditRepo extends Context.Service<
       )
 
       const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
-        yield* sql`SELECT pg_advisory_xact_lock(${linkLock})`
+        yield* sql`SELECT pg_advisory_xact_lock(${linkLock}), ${withoutBitmaps}`
         const found = yield* FittingRows.select(sql, {
-          rows: sql`SELECT ${hashed} FROM audit WHERE ${unlinked} AND position IS NULL ORDER BY audit.id LIMIT ${limit}`,
+          rows: sql`SELECT * FROM audit WHERE ${unlinked} AND position IS NULL ORDER BY id LIMIT ${limit}`,
+          columns: hashed,
           size,
           orderBy: sql`id::bigint`
         })

@@ -22,6 +22,7 @@ import polls from "./0021_polls.ts"
 import dataFees from "./0022_data_fees.ts"
 import remoteSigners from "./0023_remote_signers.ts"
 import attemptHashes from "./0024_attempt_hashes.ts"
+import insertions from "./0025_insertions.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -46,7 +47,8 @@ export const migrations = {
   "0021_polls": polls,
   "0022_data_fees": dataFees,
   "0023_remote_signers": remoteSigners,
-  "0024_attempt_hashes": attemptHashes
+  "0024_attempt_hashes": attemptHashes,
+  "0025_insertions": insertions
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */
