@@ -60,14 +60,16 @@ export const make = Effect.fnUntraced(function* <K, A>(
       (answers) => Effect.die(new Error(`a batch of ${keys.length} requests has ${answers.length} answers`))
     )
 
-  const runBatch = (requests: Array.NonEmptyReadonlyArray<Request<K, A>>) => {
-    const batch = run(answersTo(Array.map(requests, ({ key }) => key)))
-    batch.addObserver((exit) => {
-      if (Exit.isFailure(exit)) for (const { resume } of requests) resume(Exit.failCause(exit.cause))
-      else for (const [{ resume }, answer] of Array.zip(requests, exit.value)) resume(Exit.succeed(answer))
-    })
-    return Fiber.await(batch)
-  }
+  /** Resumes the requests, whatever happens to the batch. */
+  const answer = (requests: Array.NonEmptyReadonlyArray<Request<K, A>>) =>
+    Effect.exit(
+      Effect.onExit(answersTo(Array.map(requests, ({ key }) => key)), (exit) =>
+        Effect.sync(() => {
+          if (Exit.isFailure(exit)) for (const { resume } of requests) resume(Exit.failCause(exit.cause))
+          else for (const [{ resume }, answer] of Array.zip(requests, exit.value)) resume(Exit.succeed(answer))
+        })
+      )
+    )
 
   const isDue = ({ queue, running, isBeginning }: Group<K, A>) =>
     !isBeginning && queue.length >= (running === 0 ? 1 : running < batchesAtOnce ? size : Infinity)
@@ -81,8 +83,8 @@ export const make = Effect.fnUntraced(function* <K, A>(
     if (Array.isArrayNonEmpty(requests)) {
       current.running++
       beginIfDue(current)
-      const batch = runBatch(requests)
-      yield* patience === undefined ? batch : Effect.timeoutOption(batch, patience)
+      if (patience === undefined) yield* answer(requests)
+      else yield* Effect.timeoutOption(Fiber.await(run(answer(requests))), patience)
       current.running--
     }
     beginIfDue(current)
