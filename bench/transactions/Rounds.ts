@@ -10,7 +10,6 @@ import type { Scale } from "./Scale.ts"
 import * as Usage from "./Usage.ts"
 import * as World from "./World.ts"
 
-/** Per second. */
 /** Names without a comma, because the command line separates them by commas. */
 export const names = [
   "one lane",
@@ -21,6 +20,7 @@ export const names = [
   "drain"
 ] as const
 
+/** Per second. */
 const steadyRate = 50
 
 type Errors = Effect.Error<ReturnType<typeof Cases.single>> | NotConfirmed | HttpFailed
@@ -55,8 +55,9 @@ export const measure = Effect.fnUntraced(function* (world: World.World, scale: S
   const blasts: Array<Figures> = []
   const found = casesOf(sender, scale).map(([name, run]) => ({ name, run, rounds: [] as Array<Figures> }))
   for (let round = 0; round < scale.rounds; round++) {
-    blasts.push(yield* Blast.run(world, scale.lanes, Math.ceil(scale.ofOne / scale.lanes)))
     for (const { name, run, rounds } of found) {
+      // Before each case, because the end of one blast moves by the second between two blocks: the median of many is compared.
+      blasts.push(yield* Blast.run(world, scale.lanes, Math.ceil(scale.ofOne / scale.lanes)))
       const figures = yield* run
       yield* Console.log(`${name}: ${JSON.stringify(figures)}`)
       rounds.push(figures)
