@@ -1,4 +1,4 @@
-// Accepts transactions in batches: those that arrive while batches are written form the next one (ADR 0010, 0017).
+// Accepts transactions. Those that arrive while two batches are written form the next batches (ADR 0010, 0017).
 import { Array, Clock, Context, Data, Effect, Option, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
@@ -17,6 +17,9 @@ import { NewTransactionsRepo } from "./NewTransactionsRepo.ts"
 import type { Acceptance } from "./NewTransactionsRepo.ts"
 import * as OpenCounts from "./OpenCounts.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
+
+/** Batches written at the same time. A relayer is in one group, so that its transactions get numbers in order of arrival. */
+const groups = 2
 
 /** A batch that waits for a lock longer than this does not hold up the next one. */
 const patience = "100 millis"
@@ -54,7 +57,7 @@ export const make = Effect.gen(function* () {
 
   /** A batch that fails as a whole, for example by a deadlock, is accepted one by one, so that each reports its own error. */
   const batched = yield* Batcher.make<Acceptance, Option.Option<StoredTransaction>>(sql, {
-    size: Batcher.writesAtOnce,
+    group: ({ account }) => String(account.relayerNumber % groups),
     patience,
     all: (acceptances) =>
       Effect.catchDefect(insertBatch(acceptances), (defect) =>

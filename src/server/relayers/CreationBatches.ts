@@ -26,6 +26,12 @@ interface Created {
   readonly origin: Origin
 }
 
+/**
+ * The most relayers of a batch: half of those of 64 clients, so that the thread prepares one batch while the database writes the other. With
+ * 16, with 24 and without a limit, creates of 64 clients took longer (ADR 0017).
+ */
+const size = 32
+
 /** A batch that waits for a lock longer than this does not hold up the next one. */
 const patience = "100 millis"
 
@@ -89,7 +95,7 @@ export const make = Effect.gen(function* () {
   }
 
   const createBatch = yield* Batcher.make<Creation, Option.Option<StoredRelayer>>(sql, {
-    size: Batcher.writesAtOnce,
+    size,
     patience,
     all: (creations) =>
       createAll(creations).pipe(

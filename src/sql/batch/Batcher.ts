@@ -22,12 +22,6 @@ export interface Options<K, A> {
   readonly all: (keys: Array.NonEmptyReadonlyArray<K>) => Effect.Effect<ReadonlyArray<A>>
 }
 
-/**
- * The most requests of a batch that writes: half of those of 64 clients, so that the thread prepares one batch while the database writes
- * the other. With 64, and with 24 or 16, a create at 64 connections took longer (ADR 0017).
- */
-export const writesAtOnce = 32
-
 /** Batches of a group that run at the same time if full ones wait. */
 const batchesAtOnce = 2
 
