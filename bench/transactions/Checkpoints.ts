@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import type { World } from "./World.ts"
 
-/** No checkpoint by itself within a run: the second part writes about 3 GB. */
+/** PostgreSQL begins no checkpoint by itself before an hour or 16 GB of its log; a run ends earlier. */
 export const postpone = ({ installation: { sql } }: World) =>
   Effect.gen(function* () {
     yield* sql`ALTER SYSTEM SET checkpoint_timeout = '1h'`
