@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { rolldown } from "rolldown"
 
 /** Not bundled: loaded only if a signer of the chain, a key service, or Redis is used. */
-const external = /^(viem|redis|@solana|@stellar|@noble|@aws-sdk|google-auth-library)(\/|$)/
+const external = /^(viem|redis|tiny-secp256k1|@solana|@stellar|@noble|@aws-sdk|google-auth-library)(\/|$)/
 
 const root = path.resolve(import.meta.dirname, "..")
 const dist = path.join(root, "dist")

@@ -19,7 +19,7 @@ const nothing: EvmBytes.Unsigned = {
   fees: { type: "eip1559", maxFee: 1n, tip: 1n }
 }
 
-/** Loads viem and signs a transaction that is never sent, because the first signature computes tables of the curve. */
+/** Loads the libraries that encode and sign, and compiles what they need, for a transaction that is never sent. */
 export const sign = Effect.gen(function* () {
   const digest = yield* EvmBytes.digestOf(nothing)
   return yield* EvmBytes.seal(nothing, yield* key.sign("secp256k1", digest))

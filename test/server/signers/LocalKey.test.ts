@@ -1,5 +1,6 @@
 // Keys in our hands against the libraries of the chains.
 import { assert, describe, it } from "@effect/vitest"
+import { secp256k1 } from "@noble/curves/secp256k1"
 import { getAddressFromPublicKey } from "@solana/addresses"
 import { createKeyPairFromPrivateKeyBytes } from "@solana/keys"
 import { Keypair } from "@stellar/stellar-sdk/base"
@@ -60,6 +61,18 @@ describe("LocalKey", () => {
         const publicKey = yield* LocalKey.make(key).publicKey("secp256k1")
         assert.strictEqual(toHex(publicKey), account.publicKey)
         assert.isTrue(yield* Effect.promise(() => operations.secp256k1.verify(publicKey, digest, signature)))
+      })
+  )
+
+  it.effect.prop(
+    "signs a digest as RFC 6979 says, so that it always gives the same bytes",
+    [PrivateKey, Schema.String],
+    ([key, text]) =>
+      Effect.gen(function* () {
+        const digest = digestOf(text)
+        const signature = yield* LocalKey.make(key).sign("secp256k1", digest)
+        const expected = secp256k1.sign(digest, bytesOf(key), { lowS: true, extraEntropy: false })
+        assert.deepStrictEqual([...signature], [...expected.toCompactRawBytes(), expected.recovery])
       })
   )
 
