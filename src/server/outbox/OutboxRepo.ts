@@ -41,11 +41,13 @@ export class OutboxRepo extends Context.Service<
           ORDER BY n`.pipe(Effect.asVoid, query("OutboxRepo.insert"))
       }
 
+      // Every write about transactions runs this statement. The planner does not see the array in a subquery, so it keeps one plan.
+      // Otherwise it plans each execution, which takes longer than the execution.
       const notificationsOf = (relayers: ReadonlyArray<number>) =>
         sql`
           SELECT r.seq::float8 AS relayer, n.id AS notification
           FROM relayers r JOIN notifications n ON n.id = r.notification_id
-          WHERE r.seq = ANY(${relayers.map(String)}::bigint[]) ORDER BY n.id FOR KEY SHARE OF n`.pipe(
+          WHERE r.seq = ANY((SELECT ${relayers.map(String)}::bigint[])::bigint[]) ORDER BY n.id FOR KEY SHARE OF n`.pipe(
           Effect.flatMap(readNotifications),
           Effect.map((rows) => new Map(rows.map(({ relayer, notification }) => [relayer, notification]))),
           query("OutboxRepo.notificationsOf")
