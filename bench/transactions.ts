@@ -13,8 +13,8 @@ import * as Installation from "./harness/Installation.ts"
 import * as Machine from "./harness/Machine.ts"
 import * as Names from "./harness/Names.ts"
 import * as Acceptance from "./transactions/Acceptance.ts"
-import * as Checkpoints from "./transactions/Checkpoints.ts"
 import * as History from "./transactions/History.ts"
+import * as Maintenance from "./transactions/Maintenance.ts"
 import * as Report from "./transactions/Report.ts"
 import type { Results } from "./transactions/Results.ts"
 import * as Rounds from "./transactions/Rounds.ts"
@@ -48,8 +48,9 @@ const flags = {
 
 /** One part of the run: with `stored` final transactions. */
 const part = Effect.fnUntraced(function* (world: World.World, scale: Scale.Scale, stored: number) {
-  yield* Checkpoints.take(world)
+  yield* Maintenance.take(world)
   const acceptance = { stored, ...(yield* Acceptance.measure(world, scale.acceptance)) }
+  yield* Maintenance.take(world)
   const rounds = yield* Rounds.measure(world, scale, stored)
   return { acceptance, ...rounds }
 })
@@ -60,7 +61,7 @@ const run = Effect.fnUntraced(function* (given: Scale.Given, build: boolean) {
   const loadBefore = Machine.load()
   const scale = Scale.of(given)
   const world = yield* World.make(scale.lanes)
-  yield* Checkpoints.postpone(world)
+  yield* Maintenance.postpone(world)
   const empty = yield* part(world, scale, 0)
   if (scale.stored > 0) yield* History.fill(world, scale.stored)
   const parts = scale.stored > 0 ? [empty, yield* part(world, scale, scale.stored)] : [empty]

@@ -29,24 +29,34 @@ const relayer = {
   })
 } as const
 
+/**
+ * Brings the statistics of the planner up to date, as autovacuum does within a minute: plans for a table of twenty rows read
+ * all rows, and the creation of relayers makes twenty thousand.
+ */
+const analyze = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`VACUUM ANALYZE relayers`
+})
+
 /** Nothing may be sent later, and the relayers that were created have no keys. */
 const clear = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`DELETE FROM transactions WHERE state = 'pending'`
   yield* sql`DELETE FROM relayers WHERE signer_id LIKE ${`${Fill.freshSigner}%`}`
-  yield* sql`VACUUM ANALYZE transactions`
 })
 
 /** In turn, round by round. */
 export const measure = Effect.fnUntraced(function* (world: World, rounds: Measure.Rounds) {
   const { installation, ids } = world
+  const onDatabase = Effect.provideService(SqlClient.SqlClient, installation.sql)
   const target = { server: installation.service, installation }
   const accept = (seconds: number) =>
     Effect.map(
       Measure.load(target, { requests: [transaction], ids, from: 0 }, connections, seconds),
       ({ reading }) => reading
     )
-  const create = (seconds: number) => Writes.writes(target, [relayer], connections, seconds)
+  const create = (seconds: number) =>
+    Effect.tap(Writes.writes(target, [relayer], connections, seconds), () => onDatabase(analyze))
   const [accepted, created] = yield* Measure.alternate(
     "acceptance",
     connections,
@@ -56,6 +66,6 @@ export const measure = Effect.fnUntraced(function* (world: World, rounds: Measur
     ],
     rounds
   )
-  yield* Effect.provideService(clear, SqlClient.SqlClient, installation.sql)
+  yield* onDatabase(clear)
   return { accepted: accepted?.perSecond ?? Number.NaN, created: created?.perSecond ?? Number.NaN }
 })

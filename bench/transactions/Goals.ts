@@ -30,9 +30,9 @@ const ratio = (one: number | undefined, other: number | undefined): number | und
 export const judged = ({ rows, acceptances, idleCalls }: Results): ReadonlyArray<Goal> => {
   const row = (name: string, stored = 0): Row | undefined =>
     rows.find((each) => each.case === name && each.stored === stored)
-  /** A rate relative to the contender's in the same part of the run. */
+  /** A rate relative to the blast's from its first request until its last block is confirmed, in the same part of the run. */
   const toBlast = (name: string, field: (typeof rates)[number], stored = 0) =>
-    ratio(row(name, stored)?.[field], row("blast", stored)?.[field])
+    ratio(row(name, stored)?.[field], row("blast", stored)?.perSecond)
   const seconds = (name: string, field: keyof Figures) => ratio(row(name)?.[field], 1000)
   const [empty, full] = acceptances
   const filled = full?.stored ?? 0

@@ -5,6 +5,8 @@ import * as Machine from "../harness/Machine.ts"
 export interface Heads {
   /** Milliseconds since 1970. Undefined: the block has not come. */
   arrivalOf(block: number): number | undefined
+  /** Waits for the next block and then for this many seconds. */
+  after(seconds: number): Effect.Effect<void>
 }
 
 const subscription = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["newHeads"] })
@@ -25,6 +27,13 @@ export const follow = Effect.fnUntraced(function* (url: string) {
     }),
     (socket) => Effect.sync(() => socket.close())
   )
-  const heads: Heads = { arrivalOf: (block) => arrivals.get(block) }
+  const next = Effect.suspend(() => {
+    const known = arrivals.size
+    return Effect.repeat(Effect.sleep("2 millis"), { until: () => arrivals.size > known })
+  })
+  const heads: Heads = {
+    arrivalOf: (block) => arrivals.get(block),
+    after: (seconds) => Effect.andThen(next, Effect.sleep(seconds * 1000))
+  }
   return heads
 })

@@ -35,9 +35,6 @@ const insert = Effect.fnUntraced(function* (ids: ReadonlyArray<string>, count: n
     SELECT id, 1, 'original', 1, '0x' || md5(id::text) || md5(number::text), decode(repeat('ab', ${rawBytes}::int), 'hex'), nonce,
       '{"type":"eip1559","maxFee":"2000000000","tip":"1000000000"}', 21000, 1, created_at, 1, created_at, 1, created_at, 'accepted'
     FROM transactions WHERE nonce < ${firstNonce}::int`
-  yield* sql`VACUUM ANALYZE transactions`
-  yield* sql`VACUUM ANALYZE attempts`
-  yield* sql`CHECKPOINT`
 })
 
 export const fill = ({ installation, relayers }: World, count: number) =>
