@@ -1,4 +1,4 @@
-// Computes medians and least-squares lines.
+// Computes medians, means and least-squares lines.
 
 export const median = (values: ReadonlyArray<number>): number => {
   const sorted = values.toSorted((a, b) => a - b)
@@ -6,6 +6,10 @@ export const median = (values: ReadonlyArray<number>): number => {
   const upper = sorted[middle] ?? Number.NaN
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
 }
+
+/** Of positive numbers. */
+export const geometricMean = (values: ReadonlyArray<number>): number =>
+  Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length)
 
 interface Line {
   /** Change of y per unit of x. */
