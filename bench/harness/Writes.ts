@@ -28,6 +28,7 @@ export const freshSigners = Effect.fnUntraced(function* (count: number, masterKe
   if (made < used + count) {
     yield* Fill.signers(Fill.freshSigner, made, used + count)
     yield* Fill.authenticate(masterKey)
+    // With the statistics of the table before, plans read all signers.
     yield* sql`VACUUM ANALYZE signers`
   }
   return used

@@ -24,8 +24,8 @@ export const names = [
 const steadyRate = 50
 
 /**
- * The parts of the time between two blocks at which `count` runs begin, in seconds. What ends with a block takes whole blocks
- * if it always begins at the same part, so that a little more speed changes nothing or a whole second.
+ * Seconds after a block at which `count` runs begin, evenly spread. A case ends with a block: if it always began at the same
+ * time after one, it would take a whole number of blocks, and a little more speed would change nothing or a whole second.
  */
 const beginnings = (count: number): ReadonlyArray<number> =>
   Array.from({ length: count }, (_, index) => ((index + 0.5) / count) * World.blockTime)
