@@ -20,6 +20,10 @@ describe("EvmNodes", () => {
 
       const bytes = yield* transfer(0)
       assert.deepStrictEqual(yield* providers.broadcast(bytes), [{ _tag: "Hash" }])
+      // anvil answers before the transaction is in its block.
+      yield* Effect.repeat(anvil.call("eth_getTransactionCount", [Anvil.funded, "latest"]), {
+        until: (count) => count === "0x1"
+      })
       const again = yield* providers.broadcast(yield* transfer(0, 20n ** 9n))
       assert.deepInclude(again[0], { _tag: "RpcError", message: "nonce too low" })
       const poor = yield* providers.broadcast(yield* transfer(1, 10n ** 22n))
