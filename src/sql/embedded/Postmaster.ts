@@ -29,8 +29,8 @@ const settings = (binaries: Binaries, listen: Listen): Record<string, string> =>
   shared_buffers: "16MB",
   max_connections: String(maxConnections),
   max_wal_size: "256MB",
-  // After a checkpoint, the first change of a page logs it as a whole. pglz, the only method that these binaries have, takes 190 µs
-  // for a page of an index of hashes; an insertion takes 8 µs without it.
+  // PostgreSQL logs a whole page when the page first changes after a checkpoint. With pglz, the only method of these binaries, an
+  // insertion into an index of a million hashes then takes 190 µs, and 8 µs without it.
   wal_compression: "off",
   wal_level: "minimal",
   max_wal_senders: "0",
