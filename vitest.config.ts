@@ -16,7 +16,7 @@ const hasRoom = (folder: string) => {
 if (existsSync(memory) && hasRoom(memory)) process.env.TMPDIR ??= memory
 
 const unit = [
-  "test/{api,bench,cli,deploy,domain,faults,outbound,threads}/**/*.test.ts",
+  "test/{api,bench,cli,deploy,domain,faults,import,outbound,testkit,threads}/**/*.test.ts",
   "test/{claims,exports,seams,transactionsFailures}.test.ts",
   "test/client/{Webhook,node/*}.test.ts",
   "test/process/{Logging,StartupBanner,http/IdleConnections,settings/{Keys,Misspelled}}.test.ts",
@@ -33,7 +33,7 @@ const unit = [
 ]
 
 /** Their services or packages are installed apart: `npm run test:redis`, `npm run test:browser`, and so on. */
-const elsewhere = ["test/{redis,browser,wallets,pkcs11,ministack,packages}/**"]
+const elsewhere = ["test/{redis,wallets,pkcs11,ministack,packages}/**"]
 
 /** Real time, in milliseconds. No test waits this long on an idle machine, but a busy one may need it for the work of a test. */
 const patience = 240_000

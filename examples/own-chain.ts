@@ -6,7 +6,8 @@ import { Console, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { ChainAccess, Outbound, RelayerHealth, Relayers, Services, SignerBackends, Signers, Sql } from "effect-relayer"
 
-const Call = Schema.fromJsonString(Schema.Struct({ id: Schema.Finite, method: Schema.String }))
+const Call = Schema.Struct({ id: Schema.Finite, method: Schema.String })
+const Body = Schema.fromJsonString(Schema.Union([Call, Schema.Array(Call)]))
 
 /** Sepolia, where every account has one ether and has sent seven transactions. */
 const results: Readonly<Record<string, string>> = {
@@ -15,12 +16,18 @@ const results: Readonly<Record<string, string>> = {
   eth_getTransactionCount: "0x7"
 }
 
-/** The service sends a JSON-RPC call as the body of a POST. If a call fails, it retries, also with other providers. */
+const answer = ({ id, method }: typeof Call.Type) => ({ jsonrpc: "2.0", id, result: results[method] ?? null })
+
+/**
+ * The service sends a JSON-RPC call, or an array of calls, as the body of a POST. An array of calls wants an array of answers. If a
+ * call fails, the service retries it, also with other providers.
+ */
 const client = HttpClient.make((request) =>
   Effect.gen(function* () {
     const body = request.body._tag === "Uint8Array" ? new TextDecoder().decode(request.body.body) : ""
-    const { id, method } = yield* Effect.orDie(Schema.decodeEffect(Call)(body))
-    return HttpClientResponse.fromWeb(request, Response.json({ jsonrpc: "2.0", id, result: results[method] ?? null }))
+    const calls = yield* Effect.orDie(Schema.decodeEffect(Body)(body))
+    const answers = "id" in calls ? answer(calls) : calls.map(answer)
+    return HttpClientResponse.fromWeb(request, Response.json(answers))
   })
 )
 
@@ -34,14 +41,14 @@ export const services = (masterKey: Services.Options["masterKey"]) =>
 /** Returns what it has printed. */
 export const program = Effect.gen(function* () {
   const signer = yield* (yield* Signers).create({ type: "plain" })
-  const { id } = yield* (yield* Relayers).create({
+  const { value: relayer } = yield* (yield* Relayers).create({
     name: "Payouts",
     network: "sepolia",
     network_type: "evm",
     paused: false,
     signer_id: signer.id
   })
-  const { balance, unit } = yield* (yield* RelayerHealth).balance(id)
+  const { balance, unit } = yield* (yield* RelayerHealth).balance(relayer.id)
   yield* Console.log(`${balance} ${unit}`)
   return `${balance} ${unit}`
 })

@@ -10,7 +10,7 @@ export const program = Effect.gen(function* () {
   const relayers = yield* Relayers
 
   const signer = yield* signers.create({ type: "plain" })
-  const relayer = yield* relayers.create({
+  const { value: relayer } = yield* relayers.create({
     name: "Payouts",
     network: "sepolia",
     network_type: "evm",

@@ -6,6 +6,8 @@ export interface Case {
   readonly name: string
   /** Holds at whatever moment the fault happens. */
   readonly promise: string
+  /** Whether `--short` runs it too, with fewer faults. */
+  readonly isShort?: true
   readonly run: (context: Context) => Effect.Effect<void, never, Scope.Scope>
 }
 
@@ -14,6 +16,8 @@ export interface Context {
   readonly tally: Tally
   /** Whether the part with this name is to run, in a case that has parts. */
   readonly isChosen: (part: string) => boolean
+  /** The first value, or the second with `--short`. */
+  readonly amount: <A>(full: A, short: A) => A
 }
 
 /** The counts of a case, and its broken promises. */

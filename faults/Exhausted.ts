@@ -18,6 +18,7 @@ const longest = timeout * 1.5 + slack
 export const Exhausted: Case = {
   name: "exhausted",
   promise: "a pool that slow queries exhaust: 503 within the timeout, health and 401 at once, then normal operation",
+  isShort: true,
   run: ({ tally }) =>
     Effect.gen(function* () {
       const world = yield* World.make

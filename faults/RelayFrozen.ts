@@ -13,9 +13,9 @@ export const RelayFrozen: Case = {
   name: "relay-frozen",
   promise:
     "two of three instances hang beyond their lease and continue: all are confirmed, each effect happens once, no holes",
-  run: (context) =>
+  run: ({ random, tally }) =>
     Effect.gen(function* () {
       const { listen } = yield* ExternalPostgres.make
-      yield* Instances.run({ ...context, listen, kills: 0, freezes, lease })
+      yield* Instances.run({ random, tally, listen, kills: 0, freezes, lease })
     })
 }

@@ -4,16 +4,15 @@ import type { Case } from "./Case.ts"
 import * as ExternalPostgres from "./ExternalPostgres.ts"
 import * as Instances from "./sending/Instances.ts"
 
-const kills = 80
-const freezes = 20
 const lease = 3000
 
 export const RelayInstances: Case = {
   name: "relay-instances",
   promise: "two of three instances die or hang while all send: all are confirmed, each effect happens once, no holes",
-  run: (context) =>
+  isShort: true,
+  run: ({ amount, random, tally }) =>
     Effect.gen(function* () {
       const { listen } = yield* ExternalPostgres.make
-      yield* Instances.run({ ...context, listen, kills, freezes, lease })
+      yield* Instances.run({ random, tally, listen, kills: amount(80, 3), freezes: amount(20, 1), lease })
     })
 }

@@ -12,6 +12,7 @@ export const Timeout: Case = {
   name: "timeout",
   promise:
     "a query that exceeds the statement timeout: 503 for its request, which changes nothing, and 200 for all others",
+  isShort: true,
   run: ({ tally }) =>
     Effect.gen(function* () {
       const world = yield* World.make

@@ -1,12 +1,14 @@
-// Writes what is derived from the contract: openapi.json, and the types of the clients with the same descriptions. With `--check`, it
+// Writes what is derived from the contract: openapi.json, relayers.schema.json, and the types of the clients with the same descriptions. With `--check`, it
 // fails if a file differs from the contract.
 import { OpenApi } from "effect/http-api"
 import * as fs from "node:fs"
 import { Api } from "../src/api/Api.ts"
+import * as ConfigurationFile from "../src/api/document/ConfigurationFile.ts"
 import * as Types from "./client/Types.ts"
 
 const files = {
   "openapi.json": `${JSON.stringify(OpenApi.fromApi(Api), null, 2)}\n`,
+  "relayers.schema.json": `${JSON.stringify(ConfigurationFile.document(), null, 2)}\n`,
   "src/client/Client.ts": Types.ofClient(),
   "src/client/promise/Client.ts": Types.ofPromiseClient()
 }

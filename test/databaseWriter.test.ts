@@ -232,9 +232,9 @@ layerEach(Layer.provideMerge(TestApi.layer(), Vault.layer))("an attacker who wri
       yield* inNewInstance(
         Effect.gen(function* () {
           const { get } = yield* Relayers
-          assert.strictEqual((yield* get(RelayerId.make(evmRelayer.id))).name, evmRelayer.name)
+          assert.strictEqual((yield* get(RelayerId.make(evmRelayer.id))).value.name, evmRelayer.name)
           assert.lengthOf((yield* (yield* Signers).list({})).items, 2)
-          assert.strictEqual((yield* (yield* Networks).get(NetworkId.make(network))).name, evmNetwork.name)
+          assert.strictEqual((yield* (yield* Networks).get(NetworkId.make(network))).value.name, evmNetwork.name)
           assert.isTrue((yield* (yield* Signers).verify(SignerId.make("vlt"))).verified)
         })
       )

@@ -118,7 +118,10 @@ layer(services, { excludeTestServices: true })("a host program that uses only th
     Effect.gen(function* () {
       const feed = yield* EventFeed
       const [notifications, relayers, signers] = [yield* Notifications, yield* Relayers, yield* Signers]
-      const notification = yield* notifications.create({ type: "webhook", url: "https://hooks.example.com/relayer" })
+      const { value: notification } = yield* notifications.create({
+        type: "webhook",
+        url: "https://hooks.example.com/relayer"
+      })
       const following = yield* feed
         .stream({ type: "relayer.created" })
         .pipe(Stream.take(2), Stream.runCollect, Effect.forkChild)

@@ -3,10 +3,10 @@ import { Array, Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { RelayerId } from "../src/domain/relayer/Relayer.ts"
-import { TransactionId } from "../src/domain/transaction/EvmTransaction.ts"
+import { TransactionId } from "../src/domain/transaction/TransactionId.ts"
 import type { Account, NewTransaction } from "../src/server/ledger/NewTransaction.ts"
-import { LanesRepo } from "../src/server/ledger/LanesRepo.ts"
-import { NewTransactionsRepo } from "../src/server/ledger/NewTransactionsRepo.ts"
+import * as LanesRepo from "../src/server/ledger/hold/LanesRepo.ts"
+import * as NewTransactionsRepo from "../src/server/ledger/accept/NewTransactionsRepo.ts"
 
 /** Relayers 1 to `count`, each with a signer of its own. */
 export const insertRelayers = Effect.fnUntraced(function* (count: number) {
@@ -34,6 +34,7 @@ const receiver = `0x${"ab".repeat(20)}`
 export const newTransaction = (now: number, over: Partial<NewTransaction> = {}): NewTransaction => ({
   id: TransactionId.make(randomUUID()),
   request: { to: receiver, value: 1n, gas_limit: 21_000n },
+  facts: {},
   validUntil: now + 8 * 3_600_000,
   priority: 0,
   body: "{}",
@@ -43,7 +44,7 @@ export const newTransaction = (now: number, over: Partial<NewTransaction> = {}):
 /** Accepts transactions without the rules of acceptance. */
 export const insert = Effect.fnUntraced(function* (of: Account, count: number, over: Partial<NewTransaction> = {}) {
   const now = yield* Clock.currentTimeMillis
-  yield* (yield* LanesRepo).ensure([of])
+  yield* (yield* LanesRepo.make).ensure([of])
   const acceptances = Array.makeBy(count, () => ({
     account: of,
     transaction: newTransaction(now, over),
@@ -52,7 +53,7 @@ export const insert = Effect.fnUntraced(function* (of: Account, count: number, o
     trace: undefined,
     now
   }))
-  const inserted = yield* (yield* NewTransactionsRepo).insert(acceptances, true)
+  const inserted = yield* (yield* NewTransactionsRepo.make).insert(acceptances, true)
   if (inserted.length !== count) return yield* Effect.die(new Error(`${inserted.length} of ${count} were inserted`))
   return inserted.map(({ id }) => id)
 })

@@ -29,6 +29,8 @@ export interface Seen {
   }
 }
 
+export const webhookId = ({ headers }: Seen): string => String(headers["webhook-id"])
+
 export interface Receiver {
   readonly url: string
   readonly seen: ReadonlyArray<Seen>

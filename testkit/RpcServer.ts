@@ -23,10 +23,17 @@ interface RpcServer {
   readonly seen: Array<{ readonly method: string; readonly params: unknown; readonly at: number }>
   /** The results by method. A method without a result gets an error. */
   readonly results: Map<string, (params: ReadonlyArray<unknown>) => unknown>
-  /** Applies to `method`, or to all methods if it is absent, for as many calls as `times` says, or for all. */
+  /**
+   * Applies to `method`, or to all methods if it is absent, for as many calls as `times` says, or for all. What is no error of
+   * one call applies to the whole batch.
+   */
   fail(fault: Fault, given?: { readonly method?: string; readonly times?: number }): void
   recover(): void
+  /** From now on, a batch gets one error. */
+  refuseBatches(): void
   count(method?: string): number
+  /** The number of batches, refused ones included. */
+  batches(): number
 }
 
 const bodyOf = async (request: IncomingMessage) => {
@@ -35,15 +42,29 @@ const bodyOf = async (request: IncomingMessage) => {
   return JSON.parse(text)
 }
 
-const misbehave = (response: ServerResponse, id: unknown, fault: Fault) => {
-  if (fault === "hang") return
-  if (fault === "html") return response.writeHead(200).end(`<html>${secret}</html>`)
-  if (fault === "huge") return response.writeHead(200).end(`{"result":"${"x".repeat(3_000_000)}"}`)
-  if (fault === "cut off") return response.writeHead(200, { "content-length": 99 }).write("{", () => response.destroy())
-  if (typeof fault === "object" && "status" in fault) return response.writeHead(fault.status, fault.headers).end(secret)
-  const error = typeof fault === "object" ? { error: { code: fault.error, message: secret } } : {}
-  const answer = { jsonrpc: "2.0", id: fault === "wrong id" ? "other" : id, ...error }
-  return response.end(JSON.stringify(fault === "wrong id" ? { ...answer, result: "0x1" } : answer))
+interface Asked {
+  readonly id: unknown
+  readonly method: string
+  readonly params: ReadonlyArray<unknown>
+}
+
+/** True: the response is ended, or never comes. */
+const misbehave = (response: ServerResponse, fault: Fault): boolean => {
+  if (fault === "hang") return true
+  if (fault === "html") response.writeHead(200).end(`<html>${secret}</html>`)
+  else if (fault === "huge") response.writeHead(200).end(`{"result":"${"x".repeat(3_000_000)}"}`)
+  else if (fault === "cut off") response.writeHead(200, { "content-length": 99 }).write("{", () => response.destroy())
+  else if (typeof fault === "object" && "status" in fault) response.writeHead(fault.status, fault.headers).end(secret)
+  else return false
+  return true
+}
+
+const wrongAnswer = (id: unknown, fault: Fault) => {
+  const head = { jsonrpc: "2.0", id }
+  if (fault === "wrong id") return { ...head, id: "other", result: "0x1" }
+  return typeof fault === "object" && "error" in fault
+    ? { ...head, error: { code: fault.error, message: secret } }
+    : head
 }
 
 export const make = (results: Record<string, (params: ReadonlyArray<unknown>) => unknown> = {}) =>
@@ -52,20 +73,31 @@ export const make = (results: Record<string, (params: ReadonlyArray<unknown>) =>
     const seen: RpcServer["seen"] = []
     const faults = new Map<string, { readonly fault: Fault; left: number }>()
     const known = new Map(Object.entries(results))
+    let refusesBatches = false
+    let batches = 0
 
     const faultOf = (method: string) => {
       const found = faults.get(method) ?? faults.get("*")
       return found !== undefined && found.left-- > 0 ? found.fault : undefined
     }
 
-    const server = http.createServer(async (request, response) => {
-      const { id, method, params } = await bodyOf(request)
-      seen.push({ method, params, at: clock.currentTimeMillisUnsafe() })
-      const fault = faultOf(method)
+    const answerOf = ({ id, method, params }: Asked, fault: Fault | undefined) => {
       const result = known.get(method)
-      if (fault !== undefined) return void misbehave(response, id, fault)
-      if (result === undefined) return void misbehave(response, id, { error: -32601 })
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, result: result(params) }))
+      if (fault !== undefined) return wrongAnswer(id, fault)
+      return result === undefined ? wrongAnswer(id, { error: -32601 }) : { jsonrpc: "2.0", id, result: result(params) }
+    }
+
+    const server = http.createServer(async (request, response) => {
+      const body: Asked | ReadonlyArray<Asked> = await bodyOf(request)
+      const calls = Array.isArray(body) ? body : [body]
+      batches += Array.isArray(body) ? 1 : 0
+      if (Array.isArray(body) && refusesBatches)
+        return void response.end(JSON.stringify(wrongAnswer(null, { error: -32600 })))
+      for (const { method, params } of calls) seen.push({ method, params, at: clock.currentTimeMillisUnsafe() })
+      const given = calls.map(({ method }) => faultOf(method))
+      if (given.some((fault) => fault !== undefined && misbehave(response, fault))) return
+      const answers = calls.map((call, index) => answerOf(call, given[index]))
+      response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
     })
     const { url } = yield* Target.listen(server)
 
@@ -75,6 +107,8 @@ export const make = (results: Record<string, (params: ReadonlyArray<unknown>) =>
       results: known,
       fail: (fault, { method = "*", times = Infinity } = {}) => void faults.set(method, { fault, left: times }),
       recover: () => faults.clear(),
+      refuseBatches: () => void (refusesBatches = true),
+      batches: () => batches,
       count: (method) => seen.filter((call) => method === undefined || call.method === method).length
     }
     return rpc

@@ -4,6 +4,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import type { Duration } from "effect"
 import { FetchHttpClient, HttpRouter, HttpServer } from "effect/http"
 import type { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { createServer } from "node:http"
 import { ApiClient } from "../src/client/ApiClient.ts"
 import { RateLimits } from "../src/server/limits/RateLimits.ts"
@@ -62,6 +63,15 @@ export class TestApi extends Context.Service<
     call(path: string, call?: Call): Effect.Effect<Answer>
   }
 >()("effect-relayer/testkit/TestApi") {}
+
+/** A request to the API of the test. */
+export const call = (path: string, options?: Call) => Effect.flatMap(TestApi, (api) => api.call(path, options))
+
+/** Reads without a key, a second of the test clock later each time, until the text is so. The queries are real. */
+export const passUntil = (path: string, isSo: (text: string) => boolean) =>
+  Effect.andThen(TestClock.adjust("1 second"), call(path, { key: null })).pipe(
+    Effect.repeat({ until: ({ text }) => isSo(text) })
+  )
 
 const parse = (text: string): Body => {
   try {

@@ -2,7 +2,6 @@
 import { Effect, Layer, Redacted } from "effect"
 import * as Authentication from "../src/server/masterKey/Authentication.ts"
 import * as MasterKey from "../src/server/masterKey/MasterKey.ts"
-import { UnauthenticatedRepo } from "../src/server/masterKey/UnauthenticatedRepo.ts"
 import { RowMacs } from "../src/server/secrets/RowMacs.ts"
 import { Secrets } from "../src/server/secrets/Secrets.ts"
 import * as TestApi from "./TestApi.ts"
@@ -16,4 +15,4 @@ export const layer = (masterKey: Uint8Array = TestApi.masterKey) =>
 
 /** Gives the rows without a MAC the one that a service with this master key would have written. */
 export const authenticateRows = (masterKey: Uint8Array = TestApi.masterKey) =>
-  Effect.provide(Authentication.run, Layer.provideMerge(UnauthenticatedRepo.layer, layer(masterKey)), { local: true })
+  Effect.provide(Authentication.run, layer(masterKey), { local: true })

@@ -1,8 +1,8 @@
 // Sends a load: a separate process sends the requests of a plan in turn, over a number of connections.
 import { Effect, Option, Schema } from "effect"
 import { execFile, spawnSync } from "node:child_process"
+import * as fs from "node:fs"
 import * as path from "node:path"
-import * as Wrk from "./Wrk.ts"
 import * as ProcessTree from "./ProcessTree.ts"
 
 export interface Request {
@@ -57,10 +57,36 @@ const hasWrk = spawnSync("wrk", ["--version"]).error === undefined
 /** `wrk` is preferred, because it uses less CPU time than autocannon. */
 export const generator = hasWrk ? "wrk" : "autocannon"
 
+const placeholders: Record<string, string> = { "@ID@": "1", "@N@": "2" }
+
+const partsOf = (text: string) =>
+  text
+    .split(/(@ID@|@N@)/)
+    .filter((part) => part !== "")
+    .map((part) => placeholders[part] ?? JSON.stringify(part))
+
+const rawRequest = (key: string, { method, path, body }: Request): string => {
+  // `wrk.lua` fills in numbers of 9 digits.
+  const length = body?.replaceAll("@N@", "000000000").length
+  const content = length === undefined ? [] : ["Content-Type: application/json", `Content-Length: ${length}`]
+  const head = [`${method} ${path} HTTP/1.1`, "Host: 127.0.0.1", `Authorization: Bearer ${key}`, ...content]
+  return `${head.join("\r\n")}\r\n\r\n${body ?? ""}`
+}
+
+/** The arguments of `wrk`. It reads the plan from a Lua file by `wrk.lua`. */
+export const wrkArguments = ({ url, key, plan, connections, seconds, folder }: Load): ReadonlyArray<string> => {
+  const requests = plan.requests.map((request) => `{${partsOf(rawRequest(key, request)).join(",")}}`)
+  const ids = plan.ids === undefined ? "nil" : JSON.stringify(plan.ids)
+  const file = path.join(folder, "plan.lua")
+  fs.writeFileSync(file, `return { from = ${plan.from}, ids = ${ids}, requests = {${requests.join(",\n")}} }\n`)
+  const script = path.join(import.meta.dirname, "wrk.lua")
+  return ["-t1", `-c${connections}`, `-d${seconds}s`, "--timeout", "30s", "-s", script, url, "--", file]
+}
+
 const autocannon = path.join(import.meta.dirname, "autocannon.ts")
 
 const command = (load: Load): readonly [string, ReadonlyArray<string>] =>
-  hasWrk ? ["wrk", Wrk.args(load)] : [process.execPath, [autocannon, JSON.stringify(load)]]
+  hasWrk ? ["wrk", wrkArguments(load)] : [process.execPath, [autocannon, JSON.stringify(load)]]
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Counted))
 

@@ -1,21 +1,21 @@
 // The loads of the benchmark of transactions.
 import { Effect, Schedule } from "effect"
 import { measure, sendOne } from "./Sending.ts"
-import type { Sender } from "./World.ts"
+import type { Group, Sender } from "./World.ts"
 
 /** Requests of a burst in flight. */
 const concurrency = 64
 
 const times = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-const bursts = (sender: Sender, relayers: number, each: number) => {
-  const used = sender.relayers.slice(0, relayers)
-  const order = times(each).flatMap(() => used)
+const bursts = (sender: Sender, relayers: Group["relayers"], each: number) => {
+  const order = times(each).flatMap(() => relayers)
   return Effect.forEach(order, (relayer) => sendOne(sender, relayer), { concurrency })
 }
 
 /** All at once: as fast as the service accepts them. */
-export const burst = (sender: Sender, relayers: number, each: number) => measure(sender, bursts(sender, relayers, each))
+export const burst = (sender: Sender, group: Group, lanes: number, each: number) =>
+  measure(sender, bursts(sender, group.relayers.slice(0, lanes), each), group)
 
 /** Longer than the interval of polls: the service has given the lane back. */
 const idle = "2500 millis"
@@ -28,23 +28,25 @@ export const single = (sender: Sender, count: number) =>
       Effect.gen(function* () {
         yield* Effect.sleep(idle)
         yield* Effect.sleep((index * 1000) / count)
-        const [relayer] = sender.relayers
+        const [relayer] = sender.wide.relayers
         const sent = yield* relayer === undefined ? Effect.die(new Error("no relayer")) : sendOne(sender, relayer)
         yield* sender.confirmations.all([sent.id])
         return sent
       })
-    )
+    ),
+    sender.wide
   )
 
 /** At an even rate, whatever the service does. */
 export const steady = (sender: Sender, relayers: number, perSecond: number, seconds: number) => {
-  const used = sender.relayers.slice(0, relayers)
+  const used = sender.wide.relayers.slice(0, relayers)
   const order = times(Math.ceil((perSecond * seconds) / relayers)).flatMap(() => used)
   return measure(
     sender,
     Effect.forEach(order, (relayer, index) => Effect.delay(sendOne(sender, relayer), (index * 1000) / perSecond), {
       concurrency: "unbounded"
-    })
+    }),
+    sender.wide
   )
 }
 
@@ -59,5 +61,9 @@ export const drain = (sender: Sender, relayers: number, each: number) => {
     Effect.repeat({ until: (rows) => rows.length === 0, schedule: Schedule.spaced("50 millis") }),
     Effect.orDie
   )
-  return measure(sender, Effect.andThen(mine(0), bursts(sender, relayers, each)), Effect.andThen(sent, mine(1)))
+  const { confirmations, relayers: all } = sender.wide
+  return measure(sender, Effect.andThen(mine(0), bursts(sender, all.slice(0, relayers), each)), {
+    confirmations,
+    whenAccepted: Effect.andThen(sent, mine(1))
+  })
 }

@@ -29,16 +29,16 @@ const insert = Effect.fnUntraced(function* (ids: ReadonlyArray<string>, count: n
     WHERE r.id = ANY(${ids}::text[])`
   yield* sql`
     INSERT INTO attempts (
-      transaction_id, ordinal, kind, request_version, hash, raw, nonce, fees, gas_limit, epoch, signed_at, sends, first_sent_at,
+      transaction_id, ordinal, kind, request_version, hash, raw, nonce, offer, epoch, signed_at, sends, first_sent_at,
       first_sent_block, last_sent_at, outcome
     )
     SELECT id, 1, 'original', 1, '0x' || md5(id::text) || md5(number::text), decode(repeat('ab', ${rawBytes}::int), 'hex'), nonce,
-      '{"type":"eip1559","maxFee":"2000000000","tip":"1000000000"}', 21000, 1, created_at, 1, created_at, 1, created_at, 'accepted'
+      '{"type":"eip1559","maxFee":"2000000000","tip":"1000000000","gasLimit":"21000"}', 1, created_at, 1, created_at, 1, created_at, 'accepted'
     FROM transactions WHERE nonce < ${firstNonce}::int`
 })
 
-export const fill = ({ installation, relayers }: World, count: number) =>
+export const fill = ({ installation, wide }: World, count: number) =>
   insert(
-    relayers.map(({ id }) => id),
+    wide.relayers.map(({ id }) => id),
     count
   ).pipe(Effect.provideService(SqlClient.SqlClient, installation.sql))

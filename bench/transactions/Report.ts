@@ -2,6 +2,7 @@
 import * as Markdown from "../harness/Markdown.ts"
 import * as Print from "../harness/Print.ts"
 import { judged } from "./Goals.ts"
+import { fields } from "./Results.ts"
 import type { Acceptance, Results, Row } from "./Results.ts"
 
 const number = (value: number | undefined, digits = 0): string =>
@@ -13,6 +14,7 @@ const columns: Readonly<Record<string, (row: Row) => string>> = {
   case: (row) => row.case,
   "final before": ({ stored }) => number(stored),
   "accepted/s": ({ acceptedPerSecond }) => number(acceptedPerSecond),
+  "on chain/s": ({ onChainPerSecond }) => number(onChainPerSecond),
   "end to end/s": ({ perSecond }) => number(perSecond),
   "to broadcast ms": ({ toBroadcast }) => number(toBroadcast),
   "block to event ms": ({ toEvent }) => number(toEvent),
@@ -38,8 +40,44 @@ const facts = (results: Results): ReadonlyArray<string> => [
   `Load of the machine ${results.loadBefore} before and ${results.loadAfter} at the end of ${results.minutes} minutes; medians of ${results.rounds} rounds.`
 ]
 
-export const text = (results: Results): string =>
-  [rowsOf(results.rows), facts(results).join("\n"), Print.goals(judged(results))].join("\n\n")
+const times = (now: number, before: number): string => `${(now / before).toFixed(2)} ×`
+
+/** The figures of a case now, relative to those before. */
+const relative = (now: Row, before: Row): string =>
+  fields
+    .flatMap((field) => {
+      const [one, other] = [now[field], before[field]]
+      return one === undefined || other === undefined || other === 0 ? [] : [`${field} ${times(one, other)}`]
+    })
+    .join(", ")
+
+/** A line per case: now, relative to an earlier checkout. */
+export const ratios = ({ acceptances, before, rows }: Results): ReadonlyArray<string> => {
+  const ofCases = (before?.rows ?? []).flatMap((other) => {
+    const row = rows.find((each) => each.case === other.case && each.stored === other.stored)
+    const found = row === undefined ? "" : relative(row, other)
+    return found === "" ? [] : [`${other.case}, ${number(other.stored)} final before: ${found}`]
+  })
+  const ofAcceptance = (before?.acceptances ?? []).flatMap((other) => {
+    const found = acceptances.find(({ stored }) => stored === other.stored)
+    if (found === undefined) return []
+    const { accepted, created, stored } = found
+    return [
+      `nothing is sent, ${number(stored)} final before: accepted ${times(accepted, other.accepted)}, created ${times(created, other.created)}`
+    ]
+  })
+  return [...ofCases, ...ofAcceptance]
+}
+
+export const text = (results: Results): string => {
+  const compared = ratios(results)
+  return [
+    rowsOf(results.rows),
+    facts(results).join("\n"),
+    Print.goals(judged(results)),
+    ...(compared.length === 0 ? [] : [["Now, relative to the other checkout:", ...compared].join("\n")])
+  ].join("\n\n")
+}
 
 /** By the name of their section. */
 export const sections = (results: Results): Readonly<Record<string, string>> => ({

@@ -7,6 +7,7 @@ import type { Measured } from "./Sending.ts"
 /** What a case does not measure is absent. */
 export interface Figures {
   readonly acceptedPerSecond?: number
+  readonly onChainPerSecond?: number
   readonly perSecond?: number
   /** Milliseconds. */
   readonly toBroadcast?: number
@@ -44,14 +45,17 @@ export interface Results {
   readonly rounds: number
   readonly acceptances: ReadonlyArray<Acceptance>
   readonly rows: ReadonlyArray<Row>
+  /** Those of an earlier checkout, in the same run in turn. Absent: there was none. */
+  readonly before?: { readonly acceptances: ReadonlyArray<Acceptance>; readonly rows: ReadonlyArray<Row> }
   /** Milliseconds from the request of the first transaction of a process until a node has it. */
   readonly firstOfProcess: number
   /** Calls about relayers without open transactions, in some seconds. */
   readonly idleCalls: number
 }
 
-const fields = [
+export const fields = [
   "acceptedPerSecond",
+  "onChainPerSecond",
   "perSecond",
   "toBroadcast",
   "toEvent",

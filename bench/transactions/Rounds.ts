@@ -17,7 +17,9 @@ export const names = [
   "single",
   "50/s in one lane",
   "50/s in twenty lanes",
-  "drain"
+  "drain",
+  "20 each in a default window",
+  "100 each in a default window"
 ] as const
 
 /** Per second. */
@@ -33,14 +35,16 @@ const beginnings = (count: number): ReadonlyArray<number> =>
 type Errors = Effect.Error<ReturnType<typeof Cases.single>> | NotConfirmed | HttpFailed
 
 const casesOf = (sender: World.Sender, scale: Scale) => {
-  const { lanes, ofOne, ofEach, singles, steadySeconds } = scale
+  const { lanes, ofOne, ofEach, singles, steadySeconds, usual } = scale
   const cases: Readonly<Record<(typeof names)[number], Effect.Effect<Figures, Errors>>> = {
-    "one lane": Effect.map(Cases.burst(sender, 1, ofOne), figuresOf),
-    "twenty lanes": Effect.map(Cases.burst(sender, lanes, ofEach), figuresOf),
+    "one lane": Effect.map(Cases.burst(sender, sender.wide, 1, ofOne), figuresOf),
+    "twenty lanes": Effect.map(Cases.burst(sender, sender.wide, lanes, ofEach), figuresOf),
     single: Effect.map(Cases.single(sender, singles), latencies),
     "50/s in one lane": Effect.map(Cases.steady(sender, 1, steadyRate, steadySeconds), withoutRates),
     "50/s in twenty lanes": Effect.map(Cases.steady(sender, lanes, steadyRate, steadySeconds), withoutRates),
-    drain: Effect.map(Cases.drain(sender, lanes, Math.ceil(ofOne / lanes)), withoutRates)
+    drain: Effect.map(Cases.drain(sender, lanes, Math.ceil(ofOne / lanes)), withoutRates),
+    "20 each in a default window": Effect.map(Cases.burst(sender, sender.usual, lanes, usual.few), figuresOf),
+    "100 each in a default window": Effect.map(Cases.burst(sender, sender.usual, lanes, usual.many), figuresOf)
   }
   return Object.entries(cases).filter(([name]) => scale.cases === undefined || scale.cases.includes(name))
 }
@@ -53,27 +57,41 @@ const idleCalls = Effect.fnUntraced(function* (sender: World.Sender, seconds: nu
   return (yield* Usage.read(sender)).calls - before.calls
 })
 
-/** `stored`: final transactions that are there already. */
-export const measure = Effect.fnUntraced(function* (world: World.World, scale: Scale, stored: number) {
+/** Starts the service that sends, and sends what is not measured. */
+const warmUp = Effect.fnUntraced(function* (world: World.World, scale: Scale, stored: number) {
   const sender = yield* World.startSender(world)
-  const { toBroadcast } = yield* Cases.burst(sender, 1, 1)
+  const { toBroadcast } = yield* Cases.burst(sender, sender.wide, 1, 1)
   // The second round of a process is a quarter faster than the first.
-  yield* Cases.burst(sender, 1, scale.ofOne)
-  yield* Cases.burst(sender, scale.lanes, scale.ofEach)
+  yield* Cases.burst(sender, sender.wide, 1, scale.ofOne)
+  yield* Cases.burst(sender, sender.wide, scale.lanes, scale.ofEach)
   const idle = stored === 0 ? yield* idleCalls(sender, scale.idleSeconds) : 0
-  const blasts: Array<Figures> = []
-  const found = casesOf(sender, scale).map(([name, run]) => ({ name, run, rounds: [] as Array<Figures> }))
-  const ofBlasts = beginnings(scale.rounds * found.length)
+  return { sender, firstOfProcess: toBroadcast, idleCalls: idle, blasts: [] as Array<Figures> }
+})
+
+/** In turn, round by round. `stored`: final transactions that are there already. */
+export const measure = Effect.fnUntraced(function* (worlds: ReadonlyArray<World.World>, scale: Scale, stored: number) {
+  const warm = yield* Effect.forEach(worlds, (world) => warmUp(world, scale, stored))
+  const parts = warm.map((part) => ({
+    ...part,
+    found: casesOf(part.sender, scale).map(([name, run]) => ({ name, run, rounds: [] as Array<Figures> }))
+  }))
+  const ofBlasts = beginnings(scale.rounds * (parts[0]?.found.length ?? 0))
   for (const ofRound of beginnings(scale.rounds)) {
-    for (const { name, run, rounds } of found) {
-      yield* world.heads.after(ofBlasts[blasts.length] ?? 0)
-      blasts.push(yield* Blast.run(world, scale.lanes, Math.ceil(scale.ofOne / scale.lanes)))
-      yield* world.heads.after(ofRound)
-      const figures = yield* run
-      yield* Console.log(`${name}: ${JSON.stringify(figures)}`)
-      rounds.push(figures)
+    for (const index of parts[0]?.found.keys() ?? []) {
+      for (const { blasts, found, sender } of parts) {
+        const { name, run, rounds } = found[index] ?? (yield* Effect.die(new Error("no case")))
+        yield* sender.heads.after(ofBlasts[blasts.length] ?? 0)
+        blasts.push(yield* Blast.run(sender, scale.lanes, Math.ceil(scale.ofOne / scale.lanes)))
+        yield* sender.heads.after(ofRound)
+        const figures = yield* run
+        yield* Console.log(`${name}, ${sender.version}: ${JSON.stringify(figures)}`)
+        rounds.push(figures)
+      }
     }
   }
-  const rows = [summary("blast", stored, blasts), ...found.map(({ name, rounds }) => summary(name, stored, rounds))]
-  return { rows, firstOfProcess: toBroadcast, idleCalls: idle }
+  return parts.map(({ blasts, found, firstOfProcess, idleCalls }) => ({
+    rows: [summary("blast", stored, blasts), ...found.map(({ name, rounds }) => summary(name, stored, rounds))],
+    firstOfProcess,
+    idleCalls
+  }))
 }, Effect.scoped)

@@ -7,6 +7,7 @@ export interface Given {
   readonly rounds: Option.Option<number>
   readonly stored: Option.Option<number>
   readonly cases: Option.Option<ReadonlyArray<string>>
+  readonly against: Option.Option<string>
 }
 
 export interface Scale {
@@ -16,6 +17,8 @@ export interface Scale {
   /** Transactions of the one lane, and of each of several lanes. */
   readonly ofOne: number
   readonly ofEach: number
+  /** Transactions of each of several lanes with the default window. */
+  readonly usual: { readonly few: number; readonly many: number }
   readonly singles: number
   readonly steadySeconds: number
   /** For which idle relayers are watched. */
@@ -32,6 +35,7 @@ const full: Scale = {
   lanes: 20,
   ofOne: 2000,
   ofEach: 200,
+  usual: { few: 20, many: 100 },
   singles: 4,
   steadySeconds: 10,
   idleSeconds: 10,
@@ -46,6 +50,7 @@ const smoke: Scale = {
   lanes: 3,
   ofOne: 30,
   ofEach: 10,
+  usual: { few: 5, many: 10 },
   singles: 1,
   steadySeconds: 1,
   idleSeconds: 1,
@@ -58,7 +63,8 @@ export const of = (given: Given): Scale => {
   return {
     ...scale,
     rounds: Option.getOrElse(given.rounds, () => scale.rounds),
-    stored: Option.getOrElse(given.stored, () => scale.stored),
+    // The tables of another checkout may differ from those that the second part fills.
+    stored: Option.getOrElse(given.stored, () => (Option.isSome(given.against) ? 0 : scale.stored)),
     cases: Option.getOrElse(given.cases, () => scale.cases)
   }
 }

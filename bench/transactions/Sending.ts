@@ -47,14 +47,14 @@ const firstSends = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
 })
 
 /** With one required confirmation, the block after that of a transaction confirms it. */
-const latencyOf = Effect.fnUntraced(function* (sender: Sender, all: ReadonlyArray<Sent>) {
+const latencyOf = Effect.fnUntraced(function* (sender: Sender, all: ReadonlyArray<Sent>, required: number) {
   const { confirmations, heads, installation } = sender
   const sends = yield* firstSends(all.map(({ id }) => id)).pipe(
     Effect.provideService(SqlClient.SqlClient, installation.sql)
   )
   const events = all
     .flatMap(({ id }) => confirmations.seen.get(id) ?? [])
-    .map(({ at, block }) => ({ at, ms: at - (heads.arrivalOf(block + 1) ?? Number.NaN) }))
+    .map(({ at, block }) => ({ at, ms: at - (heads.arrivalOf(block + required) ?? Number.NaN) }))
   const latency: Latency = {
     toBroadcast: median(all.map(({ id, at }) => (sends.get(id) ?? Number.NaN) - at)),
     toEvent: median(events.map(({ ms }) => ms)),
@@ -67,18 +67,26 @@ const effects = ({ node }: Sender) => Effect.map(node.call("eth_getBalance", [re
 
 export interface Measured extends Latency {
   readonly acceptedPerSecond: number
+  /** From the first request to the block that has the last transaction. */
+  readonly onChainPerSecond: number
   /** From the first request to the last `confirmed` event. */
   readonly perSecond: number
   readonly usage: Usage.Usage
+}
+
+interface Expected {
+  /** Those that the network of the relayers requires. */
+  readonly confirmations: number
+  readonly whenAccepted?: Effect.Effect<void>
 }
 
 /** Runs sends until all are confirmed. Fails if an effect is missing, or happened twice. */
 export const measure = Effect.fnUntraced(function* <E, R>(
   sender: Sender,
   sends: Effect.Effect<ReadonlyArray<Sent>, E, R>,
-  whenAccepted: Effect.Effect<void> = Effect.void
+  { confirmations: required, whenAccepted = Effect.void }: Expected
 ) {
-  const { confirmations } = sender
+  const { confirmations, heads } = sender
   const effectsBefore = yield* effects(sender)
   const before = yield* Usage.read(sender)
   const start = Machine.now()
@@ -87,6 +95,8 @@ export const measure = Effect.fnUntraced(function* <E, R>(
   yield* whenAccepted
   const ids = all.map(({ id }) => id)
   yield* confirmations.all(ids)
+  const blocks = ids.map((id) => confirmations.seen.get(id)?.block ?? Number.NaN)
+  const onChain = heads.arrivalOf(Math.max(...blocks)) ?? Number.NaN
   const end = Math.max(...ids.map((id) => confirmations.seen.get(id)?.at ?? 0))
   const happened = (yield* effects(sender)) - effectsBefore
   if (happened !== all.length) {
@@ -94,8 +104,9 @@ export const measure = Effect.fnUntraced(function* <E, R>(
   }
   const measured: Measured = {
     acceptedPerSecond: (all.length * 1000) / (accepted - start),
+    onChainPerSecond: (all.length * 1000) / (onChain - start),
     perSecond: (all.length * 1000) / (end - start),
-    ...(yield* latencyOf(sender, all)),
+    ...(yield* latencyOf(sender, all, required)),
     usage: Usage.per(all.length, before, yield* Usage.read(sender))
   }
   return measured

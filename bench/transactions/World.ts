@@ -25,18 +25,32 @@ const funds = "0xd3c21bcecceda1000000"
 /** Connections of a client that sends a burst. */
 const connections = 64
 
-export const network = "bench"
+/** A network on the node, and what its transactions wait for. */
+interface NetworkOptions {
+  readonly name: string
+  readonly confirmations: number
+  /** Transactions of a lane that wait for a block. Absent: the default of the service, which is 64. */
+  readonly window?: number
+}
 
-const networkBody = (url: string) => ({
+/** A wide window, so that lanes are limited by the service. */
+const wide: NetworkOptions = { name: "bench", confirmations: 1, window: 1000 }
+
+/** What most users have. */
+const usual: NetworkOptions = { name: "bench-usual", confirmations: 6 }
+
+export const { name: network } = wide
+
+const networkBody = (url: string, { confirmations, name, window }: NetworkOptions) => ({
   network_type: "evm",
-  name: network,
+  name,
   chain_id: 31_337,
   rpc_urls: [url],
   average_blocktime_ms: blockTime * 1000,
-  required_confirmations: 1,
+  required_confirmations: confirmations,
   features: ["eip1559"],
   symbol: "ETH",
-  transaction_window: 1000
+  ...(window === undefined ? {} : { transaction_window: window })
 })
 
 /** Neither service may call anything but the node. Relayers are checked once: calls that follow are about transactions. */
@@ -57,8 +71,8 @@ export interface Relayer {
 }
 
 /** The id of its signer differs from those that the creation of relayers uses. */
-const createRelayer = Effect.fnUntraced(function* (client: Http.Http, node: Node, index: number) {
-  const signer = yield* create(client, "signers", { id: `lane-${index}`, type: "plain" })
+const createRelayer = Effect.fnUntraced(function* (client: Http.Http, node: Node, network: string, index: number) {
+  const signer = yield* create(client, "signers", { id: `${network}-${index}`, type: "plain" })
   const body = { name: "R", network, network_type: "evm", paused: false, signer_id: signer.id }
   const { id, address = "" } = yield* create(client, "relayers", body)
   yield* node.call("anvil_setBalance", [address, funds])
@@ -67,37 +81,64 @@ const createRelayer = Effect.fnUntraced(function* (client: Http.Http, node: Node
   return relayer
 })
 
+type Version = "now" | "before"
+
 type Node = Effect.Success<ReturnType<typeof Anvil.start>>
 
+/** Relayers of one network. */
+export interface Group {
+  readonly relayers: ReadonlyArray<Relayer>
+  /** Blocks from that of a transaction to the one that confirms it. */
+  readonly confirmations: number
+}
+
+const createGroup = Effect.fnUntraced(function* (
+  client: Http.Http,
+  node: Node,
+  options: NetworkOptions,
+  count: number
+) {
+  yield* create(client, "networks", networkBody(node.url, options))
+  const relayers = yield* Effect.forEach(Array.from({ length: count }), (_, index) =>
+    createRelayer(client, node, options.name, index)
+  )
+  const group: Group = { relayers, confirmations: options.confirmations }
+  return group
+})
+
 export interface World {
+  /** `now`, or `before` for an earlier checkout. */
+  readonly version: Version
+  /** The folder of a built checkout of the service. */
+  readonly checkout: string
   readonly node: Node
   readonly heads: Heads.Heads
   /** Accepts, and sends nothing. */
   readonly installation: Installation.Installation
-  readonly relayers: ReadonlyArray<Relayer>
-  /** A file with the ids of the relayers, one per line. */
+  /** On the network with a wide window, and on one with the default window and six confirmations. */
+  readonly wide: Group
+  readonly usual: Group
+  /** A file with the ids of the first ones, one per line. */
   readonly ids: string
 }
 
-export const make = Effect.fnUntraced(function* (count: number) {
+const makeEvm = Effect.fnUntraced(function* (version: Version, checkout: string, lanes: number) {
   const node = yield* Anvil.start({ blockTime, more: ["--gas-limit", String(blockGas)] })
-  const installation = yield* Installation.make({
-    size: 0,
-    contender: "service",
-    checkout: Installation.root,
-    env: environment
-  })
+  const installation = yield* Installation.make({ size: 0, contender: version, checkout, env: environment })
   const client = yield* Http.make(installation.service.url, 1, Installation.key)
-  yield* create(client, "networks", networkBody(node.url))
-  const relayers = yield* Effect.forEach(Array.from({ length: count }), (_, index) =>
-    createRelayer(client, node, index)
-  )
+  const groups = {
+    wide: yield* createGroup(client, node, wide, lanes),
+    usual: yield* createGroup(client, node, usual, lanes)
+  }
   const ids = path.join(installation.folder, "relayers")
-  fs.writeFileSync(ids, relayers.map(({ id }) => id).join("\n"))
+  fs.writeFileSync(ids, groups.wide.relayers.map(({ id }) => id).join("\n"))
   const heads = yield* Heads.follow(node.url)
-  const world: World = { node, heads, installation, relayers, ids }
+  const world: World = { version, checkout, node, heads, installation, ids, ...groups }
   return world
 })
+
+/** The networks that the benchmark has, with the world of each. */
+export const makers = { evm: makeEvm } as const
 
 /** A running service that sends, and what is seen of it. */
 export interface Sender extends World {
@@ -110,8 +151,8 @@ export interface Sender extends World {
 /** Starts the service that sends. It ends with the scope. */
 export const startSender = Effect.fnUntraced(function* (world: World) {
   const { pid, url } = yield* Installation.startService({
-    contender: "sender",
-    checkout: Installation.root,
+    contender: `sender ${world.version}`,
+    checkout: world.checkout,
     dataDir: yield* Folder.temporary,
     env: { ...Installation.databaseOf(world.installation), ...environment, WATCH: "on" }
   })

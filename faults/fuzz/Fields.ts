@@ -1,9 +1,7 @@
 // Valid texts for a field, by its pattern or by the meaning of its name.
 import type { Random } from "./Random.ts"
+import { marker } from "./World.ts"
 import type { World } from "./World.ts"
-
-/** Part of every secret that a case sends. No response and no log record may contain it. */
-export const marker = "5ec7e75ec7e75ec7"
 
 const hex = (random: Random, length: number) =>
   random.times(length, () => "0123456789abcdef".charAt(random.below(16))).join("")
@@ -30,6 +28,7 @@ export const byPattern: Readonly<Record<string, (random: Random, world: World) =
   // A UUID, as Effect writes its pattern.
   "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000|[fF]{8}-[fF]{4}-[fF]{4}-[fF]{4}-[fF]{12})$":
     (random) => `${hex(random, 8)}-${hex(random, 4)}-4${hex(random, 3)}-8${hex(random, 3)}-${hex(random, 12)}`,
+  "^[GC][A-Z2-7]{55}$": (random) => `${random.pick(["G", "C"])}${"A".repeat(55)}`,
   "^0x([0-9a-fA-F]{2})*$": (random) => `0x${hex(random, 2 * random.below(40))}`,
   "^0x[0-9a-fA-F]{64}$": (random) => `0x${hex(random, 64)}`,
   "^0x[0-9a-f]{64}$": (random) => `0x${hex(random, 64)}`,

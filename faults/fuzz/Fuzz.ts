@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import type { Scope } from "effect"
 import * as Case from "./Case.ts"
 import * as Connection from "./Connection.ts"
-import { marker } from "./Fields.ts"
 import type { Asked } from "./Verdict.ts"
 import * as Verdict from "./Verdict.ts"
+import { marker } from "./World.ts"
 import type { World } from "./World.ts"
 
 export interface Options {

@@ -1,7 +1,7 @@
 // Header fields of a request: usual ones, and ones that have caused bugs in servers.
-import { marker } from "./Fields.ts"
 import * as Hostile from "./Hostile.ts"
 import type { Random } from "./Random.ts"
+import { marker } from "./World.ts"
 import type { World } from "./World.ts"
 
 export type Field = readonly [name: string, value: string]

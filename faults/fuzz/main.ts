@@ -2,6 +2,7 @@
 // case, with which the case can be repeated alone.
 //
 //   npm run fuzz -- --count 100000 --seed 1
+//   npm run fuzz -- --short
 //   npm run fuzz -- --seed 1 --at 4711
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect } from "effect"
@@ -14,7 +15,8 @@ import * as Subject from "./Subject.ts"
 
 const { values } = parseArgs({
   options: {
-    count: { type: "string", default: "100000" },
+    count: { type: "string" },
+    short: { type: "boolean", default: false },
     seed: { type: "string", default: "1" },
     from: { type: "string", default: "0" },
     /** Runs only this case and prints its bytes. */
@@ -26,9 +28,13 @@ const { values } = parseArgs({
   }
 })
 
+/** Cases of a run, and of a run with `--short`: a minute or less. */
+const fullCount = 100_000
+const shortCount = 4000
+
 const seed = Number(values.seed)
 const single = values.at === undefined ? undefined : Number(values.at)
-const count = single === undefined ? Number(values.count) : 1
+const count = single === undefined ? Number(values.count ?? (values.short ? shortCount : fullCount)) : 1
 
 /** Memory is measured ten times. */
 const part = Math.ceil(count / 10)

@@ -11,7 +11,7 @@ import * as Node from "./Node.ts"
 import * as Relayers from "./Relayers.ts"
 import * as Verdict from "./Verdict.ts"
 
-interface Options extends Omit<Context, "isChosen"> {
+interface Options extends Pick<Context, "random" | "tally"> {
   /** Starts an instance with these settings. */
   readonly listen: (env: Record<string, string>) => Effect.Effect<Listening, never, Scope.Scope>
   readonly kills: number

@@ -55,6 +55,32 @@ export interface Printer {
   readonly declarations: ReadonlyMap<string, string>
 }
 
+const referencesOf = (text: string): ReadonlyArray<string> =>
+  text.replaceAll(/\/\*\*.*?\*\//gs, "").match(/\b[A-Z]\w*/g) ?? []
+
+/** The names whose types mean the same in both: their texts are equal, and so are those of all types that they refer to. */
+export const equalNames = (
+  one: ReadonlyMap<string, string>,
+  other: ReadonlyMap<string, string>
+): ReadonlySet<string> => {
+  const names = [...one].flatMap(([name, text]) => (other.get(name) === text ? [name] : []))
+  const withEqualReferences = (equal: ReadonlySet<string>): ReadonlySet<string> => {
+    const kept = [...equal].filter((name) =>
+      referencesOf(one.get(name) ?? "").every((used) => equal.has(used) || !(one.has(used) || other.has(used)))
+    )
+    return kept.length === equal.size ? equal : withEqualReferences(new Set(kept))
+  }
+  return withEqualReferences(new Set(names))
+}
+
+/** Imports or exports types of another module. */
+export const typesFrom = (keyword: "import" | "export", names: Iterable<string>, module: string): string =>
+  `${keyword} type {\n  ${[...names].toSorted().join(",\n  ")}\n} from "${module}"\n`
+
+/** Those of `names` that `text` refers to. */
+export const namesUsed = (text: string, names: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(referencesOf(text).filter((name) => names.has(name)))
+
 /** `rename`: gives types of this dialect names of their own. */
 export const make = (dialect: Dialect, rename: (name: string) => string = (name) => name): Printer => {
   const declarations = new Map<string, string>()

@@ -5,7 +5,6 @@ import * as Printer from "./Printer.ts"
 import * as Shape from "./Shape.ts"
 
 interface Style {
-  readonly imports: string
   /** Prints requests and responses. */
   readonly request: Printer.Printer
   readonly success: Printer.Printer
@@ -39,20 +38,35 @@ const clientOf = (style: Style, { description, endpoints, name }: Contract.Group
   return Printer.interfaceOf(`${capital(name)}Client`, description, methods)
 }
 
-const fileOf = (style: Style): string => {
+/** The declarations of a file: the clients of the groups as one text, and each type that they refer to by its name. */
+interface Declarations {
+  readonly clients: string
+  readonly types: ReadonlyMap<string, string>
+}
+
+const declarationsOf = (style: Style): Declarations => {
   const groups = Contract.groups()
   const clients = groups.map((group) => clientOf(style, group))
   const parts = groups.map(
     ({ description, name }) => `${Printer.comment(description)}readonly ${name}: ${capital(name)}Client`
   )
-  const types = new Map([...style.request.declarations, ...style.success.declarations])
-  return [
-    `// Written by \`npm run openapi\` from the schemas of the contract. Do not edit.\n${style.imports}`,
-    Printer.interfaceOf("Client", "A method for each endpoint, by the group of the endpoint.", parts),
-    ...clients,
+  return {
+    clients: [
+      Printer.interfaceOf("Client", "A method for each endpoint, by the group of the endpoint.", parts),
+      ...clients
+    ].join("\n"),
+    types: new Map([...style.request.declarations, ...style.success.declarations])
+  }
+}
+
+const header = "// Written by `npm run openapi` from the schemas of the contract. Do not edit.\n"
+
+const fileOf = (imports: string, { clients, types }: Declarations): string =>
+  [
+    `${header}${imports}`,
+    clients,
     ...[...types].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, declaration]) => declaration)
   ].join("\n")
-}
 
 const decoded: Printer.Dialect = {
   leaf: (leaf) => leaf,
@@ -85,17 +99,31 @@ const inputNames = (): ReadonlySet<string> => {
 
 const method = 'import type { Method } from "./Method.ts"\n'
 
-/** Types of the typed client and of verified webhooks, `src/client/Client.ts`. */
-export const ofClient = (): string => {
+const typed = (): Declarations => {
   const printer = Printer.make(decoded)
   printer.type(Shape.of(WebhookPayload))
-  const imports = `import type { Brand, DateTime, Redacted } from "effect"\n${method}`
-  return fileOf({ imports, request: printer, success: printer, hasOptionalParts: false })
+  return declarationsOf({ request: printer, success: printer, hasOptionalParts: false })
 }
 
-/** Types of the client with promises, `src/client/promise/Client.ts`. */
+/** Types of the typed client and of verified webhooks, `src/client/Client.ts`. */
+export const ofClient = (): string =>
+  fileOf(`import type { Brand, DateTime, Redacted } from "effect"\n${method}`, typed())
+
+/**
+ * Types of the client with promises, `src/client/promise/Client.ts`. Types that are equal in the typed client are exported from
+ * there.
+ */
 export const ofPromiseClient = (): string => {
   const inputs = inputNames()
   const request = Printer.make(given, (name) => (inputs.has(name) ? `${name}Input` : name))
-  return fileOf({ imports: method, request, success: Printer.make(received), hasOptionalParts: true })
+  const { clients, types } = declarationsOf({ request, success: Printer.make(received), hasOptionalParts: true })
+  const equal = Printer.equalNames(types, typed().types)
+  const own = new Map([...types].filter(([name]) => !equal.has(name)))
+  const used = Printer.namesUsed([clients, ...own.values()].join("\n"), equal)
+  const imports = [
+    Printer.typesFrom("import", used, "../Client.ts"),
+    method,
+    Printer.typesFrom("export", equal, "../Client.ts")
+  ]
+  return fileOf(imports.join(""), { clients, types: own })
 }

@@ -1,18 +1,18 @@
 // The list of the transactions of all relayers.
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { EvmTransaction } from "../domain/transaction/EvmTransaction.ts"
 import { AllTransactionsQuery } from "../domain/transaction/TransactionRequests.ts"
 import { linked } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import { Authorization, DecodeErrors } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
+import { TransactionResponse } from "./TransactionsApi.ts"
 
 export class AllTransactionsApi extends HttpApiGroup.make("allTransactions")
   .add(
     HttpApiEndpoint.get("list", "/", {
       query: AllTransactionsQuery,
-      success: Envelope.listOf(EvmTransaction),
+      success: Envelope.listOf(TransactionResponse),
       error: Errors.any
     })
       .annotate(RequiredScope, "transactions:read")

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
-import { ClearNonces, NonceDecision, NonceState } from "../domain/transaction/NonceState.ts"
+import { ClearNonces, NonceDecision, NonceState } from "../domain/transaction/evm/NonceState.ts"
 import { ResyncNonce } from "../domain/transaction/TransactionRequests.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"

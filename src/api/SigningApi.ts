@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
-import { EvmSignature, SignMessage, SignTypedData } from "../domain/transaction/Signature.ts"
+import { EvmSignature, SignMessage, SignTypedData } from "../domain/transaction/evm/Signature.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -14,6 +14,7 @@ const params = Schema.Struct({ relayer_id: RelayerId })
 const error = [
   Errors.RelayerNotFoundError,
   Errors.RelayerPausedError,
+  Errors.TransactionLimitExceededError,
   Errors.NotImplementedError,
   Errors.BadGatewayError,
   ...Errors.ofOutboundWork,

@@ -1,8 +1,8 @@
 // The rows of the table of errors that only endpoints of transactions have.
 import * as Request from "../domain/request/Request.ts"
-import * as Admittance from "../domain/transaction/Admittance.ts"
+import * as AcceptanceErrors from "../domain/transaction/AcceptanceErrors.ts"
 import * as Cancellation from "../domain/transaction/Cancellation.ts"
-import * as Transaction from "../domain/transaction/EvmTransaction.ts"
+import * as Transaction from "../domain/transaction/TransactionId.ts"
 import * as TransactionLimits from "../domain/transaction/TransactionLimits.ts"
 import { explained, failure } from "./Failure.ts"
 
@@ -14,7 +14,7 @@ export const TransactionNotFoundError = failure(
 )
 
 export const RelayerPausedError = failure(
-  Admittance.RelayerPaused,
+  AcceptanceErrors.RelayerPaused,
   403,
   "Relayer paused",
   "The operator has paused the relayer: nothing new is sent or signed."
@@ -23,7 +23,7 @@ export const TransactionLimitExceededError = explained(
   TransactionLimits.TransactionLimitExceeded,
   403,
   "Transaction limit exceeded",
-  "The transaction is beyond the `transaction_limits` of the API key; `error` names the limit."
+  "The request is beyond the `transaction_limits` of the API key, or the key has none for the network type of the relayer; `error` names the limit or the missing member, such as `transaction_limits.stellar`."
 )
 export const TransactionConflictError = explained(
   Cancellation.TransactionConflict,

@@ -2,13 +2,14 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
-import { EvmTransaction, TransactionId } from "../domain/transaction/EvmTransaction.ts"
-import { ReplaceEvmTransaction, SendEvmTransaction } from "../domain/transaction/SendEvmTransaction.ts"
-import { Simulation } from "../domain/transaction/Simulation.ts"
+import { EvmTransaction } from "../domain/transaction/evm/EvmTransaction.ts"
+import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
+import { TransactionId } from "../domain/transaction/TransactionId.ts"
+import { ReplaceEvmTransaction, SendBatch, SendEvmTransaction } from "../domain/transaction/evm/SendEvmTransaction.ts"
+import { Simulation } from "../domain/transaction/evm/Simulation.ts"
 import {
   CanceledTransactions,
   NonceParam,
-  SendBatch,
   TransactionExplanation,
   TransactionQuery
 } from "../domain/transaction/TransactionRequests.ts"
@@ -18,6 +19,12 @@ import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
 import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
+
+/** By network type, which `network_type` names. */
+export const TransactionResponse = Schema.Union([EvmTransaction, OtherTransaction]).annotate({
+  identifier: "TransactionResponse",
+  description: "A transaction, as its network type shows it."
+})
 
 const ofRelayer = Schema.Struct({ relayer_id: RelayerId })
 const ofTransaction = Schema.Struct({ relayer_id: RelayerId, transaction_id: TransactionId })
@@ -39,7 +46,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     HttpApiEndpoint.post("send", "/:relayer_id/transactions", {
       params: ofRelayer,
       payload: Json.body(SendEvmTransaction),
-      success: Envelope.of(EvmTransaction),
+      success: Envelope.of(TransactionResponse),
       error: sent
     })
       .middleware(Idempotency)
@@ -55,7 +62,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     HttpApiEndpoint.get("list", "/:relayer_id/transactions", {
       params: ofRelayer,
       query: TransactionQuery,
-      success: Envelope.pageOrListOf(EvmTransaction),
+      success: Envelope.pageOrListOf(TransactionResponse),
       error: [Errors.RelayerNotFoundError, ...Errors.any]
     })
       .annotate(RequiredScope, "transactions:read")
@@ -87,8 +94,8 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       params: ofRelayer,
       payload: Json.body(SendBatch),
       success: Envelope.of(
-        Schema.Array(EvmTransaction).annotate({
-          identifier: "EvmTransactionBatch",
+        Schema.Array(TransactionResponse).annotate({
+          identifier: "TransactionBatch",
           description: "The accepted transactions, in the order of the request."
         })
       ),
@@ -118,7 +125,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       ),
     HttpApiEndpoint.get("byNonce", "/:relayer_id/transactions/by-nonce/:nonce", {
       params: ofNonce,
-      success: Envelope.of(EvmTransaction),
+      success: Envelope.of(TransactionResponse),
       error: notFound
     })
       .annotate(RequiredScope, "transactions:read")
@@ -130,7 +137,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       ),
     HttpApiEndpoint.get("get", "/:relayer_id/transactions/:transaction_id", {
       params: ofTransaction,
-      success: Envelope.of(EvmTransaction),
+      success: Envelope.of(TransactionResponse),
       error: notFound
     })
       .annotate(RequiredScope, "transactions:read")
@@ -140,7 +147,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     HttpApiEndpoint.put("replace", "/:relayer_id/transactions/:transaction_id", {
       params: ofTransaction,
       payload: Json.body(ReplaceEvmTransaction),
-      success: Envelope.of(EvmTransaction),
+      success: Envelope.of(TransactionResponse),
       error: [Errors.TransactionNotFoundError, ...sent]
     })
       .middleware(RequestBody)
@@ -154,7 +161,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       ),
     HttpApiEndpoint.delete("cancel", "/:relayer_id/transactions/:transaction_id", {
       params: ofTransaction,
-      success: Envelope.of(EvmTransaction),
+      success: Envelope.of(TransactionResponse),
       error: [Errors.TransactionConflictError, ...notFound]
     })
       .annotate(RequiredScope, "transactions:write")

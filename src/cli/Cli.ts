@@ -6,7 +6,9 @@ import { exitCodes } from "./kit/CommandFailed.ts"
 import { BackupCommand } from "./commands/BackupCommand.ts"
 import { ConfigCommand } from "./commands/ConfigCommand.ts"
 import { DataCommand } from "./commands/DataCommand.ts"
+import { DevCommand } from "./commands/DevCommand.ts"
 import { EventsCommand } from "./commands/EventsCommand.ts"
+import { ImportCommand } from "./commands/ImportCommand.ts"
 import { KeysCommand } from "./commands/KeysCommand.ts"
 import { MigrateCommand } from "./commands/MigrateCommand.ts"
 import { NetworksCommand } from "./commands/NetworksCommand.ts"
@@ -14,27 +16,33 @@ import { NotificationsCommand } from "./commands/NotificationsCommand.ts"
 import { OpenApiCommand } from "./commands/OpenApiCommand.ts"
 import { RelayersCommand } from "./commands/RelayersCommand.ts"
 import { RestoreCommand } from "./commands/RestoreCommand.ts"
-import { RotateKeyCommand } from "./commands/RotateKeyCommand.ts"
 import { TransactionsCommand } from "./commands/TransactionsCommand.ts"
-import * as BrokenPipe from "./kit/BrokenPipe.ts"
 import * as ServeFlags from "./kit/ServeFlags.ts"
 import { SignersCommand } from "./commands/SignersCommand.ts"
 import * as Usage from "./kit/Usage.ts"
 import * as Verb from "./kit/Verb.ts"
 
 const description = `Manages blockchain relayers. Without a command it serves the API; each flag of serve can also be set as an environment
-  variable or in .env. migrate, backup, restore, data, config and openapi need no running service; all other commands call a running service.
+  variable or in .env. dev, migrate, backup, restore, data, config, import and openapi need no running service; all other commands call a
+  running service.
 
   The address of the service is --server or RELAYER_URL. The API key is the content of --key-file, API_KEY, the content of
   API_KEY_FILE, or the content of DATA_DIR/api-key. RELAYER_URL in .env is only used for an API_KEY in .env. The key is sent to
   no host that does not identify itself as effect-relayer.
 
   Exit codes: 0 success; ${exitCodes.refused} the service refused or failed; ${exitCodes.usage} invalid command line or configuration;
-  ${exitCodes.unreachable} the service cannot be reached; ${exitCodes.unauthorized} the API key is not allowed to do this. serve ends with 1 after any failure.
+  ${exitCodes.unreachable} the service cannot be reached; ${exitCodes.unauthorized} the API key is not allowed to do this. serve and dev end with 1 after any failure.
 
   Completion: effect-relayer --completions bash >>~/.bashrc (or zsh, fish, powershell).`
 
 export type Start = (given: ServeFlags.Given) => Effect.Effect<void, { readonly message: string }>
+
+const rotateKey = Verb.call("rotate-key", {}, (client) => client.masterKey.rotate({})).pipe(
+  Verb.about(
+    "Re-encrypt every secret with the STORAGE_ENCRYPTION_KEY of the service, or with a new key if the service keeps its own.",
+    "rotate-key"
+  )
+)
 
 const root = (start: Start) =>
   Command.make("effect-relayer", ServeFlags.flags, start).pipe(
@@ -44,6 +52,7 @@ const root = (start: Start) =>
         command: "effect-relayer",
         description: "Serve on http://127.0.0.1:8080 with the embedded PostgreSQL in ./data"
       },
+      { command: "effect-relayer dev", description: "Try it: serve beside a local chain, and send a transaction" },
       { command: "effect-relayer relayers list --all --output json", description: "Call a running service" }
     ]),
     Command.withSubcommands([
@@ -53,11 +62,13 @@ const root = (start: Start) =>
           Command.make("serve", ServeFlags.flags, start).pipe(
             Verb.about("Serve the relayer API.", "serve", "serve --port 9090 --data-dir /var/lib/relayer")
           ),
+          DevCommand,
           MigrateCommand,
           BackupCommand,
           RestoreCommand,
           DataCommand,
           ConfigCommand,
+          ImportCommand,
           OpenApiCommand
         ]
       },
@@ -72,16 +83,25 @@ const root = (start: Start) =>
           EventsCommand,
           KeysCommand,
           AuditCommand,
-          RotateKeyCommand
+          rotateKey
         ]
       }
     ])
   )
 
+/**
+ * Ends a command whose output is no longer read, such as `… | head`, which is not a failure. The listener stays after an interruption, because the last write may fail later.
+ */
+const readerIsGone = Effect.callback<void>((resume) => {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    resume(error.code === "EPIPE" ? Effect.void : Effect.die(error))
+  })
+})
+
 export const run = (args: ReadonlyArray<string>, version: string, start: Start) =>
   Command.runWith(root(start), { version })(args).pipe(
     Effect.catchTag("ShowHelp", Usage.explain),
-    Effect.raceFirst(BrokenPipe.isGone),
+    Effect.raceFirst(readerIsGone),
     Effect.provide([
       Usage.layer,
       CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })

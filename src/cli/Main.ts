@@ -3,9 +3,8 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Exit, Option } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
-import { stopOnSighup } from "../process/signals/Sighup.ts"
 import { version } from "../api/Version.ts"
-import * as Npm from "../process/signals/Npm.ts"
+import { stopOnSighup, stopWithParent } from "../process/signals/Signals.ts"
 import * as Misspelled from "../process/settings/Misspelled.ts"
 import * as Settings from "../process/settings/Settings.ts"
 import { Environment } from "./kit/Environment.ts"
@@ -31,18 +30,23 @@ const start =
   ({ dotEnv, isTerminal, variables }: Started) =>
   (given: ServeFlags.Given) =>
     Effect.gen(function* () {
-      stopOnSighup()
-      if (variables.npm_lifecycle_event !== undefined) yield* Effect.forkChild(Npm.stopWithParent)
       const settings = yield* Settings.decode(ServeFlags.source(given), variables, dotEnv)
       const { serve } = yield* Effect.promise(() => import("../process/Serve.ts"))
       return yield* serve(settings, { isTerminal, misspelled: Misspelled.find(variables, dotEnv) })
     })
 
-/** Loads no other command, so that the service starts faster. */
-const serve = (started: Started, args: ReadonlyArray<string>) =>
-  Command.runWith(Command.make("effect-relayer", ServeFlags.flags, start(started)), { version })(args).pipe(
-    Effect.catchTag("ShowHelp", Usage.explain),
+/** Runs a command that serves until a signal stops it. */
+const untilSignal = <E extends { readonly message: string }>(
+  started: Started,
+  run: Effect.Effect<void, E, Command.Environment | Environment>
+) =>
+  Effect.gen(function* () {
+    stopOnSighup()
+    if (started.variables.npm_lifecycle_event !== undefined) yield* Effect.forkChild(stopWithParent)
+    return yield* run
+  }).pipe(
     Effect.tapCause(report),
+    Effect.provideService(Environment, started),
     Effect.provide([
       NodeServices.layer,
       Usage.layer,
@@ -53,6 +57,24 @@ const serve = (started: Started, args: ReadonlyArray<string>) =>
       // A signal asked to stop, and the service has stopped when this is called.
       teardown: (exit, onExit) => onExit(Exit.isFailure(exit) && !Exit.hasInterrupts(exit) ? 1 : 0)
     })
+  )
+
+/** Loads no other command, so that the service starts faster. */
+const serve = (started: Started, args: ReadonlyArray<string>) =>
+  untilSignal(
+    started,
+    Command.runWith(Command.make("effect-relayer", ServeFlags.flags, start(started)), { version })(args).pipe(
+      Effect.catchTag("ShowHelp", Usage.explain)
+    )
+  )
+
+const dev = (started: Started, args: ReadonlyArray<string>) =>
+  untilSignal(
+    started,
+    Effect.promise(() => import("./commands/DevCommand.ts")).pipe(
+      Effect.flatMap(({ DevCommand }) => Command.runWith(DevCommand, { version })(args)),
+      Effect.catchTag("ShowHelp", Usage.explain)
+    )
   )
 
 const command = (started: Started) =>
@@ -70,6 +92,7 @@ export const main = (started: Started): void => {
   // Help and completions need all commands.
   if (args.some((arg) => /^(-h|--help|--completions)(=|$)/.test(arg))) command(started)
   else if (word === "serve") serve(started, args.slice(1))
+  else if (word === "dev") dev(started, args.slice(1))
   else if (word === undefined || word.startsWith("-")) serve(started, args)
   else command(started)
 }

@@ -225,7 +225,7 @@ export interface TransactionsClient {
       readonly relayer_id: string & Brand.Brand<"RelayerId">
     }
     readonly payload: SendEvmTransactionRequest
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * List a relayer's transactions.
    *
@@ -266,7 +266,7 @@ export interface TransactionsClient {
       /** `gap` lists the no-ops that the service made for unused nonces. Example: `"gap"` */
       readonly origin?: "request" | "gap"
     }
-  }, EvmTransactionResponsePageOrListResponse>
+  }, TransactionResponsePageOrListResponse>
   /**
    * Simulate a transaction.
    *
@@ -290,7 +290,7 @@ export interface TransactionsClient {
       readonly relayer_id: string & Brand.Brand<"RelayerId">
     }
     readonly payload: SendEvmTransactionBatchRequest
-  }, EvmTransactionBatchResponse>
+  }, TransactionBatchResponse>
   /**
    * Cancel all open transactions of a relayer.
    *
@@ -315,7 +315,7 @@ export interface TransactionsClient {
       /** Nonce of the transaction. Example: `7` */
       readonly nonce: number
     }
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * Get a transaction.
    *
@@ -328,7 +328,7 @@ export interface TransactionsClient {
       /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
       readonly transaction_id: string & Brand.Brand<"TransactionId">
     }
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * Replace a transaction.
    *
@@ -344,7 +344,7 @@ export interface TransactionsClient {
       readonly transaction_id: string & Brand.Brand<"TransactionId">
     }
     readonly payload: ReplaceEvmTransactionRequest
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * Cancel a transaction.
    *
@@ -358,7 +358,7 @@ export interface TransactionsClient {
       /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
       readonly transaction_id: string & Brand.Brand<"TransactionId">
     }
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * Explain a transaction's state.
    *
@@ -412,7 +412,7 @@ export interface AllTransactionsClient {
       /** `gap` lists the no-ops that the service made for unused nonces. Example: `"gap"` */
       readonly origin?: "request" | "gap"
     }
-  }, EvmTransactionResponseListResponse>
+  }, TransactionResponseListResponse>
 }
 
 /** Signatures with a relayer's key. */
@@ -1125,9 +1125,10 @@ export interface ApiKey {
   /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00.000Z"` */
   readonly expires_at?: DateTime.Utc
   /**
-   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
-   * creates has at most the same limits. Example:
-   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   * What the key may send, per network type: nothing on networks of a type without limits. If absent, everything
+   * that the policies of its relayers allow. A key that a limited key creates has at most the same limits.
+   * Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000","solana":{"max_value":"2000000000","max_fee_per_day":"50000000"}}`
    */
   readonly transaction_limits?: TransactionLimits
   /** Until when the key before the last rotation is valid. Example: `"2026-01-03T03:04:05.678Z"` */
@@ -1458,9 +1459,10 @@ export interface CreateApiKeyRequest {
   /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00Z"` */
   readonly expires_at?: DateTime.Utc
   /**
-   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
-   * creates has at most the same limits. Example:
-   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   * What the key may send, per network type: nothing on networks of a type without limits. If absent, everything
+   * that the policies of its relayers allow. A key that a limited key creates has at most the same limits.
+   * Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000","solana":{"max_value":"2000000000","max_fee_per_day":"50000000"}}`
    */
   readonly transaction_limits?: TransactionLimits
 }
@@ -2269,15 +2271,6 @@ export interface EvmTransactionAttempt {
   readonly sent_at?: DateTime.Utc
 }
 
-export interface EvmTransactionBatchResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The accepted transactions, in the order of the request. */
-  readonly data: ReadonlyArray<EvmTransactionResponse>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
 /** An evm transaction. */
 export interface EvmTransactionResponse {
   /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
@@ -2290,17 +2283,25 @@ export interface EvmTransactionResponse {
   readonly status_reason?: string
   /** The same as a code. Example: `"in_pool"` */
   readonly code?: TransactionCode
-  /**
-   * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
-   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
-   */
-  readonly hash?: string
   /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly created_at: DateTime.Utc
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: DateTime.Utc
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: DateTime.Utc
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /** Network type of the relayer. An addition to the common wire format. Example: `"evm"` */
+  readonly network_type: "evm"
+  /**
+   * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
+   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash?: string
   /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
   readonly gas_price?: bigint
   /** Highest total fee in wei per gas. Example: `"40000000000"` */
@@ -2326,12 +2327,6 @@ export interface EvmTransactionResponse {
   readonly signature?: EvmSignature
   /** Speed that decides its price, if no fees were given. Example: `"fast"` */
   readonly speed?: Speed
-  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
-  readonly is_canceled: boolean
-  /** The caller's identifier. Example: `"order-1234"` */
-  readonly external_id?: string
-  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
-  readonly valid_until?: DateTime.Utc
   /** All signed versions, oldest first. Example: `[]` */
   readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
   /** Height of the block with it. Example: `19000000` */
@@ -2348,35 +2343,6 @@ export interface EvmTransactionResponse {
   readonly fee_paid?: bigint
   /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
   readonly revert_reason?: string
-}
-
-export interface EvmTransactionResponseListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The items of this page. */
-  readonly data: ReadonlyArray<EvmTransactionResponse>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
-export interface EvmTransactionResponsePageOrListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The items of this page. */
-  readonly data: ReadonlyArray<EvmTransactionResponse>
-  /** The page that was served and the number of all items. */
-  readonly pagination?: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
-export interface EvmTransactionResponseResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** An evm transaction. */
-  readonly data: EvmTransactionResponse
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
 }
 
 /** What to send where, while the balance is below `min_balance`. */
@@ -2624,9 +2590,10 @@ export interface NewApiKey {
   /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00.000Z"` */
   readonly expires_at?: DateTime.Utc
   /**
-   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
-   * creates has at most the same limits. Example:
-   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   * What the key may send, per network type: nothing on networks of a type without limits. If absent, everything
+   * that the policies of its relayers allow. A key that a limited key creates has at most the same limits.
+   * Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000","solana":{"max_value":"2000000000","max_fee_per_day":"50000000"}}`
    */
   readonly transaction_limits?: TransactionLimits
   /** Until when the key before the last rotation is valid. Example: `"2026-01-03T03:04:05.678Z"` */
@@ -2745,6 +2712,38 @@ export interface NotificationResponse {
   readonly data: Notification
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
+}
+
+/** A transaction of a network type that a newer version of the service has stored. */
+export interface OtherTransactionResponse {
+  /** Network type of the relayer. Example: `"other"` */
+  readonly network_type: string
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string & Brand.Brand<"RelayerId">
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: DateTime.Utc
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /** Address of the relayer. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"` */
+  readonly from: string
+  /** Hash of the attempt that was mined, else of the newest. Example: `"5c5c5c"` */
+  readonly hash?: string
 }
 
 /** The page that was served and the number of all items. */
@@ -3580,6 +3579,22 @@ export interface SolanaRelayerStatus {
   readonly providers: ReadonlyArray<ProviderReading>
 }
 
+/** What an API key may send on solana networks. */
+export interface SolanaTransactionLimits {
+  /** Most lamports that one transaction may send. Example: `"2000000000"` */
+  readonly max_value?: bigint
+  /**
+   * Most lamports that transactions may pay in fees within 24 hours. Transactions of keys that this key created
+   * count as well. Example: `"50000000"`
+   */
+  readonly max_fee_per_day?: bigint
+  /**
+   * Receivers that it may send to. Upper and lower case differ. If absent, all. Example:
+   * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
+   */
+  readonly receivers?: ReadonlyArray<string>
+}
+
 /** A span of the request. */
 export interface Span {
   /** What the span measures. Example: `"Relayers.create"` */
@@ -3735,6 +3750,22 @@ export interface StellarRelayerStatus {
   readonly sequence_number?: bigint
 }
 
+/** What an API key may send on stellar networks. */
+export interface StellarTransactionLimits {
+  /** Most stroops that one transaction may send. Example: `"2000000000"` */
+  readonly max_value?: bigint
+  /**
+   * Most stroops that transactions may pay in fees within 24 hours. Transactions of keys that this key created
+   * count as well. Example: `"50000000"`
+   */
+  readonly max_fee_per_day?: bigint
+  /**
+   * Receivers that it may send to. Upper and lower case differ. If absent, all. Example:
+   * `["GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"]`
+   */
+  readonly receivers?: ReadonlyArray<string>
+}
+
 /** The result of a test. */
 export interface TestDelivery {
   /** Identifier of the delivery. Example: `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"` */
@@ -3795,6 +3826,15 @@ export interface TokenSwap {
   readonly max_amount?: bigint
   /** Units of the token that stay on the account. Example: `1000000` */
   readonly retain_min_amount?: bigint
+}
+
+export interface TransactionBatchResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The accepted transactions, in the order of the request. */
+  readonly data: ReadonlyArray<TransactionResponse>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
 }
 
 export type TransactionCode = 
@@ -3916,20 +3956,65 @@ export interface TransactionFigures {
   readonly revert_reason?: string
 }
 
-/** What an API key may send. */
+/**
+ * What an API key may send, per network type. `max_value`, `max_fee_per_day` and `receivers` are those of evm:
+ * if all three are absent, the key may send nothing on evm networks.
+ */
 export interface TransactionLimits {
-  /** Most wei that one transaction may send. Example: `"1000000000000000000"` */
+  /** Most wei that one transaction may send on evm networks. Example: `"1000000000000000000"` */
   readonly max_value?: bigint
   /**
-   * Most wei that transactions may pay in fees within 24 hours. Transactions of keys that this key created count
-   * as well. Example: `"50000000000000000"`
+   * Most wei that transactions may pay in fees on evm networks within 24 hours. Transactions of keys that this key
+   * created count as well. Example: `"50000000000000000"`
    */
   readonly max_fee_per_day?: bigint
   /**
-   * Receivers that it may send to; `contract_creation` allows creations. If absent, all. Example:
+   * Receivers that it may send to on evm networks; `contract_creation` allows creations. If absent, all. Example:
    * `["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"]`
    */
   readonly receivers?: ReadonlyArray<string | "contract_creation">
+  /**
+   * What it may send on solana networks. If absent, nothing; if empty, everything that policies allow. Example:
+   * `{"max_value":"2000000000","max_fee_per_day":"50000000"}`
+   */
+  readonly solana?: SolanaTransactionLimits
+  /**
+   * What it may send on stellar networks. If absent, nothing; if empty, everything that policies allow. Example:
+   * `{"max_value":"1000000000","max_fee_per_day":"10000000"}`
+   */
+  readonly stellar?: StellarTransactionLimits
+}
+
+/** A transaction, as its network type shows it. */
+export type TransactionResponse = EvmTransactionResponse | OtherTransactionResponse
+
+export interface TransactionResponseListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<TransactionResponse>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface TransactionResponsePageOrListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<TransactionResponse>
+  /** The page that was served and the number of all items. */
+  readonly pagination?: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface TransactionResponseResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A transaction, as its network type shows it. */
+  readonly data: TransactionResponse
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
 }
 
 /** What a send would do and cost now. */
@@ -4022,17 +4107,28 @@ export interface TransactionWebhook {
     readonly status_reason?: string
     /** The same as a code. Example: `"in_pool"` */
     readonly code?: TransactionCode
-    /**
-     * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
-     * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
-     */
-    readonly hash?: string
     /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
     readonly created_at: DateTime.Utc
     /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
     readonly sent_at?: DateTime.Utc
     /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
     readonly confirmed_at?: DateTime.Utc
+    /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+    readonly is_canceled: boolean
+    /** The caller's identifier. Example: `"order-1234"` */
+    readonly external_id?: string
+    /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+    readonly valid_until?: DateTime.Utc
+    /**
+     * Network type of the relayer. Absent in events that earlier versions of the service have stored. Example:
+     * `"evm"`
+     */
+    readonly network_type?: "evm"
+    /**
+     * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
+     * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+     */
+    readonly hash?: string
     /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
     readonly gas_price?: bigint
     /** Highest total fee in wei per gas. Example: `"40000000000"` */
@@ -4058,12 +4154,6 @@ export interface TransactionWebhook {
     readonly signature?: EvmSignature
     /** Speed that decides its price, if no fees were given. Example: `"fast"` */
     readonly speed?: Speed
-    /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
-    readonly is_canceled: boolean
-    /** The caller's identifier. Example: `"order-1234"` */
-    readonly external_id?: string
-    /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
-    readonly valid_until?: DateTime.Utc
     /** All signed versions, oldest first. Example: `[]` */
     readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
     /** Height of the block with it. Example: `19000000` */

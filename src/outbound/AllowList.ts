@@ -1,8 +1,22 @@
 // The internal hosts and address ranges that URLs of users may point to.
-import { Schema } from "effect"
+import { Schema, SchemaTransformation } from "effect"
 import * as Address from "./Address.ts"
-import { CommaSeparated } from "./CommaSeparated.ts"
 import * as HostName from "./HostName.ts"
+
+/** A list in a setting: `localhost,10.1.0.0/16`. White space and empty entries are ignored. */
+export const CommaSeparated = Schema.String.pipe(
+  Schema.decodeTo(
+    Schema.Array(Schema.String),
+    SchemaTransformation.transform({
+      decode: (text: string): ReadonlyArray<string> =>
+        text
+          .split(",")
+          .map((entry) => entry.trim())
+          .filter((entry) => entry !== ""),
+      encode: (entries) => entries.join(",")
+    })
+  )
+)
 
 const isEntry = (text: string) => Address.parseRange(text) !== undefined || HostName.parse(text) !== undefined
 

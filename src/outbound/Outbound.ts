@@ -1,9 +1,14 @@
 // The HTTP client for URLs that users give: it reaches public and allowed hosts, within limits of time and size.
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Cause, Context, Duration, Effect, Layer, Option } from "effect"
-import { HttpClient, type HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { ByteSize, Cause, Context, Duration, Effect, Layer, Option, Result } from "effect"
+import {
+  HttpClient,
+  type HttpClientError,
+  HttpClientRequest,
+  HttpClientResponse,
+  HttpIncomingMessage
+} from "effect/http"
 import * as AllowList from "./AllowList.ts"
-import * as Answer from "./Answer.ts"
 import * as Guard from "./Guard.ts"
 import * as Lookup from "./Lookup.ts"
 import { bare, describe, failure, OutboundRefused, type Refusal } from "./OutboundRefused.ts"
@@ -24,6 +29,24 @@ export interface Options {
 /** Milliseconds. Servers usually keep idle connections longer, so that no request meets a connection that the server closes. */
 const idleMs = 4000
 
+const withoutBody = new Set([204, 205, 304])
+
+const failing = (cause: unknown) => new ReadableStream({ start: (controller) => controller.error(cause) })
+
+/**
+ * Reads a response completely, so that it holds no connection. A response whose body exceeds `maxBytes`, or breaks off, is still a response: only reading its body fails. Fails with the cause if
+ * Node accepts a response that the Fetch standard does not, such as the status 999.
+ */
+const readAnswer = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse, maxBytes: number) {
+  const { headers, status } = response
+  const body = yield* response.arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(maxBytes)),
+    Effect.result
+  )
+  const content = Result.isSuccess(body) ? body.success : failing(body.failure.reason.cause)
+  return yield* Effect.try(() => new Response(withoutBody.has(status) ? null : content, { headers, status }))
+})
+
 const make = Effect.fnUntraced(function* (options: Options) {
   const { allow = [], maxResponseBytes = 1_048_576, resolve = Lookup.bySystem } = options
   const timeout = Duration.fromInputUnsafe(options.timeout ?? "10 seconds")
@@ -43,7 +66,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       Effect.mapError(({ reason }) => reason.cause),
       // Node throws if it cannot send something, such as a line break in a header.
       Effect.catchDefect(Effect.fail),
-      Effect.flatMap((response) => Answer.read(response, maxResponseBytes)),
+      Effect.flatMap((response) => readAnswer(response, maxResponseBytes)),
       Effect.scoped,
       // The client would put the whole URL into a span, and trace headers into requests to strangers.
       Effect.provideService(HttpClient.TracerDisabledWhen, () => true)

@@ -1,8 +1,9 @@
 // Measures memory, CPU and event loop of this process at each scrape.
 import { Effect, Layer, Metric } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } from "../server/observability/ProcessMetrics.ts"
-import { Gauges } from "../server/observability/Gauges.ts"
+import { Gauges, processMetrics } from "../server/observability/Gauges.ts"
+
+const { cpuSecondsTotal, eventLoopDelaySeconds, residentMemoryBytes } = processMetrics
 
 const quantiles = [0.5, 0.99, 1]
 

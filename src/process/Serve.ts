@@ -2,11 +2,10 @@
 import { Console, Effect, Layer, Option } from "effect"
 import * as Sql from "../sql/Sql.ts"
 import * as AuditHeadFile from "./AuditHeadFile.ts"
-import * as Database from "./settings/Database.ts"
 import * as Logging from "./Logging.ts"
 import * as Service from "./Service.ts"
 import type { Misspelled } from "./settings/Misspelled.ts"
-import type { Settings } from "./settings/Settings.ts"
+import * as Settings from "./settings/Settings.ts"
 import * as StartFailed from "./StartFailed.ts"
 import { startApiKey, startMasterKey } from "./settings/StartKeys.ts"
 import * as StartupBanner from "./StartupBanner.ts"
@@ -17,7 +16,10 @@ export interface Started {
   readonly misspelled: ReadonlyArray<Misspelled>
 }
 
-const application = Effect.fn("application")(function* (settings: Settings, { isTerminal, misspelled }: Started) {
+const application = Effect.fn("application")(function* (
+  settings: Settings.Settings,
+  { isTerminal, misspelled }: Started
+) {
   for (const { variable, setting } of misspelled) {
     yield* Effect.annotateLogs(Effect.logWarning("a variable resembles a setting, but is none"), {
       variable,
@@ -25,24 +27,20 @@ const application = Effect.fn("application")(function* (settings: Settings, { is
     })
   }
   const { apiKey, keptApiKey } = yield* startApiKey(settings)
-  const database = yield* Sql.open(Database.options(settings))
+  const database = yield* Sql.open(Settings.databaseOptions(settings))
   return Service.layer(settings, {
     apiKey,
     ...(yield* startMasterKey(settings, database)),
     // The database of a URL may be restored by others than this machine.
     auditHeadStore:
       settings.DATABASE_URL === undefined ? Option.some(AuditHeadFile.store(settings.DATA_DIR)) : Option.none(),
-    database: Sql.layerOpen(database, Database.pool(settings)),
+    database: Sql.layerOpen(database, Settings.databaseOptions(settings).pool),
     listening: (baseUrl) => Console.log(StartupBanner.text({ baseUrl, database, keptApiKey, isTerminal }))
   })
 })
 
-export const serve = (settings: Settings, started: Started) =>
+export const serve = (settings: Settings.Settings, started: Started) =>
   Layer.launch(Layer.unwrap(application(settings, started))).pipe(
-    Effect.catchTags({
-      ServeError: (error) => Effect.fail(StartFailed.fromServer(settings)(error)),
-      DatabaseError: (error) => Effect.fail(StartFailed.fromDatabase(error)),
-      WrongMasterKey: (error) => Effect.fail(StartFailed.fromMasterKey(error))
-    }),
+    Effect.catchTags(StartFailed.handlers(settings)),
     Effect.provide(Logging.layer(settings, started.isTerminal))
   )

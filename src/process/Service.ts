@@ -24,6 +24,8 @@ export interface Parts {
   readonly earlierMasterKeys: ReadonlyArray<Redacted.Redacted>
   readonly masterKeyStore: Option.Option<Store>
   readonly auditHeadStore: Option.Option<AuditHeads>
+  /** Says why a URL may not be reached, beside what OUTBOUND_ALLOW says. Absent: nothing more is refused. */
+  readonly outboundRule?: (url: URL) => string | undefined
   /** Called with the URL of the service when the port is open. */
   readonly listening: (baseUrl: string) => Effect.Effect<void>
 }
@@ -51,6 +53,7 @@ export const layer = (settings: Settings.Settings, parts: Parts) => {
     decryptionKeys: decryptionKeys.map(Settings.masterKeyBytes),
     outboundAllow: settings.OUTBOUND_ALLOW ?? [],
     outboundNotAllowed: ": add it to OUTBOUND_ALLOW to allow it",
+    ...(parts.outboundRule === undefined ? {} : { outboundRule: parts.outboundRule }),
     databaseFailover: settings.DATABASE_FAILOVER,
     jobs: settings.WATCH === "on",
     metricsPerRelayer: settings.METRICS_PER_RELAYER === "on",

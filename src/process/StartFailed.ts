@@ -1,5 +1,5 @@
 // Words the failure of a start for the operator: what happened, and which setting to change.
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { HttpServerError } from "effect/http"
 import type { WrongMasterKey } from "../server/masterKey/MasterKey.ts"
 import type { DatabaseError } from "../sql/DatabaseError.ts"
@@ -27,7 +27,7 @@ export const fromDatabase = (cause: DatabaseError): StartFailed => {
   return new StartFailed({ message: remedy === undefined ? cause.message : `${cause.message}: ${remedy}`, cause })
 }
 
-export const fromMasterKey = (cause: WrongMasterKey): StartFailed => {
+const fromMasterKey = (cause: WrongMasterKey): StartFailed => {
   const ids = cause.unknown.join(", ")
   const message = cause.isPartial
     ? `the database still contains secrets under another master key (key id ${ids}): add that key to STORAGE_DECRYPTION_KEYS, or run rotate-key with both keys first`
@@ -47,7 +47,14 @@ const serveMessage = ({ HOST, PORT }: Settings, cause: unknown): string => {
   return `cannot listen on ${HOST}:${PORT}: ${String(cause)}`
 }
 
-export const fromServer =
+const fromServer =
   (settings: Settings) =>
   (error: HttpServerError.ServeError): StartFailed =>
     new StartFailed({ message: serveMessage(settings, error.cause), cause: error })
+
+/** For `Effect.catchTags`: every failure of a start as one line. */
+export const handlers = (settings: Settings) => ({
+  ServeError: (error: HttpServerError.ServeError) => Effect.fail(fromServer(settings)(error)),
+  DatabaseError: (error: DatabaseError) => Effect.fail(fromDatabase(error)),
+  WrongMasterKey: (error: WrongMasterKey) => Effect.fail(fromMasterKey(error))
+})

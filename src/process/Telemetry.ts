@@ -4,7 +4,7 @@ import { FetchHttpClient, HttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
 import { randomUUID } from "node:crypto"
 import { version } from "../api/Version.ts"
-import * as OtlpHeaders from "./settings/OtlpHeaders.ts"
+import * as Parsers from "./settings/Parsers.ts"
 import type { Settings } from "./settings/Settings.ts"
 
 /** Logs the first failure of an episode and its end. The exporters try again every minute, and say nothing. */
@@ -30,7 +30,7 @@ const reporting = (endpoint: string) =>
   ).pipe(Layer.provide(FetchHttpClient.layer))
 
 const headersOf = ({ OTEL_EXPORTER_OTLP_HEADERS: headers }: Settings) =>
-  headers === undefined ? undefined : OtlpHeaders.parse(Redacted.value(headers))
+  headers === undefined ? undefined : Parsers.otlpHeaders(Redacted.value(headers))
 
 /** The body of an OTLP record is the message as one string, and its attributes are the annotations. */
 export const layer = (settings: Settings, baseUrl: string) => {

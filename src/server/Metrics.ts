@@ -1,36 +1,48 @@
-// All metrics, in the order of `GET /metrics`. Each feature declares its own.
+// All metrics, in the order of `GET /metrics`. Each is declared where it is updated, or in the file of its feature if several files update it.
 import { databaseQuerySeconds } from "../sql/Query.ts"
-import * as AuditMetrics from "./audit/AuditMetrics.ts"
+import { auditUnlinkedRecords } from "./audit/Linking.ts"
 import * as ChainMetrics from "./chains/ChainMetrics.ts"
-import * as EventMetrics from "./events/EventMetrics.ts"
+import { eventsHeldBack, eventsHeldBackSeconds } from "./events/EventDelay.ts"
+import { eventStreams } from "./events/EventStreams.ts"
 import * as HealthMetrics from "./health/HealthMetrics.ts"
 import * as RequestMetrics from "./http/RequestMetrics.ts"
 import * as LaneMetrics from "./lanes/LaneMetrics.ts"
+import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import * as LedgerGauges from "./ledger/LedgerGauges.ts"
-import * as LifecycleMetrics from "./lifecycle/LifecycleMetrics.ts"
+import { componentHealthy } from "./lifecycle/Conditions.ts"
+import { databaseConnections } from "./lifecycle/GaugeJob.ts"
+import { jobHealthy } from "./lifecycle/Jobs.ts"
 import * as RateLimitMetrics from "./limits/RateLimitMetrics.ts"
-import * as DeliveryMetrics from "./notifications/delivery/DeliveryMetrics.ts"
-import * as BuildMetrics from "./observability/BuildMetrics.ts"
-import * as ProcessMetrics from "./observability/ProcessMetrics.ts"
-import * as RelayerMetrics from "./relayers/RelayerMetrics.ts"
+import { webhookDeliveriesTotal, webhookDeliverySeconds } from "./notifications/delivery/DeliveryAttempts.ts"
+import { webhookDeliveriesPending } from "./notifications/delivery/DeliveryJob.ts"
+import { processMetrics } from "./observability/Gauges.ts"
+import { buildInfo } from "./observability/MetricsHttp.ts"
+import { relayerCount } from "./relayers/RelayerGauge.ts"
 import * as SignerMetrics from "./signers/SignerMetrics.ts"
 
 const all = [
   ...RequestMetrics.all,
   ...RateLimitMetrics.all,
   databaseQuerySeconds,
-  ...LifecycleMetrics.all,
-  ...AuditMetrics.all,
-  ...EventMetrics.all,
-  ...RelayerMetrics.all,
+  jobHealthy,
+  componentHealthy,
+  databaseConnections,
+  auditUnlinkedRecords,
+  eventStreams,
+  eventsHeldBack,
+  eventsHeldBackSeconds,
+  relayerCount,
   ...HealthMetrics.all,
   ...ChainMetrics.all,
   ...SignerMetrics.all,
   ...LaneMetrics.all,
+  ...EvmMetrics.all,
   ...LedgerGauges.all,
-  ...DeliveryMetrics.all,
-  ...BuildMetrics.all,
-  ...ProcessMetrics.all
+  webhookDeliveriesTotal,
+  webhookDeliverySeconds,
+  webhookDeliveriesPending,
+  buildInfo,
+  ...Object.values(processMetrics)
 ]
 
 export const names: ReadonlyArray<string> = all.map(({ id }) => id)

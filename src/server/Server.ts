@@ -15,15 +15,15 @@ import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
-import { NodeCallsHttp } from "./transactions/NodeCallsHttp.ts"
-import { NoncesHttp } from "./transactions/NoncesHttp.ts"
+import { NodeCallsHttp } from "./transactions/evm/NodeCallsHttp.ts"
+import { NoncesHttp } from "./transactions/evm/NoncesHttp.ts"
 import { SigningHttp } from "./transactions/SigningHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
-import * as DocsHttp from "./http/DocsHttp.ts"
+import * as Documents from "./http/Documents.ts"
 import { HomeHttp } from "./http/HomeHttp.ts"
 import { Draining } from "./lifecycle/Draining.ts"
-import { OutboundLimitHttp } from "./limits/OutboundLimitHttp.ts"
+import { OutboundLimitHttp } from "./limits/OutboundWork.ts"
 import * as MetricsAccessHttp from "./http/MetricsAccessHttp.ts"
 import { RequestBodyHttp } from "./http/RequestBodyHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
@@ -77,7 +77,7 @@ export const routes = ({
   docs = true,
   prefix
 }: Pick<Options, "maxBodyBytes" | "metricsToken" | "docs" | "prefix"> = defaults) =>
-  Layer.mergeAll(HttpApiBuilder.layer(Api), docs ? Layer.merge(DocsHttp.layer(prefix), HomeHttp) : Layer.empty).pipe(
+  Layer.mergeAll(HttpApiBuilder.layer(Api), docs ? Layer.merge(Documents.layer(prefix), HomeHttp) : Layer.empty).pipe(
     Layer.provide(handlers),
     Layer.provide(middleware),
     Layer.provide(MetricsAccessHttp.layer(metricsToken)),

@@ -1,12 +1,11 @@
 // All services of an instance. They require a database. A host program may replace what reaches outside of it.
 import { Duration, Effect, Layer } from "effect"
 import type { Redacted } from "effect"
-import * as MasterKeyBytes from "../domain/masterKey/MasterKeyBytes.ts"
+import { checkMasterKey } from "../domain/masterKey/MasterKey.ts"
 import { Outbound } from "../outbound/Outbound.ts"
 import { ApiKeys } from "./access/ApiKeys.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditCheckpoints } from "./audit/AuditCheckpoints.ts"
-import * as AuditRetention from "./audit/AuditRetention.ts"
 import * as KeyAuthentication from "./access/KeyAuthentication.ts"
 import { Changes } from "./changes/Changes.ts"
 import { Cursors } from "./cursors/Cursors.ts"
@@ -16,8 +15,6 @@ import * as HealthJob from "./health/HealthJob.ts"
 import * as RelayerGauges from "./health/RelayerGauges.ts"
 import { RelayerHealth } from "./health/RelayerHealth.ts"
 import * as EventDelay from "./events/EventDelay.ts"
-import * as EventRetention from "./events/EventRetention.ts"
-import * as IdempotencyRetention from "./idempotency/IdempotencyRetention.ts"
 import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
 import { CallerRequests } from "./limits/CallerRequests.ts"
 import { Strangers } from "./limits/Strangers.ts"
@@ -25,35 +22,39 @@ import { OutboundWork } from "./limits/OutboundWork.ts"
 import { LaneLedger } from "./ledger/LaneLedger.ts"
 import { Ledger } from "./ledger/Ledger.ts"
 import * as LedgerTables from "./ledger/LedgerTables.ts"
-import * as TransactionRetention from "./ledger/TransactionRetention.ts"
+import { LedgerRules } from "./ledger/LedgerRules.ts"
+import * as EvmLane from "./lanes/evm/EvmLane.ts"
+import { SendingNetworks } from "./lanes/SendingNetworks.ts"
+import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
 import { Networks } from "./networks/Networks.ts"
-import { VersionedNetworks } from "./networks/VersionedNetworks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
-import { VersionedNotifications } from "./notifications/VersionedNotifications.ts"
 import * as RelayerGauge from "./relayers/RelayerGauge.ts"
 import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
-import { StoredRelayers } from "./relayers/StoredRelayers.ts"
 import { Breakers } from "./chains/Breakers.ts"
 import { MessageSigning } from "./transactions/MessageSigning.ts"
-import { NodePassing } from "./transactions/NodePassing.ts"
-import { Nonces } from "./transactions/Nonces.ts"
-import { Simulations } from "./transactions/Simulations.ts"
+import { NodePassing } from "./transactions/evm/NodePassing.ts"
+import { Nonces } from "./transactions/evm/Nonces.ts"
+import { Simulations } from "./transactions/evm/Simulations.ts"
 import { Transactions } from "./transactions/Transactions.ts"
 import { ChainAccess } from "./chains/ChainAccess.ts"
 import { Chains } from "./chains/Chains.ts"
 import { EvmNodes } from "./chains/evm/EvmNodes.ts"
-import { ProviderPools } from "./chains/ProviderPools.ts"
+import * as EvmInspection from "./chains/evm/EvmInspection.ts"
+import { RpcNodes } from "./chains/RpcNodes.ts"
+import * as SolanaInspection from "./chains/solana/SolanaInspection.ts"
+import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
 import * as MasterKey from "./masterKey/MasterKey.ts"
 import { MasterKeys } from "./masterKey/MasterKeys.ts"
 import { RowMacs } from "./secrets/RowMacs.ts"
+import * as Retentions from "./Retentions.ts"
 import { Secrets } from "./secrets/Secrets.ts"
 import { SignerBackends } from "./signers/backends/SignerBackends.ts"
 import { Signers } from "./signers/Signers.ts"
 import { SignerSettings } from "./signers/SignerSettings.ts"
 import * as LedgerGauges from "./ledger/LedgerGauges.ts"
-import * as ConnectionGauge from "./lifecycle/ConnectionGauge.ts"
+import * as GaugeJob from "./lifecycle/GaugeJob.ts"
 import * as Lifecycle from "./lifecycle/Lifecycle.ts"
 import { Readiness } from "./lifecycle/Readiness.ts"
 import { Deliveries } from "./notifications/delivery/Deliveries.ts"
@@ -68,6 +69,8 @@ export interface Options {
   readonly outboundAllow?: ReadonlyArray<string>
   /** Ends the message about a URL that `outboundAllow` does not allow. Absent: `, which is not allowed`. */
   readonly outboundNotAllowed?: string
+  /** Says why a URL of a user may not be reached, beside `outboundAllow`: `Outbound.layerRestricted` describes it. Absent: no rule. */
+  readonly outboundRule?: (url: URL) => string | undefined
   /** False: this instance sends no webhooks, checks no relayers and deletes nothing that is old. Another instance does it. Absent: true. */
   readonly jobs?: boolean
   /** Time between two checks of a healthy relayer. Absent: a minute. */
@@ -87,6 +90,11 @@ export interface Options {
   readonly metricsPerRelayer?: boolean
 }
 
+/** The networks that transactions are sent for. Only this file names all of them. */
+const networks = SendingNetworks.layer(Effect.map(EvmLane.network, (evm) => [evm])).pipe(
+  Layer.provideMerge(LedgerRules.layer(evmRules))
+)
+
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(
     Layer.provideMerge(LaneLedger.layer),
@@ -96,14 +104,12 @@ const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   )
 
 const resources = (options: Options) =>
-  Layer.mergeAll(Relayers.layer, StoredRelayers.layer, RelayerTargets.layer, Deliveries.layer).pipe(
+  Layer.mergeAll(Relayers.layer, RelayerTargets.layer, Deliveries.layer).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
         Signers.layer,
         Notifications.layer,
-        VersionedNotifications.layer,
         Networks.layer,
-        VersionedNetworks.layer,
         ApiKeys.layer,
         MasterKeys.layer,
         IdempotencyStore.layer,
@@ -114,12 +120,17 @@ const resources = (options: Options) =>
     Layer.provideMerge(Audit.layer)
   )
 
+const outbound = ({ outboundAllow = [], outboundNotAllowed, outboundRule }: Options) => {
+  const guarded = Outbound.layer({ allow: outboundAllow, notAllowed: outboundNotAllowed })
+  return outboundRule === undefined ? guarded : Layer.provide(Outbound.layerRestricted(outboundRule), guarded)
+}
+
 /** Services that use secrets start after the checks. */
 const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      yield* MasterKeyBytes.check("masterKey", masterKey)
-      for (const [index, key] of decryptionKeys.entries()) yield* MasterKeyBytes.check(`decryptionKeys.${index}`, key)
+      yield* checkMasterKey("masterKey", masterKey)
+      for (const [index, key] of decryptionKeys.entries()) yield* checkMasterKey(`decryptionKeys.${index}`, key)
       return Layer.provideMerge(
         Layer.provideMerge(MasterKey.layerCheck, RowMacs.layer),
         Secrets.layer({ current: masterKey, others: decryptionKeys })
@@ -127,20 +138,24 @@ const secrets = ({ masterKey, decryptionKeys = [] }: Options) =>
     })
   )
 
-/** Health checks and transactions share the breakers of providers. */
-const chains = Layer.merge(Layer.provide(Chains.layerNoDeps, ProviderPools.layerNoDeps()), EvmNodes.layerNoDeps).pipe(
+const inspections = {
+  evm: EvmInspection.inspect,
+  solana: SolanaInspection.inspect,
+  stellar: StellarInspection.inspect
+}
+
+/** Health checks and transactions share the nodes, so that a URL has one breaker and one retry rule. */
+const chains = Layer.merge(Chains.layerNoDeps(inspections), EvmNodes.layerNoDeps).pipe(
+  Layer.provide(RpcNodes.layerNoDeps()),
   Layer.provideMerge(Breakers.layer())
 )
 
 const health = ({ healthCheckInterval = "1 minute" }: Options) =>
-  RelayerHealth.layer.pipe(
-    Layer.provideMerge(HealthChecks.layer({ interval: healthCheckInterval })),
-    Layer.provideMerge(chains)
-  )
+  RelayerHealth.layer.pipe(Layer.provideMerge(HealthChecks.layer({ interval: healthCheckInterval })))
 
 const gauges = ({ metricsPerRelayer = false }: Options) =>
   Layer.mergeAll(
-    ConnectionGauge.layer,
+    GaugeJob.layerConnections,
     RelayerGauge.layer,
     LedgerGauges.layer,
     EventDelay.layer,
@@ -157,10 +172,7 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
         DeliveryJob.layer,
         HealthJob.layer({ interval: healthCheckInterval }),
         LanesJob.layer,
-        AuditRetention.layer,
-        IdempotencyRetention.layer,
-        EventRetention.layer(Duration.fromInputUnsafe(retention)),
-        TransactionRetention.layer(Duration.fromInputUnsafe(retention))
+        Retentions.layer(Duration.fromInputUnsafe(retention))
       )
     : Layer.empty
 
@@ -168,11 +180,15 @@ const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 
  * Without `Authentication`, and without what reaches the world outside of the database: a host program provides its own
  * `Outbound`, `ChainAccess` and `SignerBackends`, or their default layers. Fails as `layerNoAuthentication` does.
  */
-export const layerNoDeps = (options: Omit<Options, "outboundAllow" | "outboundNotAllowed" | "signers">) =>
+export const layerNoDeps = (
+  options: Omit<Options, "outboundAllow" | "outboundNotAllowed" | "outboundRule" | "signers">
+) =>
   Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges(options), jobs(options)).pipe(
     Layer.provideMerge(transactions),
     Layer.provideMerge(health(options)),
     Layer.provideMerge(resources(options)),
+    Layer.provideMerge(networks),
+    Layer.provideMerge(chains),
     Layer.provideMerge(
       Layer.mergeAll(secrets(options), CallerRequests.layer, OutboundWork.layer, Strangers.layer, Lifecycle.layer)
     )
@@ -182,11 +198,11 @@ export const layerNoDeps = (options: Omit<Options, "outboundAllow" | "outboundNo
  * Without `Authentication`: a host program provides its own, or serves no HTTP. Fails with `MasterKeyInvalid` if a
  * master key does not have 32 bytes, and with `WrongMasterKey` if the database was written with another master key.
  */
-export const layerNoAuthentication = ({ outboundAllow = [], outboundNotAllowed, signers = {}, ...options }: Options) =>
+export const layerNoAuthentication = ({ signers = {}, ...options }: Options) =>
   layerNoDeps(options).pipe(
     Layer.provideMerge(Layer.merge(ChainAccess.layer, SignerBackends.layer)),
     Layer.provide(Layer.succeed(SignerSettings, signers)),
-    Layer.provideMerge(Outbound.layer({ allow: outboundAllow, notAllowed: outboundNotAllowed }))
+    Layer.provideMerge(outbound(options))
   )
 
 /**

@@ -1,14 +1,22 @@
-// Whether the database answers, and its connections.
+// The schema version of a database, whether it answers, and its connections.
 import { Effect, Schema } from "effect"
-import { latestMigration } from "./migrations/index.ts"
+import { latestMigration, migrationsTable } from "./migrations/index.ts"
 import { client, query } from "./Query.ts"
 import * as Rows from "./Rows.ts"
-import * as SchemaVersion from "./SchemaVersion.ts"
 
 const readConnections = Rows.all(Schema.Struct({ state: Schema.String, count: Rows.Integer }))
 
+const readLatest = Rows.one(Schema.Struct({ latest: Schema.NullOr(Schema.Int) }))
+
+/** The number of the latest migration. 0 if there was no migration yet. The table of migrations has to exist. */
+export const schemaVersion = Effect.gen(function* () {
+  const sql = yield* client
+  const { latest } = yield* readLatest(yield* sql`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`)
+  return latest ?? 0
+})
+
 /** Whether the schema is the one that this code works on. Fails if the database does not answer. */
-export const isCurrent = Effect.map(SchemaVersion.current, (version) => version === latestMigration)
+export const isCurrent = Effect.map(schemaVersion, (version) => version === latestMigration)
 
 /** Counts the connections of all instances by state: `active`, `idle`, `idle in transaction`. */
 export const connections = Effect.gen(function* () {

@@ -6,7 +6,7 @@ import { DatabaseError } from "./DatabaseError.ts"
 import { latestMigration, migrations, migrationsTable } from "./migrations/index.ts"
 import { client } from "./Query.ts"
 import * as Rows from "./Rows.ts"
-import * as SchemaVersion from "./SchemaVersion.ts"
+import { schemaVersion } from "./Health.ts"
 
 const minimumVersion = 15
 
@@ -38,7 +38,7 @@ const checkSchemaVersion = (place: string) =>
     const sql = yield* client
     const [table] = yield* sql`SELECT 1 WHERE to_regclass(${migrationsTable}) IS NOT NULL`
     if (table === undefined) return
-    const latest = yield* SchemaVersion.current
+    const latest = yield* schemaVersion
     if (latest > latestMigration) {
       const message = `the database at ${place} has schema ${latest}, newer than this version knows (${latestMigration}): start a newer version`
       return yield* DatabaseError.of("SchemaTooNew", message)

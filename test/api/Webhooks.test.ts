@@ -3,9 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
 import * as Webhook from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
-import { eventTypes } from "../../src/domain/relayer/RelayerNames.ts"
-import { eventTypes as transactionEventTypes } from "../../src/domain/transaction/TransactionNames.ts"
-import { EvmTransaction } from "../../src/domain/transaction/EvmTransaction.ts"
+import { resources } from "../../src/domain/access/Resources.ts"
+import { EvmTransaction } from "../../src/domain/transaction/evm/EvmTransaction.ts"
 import * as Documented from "../../testkit/Documented.ts"
 
 const origin = { id: "0191e9a0-7b1c-7000-8000-5e0c3f9b2d11", at: DateTime.makeUnsafe("2026-01-02T03:04:05.678Z") }
@@ -19,14 +18,14 @@ const headers = {
 const encode = Schema.encodeSync(EvmTransaction)
 
 describe("webhooks of openapi.json", () => {
-  for (const type of eventTypes) {
+  for (const type of resources.relayer.eventTypes) {
     it.prop(`the body of ${type} is as documented`, [Relayer], ([relayer]) => {
       const body = Webhook.relayerBody({ ...origin, type, relayer })
       assert.deepStrictEqual(Documented.webhookFaultsOf("relayer", { headers, body }), [])
     })
   }
 
-  const Type = Schema.Literals(transactionEventTypes)
+  const Type = Schema.Literals(resources.transaction.eventTypes)
 
   it.prop("the body about a transaction is as documented", [Type, EvmTransaction], ([type, transaction]) => {
     const body = Webhook.transactionBody({ ...origin, type, transaction: JSON.stringify(encode(transaction)) })

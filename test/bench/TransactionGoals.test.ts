@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { judged } from "../../bench/transactions/Goals.ts"
+import { ratios } from "../../bench/transactions/Report.ts"
 import type { Results, Row } from "../../bench/transactions/Results.ts"
 
 const results = (rows: ReadonlyArray<Row>, more: Partial<Results> = {}): Results => ({
@@ -75,5 +76,33 @@ describe("goals of transactions", () => {
   it("a lower rate of acceptance with history is worse", () => {
     const found = withHistory([], 450)
     assert.strictEqual(found["acceptance while nothing is sent, with 1,000,000 final, worse by"], "2.00 × false")
+  })
+})
+
+describe("ratios of transactions", () => {
+  const row: Row = { case: "one lane", stored: 0, perSecond: 300, serverMs: 1.5 }
+
+  it("compare the figures of a case with those of the other checkout", () => {
+    const before = {
+      rows: [{ ...row, perSecond: 200, serverMs: 2 }],
+      acceptances: [{ stored: 0, accepted: 1000, created: 800 }]
+    }
+    const now = { acceptances: [{ stored: 0, accepted: 900, created: 1000 }], before }
+    assert.deepStrictEqual(ratios(results([row], now)), [
+      "one lane, 0 final before: perSecond 1.50 ×, serverMs 0.75 ×",
+      "nothing is sent, 0 final before: accepted 0.90 ×, created 1.25 ×"
+    ])
+  })
+
+  it("leave out what only one of the checkouts measured", () => {
+    const before = {
+      rows: [
+        { ...row, case: "drain" },
+        { case: "one lane", stored: 0, calls: 2 }
+      ],
+      acceptances: []
+    }
+    assert.deepStrictEqual(ratios(results([row], { before })), [])
+    assert.deepStrictEqual(ratios(results([row])), [])
   })
 })

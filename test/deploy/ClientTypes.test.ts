@@ -46,6 +46,17 @@ describe("the types of the clients", () => {
     assert.throws(() => printer().type(shape), /two types of the clients have the name Member/)
   })
 
+  it("are shared by the clients only if all that they refer to is equal", () => {
+    const common = { Leaf: "export type Leaf = string\n", Both: "export interface Both { readonly leaf: Leaf }\n" }
+    const holder = "/** Not a Leaf. */\nexport interface Holder { readonly of: Middle }\n"
+    const middle = "export interface Middle { readonly amount: Amount }\n"
+    const declarations = (amount: string) =>
+      new Map(Object.entries({ ...common, Holder: holder, Middle: middle, Amount: `export type Amount = ${amount}\n` }))
+    const equal = Printer.equalNames(declarations("bigint"), declarations("string"))
+    assert.deepStrictEqual([...equal], ["Leaf", "Both"])
+    assert.deepStrictEqual([...Printer.namesUsed(`${holder}${common.Both}`, equal)].toSorted(), ["Both", "Leaf"])
+  })
+
   for (const [name, text] of Object.entries({ typed: Types.ofClient(), promise: Types.ofPromiseClient() })) {
     it(`describe every property (${name})`, () => {
       const lines = text.split("\n")

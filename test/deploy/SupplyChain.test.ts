@@ -36,7 +36,7 @@ describe("the supply chain", () => {
       checkers.filter((name) => name in installed),
       ["typescript"]
     )
-    for (const folder of [".", "tools", "tools/checkers", "tools/wallets"]) {
+    for (const folder of [".", "tools", "tools/browser", "tools/checkers", "tools/wallets"]) {
       assert.notMatch(read(`${folder}/package-lock.json`), /"resolved": "[^"]*:/)
     }
   })

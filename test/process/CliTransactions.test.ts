@@ -41,7 +41,16 @@ const serviceWith = Effect.fnUntraced(function* (statuses: ReadonlyArray<number 
     if (request.url?.endsWith("/health") === true) return void response.end("OK")
     const status = statuses[Math.min(count++, statuses.length - 1)]
     if (typeof status === "number") return void response.writeHead(status).end("{}")
-    const data = { id, relayer_id: "sender", status, created_at: at, value: "0x1", from: to, is_canceled: false }
+    const data = {
+      id,
+      network_type: "evm",
+      relayer_id: "sender",
+      status,
+      created_at: at,
+      value: "0x1",
+      from: to,
+      is_canceled: false
+    }
     response.setHeader("content-type", "application/json")
     return void response.end(JSON.stringify({ success: true, data, message: null }))
   })

@@ -5,14 +5,14 @@ import { inject } from "vitest"
 import type { Audit } from "../../src/server/audit/Audit.ts"
 import type { EventFeed } from "../../src/server/events/EventFeed.ts"
 import type { Notifications } from "../../src/server/notifications/Notifications.ts"
-import type { StoredRelayers } from "../../src/server/relayers/StoredRelayers.ts"
+import type { Relayers } from "../../src/server/relayers/Relayers.ts"
 import * as Services from "../../src/server/Services.ts"
 import type { Signers } from "../../src/server/signers/Signers.ts"
 import { clientConfig } from "../../testkit/Postgres.ts"
 import { masterKey } from "../../testkit/TestApi.ts"
 import * as TestDatabase from "../../testkit/TestDatabase.ts"
 
-export type Instance = Context.Context<StoredRelayers | Signers | Notifications | Audit | EventFeed>
+export type Instance = Context.Context<Relayers | Signers | Notifications | Audit | EventFeed>
 
 export class Instances extends Context.Service<Instances, readonly [Instance, Instance]>()(
   "effect-relayer/test/server/Instances"

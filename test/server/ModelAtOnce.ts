@@ -6,7 +6,7 @@ import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
 import type { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import type { Versioned } from "../../src/domain/request/Version.ts"
 import { Notifications } from "../../src/server/notifications/Notifications.ts"
-import { StoredRelayers } from "../../src/server/relayers/StoredRelayers.ts"
+import { Relayers } from "../../src/server/relayers/Relayers.ts"
 import type { Instance } from "./Instances.ts"
 import { createOutcome, ifMatch, requestOf, tagOf } from "./Model.ts"
 import type { Model } from "./Model.ts"
@@ -21,8 +21,8 @@ export const atOnce = Effect.fnUntraced(function* (
   model: Model,
   command: Exclude<Command, { readonly at: number }>
 ) {
-  const relayers = Context.get(instances[0], StoredRelayers)
-  const others = Context.get(instances[1], StoredRelayers)
+  const relayers = Context.get(instances[0], Relayers)
+  const others = Context.get(instances[1], Relayers)
   switch (command._tag) {
     case "PatchAtOnce": {
       const before = model.relayers.get(command.id)

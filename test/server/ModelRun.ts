@@ -6,7 +6,7 @@ import { RelayerId } from "../../src/domain/relayer/Relayer.ts"
 import type { Relayer, RelayerFilter } from "../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../src/domain/signer/SignerId.ts"
 import { Notifications } from "../../src/server/notifications/Notifications.ts"
-import { StoredRelayers } from "../../src/server/relayers/StoredRelayers.ts"
+import { Relayers } from "../../src/server/relayers/Relayers.ts"
 import { Signers } from "../../src/server/signers/Signers.ts"
 import type { Instance } from "./Instances.ts"
 import { createOutcome, following, ifMatch, listed, patched, patchOf, requestOf, tagOf } from "./Model.ts"
@@ -23,8 +23,8 @@ export const run = Effect.fnUntraced(function* (
 ) {
   if (!("at" in command)) return yield* atOnce(instances, model, command)
   const instance = instances[command.at]
-  const relayers = Context.get(instance, StoredRelayers)
-  const others = Context.get(instances[1], StoredRelayers)
+  const relayers = Context.get(instance, Relayers)
+  const others = Context.get(instances[1], Relayers)
   switch (command._tag) {
     case "CreateSigner": {
       const result = yield* Effect.result(
@@ -75,7 +75,7 @@ export const run = Effect.fnUntraced(function* (
         has_signing_key: command.key === undefined ? before.has_signing_key : command.key !== "",
         paused: command.paused ?? before.paused
       }
-      assert.deepInclude(result.success, after)
+      assert.deepInclude(result.success.value, after)
       model.notifications.set(command.id, after)
       return
     }
@@ -140,7 +140,7 @@ export const run = Effect.fnUntraced(function* (
       do {
         const query = { per_page, sort, ...filter, ...(next === undefined ? {} : { cursor: next }) }
         // The pages come from the two instances in turn.
-        const { page }: Effect.Success<ReturnType<typeof relayers.list>> = yield* (
+        const page: Effect.Success<ReturnType<typeof relayers.list>> = yield* (
           seen.length % 2 === 0 ? relayers : others
         ).list(query)
         assert.isAtMost(page.items.length, per_page)

@@ -1,4 +1,5 @@
 // The programs of docs/wallet-clients.md, pasted: each sends, and waits across a bump that replaced the hash it was given.
+import { evmOf } from "../../testkit/EvmRows.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Ledger } from "../../src/server/ledger/Ledger.ts"
@@ -26,13 +27,14 @@ const paste = Effect.fnUntraced(function* ({ section, files, command: [run, ...a
   const ledger = yield* Ledger
   const sent = Effect.map(
     ledger.select({ filter: { relayerNumbers: [account.relayerNumber] }, limit: 1 }),
-    ({ transactions: [row] }) => row?.transaction
+    ({ transactions: [row] }) => row && evmOf(row).transaction
   )
   const [first] = yield* until(
     "a transaction in the pool",
     Effect.map(sent, (found) => (found?.state === "submitted" ? found.attempts : undefined))
   ).pipe(Effect.raceFirst(Effect.andThen(Fiber.join(running), Effect.never)))
-  const price = first?.fees.type === "eip1559" ? first.fees.maxFee : assert.fail("it is not priced by EIP-1559")
+  const price =
+    first?.offer.fees.type === "eip1559" ? first.offer.fees.maxFee : assert.fail("it is not priced by EIP-1559")
   yield* node.call("anvil_setNextBlockBaseFeePerGas", [`0x${(price * 4n).toString(16)}`])
   yield* node.call("anvil_mine", ["0x6"])
   yield* until(

@@ -1,12 +1,10 @@
 // `backup`: writes the whole database into one file, while the service goes on.
 import { Console, Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import * as Database from "../../process/settings/Database.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
-import type { Settings } from "../../process/settings/Settings.ts"
+import * as Settings from "../../process/settings/Settings.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
 import * as Maintenance from "../kit/Maintenance.ts"
-import * as Progress from "../kit/Progress.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -18,7 +16,7 @@ interface Given {
 }
 
 /** Opening the embedded database would create it. */
-const checkExists = Effect.fnUntraced(function* (settings: Settings) {
+const checkExists = Effect.fnUntraced(function* (settings: Settings.Settings) {
   if (settings.DATABASE_URL !== undefined) return
   const DataFiles = yield* Effect.promise(() => import("../../sql/embedded/DataFiles.ts"))
   const found = yield* Maintenance.report(DataFiles.find(settings.DATA_DIR))
@@ -31,14 +29,14 @@ const backup = Effect.fnUntraced(function* ({ file, database }: Given) {
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
   const Snapshot = yield* Effect.promise(() => import("../../sql/backup/Snapshot.ts"))
   const BackupFile = yield* Effect.promise(() => import("../../sql/backup/BackupFile.ts"))
-  const { header, rows } = yield* BackupFile.create(file, Progress.rows).pipe(
+  const { header, rows } = yield* BackupFile.create(file, Maintenance.progress).pipe(
     Effect.flatMap(Snapshot.take),
     Effect.scoped,
-    Effect.provide(Sql.maintenance(Database.options(settings))),
+    Effect.provide(Sql.maintenance(Settings.databaseOptions(settings))),
     Effect.catchTag("DatabaseError", (error) => Effect.fail(StartFailed.fromDatabase(error))),
     Maintenance.report
   )
-  yield* Progress.end
+  yield* Maintenance.progressEnd
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
   yield* Console.log(`wrote ${file}: ${total} rows of schema ${header.schema}`)
   yield* Console.log(

@@ -7,10 +7,9 @@ import { Grant } from "../../domain/access/Scope.ts"
 import * as Body from "../kit/Body.ts"
 import * as Call from "../kit/Call.ts"
 import { CommandFailed } from "../kit/CommandFailed.ts"
-import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
 import { Lifetime } from "../kit/Lifetime.ts"
-import * as List from "../kit/List.ts"
+import type * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -25,9 +24,9 @@ const columns: List.Columns<ApiKey> = {
   "LAST USED": ({ last_used_at }) => moment(last_used_at)
 }
 
-const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
-  List.print(given, columns, List.start(given.all, pages), (client, query) => client.apiKeys.list({ query }))
-).pipe(Verb.about("List API keys.", "keys list", "keys list --all --output json"))
+const list = Verb.list(columns, (client, query) => client.apiKeys.list({ query })).pipe(
+  Verb.about("List API keys.", "keys list", "keys list --all --output json")
+)
 
 const quiet = Flag.Boolean("quiet").pipe(
   Flag.withAlias("q"),
@@ -69,7 +68,13 @@ const create = Command.make(
         expires_at: Field.text("expires_at"),
         "transaction_limits.max_value": Field.text("max_value"),
         "transaction_limits.max_fee_per_day": Field.text("max_fee_per_day"),
-        "transaction_limits.receivers": Field.many(Flag.String("receiver"))
+        "transaction_limits.receivers": Field.many(Flag.String("receiver")),
+        "transaction_limits.solana.max_value": Field.text("solana_max_value"),
+        "transaction_limits.solana.max_fee_per_day": Field.text("solana_max_fee_per_day"),
+        "transaction_limits.solana.receivers": Field.many(Flag.String("solana-receiver")),
+        "transaction_limits.stellar.max_value": Field.text("stellar_max_value"),
+        "transaction_limits.stellar.max_fee_per_day": Field.text("stellar_max_fee_per_day"),
+        "transaction_limits.stellar.receivers": Field.many(Flag.String("stellar-receiver"))
       },
       {}
     )
@@ -108,23 +113,16 @@ const rotate = Command.make(
   )
 )
 
-const revoke = Command.make(
-  "delete",
-  {
-    given: Print.flags,
-    id: Verb.id(ApiKeyId),
-    descendants: Flag.Boolean("descendants").pipe(
-      Flag.withoutNegation,
-      Flag.withDescription("Revoke also the keys that it has created, directly or through others"),
-      Flag.withDefault(false)
-    ),
-    yes: Confirm.flag
-  },
-  ({ given, id, descendants, yes }) =>
-    Effect.andThen(
-      Confirm.ask(yes, `revoke the API key ${id}${descendants ? " and the keys that it has created" : ""}`),
-      Print.one(given, (client) => client.apiKeys.delete({ params: { key_id: id }, query: { descendants } }))
-    )
+const descendants = Flag.Boolean("descendants").pipe(
+  Flag.withoutNegation,
+  Flag.withDescription("Revoke also the keys that it has created, directly or through others"),
+  Flag.withDefault(false)
+)
+
+const revoke = Verb.remove(
+  { id: Verb.id(ApiKeyId), descendants },
+  ({ id, descendants }) => `revoke the API key ${id}${descendants ? " and the keys that it has created" : ""}`,
+  (client, { id, descendants }) => client.apiKeys.delete({ params: { key_id: id }, query: { descendants } })
 ).pipe(
   Verb.about(
     "Revoke an API key at once; asks first. Prints the keys that it has created and that stay valid.",

@@ -1,14 +1,14 @@
 // `migrate`: brings the schema of the database up to date and ends.
 import { Console, Effect, Logger } from "effect"
 import { Command } from "effect/cli"
-import * as Database from "../../process/settings/Database.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
+import * as Settings from "../../process/settings/Settings.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"
 import * as Verb from "../kit/Verb.ts"
 
 const migrate = Effect.fnUntraced(function* (given: ServeFlags.Given) {
-  const options = Database.options(yield* DatabaseSettings.withoutKeys(given))
+  const options = Settings.databaseOptions(yield* DatabaseSettings.withoutKeys(given))
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
   const { applied } = yield* Sql.open(options).pipe(
     Effect.mapError(StartFailed.fromDatabase),

@@ -1,15 +1,10 @@
 // `networks`: manages built-in and custom networks.
-import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
 import { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
 import type { Network } from "../../domain/network/Network.ts"
-import * as Body from "../kit/Body.ts"
-import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
-import * as List from "../kit/List.ts"
-import * as IfMatch from "../kit/IfMatch.ts"
-import * as Print from "../kit/Print.ts"
+import type * as List from "../kit/List.ts"
 import * as Verb from "../kit/Verb.ts"
 
 const columns: List.Columns<Network> = {
@@ -21,9 +16,9 @@ const columns: List.Columns<Network> = {
   RPC: ({ rpc_urls }) => rpc_urls.map(({ url }) => url).join(", ")
 }
 
-const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
-  List.print(given, columns, List.start(given.all, pages), (client, query) => client.networks.list({ query }))
-).pipe(Verb.about("List networks.", "networks list --all", "networks list --all --output json"))
+const list = Verb.list(columns, (client, query) => client.networks.list({ query })).pipe(
+  Verb.about("List networks.", "networks list --all", "networks list --all --output json")
+)
 
 /** Fields of create and update. RPC URLs may contain keys, so they are passed with `--data`. */
 const values = {
@@ -42,26 +37,18 @@ const values = {
   horizon_url: Field.text("horizon_url")
 }
 
-const create = Command.make(
-  "create",
+const create = Verb.create(
   {
-    given: Print.flags,
-    body: Body.config(
-      CreateNetwork,
-      {
-        network_type: Field.choice("network_type", NetworkType.literals),
-        name: Field.text("name"),
-        ...values,
-        chain_id: Field.integer("chain_id"),
-        passphrase: Field.text("passphrase")
-      },
-      {}
-    )
+    schema: CreateNetwork,
+    fields: {
+      network_type: Field.choice("network_type", NetworkType.literals),
+      name: Field.text("name"),
+      ...values,
+      chain_id: Field.integer("chain_id"),
+      passphrase: Field.text("passphrase")
+    }
   },
-  Effect.fnUntraced(function* ({ given, body }) {
-    const payload = yield* Body.read(CreateNetwork, body)
-    return yield* Print.one(given, (client) => client.networks.create({ payload }))
-  })
+  (client, payload) => client.networks.create({ payload })
 ).pipe(
   Verb.about(
     "Create a network.",
@@ -72,17 +59,8 @@ const create = Command.make(
 
 const id = Verb.id(NetworkId).pipe(Argument.withDescription("Type and name of the network, such as evm:sepolia"))
 
-const target = { given: Print.flags, id, ifMatch: IfMatch.flag }
-
-const update = Command.make(
-  "update",
-  { ...target, body: Body.config(UpdateNetwork, values, {}) },
-  Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
-    const payload = yield* Body.patch(UpdateNetwork, body)
-    return yield* Print.one(given, (client) =>
-      client.networks.update({ params: { network_id: id }, headers: IfMatch.headers(ifMatch), payload })
-    )
-  })
+const update = Verb.update(id, { schema: UpdateNetwork, fields: values }, (client, payload, { id, headers }) =>
+  client.networks.update({ params: { network_id: id }, headers, payload })
 ).pipe(
   Verb.about(
     "Change a network, or override a built-in one, by a merge patch (RFC 7396): null removes a field.",
@@ -100,13 +78,10 @@ export const NetworksCommand = Command.make("networks").pipe(
     ),
     create,
     update,
-    Command.make("delete", { ...target, yes: Confirm.flag }, ({ given, id, ifMatch, yes }) =>
-      Effect.andThen(
-        Confirm.ask(yes, `delete the network ${id}, or its changes if it is built in`),
-        Print.one(given, (client) =>
-          client.networks.delete({ params: { network_id: id }, headers: IfMatch.headers(ifMatch) })
-        )
-      )
+    Verb.remove(
+      Verb.versioned(id),
+      ({ id }) => `delete the network ${id}, or its changes if it is built in`,
+      (client, { id, headers }) => client.networks.delete({ params: { network_id: id }, headers })
     ).pipe(
       Verb.about(
         "Delete a network that no relayer uses, or reset a built-in network; asks first.",

@@ -1,15 +1,10 @@
 // `notifications`: manages the webhook receivers of relayer events.
-import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { CreateNotification, NotificationId, UpdateNotification } from "../../domain/notification/Notification.ts"
 import type { Notification } from "../../domain/notification/Notification.ts"
-import * as Body from "../kit/Body.ts"
 import { DeliveriesCommands } from "./DeliveriesCommands.ts"
-import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
-import * as List from "../kit/List.ts"
-import * as IfMatch from "../kit/IfMatch.ts"
-import * as Print from "../kit/Print.ts"
+import type * as List from "../kit/List.ts"
 import * as Verb from "../kit/Verb.ts"
 
 const columns: List.Columns<Notification> = {
@@ -20,9 +15,9 @@ const columns: List.Columns<Notification> = {
   STATE: ({ paused }) => (paused ? "paused" : "active")
 }
 
-const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
-  List.print(given, columns, List.start(given.all, pages), (client, query) => client.notifications.list({ query }))
-).pipe(Verb.about("List notifications.", "notifications list", "notifications list --all --output json"))
+const list = Verb.list(columns, (client, query) => client.notifications.list({ query })).pipe(
+  Verb.about("List notifications.", "notifications list", "notifications list --all --output json")
+)
 
 const url = Field.text("url")
 
@@ -32,16 +27,9 @@ const secrets = {
   signing_key: Field.secret("signing-key-file")
 }
 
-const create = Command.make(
-  "create",
-  {
-    given: Print.flags,
-    body: Body.config(CreateNotification, { id: Field.text("id"), url }, secrets)
-  },
-  Effect.fnUntraced(function* ({ given, body }) {
-    const payload = yield* Body.read(CreateNotification, body)
-    return yield* Print.one(given, (client) => client.notifications.create({ payload }))
-  })
+const create = Verb.create(
+  { schema: CreateNotification, fields: { id: Field.text("id"), url }, secrets },
+  (client, payload) => client.notifications.create({ payload })
 ).pipe(
   Verb.about(
     "Create a notification.",
@@ -50,17 +38,13 @@ const create = Command.make(
   )
 )
 
-const target = { given: Print.flags, id: Verb.id(NotificationId), ifMatch: IfMatch.flag }
+const id = Verb.id(NotificationId)
 
-const update = Command.make(
-  "update",
-  { ...target, body: Body.config(UpdateNotification, { url, paused }, secrets) },
-  Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
-    const payload = yield* Body.patch(UpdateNotification, body)
-    return yield* Print.one(given, (client) =>
-      client.notifications.update({ params: { notification_id: id }, headers: IfMatch.headers(ifMatch), payload })
-    )
-  })
+const update = Verb.update(
+  id,
+  { schema: UpdateNotification, fields: { url, paused }, secrets },
+  (client, payload, { id, headers }) =>
+    client.notifications.update({ params: { notification_id: id }, headers, payload })
 ).pipe(
   Verb.about(
     "Change a notification. Fields that are not named stay as they are.",
@@ -79,13 +63,10 @@ export const NotificationsCommand = Command.make("notifications").pipe(
     ).pipe(Verb.about("Get a notification.", "notifications get ops")),
     create,
     update,
-    Command.make("delete", { ...target, yes: Confirm.flag }, ({ given, id, ifMatch, yes }) =>
-      Effect.andThen(
-        Confirm.ask(yes, `delete the notification ${id} with its deliveries`),
-        Print.one(given, (client) =>
-          client.notifications.delete({ params: { notification_id: id }, headers: IfMatch.headers(ifMatch) })
-        )
-      )
+    Verb.remove(
+      Verb.versioned(id),
+      ({ id }) => `delete the notification ${id} with its deliveries`,
+      (client, { id, headers }) => client.notifications.delete({ params: { notification_id: id }, headers })
     ).pipe(
       Verb.about(
         "Delete a notification that no relayer uses; asks first.",

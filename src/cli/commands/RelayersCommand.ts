@@ -1,40 +1,29 @@
 // `relayers`: creates, changes and deletes relayers.
-import { Effect, Option } from "effect"
+import { Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
 import { CreateRelayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
-import * as Body from "../kit/Body.ts"
-import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
-import * as IfMatch from "../kit/IfMatch.ts"
-import * as Print from "../kit/Print.ts"
 import { RelayersHealthCommands } from "./RelayersHealthCommands.ts"
 import { RelayersNonceCommands } from "./RelayersNonceCommands.ts"
 import { RelayersListCommand } from "./RelayersListCommand.ts"
 import * as Verb from "../kit/Verb.ts"
 
-const create = Command.make(
-  "create",
+const create = Verb.create(
   {
-    given: Print.flags,
-    body: Body.config(
-      CreateRelayer,
-      {
-        id: Field.text("id"),
-        name: Field.text("name"),
-        network_type: Field.choice("network_type", NetworkType.literals),
-        network: Field.text("network"),
-        signer_id: Field.text("signer_id"),
-        notification_id: Field.text("notification_id"),
-        paused: Field.boolean("paused")
-      },
-      {}
-    )
+    schema: CreateRelayer,
+    fields: {
+      id: Field.text("id"),
+      name: Field.text("name"),
+      network_type: Field.choice("network_type", NetworkType.literals),
+      network: Field.text("network"),
+      signer_id: Field.text("signer_id"),
+      notification_id: Field.text("notification_id"),
+      paused: Field.boolean("paused")
+    },
+    defaults: { paused: false }
   },
-  Effect.fnUntraced(function* ({ given, body }) {
-    const payload = yield* Body.read(CreateRelayer, body, { paused: false })
-    return yield* Print.one(given, (client) => client.relayers.create({ payload }))
-  })
+  (client, payload) => client.relayers.create({ payload })
 ).pipe(
   Verb.about(
     "Create a relayer.",
@@ -43,28 +32,19 @@ const create = Command.make(
   )
 )
 
-const target = { given: Print.flags, id: Verb.id(RelayerId), ifMatch: IfMatch.flag }
+const id = Verb.id(RelayerId)
 
-const update = Command.make(
-  "update",
+const update = Verb.update(
+  id,
   {
-    ...target,
-    body: Body.config(
-      UpdateRelayer,
-      {
-        name: Field.text("name"),
-        paused: Field.boolean("paused"),
-        notification_id: Field.text("notification_id").pipe(Flag.map(Option.map((id) => (id === "" ? null : id))))
-      },
-      {}
-    )
+    schema: UpdateRelayer,
+    fields: {
+      name: Field.text("name"),
+      paused: Field.boolean("paused"),
+      notification_id: Field.text("notification_id").pipe(Flag.map(Option.map((id) => (id === "" ? null : id))))
+    }
   },
-  Effect.fnUntraced(function* ({ given, id, ifMatch, body }) {
-    const payload = yield* Body.patch(UpdateRelayer, body)
-    return yield* Print.one(given, (client) =>
-      client.relayers.update({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch), payload })
-    )
-  })
+  (client, payload, { id, headers }) => client.relayers.update({ params: { relayer_id: id }, headers, payload })
 ).pipe(
   Verb.about(
     "Change a relayer by a merge patch (RFC 7396): null removes a field.",
@@ -76,19 +56,14 @@ const update = Command.make(
 )
 
 const pausing = <const Name extends string>(name: Name, paused: boolean) =>
-  Command.make(name, target, ({ given, id, ifMatch }) =>
-    Print.one(given, (client) =>
-      client.relayers.update({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch), payload: { paused } })
-    )
+  Verb.call(name, Verb.versioned(id), (client, { id, headers }) =>
+    client.relayers.update({ params: { relayer_id: id }, headers, payload: { paused } })
   )
 
-const remove = Command.make("delete", { ...target, yes: Confirm.flag }, ({ given, id, ifMatch, yes }) =>
-  Effect.andThen(
-    Confirm.ask(yes, `delete the relayer ${id}`),
-    Print.one(given, (client) =>
-      client.relayers.delete({ params: { relayer_id: id }, headers: IfMatch.headers(ifMatch) })
-    )
-  )
+const remove = Verb.remove(
+  Verb.versioned(id),
+  ({ id }) => `delete the relayer ${id}`,
+  (client, { id, headers }) => client.relayers.delete({ params: { relayer_id: id }, headers })
 )
 
 export const RelayersCommand = Command.make("relayers").pipe(

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { ClearNonces } from "../../domain/transaction/NonceState.ts"
+import { ClearNonces } from "../../domain/transaction/evm/NonceState.ts"
 import { ResyncNonce } from "../../domain/transaction/TransactionRequests.ts"
 import * as Body from "../kit/Body.ts"
 import * as Confirm from "../kit/Confirm.ts"
@@ -10,29 +10,18 @@ import * as Field from "../kit/Field.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 
-const target = { given: Print.flags, id: Verb.id(RelayerId) }
-
 const nonce = Verb.onOne("nonce", RelayerId, (client, id) => client.nonces.get({ params: { relayer_id: id } })).pipe(
   Verb.about("Show the nonces of the service next to those of the chain.", "relayers nonce payouts")
 )
 
-const resync = Command.make(
+const resync = Verb.send(
   "nonce-resync",
+  { id: Verb.id(RelayerId) },
   {
-    ...target,
-    body: Body.config(
-      ResyncNonce,
-      {
-        answer: Field.choice("answer", ["send", "give_up"]),
-        transaction_id: Field.text("transaction_id")
-      },
-      {}
-    )
+    schema: ResyncNonce,
+    fields: { answer: Field.choice("answer", ["send", "give_up"]), transaction_id: Field.text("transaction_id") }
   },
-  Effect.fnUntraced(function* ({ given, id, body }) {
-    const payload = yield* Body.read(ResyncNonce, body)
-    return yield* Print.one(given, (client) => client.nonces.resync({ params: { relayer_id: id }, payload }))
-  })
+  (client, payload, { id }) => client.nonces.resync({ params: { relayer_id: id }, payload })
 ).pipe(
   Verb.about(
     "Accept the count of the chain, and decide about transactions whose outcome cannot be proven.",
@@ -44,7 +33,8 @@ const resync = Command.make(
 const clear = Command.make(
   "nonce-clear",
   {
-    ...target,
+    given: Print.flags,
+    id: Verb.id(RelayerId),
     yes: Confirm.flag,
     body: Body.config(ClearNonces, { from: Field.integer("from"), to: Field.integer("to") }, {})
   },

@@ -2,13 +2,11 @@
 import { Console, Effect, Redacted } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as AuditHeadFile from "../../process/AuditHeadFile.ts"
-import * as Database from "../../process/settings/Database.ts"
 import * as Keys from "../../process/settings/Keys.ts"
 import * as StartFailed from "../../process/StartFailed.ts"
 import * as Settings from "../../process/settings/Settings.ts"
 import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
 import * as Maintenance from "../kit/Maintenance.ts"
-import * as Progress from "../kit/Progress.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -54,11 +52,11 @@ const restore = Effect.fnUntraced(function* ({ file, replace, database }: Given)
     if (!replace && !(yield* Backup.isEmpty)) {
       return yield* Maintenance.refused("the database is not empty: add --replace to delete everything in it")
     }
-    yield* Backup.restore({ header, lines, progress: Progress.rows })
+    yield* Backup.restore({ header, lines, progress: Maintenance.progress })
     if (settings.DATABASE_URL === undefined) yield* AuditHeadFile.remove(settings.DATA_DIR)
-    yield* Progress.end
+    yield* Maintenance.progressEnd
   }).pipe(
-    Effect.provide(Sql.maintenance(Database.options(settings))),
+    Effect.provide(Sql.maintenance(Settings.databaseOptions(settings))),
     Effect.catchTag("DatabaseError", (error) => Effect.fail(StartFailed.fromDatabase(error))),
     Maintenance.report
   )

@@ -4,11 +4,9 @@ import { Command } from "effect/cli"
 import { CreateSigner } from "../../domain/signer/CreateSigner.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import type { Signer } from "../../domain/signer/Signer.ts"
-import * as Body from "../kit/Body.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
-import * as Confirm from "../kit/Confirm.ts"
 import * as Field from "../kit/Field.ts"
-import * as List from "../kit/List.ts"
+import type * as List from "../kit/List.ts"
 import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 
@@ -20,9 +18,9 @@ const columns: List.Columns<Signer> = {
   STELLAR: ({ addresses }) => ("stellar" in addresses ? addresses.stellar : undefined)
 }
 
-const list = Command.make("list", { given: List.flags, pages: List.pageFlags }, ({ given, pages }) =>
-  List.print(given, columns, List.start(given.all, pages), (client, query) => client.signers.list({ query }))
-).pipe(Verb.about("List signers with their addresses.", "signers list", "signers list --all --output json"))
+const list = Verb.list(columns, (client, query) => client.signers.list({ query })).pipe(
+  Verb.about("List signers with their addresses.", "signers list", "signers list --all --output json")
+)
 
 const fields = {
   id: Field.text("id"),
@@ -71,13 +69,8 @@ const secrets = {
   "config.service_account.private_key": Field.secret("service-account-private-key-file")
 }
 
-const create = Command.make(
-  "create",
-  { given: Print.flags, body: Body.config(CreateSigner, fields, secrets) },
-  Effect.fnUntraced(function* ({ given, body }) {
-    const payload = yield* Body.read(CreateSigner, body)
-    return yield* Print.one(given, (client) => client.signers.create({ payload }))
-  })
+const create = Verb.create({ schema: CreateSigner, fields, secrets }, (client, payload) =>
+  client.signers.create({ payload })
 ).pipe(
   Verb.about(
     "Create a signer.",
@@ -112,14 +105,10 @@ const verify = Command.make(
   )
 )
 
-const remove = Command.make(
-  "delete",
-  { given: Print.flags, id: Verb.id(SignerId), yes: Confirm.flag },
-  ({ given, id, yes }) =>
-    Effect.andThen(
-      Confirm.ask(yes, `delete the signer ${id} for good, with its key if the service stores it`),
-      Print.one(given, (client) => client.signers.delete({ params: { signer_id: id } }))
-    )
+const remove = Verb.remove(
+  { id: Verb.id(SignerId) },
+  ({ id }) => `delete the signer ${id} for good, with its key if the service stores it`,
+  (client, { id }) => client.signers.delete({ params: { signer_id: id } })
 ).pipe(
   Verb.about(
     "Delete a signer that no relayer uses; asks first. A key that the service stores is lost for good.",

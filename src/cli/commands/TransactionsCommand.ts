@@ -1,19 +1,18 @@
 // `transactions`: sends, lists, replaces, cancels and explains transactions.
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Schema } from "effect"
+import type { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { TransactionId, TransactionStatus } from "../../domain/transaction/EvmTransaction.ts"
-import type { EvmTransaction } from "../../domain/transaction/EvmTransaction.ts"
-import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
-import { Speed } from "../../domain/transaction/Speed.ts"
+import { TransactionId, TransactionStatus } from "../../domain/transaction/TransactionId.ts"
+import type { ShownTransaction } from "../../domain/transaction/Family.ts"
+import { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/evm/SendEvmTransaction.ts"
+import { Speed } from "../../domain/transaction/evm/Speed.ts"
 import { TransactionFilter } from "../../domain/transaction/TransactionRequests.ts"
 import { Instant } from "../../domain/request/Instant.ts"
-import * as Body from "../kit/Body.ts"
 import type * as Call from "../kit/Call.ts"
 import * as Field from "../kit/Field.ts"
 import * as Help from "../kit/Help.ts"
 import * as List from "../kit/List.ts"
-import * as Print from "../kit/Print.ts"
 import * as Verb from "../kit/Verb.ts"
 import { TransactionsWaitCommand } from "./TransactionsWaitCommand.ts"
 
@@ -22,7 +21,7 @@ const relayer = Argument.String("relayer").pipe(
   Argument.withDescription("Id of the relayer")
 )
 
-const target = { given: Print.flags, relayer, id: Verb.id(TransactionId) }
+const target = { relayer, id: Verb.id(TransactionId) }
 
 /** Amounts are in wei, as decimal or 0x-hex text. */
 const fields = {
@@ -46,27 +45,20 @@ const replacementFields = {
   wait_for_funds: Field.boolean("wait_for_funds")
 }
 
-const send = Command.make(
+const send = Verb.send(
   "send",
+  { relayer },
   {
-    given: Print.flags,
-    relayer,
-    body: Body.config(
-      SendEvmTransaction,
-      {
-        ...fields,
-        external_id: Field.text("external_id"),
-        not_before: Field.text("not_before"),
-        nonce: Field.integer("nonce"),
-        priority: Field.integer("priority")
-      },
-      {}
-    )
+    schema: SendEvmTransaction,
+    fields: {
+      ...fields,
+      external_id: Field.text("external_id"),
+      not_before: Field.text("not_before"),
+      nonce: Field.integer("nonce"),
+      priority: Field.integer("priority")
+    }
   },
-  Effect.fnUntraced(function* ({ given, relayer, body }) {
-    const payload = yield* Body.read(SendEvmTransaction, body)
-    return yield* Print.one(given, (client) => client.transactions.send({ params: { relayer_id: relayer }, payload }))
-  })
+  (client, payload, { relayer }) => client.transactions.send({ params: { relayer_id: relayer }, payload })
 ).pipe(
   Verb.about(
     "Send a transaction. It is stored when the command returns; `transactions wait` waits until it is confirmed.",
@@ -75,14 +67,12 @@ const send = Command.make(
   )
 )
 
-const replace = Command.make(
+const replace = Verb.send(
   "replace",
-  { ...target, body: Body.config(ReplaceEvmTransaction, replacementFields, {}) },
-  Effect.fnUntraced(function* ({ given, relayer, id, body }) {
-    const payload = yield* Body.read(ReplaceEvmTransaction, body)
-    const params = { relayer_id: relayer, transaction_id: id }
-    return yield* Print.one(given, (client) => client.transactions.replace({ params, payload }))
-  })
+  target,
+  { schema: ReplaceEvmTransaction, fields: replacementFields },
+  (client, payload, { relayer, id }) =>
+    client.transactions.replace({ params: { relayer_id: relayer, transaction_id: id }, payload })
 ).pipe(
   Verb.about(
     "Send another request at the nonce of a transaction. Until it is mined, the former one may still be executed.",
@@ -90,13 +80,14 @@ const replace = Command.make(
   )
 )
 
-const columns: List.Columns<EvmTransaction> = {
+const columns: List.Columns<ShownTransaction> = {
   ID: ({ id }) => id,
   RELAYER: ({ relayer_id }) => relayer_id,
   CREATED: ({ created_at }) => DateTime.formatIso(created_at),
   STATUS: ({ status }) => status,
   CODE: ({ code }) => code,
-  NONCE: ({ nonce }) => (nonce === undefined ? undefined : String(nonce)),
+  NONCE: (transaction) =>
+    "nonce" in transaction && transaction.nonce !== undefined ? String(transaction.nonce) : undefined,
   HASH: ({ hash }) => hash
 }
 
@@ -121,7 +112,7 @@ const list = Command.make(
   ({ given, relayer, pages: { cursor, ...pages }, filter }) => {
     const start = { ...List.start(given.all, pages), ...Field.given({ cursor }) }
     const query = Field.given(filter)
-    return List.print<EvmTransaction, unknown>(given, columns, start, (client, { page, ...place }) =>
+    return List.print<ShownTransaction, unknown>(given, columns, start, (client, { page, ...place }) =>
       relayer._tag === "None"
         ? client.allTransactions.list({ query: { ...query, ...place } })
         : client.transactions.list({
@@ -145,10 +136,7 @@ const onOne = <const Name extends string, A, E>(
     client: Call.Client,
     params: { readonly relayer_id: RelayerId; readonly transaction_id: TransactionId }
   ) => Effect.Effect<A, E>
-) =>
-  Command.make(name, target, ({ given, relayer, id }) =>
-    Print.one(given, (client) => call(client, { relayer_id: relayer, transaction_id: id }))
-  )
+) => Verb.call(name, target, (client, { relayer, id }) => call(client, { relayer_id: relayer, transaction_id: id }))
 
 export const TransactionsCommand = Command.make("transactions").pipe(
   Verb.about("Transactions that relayers send.", "transactions list payouts", "transactions explain payouts 4f1c…"),
@@ -169,18 +157,11 @@ export const TransactionsCommand = Command.make("transactions").pipe(
         "transactions cancel payouts 4f1c…"
       )
     ),
-    Command.make("cancel-pending", { given: Print.flags, relayer }, ({ given, relayer }) =>
-      Print.one(given, (client) => client.transactions.cancelPending({ params: { relayer_id: relayer } }))
+    Verb.call("cancel-pending", { relayer }, (client, { relayer }) =>
+      client.transactions.cancelPending({ params: { relayer_id: relayer } })
     ).pipe(Verb.about("Cancel all open transactions of a relayer.", "transactions cancel-pending payouts")),
-    Command.make(
-      "simulate",
-      { given: Print.flags, relayer, body: Body.config(SendEvmTransaction, fields, {}) },
-      Effect.fnUntraced(function* ({ given, relayer, body }) {
-        const payload = yield* Body.read(SendEvmTransaction, body)
-        return yield* Print.one(given, (client) =>
-          client.transactions.simulate({ params: { relayer_id: relayer }, payload })
-        )
-      })
+    Verb.send("simulate", { relayer }, { schema: SendEvmTransaction, fields }, (client, payload, { relayer }) =>
+      client.transactions.simulate({ params: { relayer_id: relayer }, payload })
     ).pipe(
       Verb.about(
         "Show what a transaction would do and cost now, without sending it.",

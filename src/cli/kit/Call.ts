@@ -1,17 +1,16 @@
 // Calls the service with the typed client, and words the failure of a call.
 import { Effect, Layer, Ref } from "effect"
-import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
+import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
 import type { Headers } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
 import { SecureRandom } from "effect/crypto"
 import { Idempotency } from "../../api/Middleware.ts"
+import { identification } from "../../api/SystemApi.ts"
 import { ApiClient } from "../../client/ApiClient.ts"
 import * as ExactJson from "../../domain/request/ExactJson.ts"
 import { CommandFailed, exitCodes } from "./CommandFailed.ts"
 import * as Connection from "./Connection.ts"
-import * as Identification from "./Identification.ts"
 import * as Table from "./Table.ts"
-import * as Unreachable from "./Unreachable.ts"
 
 /** A response as it was received. */
 export interface Answer {
@@ -23,6 +22,23 @@ export interface Answer {
 
 export type Client = ApiClient["Service"]
 
+const isUnreachable = (error: unknown): error is HttpClientError.HttpClientError =>
+  HttpClientError.isHttpClientError(error) && error.reason._tag === "TransportError"
+
+/** The innermost cause is the most specific one: `connect ECONNREFUSED 127.0.0.1:8080`. */
+const deepest = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause)
+  const inner = cause instanceof AggregateError ? cause.errors[0] : cause.cause
+  return inner === undefined ? cause.message : deepest(inner)
+}
+
+/** The failure of a request that got no response. */
+const unreachable = (baseUrl: string, { reason }: HttpClientError.HttpClientError): CommandFailed =>
+  new CommandFailed({
+    message: `cannot reach ${baseUrl}: ${deepest(reason.cause)}`,
+    exitCode: exitCodes.unreachable
+  })
+
 /** A create without a response is sent again with the same key, so that it takes effect once. */
 const idempotency = Layer.unwrap(
   Effect.map(SecureRandom.SecureRandom, ({ uuidV4 }) =>
@@ -30,7 +46,7 @@ const idempotency = Layer.unwrap(
       request.method === "POST"
         ? Effect.flatMap(uuidV4(), (key) =>
             next(HttpClientRequest.setHeader(request, "idempotency-key", key)).pipe(
-              Effect.retry({ times: 1, while: Unreachable.isUnreachable })
+              Effect.retry({ times: 1, while: isUnreachable })
             )
           )
         : next(request)
@@ -77,17 +93,38 @@ const refused = ({ status, headers, json }: Answer): CommandFailed => {
 
 const explain = (baseUrl: string, answer: Answer | undefined) => (error: unknown) => {
   if (answer !== undefined && answer.status >= 300) return refused(answer)
-  if (Unreachable.isUnreachable(error)) return Unreachable.failed(baseUrl, error)
+  if (isUnreachable(error)) return unreachable(baseUrl, error)
   return new CommandFailed({
     message: `the service at ${baseUrl} sent a response that this version does not understand`,
     exitCode: exitCodes.refused
   })
 }
 
+/**
+ * Checks that a host is this service before a key is sent to it. This protects against a wrong address, such as another program
+ * on the port; a host that imitates the service passes. A redirect is not followed, because the key would be sent to the host
+ * that redirects.
+ */
+const identify = Effect.fnUntraced(function* (baseUrl: string) {
+  const { headers, status } = yield* HttpClient.get(`${baseUrl}/api/v1/health`).pipe(
+    Effect.provide(FetchHttpClient.layer),
+    Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+    Effect.mapError((error) => unreachable(baseUrl, error))
+  )
+  if (status === 200 && headers[identification.name] === identification.value) return
+  return yield* new CommandFailed({
+    message:
+      `${new URL(baseUrl).host} does not identify itself as effect-relayer ` +
+      `(GET /api/v1/health: status ${status}), so that the API key was not sent to it: check --server or RELAYER_URL`,
+    exitCode: exitCodes.refused,
+    status
+  })
+})
+
 /** Returns a function that calls the service, after the host has identified itself. Calls must not overlap. */
 export const open = Effect.fnUntraced(function* (given: Connection.Given) {
   const { baseUrl, apiKey } = yield* Connection.open(given)
-  yield* Identification.check(baseUrl)
+  yield* identify(baseUrl)
   const last = yield* Ref.make<Answer | undefined>(undefined)
   const client = ApiClient.layer({ baseUrl, apiKey }).pipe(Layer.provide([remembering(last), idempotency]))
   return Effect.fnUntraced(function* <A, E>(call: (client: Client) => Effect.Effect<A, E>) {

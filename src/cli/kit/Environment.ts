@@ -17,6 +17,8 @@ export class Environment extends Context.Service<
     readonly variables: Variables
     /** The lines of `.env`. */
     readonly dotEnv: Variables
+    /** Whether the standard output is a terminal. */
+    readonly isTerminal: boolean
   }
 >()("effect-relayer/cli/kit/Environment") {
   /** Searches the environment first, then `.env`. */

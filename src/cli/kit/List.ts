@@ -47,7 +47,7 @@ export const start = (all: boolean, given: PageGiven): Place => ({
   ...Field.given({ page: given.page, per_page: given.per_page })
 })
 
-interface Listed<Row> {
+export interface Listed<Row> {
   readonly data: ReadonlyArray<Row>
   readonly pagination?: { readonly current_page: number; readonly per_page: number; readonly total_items: number }
 }

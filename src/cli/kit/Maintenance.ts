@@ -1,4 +1,5 @@
-// What the commands that open the database themselves have in common: their errors, and their log on the standard error.
+// What the commands that open the database themselves have in common: their errors, and their log and
+// progress on the standard error.
 import { Effect, Logger } from "effect"
 import * as StartFailed from "../../process/StartFailed.ts"
 import { DatabaseError } from "../../sql/DatabaseError.ts"
@@ -16,3 +17,16 @@ export const report = <A, E extends { readonly message: string }, R>(self: Effec
     Effect.mapError(toCommandFailed),
     Effect.provide(Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]))
   )
+
+const lineOf = (table: string, rows: number) => `\r\u001b[K${table}: ${rows} rows`
+
+/** Replaces the line that it has written before, if the standard error is a terminal. */
+export const progress = (table: string, rows: number): Effect.Effect<void> =>
+  Effect.sync(() => {
+    if (process.stderr.isTTY) process.stderr.write(lineOf(table, rows))
+  })
+
+/** Removes the line. */
+export const progressEnd: Effect.Effect<void> = Effect.sync(() => {
+  if (process.stderr.isTTY) process.stderr.write("\r\u001b[K")
+})

@@ -1,5 +1,5 @@
 // The bodies of webhooks as plain types, for programs without Effect. `WebhookPayload` is the same as a schema; a test compares them.
-import type { eventTypes } from "../../domain/transaction/TransactionNames.ts"
+import type { resources } from "../../domain/access/Resources.ts"
 
 /** A number in JSON: `bigint` if it is beyond ±(2^53−1). */
 export type Amount = number | bigint
@@ -78,7 +78,11 @@ export type WebhookBody =
   | RelayerBody<"paused" | "resumed" | "degraded" | "recovered" | "low_balance", "relayer_state_update">
   | RelayerBody<"disabled", "relayer_state_update", { readonly disable_reason: string }>
   | RelayerBody<"enabled", "relayer_state_update", { readonly retry_count: 0 }>
-  | Body<(typeof eventTypes)[number], "transaction_update", Transaction & { readonly payload_type: "transaction" }>
+  | Body<
+      (typeof resources.transaction.eventTypes)[number],
+      "transaction_update",
+      Transaction & { readonly payload_type: "transaction" }
+    >
   | Body<"test", "test", { readonly payload_type: "test"; readonly notification_id: string }>
 
 /** A webhook that this version does not know, for example of a later service. Respond with 2xx, or the service sends it again. */

@@ -1,8 +1,7 @@
 // Verifies that a webhook comes from this service, in plain Node: nothing but `node:crypto` is loaded.
 import { createHmac, timingSafeEqual } from "node:crypto"
-import { eventTypes as relayerEvents } from "../../domain/relayer/RelayerNames.ts"
+import { resources } from "../../domain/access/Resources.ts"
 import { parse } from "../../domain/request/ExactParse.ts"
-import { eventTypes as transactionEvents } from "../../domain/transaction/TransactionNames.ts"
 import * as SignedMessage from "../SignedMessage.ts"
 import type { UnknownWebhook, WebhookBody } from "./WebhookBody.ts"
 
@@ -39,7 +38,11 @@ const isSigned = (secret: string, { bytes, signatures }: SignedMessage.Signed) =
   return signatures.map(SignedMessage.fromBase64).some(isExpected)
 }
 
-const knownTypes: ReadonlySet<string> = new Set([...relayerEvents, ...transactionEvents, "test"])
+const knownTypes: ReadonlySet<string> = new Set([
+  ...resources.relayer.eventTypes,
+  ...resources.transaction.eventTypes,
+  "test"
+])
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null

@@ -1,5 +1,135 @@
 // Written by `npm run openapi` from the schemas of the contract. Do not edit.
+import type {
+  AuditAction,
+  AuditExportRecordListResponse,
+  AuditHead,
+  AuditResource,
+  AuditVerificationResponse,
+  ClearNoncesRequest,
+  CreateAwsKmsSignerRequest,
+  CreateNetworkRequest,
+  Curve,
+  DeliveryOutcome,
+  DeliveryState,
+  DisabledReason,
+  Ed25519SignerAddresses,
+  EventType,
+  EvmPolicy,
+  EvmSignature,
+  EvmSignatureResponse,
+  Funding,
+  HealthCode,
+  HealthStatus,
+  JsonRpcCalls,
+  JsonRpcReplies,
+  MasterKeyRotationResponse,
+  Metadata,
+  NetworkType,
+  Pagination,
+  ProviderReading,
+  PruneAudit,
+  Readiness,
+  RelayerBalanceResponse,
+  ReplayedDeliveriesResponse,
+  RotateApiKeyRequest,
+  RpcConfig,
+  RpcConfigRequest,
+  Scope,
+  SignMessageRequest,
+  SignTypedDataRequest,
+  SignerAddresses,
+  SignerAddressesOfCurve,
+  SignerVerificationStep,
+  SolanaPolicy,
+  Speed,
+  StellarPolicy,
+  TransactionCode,
+  TransactionFigures,
+  TransactionLimits,
+  TransactionSimulationResponse,
+  TransactionStatus,
+  UpdateNetworkRequest,
+  UpdateRelayerRequest
+} from "../Client.ts"
 import type { Method } from "./Method.ts"
+export type {
+  AuditAction,
+  AuditExportRecord,
+  AuditExportRecordListResponse,
+  AuditHead,
+  AuditResource,
+  AuditVerification,
+  AuditVerificationResponse,
+  ClearNoncesRequest,
+  CreateAwsKmsSignerRequest,
+  CreateEvmNetworkRequest,
+  CreateNetworkRequest,
+  CreateSolanaNetworkRequest,
+  CreateStellarNetworkRequest,
+  Curve,
+  DeliveryOutcome,
+  DeliveryState,
+  DisabledReason,
+  Ed25519SignerAddresses,
+  EventType,
+  EvmPolicy,
+  EvmSignature,
+  EvmSignatureResponse,
+  Funding,
+  HealthCode,
+  HealthStatus,
+  JobStatus,
+  JsonRpcCalls,
+  JsonRpcError,
+  JsonRpcReplies,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  LogLine,
+  MasterKeyRotation,
+  MasterKeyRotationResponse,
+  Metadata,
+  NetworkType,
+  Pagination,
+  ProviderReading,
+  PruneAudit,
+  Readiness,
+  RelayerBalance,
+  RelayerBalanceResponse,
+  ReplayedDeliveries,
+  ReplayedDeliveriesResponse,
+  RotateApiKeyRequest,
+  RpcConfig,
+  RpcConfigRequest,
+  Scope,
+  Secp256k1SignerAddresses,
+  SignMessageRequest,
+  SignTypedDataHashesRequest,
+  SignTypedDataJsonRequest,
+  SignTypedDataRequest,
+  SignerAddresses,
+  SignerAddressesOfCurve,
+  SignerVerificationStep,
+  SimulatedPrice,
+  SimulatedPrices,
+  SimulationProblem,
+  SolanaPolicy,
+  SolanaTransactionLimits,
+  Span,
+  Speed,
+  StellarPolicy,
+  StellarTransactionLimits,
+  TokenSwap,
+  TransactionCode,
+  TransactionFigures,
+  TransactionLimits,
+  TransactionSimulation,
+  TransactionSimulationResponse,
+  TransactionStatus,
+  TypedDataDomain,
+  TypedDataMember,
+  UpdateNetworkRequest,
+  UpdateRelayerRequest
+} from "../Client.ts"
 
 /** A method for each endpoint, by the group of the endpoint. */
 export interface Client {
@@ -224,7 +354,7 @@ export interface TransactionsClient {
       readonly relayer_id: string
     }
     readonly payload: SendEvmTransactionRequest
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * List a relayer's transactions.
    *
@@ -265,7 +395,7 @@ export interface TransactionsClient {
       /** `gap` lists the no-ops that the service made for unused nonces. Example: `"gap"` */
       readonly origin?: "request" | "gap"
     }
-  }, EvmTransactionResponsePageOrListResponse>
+  }, TransactionResponsePageOrListResponse>
   /**
    * Simulate a transaction.
    *
@@ -289,7 +419,7 @@ export interface TransactionsClient {
       readonly relayer_id: string
     }
     readonly payload: SendEvmTransactionBatchRequest
-  }, EvmTransactionBatchResponse>
+  }, TransactionBatchResponse>
   /**
    * Cancel all open transactions of a relayer.
    *
@@ -314,7 +444,7 @@ export interface TransactionsClient {
       /** Nonce of the transaction. Example: `7` */
       readonly nonce: number
     }
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * Get a transaction.
    *
@@ -327,7 +457,7 @@ export interface TransactionsClient {
       /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
       readonly transaction_id: string
     }
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * Replace a transaction.
    *
@@ -343,7 +473,7 @@ export interface TransactionsClient {
       readonly transaction_id: string
     }
     readonly payload: ReplaceEvmTransactionRequest
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * Cancel a transaction.
    *
@@ -357,7 +487,7 @@ export interface TransactionsClient {
       /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
       readonly transaction_id: string
     }
-  }, EvmTransactionResponseResponse>
+  }, TransactionResponseResponse>
   /**
    * Explain a transaction's state.
    *
@@ -411,7 +541,7 @@ export interface AllTransactionsClient {
       /** `gap` lists the no-ops that the service made for unused nonces. Example: `"gap"` */
       readonly origin?: "request" | "gap"
     }
-  }, EvmTransactionResponseListResponse>
+  }, TransactionResponseListResponse>
 }
 
 /** Signatures with a relayer's key. */
@@ -1124,9 +1254,10 @@ export interface ApiKey {
   /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00.000Z"` */
   readonly expires_at?: string
   /**
-   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
-   * creates has at most the same limits. Example:
-   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   * What the key may send, per network type: nothing on networks of a type without limits. If absent, everything
+   * that the policies of its relayers allow. A key that a limited key creates has at most the same limits.
+   * Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000","solana":{"max_value":"2000000000","max_fee_per_day":"50000000"}}`
    */
   readonly transaction_limits?: TransactionLimits
   /** Until when the key before the last rotation is valid. Example: `"2026-01-03T03:04:05.678Z"` */
@@ -1159,42 +1290,6 @@ export interface ApiKeyResponse {
   readonly metadata?: Metadata
 }
 
-/** What was done to which kind of resource. */
-export type AuditAction = 
-  | "relayer.created"
-  | "relayer.updated"
-  | "relayer.deleted"
-  | "relayer.message_signed"
-  | "relayer.typed_data_signed"
-  | "signer.created"
-  | "signer.verified"
-  | "signer.disabled"
-  | "signer.enabled"
-  | "signer.deleted"
-  | "notification.created"
-  | "notification.updated"
-  | "notification.deleted"
-  | "notification.delivery_retried"
-  | "notification.deliveries_replayed"
-  | "notification.tested"
-  | "network.created"
-  | "network.updated"
-  | "network.deleted"
-  | "key.created"
-  | "key.rotated"
-  | "key.deleted"
-  | "key.refused"
-  | "master_key.rotated"
-  | "audit.checkpoint_created"
-  | "audit.pruned"
-  | "transaction.sent"
-  | "transaction.replaced"
-  | "transaction.canceled"
-  | "transaction.signed"
-  | "nonce.resynced"
-  | "nonce.cleared"
-  | "nonce.generation_begun"
-
 /** Stands for the records up to its position. */
 export interface AuditCheckpoint {
   /** Position of the newest record. Example: `42` */
@@ -1223,51 +1318,6 @@ export interface AuditCheckpointResponse {
   readonly data: AuditCheckpoint
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
-}
-
-/** A record of the audit log in the form that is hashed. */
-export interface AuditExportRecord {
-  /** Position of the newest record. Example: `42` */
-  readonly position: number
-  /** SHA-256 of this record and of the hash of the previous record, in hex. Example: `"9f86d081"` */
-  readonly hash: string
-  /** Number of the record in the database. Example: `"57"` */
-  readonly id: string
-  /** When the change was made, in microseconds since 1970. Example: `"1767323045678000"` */
-  readonly at_micros: string
-  /** Id of the API key that made the change. Example: `"administrator"` */
-  readonly key_id: string
-  /** What was done. Example: `"relayer.updated"` */
-  readonly action: string
-  /** The kind of resource. Example: `"relayer"` */
-  readonly resource: string
-  /** Identifier of the changed resource. Example: `"payouts"` */
-  readonly resource_id: string
-  /** The `x-request-id` of the request. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
-  readonly request_id: string | null
-  /** The network address of the client. Example: `"192.0.2.7"` */
-  readonly client_address: string | null
-  /** The resource before the change, as JSON text. Example: `"{\"paused\":false}"` */
-  readonly before: string | null
-  /** The resource after the change, as JSON text. Example: `"{\"paused\":true}"` */
-  readonly after: string | null
-}
-
-export interface AuditExportRecordListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The items of this page. */
-  readonly data: ReadonlyArray<AuditExportRecord>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
-/** The newest record of the chain. */
-export interface AuditHead {
-  /** Position of the newest record. Example: `42` */
-  readonly position: number
-  /** Hash of the newest record. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"` */
-  readonly hash: string
 }
 
 /** A record of the audit log. */
@@ -1307,35 +1357,6 @@ export interface AuditRecordListResponse {
   readonly success: true
   /** The items of this page. */
   readonly data: ReadonlyArray<AuditRecord>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
-/** A kind of resource. */
-export type AuditResource = "relayer" | "signer" | "notification" | "network" | "key" | "master_key" | "audit" | "transaction" | "nonce"
-
-/** The result of a verification. */
-export interface AuditVerification {
-  /** Whether every record that was read is as it was written. Example: `true` */
-  readonly valid: boolean
-  /** Records that this request read. Example: `42` */
-  readonly checked: number
-  /** The newest record of the chain. */
-  readonly head?: AuditHead
-  /**
-   * The log has more records: send this as `from` to verify them. Absent if the end was reached. Example:
-   * `"42:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
-   */
-  readonly next?: string
-  /** Position of the first record that was changed or is missing. Example: `17` */
-  readonly broken_at?: number
-}
-
-export interface AuditVerificationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The result of a verification. */
-  readonly data: AuditVerification
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
 }
@@ -1436,14 +1457,6 @@ export interface CanceledTransactionsResponse {
   readonly metadata?: Metadata
 }
 
-/** Nonces whose open transactions are replaced by no-ops. */
-export interface ClearNoncesRequest {
-  /** First nonce. Example: `10` */
-  readonly from: number
-  /** Last nonce of the range, inclusive. At most 999 above the first one. Example: `11` */
-  readonly to: number
-}
-
 export interface CreateApiKeyRequest {
   /** Name of the key, for people. Example: `"Payout service"` */
   readonly name: string
@@ -1457,25 +1470,12 @@ export interface CreateApiKeyRequest {
   /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00Z"` */
   readonly expires_at?: string | Date
   /**
-   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
-   * creates has at most the same limits. Example:
-   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   * What the key may send, per network type: nothing on networks of a type without limits. If absent, everything
+   * that the policies of its relayers allow. A key that a limited key creates has at most the same limits.
+   * Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000","solana":{"max_value":"2000000000","max_fee_per_day":"50000000"}}`
    */
   readonly transaction_limits?: TransactionLimitsInput
-}
-
-export interface CreateAwsKmsSignerRequest {
-  /** Identifier of the signer. If absent, the service generates a UUID. Example: `"hot-1"` */
-  readonly id?: string
-  /** Where the key is stored. Example: `"aws_kms"` */
-  readonly type: "aws_kms"
-  /** Where the key is in AWS KMS. The service logs in as itself. */
-  readonly config: {
-    /** Region of the key. Example: `"eu-west-1"` */
-    readonly region: string
-    /** Id, ARN, alias (`alias/…`) or ARN of an alias of the key. Example: `"alias/relayer-hot-1"` */
-    readonly key_id: string
-  }
 }
 
 export interface CreateAzureKeyVaultSignerRequest {
@@ -1512,63 +1512,6 @@ export interface CreateAzureKeyVaultSignerRequest {
      */
     readonly key_version?: string
   }
-}
-
-export interface CreateEvmNetworkRequest {
-  /** Name of the network, unique for its type. Example: `"sepolia"` */
-  readonly name: string
-  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
-  readonly from?: string
-  /**
-   * Providers of the chain, for relayers without their own. If absent, it is inherited. Example:
-   * `["https://rpc.example.com/v1/my-key"]`
-   */
-  readonly rpc_urls?: ReadonlyArray<RpcConfigRequest>
-  /** Block explorers, for people. If absent, it is inherited. Example: `["https://sepolia.etherscan.io"]` */
-  readonly explorer_urls?: ReadonlyArray<string>
-  /** Milliseconds between two blocks, on average. If absent, it is inherited. Example: `12000` */
-  readonly average_blocktime_ms?: number
-  /** Whether the network is a testnet. If absent, it is inherited. Example: `true` */
-  readonly is_testnet?: boolean
-  /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
-  readonly tags?: ReadonlyArray<string>
-  /** The family of chains. Example: `"evm"` */
-  readonly network_type: "evm"
-  /** Chain id (EIP-155). If absent, it is inherited. Example: `11155111` */
-  readonly chain_id?: number
-  /**
-   * Blocks that must follow the block of a transaction before it is final. If absent, it is inherited. Example:
-   * `6`
-   */
-  readonly required_confirmations?: number
-  /**
-   * Block tag that makes a transaction final, instead of `required_confirmations`. If absent, it is inherited.
-   * Example: `"finalized"`
-   */
-  readonly finality_tag?: "safe" | "finalized"
-  /**
-   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. If
-   * absent, it is inherited. Example: `64`
-   */
-  readonly transaction_window?: number
-  /**
-   * Wei per gas that the nodes of the network demand as a priority fee. If absent, it is inherited. Example:
-   * `25000000000`
-   */
-  readonly minimum_priority_fee?: number
-  /**
-   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. If
-   * absent, it is inherited. Example: `["eth_call","eth_getLogs"]`
-   */
-  readonly rpc_methods?: ReadonlyArray<string>
-  /**
-   * Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction
-   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: data has a fee
-   * besides gas, which a contract of the chain names. Added to the inherited ones. Example: `["eip1559"]`
-   */
-  readonly features?: ReadonlyArray<string>
-  /** Symbol of the native token. If absent, it is inherited. Example: `"ETH"` */
-  readonly symbol?: string
 }
 
 export interface CreateEvmRelayerRequest {
@@ -1670,9 +1613,6 @@ export interface CreateLocalSignerRequest {
   }
 }
 
-/** A network to create. A field that is absent here and in the network of `from` must have a default. */
-export type CreateNetworkRequest = CreateEvmNetworkRequest | CreateSolanaNetworkRequest | CreateStellarNetworkRequest
-
 export interface CreateNotificationRequest {
   /** Identifier of the notification. If absent, the service generates a UUID. Example: `"ops"` */
   readonly id?: string
@@ -1742,28 +1682,6 @@ export type CreateSignerRequest =
   | CreateAzureKeyVaultSignerRequest
   | CreateTurnkeySignerRequest
 
-export interface CreateSolanaNetworkRequest {
-  /** Name of the network, unique for its type. Example: `"sepolia"` */
-  readonly name: string
-  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
-  readonly from?: string
-  /**
-   * Providers of the chain, for relayers without their own. If absent, it is inherited. Example:
-   * `["https://rpc.example.com/v1/my-key"]`
-   */
-  readonly rpc_urls?: ReadonlyArray<RpcConfigRequest>
-  /** Block explorers, for people. If absent, it is inherited. Example: `["https://sepolia.etherscan.io"]` */
-  readonly explorer_urls?: ReadonlyArray<string>
-  /** Milliseconds between two blocks, on average. If absent, it is inherited. Example: `12000` */
-  readonly average_blocktime_ms?: number
-  /** Whether the network is a testnet. If absent, it is inherited. Example: `true` */
-  readonly is_testnet?: boolean
-  /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
-  readonly tags?: ReadonlyArray<string>
-  /** The family of chains. Example: `"solana"` */
-  readonly network_type: "solana"
-}
-
 export interface CreateSolanaRelayerRequest {
   /** Identifier of the relayer. If absent, the service generates a UUID. Example: `"payouts"` */
   readonly id?: string
@@ -1786,35 +1704,6 @@ export interface CreateSolanaRelayerRequest {
   readonly network_type: "solana"
   /** Limits of the relayer. */
   readonly policies?: SolanaPolicyInput
-}
-
-export interface CreateStellarNetworkRequest {
-  /** Name of the network, unique for its type. Example: `"sepolia"` */
-  readonly name: string
-  /** Network of the same type that this one inherits from. Example: `"sepolia"` */
-  readonly from?: string
-  /**
-   * Providers of the chain, for relayers without their own. If absent, it is inherited. Example:
-   * `["https://rpc.example.com/v1/my-key"]`
-   */
-  readonly rpc_urls?: ReadonlyArray<RpcConfigRequest>
-  /** Block explorers, for people. If absent, it is inherited. Example: `["https://sepolia.etherscan.io"]` */
-  readonly explorer_urls?: ReadonlyArray<string>
-  /** Milliseconds between two blocks, on average. If absent, it is inherited. Example: `12000` */
-  readonly average_blocktime_ms?: number
-  /** Whether the network is a testnet. If absent, it is inherited. Example: `true` */
-  readonly is_testnet?: boolean
-  /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
-  readonly tags?: ReadonlyArray<string>
-  /** The family of chains. Example: `"stellar"` */
-  readonly network_type: "stellar"
-  /**
-   * Network passphrase, which is part of every signature. If absent, it is inherited. Example: `"Test SDF Network
-   * ; September 2015"`
-   */
-  readonly passphrase?: string
-  /** URL of the Horizon server. If absent, it is inherited. Example: `"https://horizon-testnet.stellar.org"` */
-  readonly horizon_url?: string
 }
 
 export interface CreateStellarRelayerRequest {
@@ -1916,9 +1805,6 @@ export interface CreateVaultTransitSignerRequest {
   }
 }
 
-/** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. */
-export type Curve = "secp256k1" | "ed25519"
-
 /** A webhook message for one notification. */
 export interface Delivery {
   /**
@@ -1979,13 +1865,6 @@ export interface DeliveryListResponse {
   readonly metadata?: Metadata
 }
 
-/**
- * `delivered`: the receiver answered 2xx. `gone`: it answered 410. `rejected`: it answered another status.
- * `refused`: the service may not call the URL. `timeout`: no answer in time. `unreachable`: no connection.
- * `error`: a fault of the service.
- */
-export type DeliveryOutcome = "delivered" | "rejected" | "gone" | "refused" | "timeout" | "unreachable" | "error"
-
 export interface DeliveryResponse {
   /** Whether the request succeeded. Example: `true` */
   readonly success: true
@@ -1993,31 +1872,6 @@ export interface DeliveryResponse {
   readonly data: Delivery
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
-}
-
-/** `failed`: the service makes no further attempts. */
-export type DeliveryState = "pending" | "delivered" | "failed"
-
-/** Why the service has disabled the relayer. */
-export interface DisabledReason {
-  /** The failed check, or `Multiple`. Example: `"BalanceCheckFailed"` */
-  readonly type: 
-    | "NonceSyncFailed"
-    | "RpcValidationFailed"
-    | "BalanceCheckFailed"
-    | "SequenceSyncFailed"
-    | "ChainIdMismatch"
-    | "Multiple"
-  /** The failed checks, for people. Example: `"the balance is below min_balance"` */
-  readonly details: string
-}
-
-/** The address of the key on each network type of its curve. */
-export interface Ed25519SignerAddresses {
-  /** Base58. Example: `"7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV"` */
-  readonly solana: string
-  /** StrKey. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"` */
-  readonly stellar: string
 }
 
 /** A fact about a resource. */
@@ -2047,46 +1901,6 @@ export interface EventListResponse {
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
 }
-
-/** What happened to which kind of resource. Webhooks use the same names. */
-export type EventType = 
-  | "relayer.created"
-  | "relayer.updated"
-  | "relayer.deleted"
-  | "relayer.paused"
-  | "relayer.resumed"
-  | "relayer.disabled"
-  | "relayer.enabled"
-  | "relayer.degraded"
-  | "relayer.recovered"
-  | "relayer.low_balance"
-  | "signer.created"
-  | "signer.disabled"
-  | "signer.enabled"
-  | "signer.deleted"
-  | "notification.created"
-  | "notification.updated"
-  | "notification.deleted"
-  | "notification.paused"
-  | "network.created"
-  | "network.updated"
-  | "network.deleted"
-  | "key.created"
-  | "key.rotated"
-  | "key.deleted"
-  | "master_key.rotated"
-  | "transaction.created"
-  | "transaction.signed"
-  | "transaction.submitted"
-  | "transaction.replaced"
-  | "transaction.held"
-  | "transaction.mined"
-  | "transaction.reorged"
-  | "transaction.reorged_final"
-  | "transaction.confirmed"
-  | "transaction.failed"
-  | "transaction.canceled"
-  | "transaction.expired"
 
 export interface EvmNetwork {
   /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
@@ -2138,30 +1952,6 @@ export interface EvmNetwork {
   readonly features?: ReadonlyArray<string>
   /** Symbol of the native token. Example: `"ETH"` */
   readonly symbol: string
-}
-
-/** Limits of an evm relayer. */
-export interface EvmPolicy {
-  /** Whether fees are priced by EIP-1559. If absent, they are if the network has that feature. Example: `true` */
-  readonly eip1559_pricing?: boolean
-  /**
-   * Whether gas limits are estimated. If false, every transaction must have its gas limit. The default is true.
-   * Example: `true`
-   */
-  readonly gas_limit_estimation?: boolean
-  /** Highest price in wei per gas. If absent, there is no cap. Example: `90000000000` */
-  readonly gas_price_cap?: bigint
-  /** Whether the revert data of failed transactions is read. The default is false. Example: `false` */
-  readonly include_revert_data?: boolean
-  /** Wei that must stay on the account. The default is 1. Example: `"100000000000000000"` */
-  readonly min_balance?: bigint
-  /** Whether transactions bypass the public mempool. Example: `false` */
-  readonly private_transactions?: boolean
-  /**
-   * Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is
-   * allowed; if empty, only the relayer's own address. Example: `["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]`
-   */
-  readonly whitelist_receivers?: ReadonlyArray<string | "contract_creation">
 }
 
 /** Limits of an evm relayer. */
@@ -2252,30 +2042,6 @@ export interface EvmRelayerStatus {
   readonly nonce?: bigint
 }
 
-/** An ECDSA signature on secp256k1. */
-export interface EvmSignature {
-  /** 64 hex digits. Example: `"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a"` */
-  readonly r: string
-  /** 64 hex digits. Example: `"2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b"` */
-  readonly s: string
-  /** 27 or 28; the parity, 0 or 1, for a transaction that is not a legacy one. Example: `27` */
-  readonly v: number
-  /**
-   * `r`, `s` and `v` as 130 hex digits. Example:
-   * `"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b1b"`
-   */
-  readonly sig: string
-}
-
-export interface EvmSignatureResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** An ECDSA signature on secp256k1. */
-  readonly data: EvmSignature
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
 /** A signed version of the transaction. */
 export interface EvmTransactionAttempt {
   /** Hash of the attempt. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
@@ -2292,15 +2058,6 @@ export interface EvmTransactionAttempt {
   readonly sent_at?: string
 }
 
-export interface EvmTransactionBatchResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The accepted transactions, in the order of the request. */
-  readonly data: ReadonlyArray<EvmTransactionResponse>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
 /** An evm transaction. */
 export interface EvmTransactionResponse {
   /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
@@ -2313,17 +2070,25 @@ export interface EvmTransactionResponse {
   readonly status_reason?: string
   /** The same as a code. Example: `"in_pool"` */
   readonly code?: TransactionCode
-  /**
-   * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
-   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
-   */
-  readonly hash?: string
   /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly created_at: string
   /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly sent_at?: string
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: string
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: string
+  /** Network type of the relayer. An addition to the common wire format. Example: `"evm"` */
+  readonly network_type: "evm"
+  /**
+   * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
+   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash?: string
   /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
   readonly gas_price?: bigint
   /** Highest total fee in wei per gas. Example: `"40000000000"` */
@@ -2349,12 +2114,6 @@ export interface EvmTransactionResponse {
   readonly signature?: EvmSignature
   /** Speed that decides its price, if no fees were given. Example: `"fast"` */
   readonly speed?: Speed
-  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
-  readonly is_canceled: boolean
-  /** The caller's identifier. Example: `"order-1234"` */
-  readonly external_id?: string
-  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
-  readonly valid_until?: string
   /** All signed versions, oldest first. Example: `[]` */
   readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
   /** Height of the block with it. Example: `19000000` */
@@ -2371,51 +2130,6 @@ export interface EvmTransactionResponse {
   readonly fee_paid?: bigint
   /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
   readonly revert_reason?: string
-}
-
-export interface EvmTransactionResponseListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The items of this page. */
-  readonly data: ReadonlyArray<EvmTransactionResponse>
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
-export interface EvmTransactionResponsePageOrListResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The items of this page. */
-  readonly data: ReadonlyArray<EvmTransactionResponse>
-  /** The page that was served and the number of all items. */
-  readonly pagination?: Pagination
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
-export interface EvmTransactionResponseResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** An evm transaction. */
-  readonly data: EvmTransactionResponse
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
-/** What to send where, while the balance is below `min_balance`. */
-export interface Funding {
-  /** Where to send it. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
-  readonly address: string
-  /** Network of the address. Example: `"evm:sepolia"` */
-  readonly network: string
-  /** The chain's smallest unit. Example: `"wei"` */
-  readonly unit: "wei" | "lamport" | "stroop"
-  /** Balance at the last check. Example: `"40000000000000000"` */
-  readonly balance: bigint
-  /** What the relayer needs. Example: `"100000000000000000"` */
-  readonly min_balance: bigint
-  /** What to send at least. Example: `"60000000000000000"` */
-  readonly missing: bigint
 }
 
 export interface GoogleCloudKmsSigner {
@@ -2484,73 +2198,6 @@ export interface GoogleCloudKmsSigner {
   readonly disabled_reason?: SignerDisabledReason
 }
 
-/** Cause of the state, for programs. If the relayer is failing or disabled, it is the type of the reason. */
-export type HealthCode = 
-  | "not_checked"
-  | "all_well"
-  | "provider_failed"
-  | "NonceSyncFailed"
-  | "RpcValidationFailed"
-  | "BalanceCheckFailed"
-  | "SequenceSyncFailed"
-  | "ChainIdMismatch"
-  | "Multiple"
-
-/**
- * `unknown`: not checked yet. `degraded`: it works, but not with all providers. `failing`: checks have failed,
- * but too few to disable it.
- */
-export type HealthStatus = "unknown" | "healthy" | "degraded" | "failing" | "disabled"
-
-/**
- * `unhealthy`: a task of the job has not succeeded for half a minute. `off`: this instance is configured to
- * leave the job to others.
- */
-export type JobStatus = "healthy" | "unhealthy" | "off"
-
-/** A JSON-RPC 2.0 call, or a batch of up to 100. */
-export type JsonRpcCalls = JsonRpcRequest | ReadonlyArray<JsonRpcRequest>
-
-/** Why a call failed. */
-export interface JsonRpcError {
-  /** Code of JSON-RPC or of the node. Example: `-32601` */
-  readonly code: number
-  /** What is wrong. Example: `"the method eth_sign is not in rpc_methods of the network"` */
-  readonly message: string
-  /** Further data of the node, such as revert data. Example: `"0x"` */
-  readonly data?: unknown
-}
-
-/** The answer, or the answers to a batch in the order of its calls. */
-export type JsonRpcReplies = JsonRpcResponse | ReadonlyArray<JsonRpcResponse>
-
-/** A JSON-RPC 2.0 call. */
-export interface JsonRpcRequest {
-  /** Version of JSON-RPC. Example: `"2.0"` */
-  readonly jsonrpc?: "2.0"
-  /**
-   * Identifier that the response repeats. If absent, it is 1; in a batch, a call without one gets no response.
-   * Example: `1`
-   */
-  readonly id?: string | number | null
-  /** Method to call. Example: `"eth_blockNumber"` */
-  readonly method: string
-  /** Parameters of the method. Example: `[]` */
-  readonly params?: unknown
-}
-
-/** The answer to a JSON-RPC 2.0 call. */
-export interface JsonRpcResponse {
-  /** Version of JSON-RPC. Example: `"2.0"` */
-  readonly jsonrpc: "2.0"
-  /** Identifier of the call. Example: `1` */
-  readonly id: string | number | null
-  /** What the method returned. Example: `"0x121eac0"` */
-  readonly result?: unknown
-  /** Why the call failed. */
-  readonly error?: JsonRpcError
-}
-
 export interface LocalSigner {
   /** Identifier of the signer. Example: `"hot-1"` */
   readonly id: string
@@ -2560,47 +2207,6 @@ export interface LocalSigner {
   readonly config: { readonly [key: string]: never }
   /** The address of the key on each network type. */
   readonly addresses: SignerAddresses
-}
-
-/** A log message of the request. */
-export interface LogLine {
-  /** Severity of the message. Example: `"info"` */
-  readonly level: "log" | "info" | "error" | "warn" | "debug" | "result"
-  /** The log message with its annotations. Example: `"relayer created"` */
-  readonly message: string
-}
-
-/** The result of a rotation. */
-export interface MasterKeyRotation {
-  /** Identifies the key: the first bytes of its SHA-256, in hex. Example: `"9f86d081"` */
-  readonly key_id: string
-  /** Secrets that were encrypted again. Example: `12` */
-  readonly rewrapped: number
-  /**
-   * Files of the service's machine that contain the new and the earlier master keys: copy them to a place where
-   * the backups are not. Empty if the operator sets the keys. Example:
-   * `["/var/lib/relayer/storage-encryption-key","/var/lib/relayer/storage-encryption-key.1a2b3c4d"]`
-   */
-  readonly key_files: ReadonlyArray<string>
-  /** What to keep. Example: `"Backups from before this rotation need the previous master key: keep it."` */
-  readonly note: string
-}
-
-export interface MasterKeyRotationResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The result of a rotation. */
-  readonly data: MasterKeyRotation
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
-/** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-export interface Metadata {
-  /** Log messages of the request, oldest first. */
-  readonly logs: ReadonlyArray<LogLine>
-  /** Spans of the request, oldest first. */
-  readonly traces: ReadonlyArray<Span>
 }
 
 /** The configuration of a chain, with all inherited fields. */
@@ -2626,9 +2232,6 @@ export interface NetworkResponse {
   readonly metadata?: Metadata
 }
 
-/** The family of chains. */
-export type NetworkType = "evm" | "solana" | "stellar"
-
 /** An API key with the key itself. */
 export interface NewApiKey {
   /** Identifier of the API key. Example: `"0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"` */
@@ -2647,9 +2250,10 @@ export interface NewApiKey {
   /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00.000Z"` */
   readonly expires_at?: string
   /**
-   * What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key
-   * creates has at most the same limits. Example:
-   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000"}`
+   * What the key may send, per network type: nothing on networks of a type without limits. If absent, everything
+   * that the policies of its relayers allow. A key that a limited key creates has at most the same limits.
+   * Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000","solana":{"max_value":"2000000000","max_fee_per_day":"50000000"}}`
    */
   readonly transaction_limits?: TransactionLimits
   /** Until when the key before the last rotation is valid. Example: `"2026-01-03T03:04:05.678Z"` */
@@ -2770,14 +2374,36 @@ export interface NotificationResponse {
   readonly metadata?: Metadata
 }
 
-/** The page that was served and the number of all items. */
-export interface Pagination {
-  /** The page that was served, from 1. Example: `1` */
-  readonly current_page: number
-  /** The page size that was served, at most 1000. Example: `10` */
-  readonly per_page: number
-  /** Items on all pages. With `cursor`, the count of the first page. Example: `42` */
-  readonly total_items: number
+/** A transaction of a network type that a newer version of the service has stored. */
+export interface OtherTransactionResponse {
+  /** Network type of the relayer. Example: `"other"` */
+  readonly network_type: string
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: string
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: string
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: string
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: string
+  /** Address of the relayer. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"` */
+  readonly from: string
+  /** Hash of the attempt that was mined, else of the newest. Example: `"5c5c5c"` */
+  readonly hash?: string
 }
 
 export interface Pkcs11Signer {
@@ -2822,115 +2448,8 @@ export interface PlainSigner {
   readonly addresses: SignerAddresses
 }
 
-/** The state of a provider. */
-export interface ProviderReading {
-  /** URL of the provider, without path, query and credentials. Example: `"https://rpc.example.com/***"` */
-  readonly url: string
-  /** Share of the calls, relative to the other URLs. A URL with weight 0 is never called. Example: `100` */
-  readonly weight: number
-  /** State of the circuit breaker. An `open` provider is not called while others work. Example: `"closed"` */
-  readonly breaker: "closed" | "open" | "half_open"
-  /** Whether the last call failed. Example: `false` */
-  readonly failed: boolean
-  /** Why the provider failed in this inspection. Example: `"rate_limited"` */
-  readonly code?: "unreachable" | "rate_limited" | "refused" | "invalid_answer" | "mismatch" | "too_low" | "no_account"
-  /**
-   * The call that failed, and its HTTP status, JSON-RPC code or time limit. Never text of the provider. Example:
-   * `"eth_getBalance: HTTP 429"`
-   */
-  readonly error?: string
-}
-
-/** Confirms the checkpoint whose records are to be pruned. */
-export interface PruneAudit {
-  /** Hash of the newest record. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"` */
-  readonly hash: string
-}
-
-/** Whether an instance can answer requests and do its work. */
-export interface Readiness {
-  /** Whether a load balancer should send requests to this instance. Also true while degraded. Example: `true` */
-  readonly ready: boolean
-  /**
-   * `degraded`: the instance answers requests, but a component other than `database` and `process` is unhealthy.
-   * Example: `"healthy"`
-   */
-  readonly status: "healthy" | "degraded" | "unhealthy"
-  /** Version of the service that this instance runs. Example: `"0.1.0"` */
-  readonly version: string
-  /** What the instance needs for its work. */
-  readonly components: {
-    /** The database answers, and its schema is current. */
-    readonly database: {
-      /** State of the component. Example: `"healthy"` */
-      readonly status: "healthy" | "unhealthy"
-    }
-    /** `unhealthy` as soon as the process begins to stop. */
-    readonly process: {
-      /** State of the component. Example: `"healthy"` */
-      readonly status: "healthy" | "unhealthy"
-    }
-    /** The background jobs. */
-    readonly jobs: {
-      /** The worst status of the jobs. Example: `"healthy"` */
-      readonly status: JobStatus
-      /** Links the records of the audit log. Example: `"healthy"` */
-      readonly audit: JobStatus
-      /** Sends webhooks. Example: `"healthy"` */
-      readonly deliveries: JobStatus
-      /** Notifies the readers of events, and reads for them. Example: `"healthy"` */
-      readonly events: JobStatus
-      /** Measures the gauges that need the database. Example: `"healthy"` */
-      readonly gauges: JobStatus
-      /** Checks relayers on their chains. Example: `"healthy"` */
-      readonly health_checks: JobStatus
-      /** Sends transactions, and follows them until they are final. Example: `"healthy"` */
-      readonly lanes: JobStatus
-      /** Deletes what is older than its retention. Example: `"healthy"` */
-      readonly retention: JobStatus
-    }
-    /** `unhealthy`: the audit log does not contain a record that this instance has seen in it. */
-    readonly audit: {
-      /** State of the component. Example: `"healthy"` */
-      readonly status: "healthy" | "unhealthy"
-      /**
-       * Why it is unhealthy. The log has the details. Example: `"events wait for a transaction that has been open on
-       * the database server for more than 30 seconds"`
-       */
-      readonly reason?: string
-    }
-    /** `unhealthy`: an old transaction on the database server keeps events from their readers. */
-    readonly events: {
-      /** State of the component. Example: `"healthy"` */
-      readonly status: "healthy" | "unhealthy"
-      /**
-       * Why it is unhealthy. The log has the details. Example: `"events wait for a transaction that has been open on
-       * the database server for more than 30 seconds"`
-       */
-      readonly reason?: string
-    }
-  }
-}
-
 /** An account on one network with one signer. */
 export type Relayer = EvmRelayer | SolanaRelayer | StellarRelayer
-
-/** The balance of a relayer's account. */
-export interface RelayerBalance {
-  /** Balance in `unit`. Example: `1000000000000000` */
-  readonly balance: bigint
-  /** The chain's smallest unit. Example: `"wei"` */
-  readonly unit: "wei" | "lamport" | "stroop"
-}
-
-export interface RelayerBalanceResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The balance of a relayer's account. */
-  readonly data: RelayerBalance
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
 
 /** Why a relayer is in its state, and what happens next. */
 export interface RelayerExplanation {
@@ -3043,21 +2562,6 @@ export interface ReplayDeliveriesRequest {
   readonly state?: "delivered" | "failed"
 }
 
-/** The result of a replay. */
-export interface ReplayedDeliveries {
-  /** Deliveries that are sent again. Example: `3` */
-  readonly replayed: number
-}
-
-export interface ReplayedDeliveriesResponse {
-  /** Whether the request succeeded. Example: `true` */
-  readonly success: true
-  /** The result of a replay. */
-  readonly data: ReplayedDeliveries
-  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
-  readonly metadata?: Metadata
-}
-
 /** What an operator decides about the nonces of an account. */
 export interface ResyncNonceRequest {
   /** Whether such transactions are sent or end as `failed`. Example: `"give_up"` */
@@ -3081,70 +2585,6 @@ export interface RevokedApiKeysResponse {
   readonly data: RevokedApiKeys
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
-}
-
-export interface RotateApiKeyRequest {
-  /** Seconds for which the previous key stays valid, at most 30 days. The default is one day. Example: `3600` */
-  readonly overlap_seconds?: number
-}
-
-/** A provider of a chain, with its URL masked. */
-export interface RpcConfig {
-  /** URL of the provider, without path, query and credentials. Example: `"https://rpc.example.com/***"` */
-  readonly url: string
-  /** Share of the calls, relative to the other URLs. A URL with weight 0 is never called. Example: `100` */
-  readonly weight: number
-}
-
-/** A provider of a chain. */
-export interface RpcConfigRequest {
-  /**
-   * URL of the provider. It is encrypted at rest and returned masked. Example:
-   * `"https://rpc.example.com/v1/my-key"`
-   */
-  readonly url: string
-  /**
-   * Share of the calls, relative to the other URLs. A URL with weight 0 is never called. The default is 100.
-   * Example: `100`
-   */
-  readonly weight: number
-}
-
-/** A scope, all scopes of a resource such as `relayers:*`, or all scopes (`*`). */
-export type Scope = 
-  | "relayers:read"
-  | "relayers:write"
-  | "signers:read"
-  | "signers:write"
-  | "notifications:read"
-  | "notifications:write"
-  | "networks:read"
-  | "networks:write"
-  | "api-keys:read"
-  | "api-keys:write"
-  | "audit:read"
-  | "audit:write"
-  | "master-key:write"
-  | "events:read"
-  | "transactions:read"
-  | "transactions:write"
-  | "transactions:sign"
-  | "rpc:call"
-  | "relayers:*"
-  | "signers:*"
-  | "notifications:*"
-  | "networks:*"
-  | "api-keys:*"
-  | "audit:*"
-  | "master-key:*"
-  | "events:*"
-  | "transactions:*"
-  | "*"
-
-/** The address of the key on each network type of its curve. */
-export interface Secp256k1SignerAddresses {
-  /** Hex in lower case. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
-  readonly evm: string
 }
 
 /** Transactions that are accepted together. */
@@ -3202,41 +2642,6 @@ export interface SendEvmTransactionRequest {
   readonly simulate?: boolean
 }
 
-/** A message to sign (EIP-191). */
-export interface SignMessageRequest {
-  /**
-   * Text whose UTF-8 bytes are signed with the prefix of EIP-191, so that the signature is never one of a
-   * transaction. Hex is not decoded. Example: `"Sign in to example.com"`
-   */
-  readonly message: string
-}
-
-/** The two hashes of typed data. */
-export interface SignTypedDataHashesRequest {
-  /** Hash of the domain. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
-  readonly domain_separator: string
-  /** Hash of the message. Example: `"0x6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d6d"` */
-  readonly hash_struct_message: string
-}
-
-/** Typed data as `eth_signTypedData_v4` takes it. */
-export interface SignTypedDataJsonRequest {
-  /**
-   * Domain that the data belongs to. Example:
-   * `{"name":"Example","version":"1","chainId":1,"verifyingContract":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}`
-   */
-  readonly domain: TypedDataDomain
-  /** Members of each type. Example: `{"Permit":[{"name":"owner","type":"address"}]}` */
-  readonly types: { readonly [key: string]: ReadonlyArray<TypedDataMember> }
-  /** Type of the message. Example: `"Permit"` */
-  readonly primaryType: string
-  /** The data. Example: `{"owner":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}` */
-  readonly message: { readonly [key: string]: unknown }
-}
-
-/** Typed data to sign (EIP-712): its two hashes, or all of it. */
-export type SignTypedDataRequest = SignTypedDataHashesRequest | SignTypedDataJsonRequest
-
 /** A private key, or a reference to one, that relayers sign with. */
 export type Signer = 
   | PlainSigner
@@ -3248,19 +2653,6 @@ export type Signer =
   | GoogleCloudKmsSigner
   | AzureKeyVaultSigner
   | TurnkeySigner
-
-/** The address of the key on each network type. */
-export interface SignerAddresses {
-  /** Hex in lower case. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
-  readonly evm: string
-  /** Base58. Example: `"7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV"` */
-  readonly solana: string
-  /** StrKey. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"` */
-  readonly stellar: string
-}
-
-/** The addresses of the key on the network types of its curve. */
-export type SignerAddressesOfCurve = Secp256k1SignerAddresses | Ed25519SignerAddresses
 
 /** Why the service no longer signs with the key. A successful verification enables the signer again. */
 export interface SignerDisabledReason {
@@ -3314,53 +2706,6 @@ export interface SignerVerificationResponse {
   readonly metadata?: Metadata
 }
 
-/** One step of a verification. */
-export interface SignerVerificationStep {
-  /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. Example: `"secp256k1"` */
-  readonly curve: Curve
-  /** What was tested. `key_state` is tested if the signer has a `public_key`. Example: `"sign"` */
-  readonly step: "key_state" | "public_key" | "sign" | "verify"
-  /**
-   * `warning`: the step succeeded, but `message` needs attention. `skipped`: an earlier step of the curve has
-   * failed. Example: `"ok"`
-   */
-  readonly status: "ok" | "warning" | "failed" | "skipped"
-  /** Why the step has failed, what the warning is, or the state of the key. Example: `"Vault does not answer"` */
-  readonly message?: string
-}
-
-/** Price that a transaction would offer now, and its highest cost. */
-export interface SimulatedPrice {
-  /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
-  readonly gas_price?: bigint
-  /** Highest total fee in wei per gas. Example: `"40000000000"` */
-  readonly max_fee_per_gas?: bigint
-  /** Highest priority fee in wei per gas. Example: `"1000000000"` */
-  readonly max_priority_fee_per_gas?: bigint
-  /** Most wei that value, gas, data and operator fee can cost at this price. Example: `"1000840000000000000"` */
-  readonly max_cost: bigint
-}
-
-/** Per speed, within the relayer's cap. */
-export interface SimulatedPrices {
-  /** At the speed `safeLow`. */
-  readonly safeLow: SimulatedPrice
-  /** At the speed `average`. */
-  readonly average: SimulatedPrice
-  /** At the speed `fast`. */
-  readonly fast: SimulatedPrice
-  /** At the speed `fastest`. */
-  readonly fastest: SimulatedPrice
-}
-
-/** Why the transaction would be refused, held or fail. */
-export interface SimulationProblem {
-  /** Field of the request, or `balance`. Example: `"to"` */
-  readonly field: string
-  /** What is wrong with it. Example: `"is not in whitelist_receivers of the relayer's policy"` */
-  readonly message: string
-}
-
 export interface SolanaNetwork {
   /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
   readonly id: string
@@ -3385,68 +2730,6 @@ export interface SolanaNetwork {
   readonly tags?: ReadonlyArray<string>
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
-}
-
-/** Limits of a solana relayer. */
-export interface SolanaPolicy {
-  /** Who pays the fees: the relayer, or the user in a token. The default is `user`. Example: `"relayer"` */
-  readonly fee_payment_strategy?: "user" | "relayer"
-  /** Lamports that must stay on the account. The default is 10000000. Example: `10000000` */
-  readonly min_balance?: bigint
-  /** Largest transaction in bytes. The default is 1232, the size of a packet. Example: `1232` */
-  readonly max_tx_data_size?: number
-  /** Most signatures of a transaction. Example: `8` */
-  readonly max_signatures?: number
-  /**
-   * Programs that transactions may call. If absent, all programs are allowed. Example:
-   * `["TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"]`
-   */
-  readonly allowed_programs?: ReadonlyArray<string>
-  /**
-   * Accounts that transactions may use. Excludes `disallowed_accounts`. Example:
-   * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
-   */
-  readonly allowed_accounts?: ReadonlyArray<string>
-  /**
-   * Accounts that transactions must not use. Excludes `allowed_accounts`. Example:
-   * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
-   */
-  readonly disallowed_accounts?: ReadonlyArray<string>
-  /** Tokens that users may pay with. If absent, all tokens are allowed. */
-  readonly allowed_tokens?: ReadonlyArray<{
-    /** Mint of the token. Example: `"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"` */
-    readonly mint: string
-    /** Decimals of the token. Example: `6` */
-    readonly decimals?: number
-    /** Symbol of the token, for people. Example: `"USDC"` */
-    readonly symbol?: string
-    /** Highest fee in units of the token. Example: `1000000` */
-    readonly max_allowed_fee?: bigint
-    /** When the relayer swaps the token for the native one. */
-    readonly swap_config?: TokenSwap
-  }>
-  /** Percentage that is added to estimated fees. Example: `5` */
-  readonly fee_margin_percentage?: number
-  /** Highest fee of a transaction in lamports. Example: `100000` */
-  readonly max_allowed_fee_lamports?: bigint
-  /** How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. */
-  readonly swap_config?: {
-    /** How to swap. `noop` does not swap. Example: `"jupiter-swap"` */
-    readonly strategy?: "jupiter-swap" | "jupiter-ultra" | "noop"
-    /** When to swap: a cron schedule of 6 or 7 fields, seconds first. Example: `"0 0 *\/6 * * *"` */
-    readonly cron_schedule?: string
-    /** Lamports below which tokens are swapped. Example: `100000000` */
-    readonly min_balance_threshold?: bigint
-    /** Options of the strategy `jupiter-swap`. */
-    readonly jupiter_swap_options?: {
-      /** Highest priority fee in lamports. Example: `100000` */
-      readonly priority_fee_max_lamports?: bigint
-      /** Level of the priority fee. Example: `"medium"` */
-      readonly priority_level?: "medium" | "high" | "veryHigh"
-      /** Whether the compute unit limit is estimated. Example: `true` */
-      readonly dynamic_compute_unit_limit?: boolean
-    }
-  }
 }
 
 /** Limits of a solana relayer. */
@@ -3573,27 +2856,21 @@ export interface SolanaRelayerStatus {
   readonly providers: ReadonlyArray<ProviderReading>
 }
 
-/** A span of the request. */
-export interface Span {
-  /** What the span measures. Example: `"Relayers.create"` */
-  readonly name: string
-  /** Identifier of the trace (OpenTelemetry). Example: `"5b8aa5a2d2c872e8321cf37308d69df2"` */
-  readonly trace_id: string
-  /** Identifier of the span in its trace. Example: `"051581bf3cb55c13"` */
-  readonly span_id: string
-  /** The span that contains this one. Example: `"5fb397be34d26b51"` */
-  readonly parent_span_id?: string
-  /** When the span started. Example: `"2026-01-02T03:04:05.678Z"` */
-  readonly started_at: string
-  /** Duration in milliseconds. Absent while the span is running. Example: `1.25` */
-  readonly duration_ms?: number
-  /** Whether the span is running, has succeeded or has failed. Example: `"ok"` */
-  readonly status: "running" | "ok" | "error"
-  /** Further data of the span. Example: `{"db.system.name":"postgresql"}` */
-  readonly attributes: { readonly [key: string]: unknown }
+/** What an API key may send on solana networks. */
+export interface SolanaTransactionLimitsInput {
+  /** Most lamports that one transaction may send. Example: `"2000000000"` */
+  readonly max_value?: bigint | number | string
+  /**
+   * Most lamports that transactions may pay in fees within 24 hours. Transactions of keys that this key created
+   * count as well. Example: `"50000000"`
+   */
+  readonly max_fee_per_day?: bigint | number | string
+  /**
+   * Receivers that it may send to. Upper and lower case differ. If absent, all. Example:
+   * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
+   */
+  readonly receivers?: ReadonlyArray<string>
 }
-
-export type Speed = "safeLow" | "average" | "fast" | "fastest"
 
 export interface StellarNetwork {
   /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
@@ -3623,45 +2900,6 @@ export interface StellarNetwork {
   readonly passphrase: string
   /** URL of the Horizon server. Example: `"https://horizon-testnet.stellar.org"` */
   readonly horizon_url?: string
-}
-
-/** Limits of a stellar relayer. */
-export interface StellarPolicy {
-  /** Who pays the fees: the relayer, or the user in a token. The default is `relayer`. Example: `"relayer"` */
-  readonly fee_payment_strategy?: "user" | "relayer"
-  /** Stroops that must stay on the account. The default is 1000000. Example: `1000000` */
-  readonly min_balance?: bigint
-  /** Highest fee of a transaction in stroops. Example: `100000` */
-  readonly max_fee?: number
-  /** Seconds for which a transaction is valid. Example: `60` */
-  readonly timeout_seconds?: bigint
-  /** Whether several transactions may be sent at the same time. The default is false. Example: `false` */
-  readonly concurrent_transactions?: boolean
-  /** Tokens that users may pay with. If absent, all tokens are allowed. */
-  readonly allowed_tokens?: ReadonlyArray<{
-    /**
-     * `native`, `XLM`, CODE:ISSUER or a contract address. Example:
-     * `"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"`
-     */
-    readonly asset: string
-    /** Highest fee in units of the asset. Example: `1000000` */
-    readonly max_allowed_fee?: bigint
-    /** When the relayer swaps the token for the native one. */
-    readonly swap_config?: TokenSwap
-  }>
-  /** Percentage that is added to estimated fees. Example: `5` */
-  readonly fee_margin_percentage?: number
-  /** Highest slippage of swaps in percent. Example: `1` */
-  readonly slippage_percentage?: number
-  /** How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`. */
-  readonly swap_config?: {
-    /** How to swap, in the order of preference. Example: `["order-book"]` */
-    readonly strategies: ReadonlyArray<"order-book" | "soroswap">
-    /** When to swap: a cron schedule of 6 or 7 fields, seconds first. Example: `"0 0 *\/6 * * *"` */
-    readonly cron_schedule?: string
-    /** Stroops below which tokens are swapped. Example: `100000000` */
-    readonly min_balance_threshold?: bigint
-  }
 }
 
 /** Limits of a stellar relayer. */
@@ -3767,6 +3005,22 @@ export interface StellarRelayerStatus {
   readonly sequence_number?: bigint
 }
 
+/** What an API key may send on stellar networks. */
+export interface StellarTransactionLimitsInput {
+  /** Most stroops that one transaction may send. Example: `"2000000000"` */
+  readonly max_value?: bigint | number | string
+  /**
+   * Most stroops that transactions may pay in fees within 24 hours. Transactions of keys that this key created
+   * count as well. Example: `"50000000"`
+   */
+  readonly max_fee_per_day?: bigint | number | string
+  /**
+   * Receivers that it may send to. Upper and lower case differ. If absent, all. Example:
+   * `["GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"]`
+   */
+  readonly receivers?: ReadonlyArray<string>
+}
+
 /** The result of a test. */
 export interface TestDelivery {
   /** Identifier of the delivery. Example: `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"` */
@@ -3796,17 +3050,6 @@ export interface TestDeliveryResponse {
   readonly metadata?: Metadata
 }
 
-export interface TokenSwap {
-  /** Highest slippage in percent. The default is 1. Example: `1` */
-  readonly slippage_percentage?: number
-  /** Smallest amount to swap, in units of the token. Example: `1000000` */
-  readonly min_amount?: bigint
-  /** Largest amount to swap, in units of the token. Example: `1000000000` */
-  readonly max_amount?: bigint
-  /** Units of the token that stay on the account. Example: `1000000` */
-  readonly retain_min_amount?: bigint
-}
-
 export interface TokenSwapInput {
   /** Highest slippage in percent. The default is 1. Example: `1` */
   readonly slippage_percentage?: number
@@ -3818,49 +3061,14 @@ export interface TokenSwapInput {
   readonly retain_min_amount?: bigint | number | string
 }
 
-export type TransactionCode = 
-  | "queued"
-  | "relayer_paused"
-  | "relayer_disabled"
-  | "lane_window_full"
-  | "waits_for_predecessors"
-  | "not_before"
-  | "nonce_taken"
-  | "gas_price_above_cap"
-  | "insufficient_funds"
-  | "signer_unavailable"
-  | "throttled"
-  | "row_changed"
-  | "providers_unavailable"
-  | "rate_limited"
-  | "chain_changed"
-  | "nonce_out_of_range"
-  | "nonce_ahead"
-  | "deep_reorg"
-  | "nonce_taken_unproven"
-  | "restored_unproven"
-  | "sending"
-  | "in_pool"
-  | "not_in_pool_rebroadcast"
-  | "underpriced_bumping"
-  | "at_cap"
-  | "canceling"
-  | "expiring"
-  | "mined_waiting"
-  | "reverted_unconfirmed"
-  | "reorged"
-  | "confirmed"
-  | "executed_late"
-  | "canceled"
-  | "deadline_passed"
-  | "would_revert"
-  | "reverted"
-  | "out_of_gas"
-  | "refused_by_all"
-  | "nonce_taken_too_often"
-  | "nonce_unavailable"
-  | "policy_changed"
-  | "gap_filled"
+export interface TransactionBatchResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The accepted transactions, in the order of the request. */
+  readonly data: ReadonlyArray<TransactionResponse>
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
 
 /** Why a transaction is in its state. */
 export interface TransactionExplanation {
@@ -3889,138 +3097,66 @@ export interface TransactionExplanationResponse {
   readonly metadata?: Metadata
 }
 
-export interface TransactionFigures {
-  /** Base fee of the next block, in wei per gas. Example: `"42000000000"` */
-  readonly base_fee?: bigint
-  /** Highest price that the transaction may offer, in wei per gas. Example: `"40000000000"` */
-  readonly cap?: bigint
-  /** Highest price that the newest attempt offers, in wei per gas. Example: `"39000000000"` */
-  readonly price?: bigint
-  /** Wei that the account needs for this transaction. Example: `"1050000000000000"` */
-  readonly required?: bigint
-  /** Wei on the account that no transaction in flight reserves. Example: `"900000000000000"` */
-  readonly available?: bigint
-  /** Wei that the transactions in flight may cost. Example: `"100000000000000"` */
-  readonly reserved?: bigint
-  /** Wei that must stay on the account. Example: `"1000000000000000"` */
-  readonly minimum?: bigint
-  /** Blocks on top of the transaction's block. Example: `3` */
-  readonly blocks?: number
-  /** Blocks on top of a block that make it final. Example: `12` */
-  readonly required_blocks?: number
-  /** Height of the transaction's block. Example: `19000000` */
-  readonly block?: number
-  /** Nonce of the transaction. Example: `7` */
-  readonly nonce?: number
-  /** Nonce that the lane assigns next. Example: `7` */
-  readonly next_nonce?: number
-  /** Nonce that the request requires. Example: `9` */
-  readonly required_nonce?: number
-  /** Transactions that the chain counts for the account. Example: `12` */
-  readonly count?: number
-  /** Transactions of the lane that may be in flight at once. Example: `64` */
-  readonly window?: number
-  /** Transactions of the lane that are in flight. Example: `64` */
-  readonly in_flight?: number
-  /** Transactions ahead in the lane. Example: `2` */
-  readonly position?: number
-  /**
-   * Hash of the no-op, or of the transaction that used the nonce. Example:
-   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
-   */
-  readonly hash?: string
-  /** How often the newest attempt was sent. Example: `2` */
-  readonly sends?: number
-  /** When the wait ends at the latest. Example: `"2026-11-22T18:00:00.000Z"` */
-  readonly until?: number
-  /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
-  readonly revert_reason?: string
-}
-
-/** What an API key may send. */
-export interface TransactionLimits {
-  /** Most wei that one transaction may send. Example: `"1000000000000000000"` */
-  readonly max_value?: bigint
-  /**
-   * Most wei that transactions may pay in fees within 24 hours. Transactions of keys that this key created count
-   * as well. Example: `"50000000000000000"`
-   */
-  readonly max_fee_per_day?: bigint
-  /**
-   * Receivers that it may send to; `contract_creation` allows creations. If absent, all. Example:
-   * `["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"]`
-   */
-  readonly receivers?: ReadonlyArray<string | "contract_creation">
-}
-
-/** What an API key may send. */
+/**
+ * What an API key may send, per network type. `max_value`, `max_fee_per_day` and `receivers` are those of evm:
+ * if all three are absent, the key may send nothing on evm networks.
+ */
 export interface TransactionLimitsInput {
-  /** Most wei that one transaction may send. Example: `"1000000000000000000"` */
+  /** Most wei that one transaction may send on evm networks. Example: `"1000000000000000000"` */
   readonly max_value?: bigint | number | string
   /**
-   * Most wei that transactions may pay in fees within 24 hours. Transactions of keys that this key created count
-   * as well. Example: `"50000000000000000"`
+   * Most wei that transactions may pay in fees on evm networks within 24 hours. Transactions of keys that this key
+   * created count as well. Example: `"50000000000000000"`
    */
   readonly max_fee_per_day?: bigint | number | string
   /**
-   * Receivers that it may send to; `contract_creation` allows creations. If absent, all. Example:
+   * Receivers that it may send to on evm networks; `contract_creation` allows creations. If absent, all. Example:
    * `["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"]`
    */
   readonly receivers?: ReadonlyArray<string | "contract_creation">
+  /**
+   * What it may send on solana networks. If absent, nothing; if empty, everything that policies allow. Example:
+   * `{"max_value":"2000000000","max_fee_per_day":"50000000"}`
+   */
+  readonly solana?: SolanaTransactionLimitsInput
+  /**
+   * What it may send on stellar networks. If absent, nothing; if empty, everything that policies allow. Example:
+   * `{"max_value":"1000000000","max_fee_per_day":"10000000"}`
+   */
+  readonly stellar?: StellarTransactionLimitsInput
 }
 
-/** What a send would do and cost now. */
-export interface TransactionSimulation {
-  /** Whether a send of this request would be accepted now. Example: `true` */
-  readonly is_accepted: boolean
-  /** Why it would be refused, held, or fail. Example: `[]` */
-  readonly problems: ReadonlyArray<SimulationProblem>
-  /** Whether the call reverts now. Absent if no provider answered. Example: `false` */
-  readonly would_revert?: boolean
-  /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
-  readonly revert_reason?: string
-  /** Gas that the call uses now. Example: `"21000"` */
-  readonly gas_used?: bigint
-  /** Gas limit that the transaction would get. Example: `21000` */
-  readonly gas_limit?: number
-  /**
-   * At the price in the request, or at the price of its speed. Example:
-   * `{"gas_price":"30000000000","max_cost":"630000000000000"}`
-   */
-  readonly price?: SimulatedPrice
-  /**
-   * Per speed, within the relayer's cap. Example:
-   * `{"safeLow":{"gas_price":"30000000000","max_cost":"630000000000000"},"average":{"gas_price":"30000000000","max_cost":"630000000000000"},"fast":{"gas_price":"30000000000","max_cost":"630000000000000"},"fastest":{"gas_price":"30000000000","max_cost":"630000000000000"}}`
-   */
-  readonly prices?: SimulatedPrices
-  /**
-   * Most wei that a rollup can charge for the data, besides gas: twice what it charges now. Absent if the chain
-   * includes it in gas. Example: `"120000000000"`
-   */
-  readonly data_fee?: bigint
-  /**
-   * Most wei that an OP-stack chain can charge for its operator, besides gas. Absent if it charges none. Example:
-   * `"4000000000"`
-   */
-  readonly operator_fee?: bigint
-  /** Base fee of the next block, in wei per gas. Example: `"25000000000"` */
-  readonly base_fee?: bigint
-  /** Wei on the account. Example: `"2000000000000000000"` */
-  readonly balance?: bigint
-  /** Wei that the open transactions of the account can cost. Example: `"0"` */
-  readonly reserved: bigint
-}
+/** A transaction, as its network type shows it. */
+export type TransactionResponse = EvmTransactionResponse | OtherTransactionResponse
 
-export interface TransactionSimulationResponse {
+export interface TransactionResponseListResponse {
   /** Whether the request succeeded. Example: `true` */
   readonly success: true
-  /** What a send would do and cost now. */
-  readonly data: TransactionSimulation
+  /** The items of this page. */
+  readonly data: ReadonlyArray<TransactionResponse>
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
 }
 
-export type TransactionStatus = "pending" | "sent" | "submitted" | "mined" | "confirmed" | "failed" | "canceled" | "expired"
+export interface TransactionResponsePageOrListResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<TransactionResponse>
+  /** The page that was served and the number of all items. */
+  readonly pagination?: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface TransactionResponseResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A transaction, as its network type shows it. */
+  readonly data: TransactionResponse
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
 
 export interface TurnkeySigner {
   /** Identifier of the signer. Example: `"hot-1"` */
@@ -4057,100 +3193,6 @@ export interface TurnkeySigner {
   readonly disabled_reason?: SignerDisabledReason
 }
 
-/** Domain that typed data belongs to (EIP-712). */
-export interface TypedDataDomain {
-  /** Name of the application. Example: `"Example"` */
-  readonly name?: string
-  /** Version of the application. Example: `"1"` */
-  readonly version?: string
-  /** Chain id (EIP-155). Example: `1` */
-  readonly chainId?: number
-  /** Contract that checks the signature. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
-  readonly verifyingContract?: string
-  /**
-   * Distinguishes domains that are otherwise the same. Example:
-   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
-   */
-  readonly salt?: string
-}
-
-/** A member of a type. */
-export interface TypedDataMember {
-  /** Name of the member. Example: `"owner"` */
-  readonly name: string
-  /** Solidity type of the member, or the name of another type. Example: `"address"` */
-  readonly type: string
-}
-
-export interface UpdateNetworkRequest {
-  /**
-   * Network of the same type that this one inherits from. Not for built-in networks. Null restores the inherited
-   * or built-in value. Example: `"sepolia"`
-   */
-  readonly from?: string | null
-  /**
-   * Providers of the chain, for relayers without their own. Null restores the inherited or built-in value.
-   * Example: `["https://rpc.example.com/v1/my-key"]`
-   */
-  readonly rpc_urls?: ReadonlyArray<RpcConfigRequest> | null
-  /**
-   * Block explorers, for people. Null restores the inherited or built-in value. Example:
-   * `["https://sepolia.etherscan.io"]`
-   */
-  readonly explorer_urls?: ReadonlyArray<string> | null
-  /** Milliseconds between two blocks, on average. Null restores the inherited or built-in value. Example: `12000` */
-  readonly average_blocktime_ms?: number | null
-  /** Whether the network is a testnet. Null restores the inherited or built-in value. Example: `true` */
-  readonly is_testnet?: boolean | null
-  /** Labels, for people. Null restores the inherited or built-in value. Example: `["staging"]` */
-  readonly tags?: ReadonlyArray<string> | null
-  /**
-   * Blocks that must follow the block of a transaction before it is final. Null restores the inherited or built-in
-   * value. Example: `6`
-   */
-  readonly required_confirmations?: number | null
-  /**
-   * Block tag that makes a transaction final, instead of `required_confirmations`. Null restores the inherited or
-   * built-in value. Example: `"finalized"`
-   */
-  readonly finality_tag?: "safe" | "finalized" | null
-  /**
-   * Transactions of one account that may be in flight at once. The default is 64, and 4 with `no-mempool`. Null
-   * restores the inherited or built-in value. Example: `64`
-   */
-  readonly transaction_window?: number | null
-  /**
-   * Wei per gas that the nodes of the network demand as a priority fee. Null restores the inherited or built-in
-   * value. Example: `25000000000`
-   */
-  readonly minimum_priority_fee?: number | null
-  /**
-   * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Null
-   * restores the inherited or built-in value. Example: `["eth_call","eth_getLogs"]`
-   */
-  readonly rpc_methods?: ReadonlyArray<string> | null
-  /**
-   * Capabilities of the chain. `eip1559`: fees are priced by EIP-1559. `no-mempool`: nodes keep no transaction
-   * whose predecessor is missing. `eip7825`: a transaction has at most 2^24 gas. `optimism-based`: data has a fee
-   * besides gas, which a contract of the chain names. Null restores the inherited or built-in value. Example:
-   * `["eip1559"]`
-   */
-  readonly features?: ReadonlyArray<string> | null
-  /** Symbol of the native token. Null restores the inherited or built-in value. Example: `"ETH"` */
-  readonly symbol?: string | null
-  /**
-   * URL of the Horizon server. Null restores the inherited or built-in value. Example:
-   * `"https://horizon-testnet.stellar.org"`
-   */
-  readonly horizon_url?: string | null
-  readonly id?: never
-  readonly name?: never
-  readonly network_type?: never
-  readonly source?: never
-  readonly chain_id?: never
-  readonly passphrase?: never
-}
-
 export interface UpdateNotificationRequest {
   /** Kind of the notification. Example: `"webhook"` */
   readonly type?: "webhook"
@@ -4163,32 +3205,6 @@ export interface UpdateNotificationRequest {
   readonly signing_key?: "" | string
   /** Whether deliveries are held back. Example: `true` */
   readonly paused?: boolean
-}
-
-export interface UpdateRelayerRequest {
-  /** Name of the relayer, for people. Example: `"Payouts"` */
-  readonly name?: string
-  /** Whether the operator has paused the relayer. Example: `false` */
-  readonly paused?: boolean
-  /** Notification that gets the webhooks of the relayer. Null removes it. Example: `"ops"` */
-  readonly notification_id?: string | null
-  /**
-   * Providers of the relayer, replaced as a whole. The n-th occurrence of a masked URL stands for the n-th stored
-   * URL with that mask. Null removes them. Example: `[{"url":"https://rpc.example.com/v1/my-key","weight":100}]`
-   */
-  readonly custom_rpc_urls?: ReadonlyArray<RpcConfigRequest> | null
-  /**
-   * A merge patch of the policy of the relayer's network type. Null removes the policy. Example:
-   * `{"min_balance":"200000000000000000","gas_price_cap":null}`
-   */
-  readonly policies?: { readonly [key: string]: unknown } | null
-  readonly id?: never
-  readonly network?: never
-  readonly network_type?: never
-  readonly signer_id?: never
-  readonly address?: never
-  readonly system_disabled?: never
-  readonly disabled_reason?: never
 }
 
 export interface VaultSigner {

@@ -1,6 +1,13 @@
-// The methods of the client with promises.
+// The methods of the client with promises, and their results: a value, or an error whose type names what can go wrong.
 import type { ErrorOf } from "../Method.ts"
-import type { Result } from "./Result.ts"
+
+export type Result<A, E> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly error: E }
+
+/** For programs that catch errors: returns the value or throws the error. */
+export const orThrow = <A, E>(result: Result<A, E>): A => {
+  if (result.ok) return result.value
+  throw result.error
+}
 
 export interface CallOptions {
   /** Ends the call. The promise is then rejected with the reason of the signal. */

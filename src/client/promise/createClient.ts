@@ -6,17 +6,15 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import { ApiClient } from "../ApiClient.ts"
 import type { Client } from "./Client.ts"
-import type { CallOptions } from "./Method.ts"
+import type { CallOptions, Result } from "./Method.ts"
 import { plain } from "./Plain.ts"
 import * as Request from "./Request.ts"
-import type { Result } from "./Result.ts"
 
-export { orThrow } from "./Result.ts"
+export { orThrow } from "./Method.ts"
 export type { ErrorOf } from "../Method.ts"
 export type * from "./Client.ts"
-export type { CallOptions } from "./Method.ts"
+export type { CallOptions, Result } from "./Method.ts"
 export type { Given, Plain } from "./Plain.ts"
-export type { Result } from "./Result.ts"
 
 export interface Options {
   /** For example `http://127.0.0.1:8080`. */

@@ -22,9 +22,13 @@ const scopes = "What the key may do."
 const relayerIds = "The only relayers that the key can use. If absent, it can use all relayers, including later ones."
 
 const limits =
-  "What the key may send. If absent, everything that the policies of its relayers allow. A key that a limited key creates has at most the same limits."
+  "What the key may send, per network type: nothing on networks of a type without limits. If absent, everything that the policies of its relayers allow. A key that a limited key creates has at most the same limits."
 
-const exampleLimits = { max_value: "1000000000000000000", max_fee_per_day: "50000000000000000" }
+const exampleLimits = {
+  max_value: "1000000000000000000",
+  max_fee_per_day: "50000000000000000",
+  solana: { max_value: "2000000000", max_fee_per_day: "50000000" }
+}
 
 const expiry = "When the key expires. If absent, it does not expire."
 

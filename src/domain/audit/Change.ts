@@ -1,40 +1,19 @@
 // Changes of resources, and other actions of callers, as the audit log records them.
 import { Schema } from "effect"
-import * as ApiKeyNames from "../access/ApiKeyNames.ts"
-import * as AuditNames from "./AuditNames.ts"
-import * as MasterKeyNames from "../masterKey/MasterKeyNames.ts"
-import * as NetworkNames from "../network/NetworkNames.ts"
-import * as NotificationNames from "../notification/NotificationNames.ts"
-import * as RelayerNames from "../relayer/RelayerNames.ts"
-import * as SignerNames from "../signer/SignerNames.ts"
-import * as TransactionNames from "../transaction/TransactionNames.ts"
+import * as Resources from "../access/Resources.ts"
 
-export const Action = Schema.Literals([
-  ...RelayerNames.actions,
-  ...SignerNames.actions,
-  ...NotificationNames.actions,
-  ...NetworkNames.actions,
-  ...ApiKeyNames.actions,
-  ...MasterKeyNames.actions,
-  ...AuditNames.actions,
-  ...TransactionNames.actions
-]).annotate({
+export const Action = Schema.Literals(Resources.actions).annotate({
   identifier: "AuditAction",
   description: "What was done to which kind of resource.",
   examples: ["relayer.updated"]
 })
 export type Action = typeof Action.Type
 
-export const AuditResource = Schema.Literals([
-  RelayerNames.auditResource,
-  SignerNames.auditResource,
-  NotificationNames.auditResource,
-  NetworkNames.auditResource,
-  ApiKeyNames.auditResource,
-  MasterKeyNames.auditResource,
-  AuditNames.auditResource,
-  ...TransactionNames.auditResources
-]).annotate({ identifier: "AuditResource", description: "A kind of resource.", examples: ["relayer"] })
+export const AuditResource = Schema.Literals(Resources.auditResources).annotate({
+  identifier: "AuditResource",
+  description: "A kind of resource.",
+  examples: ["relayer"]
+})
 export type AuditResource = typeof AuditResource.Type
 
 type ResourceOf<A extends Action> = A extends `${infer Resource}.${string}` ? Resource : never

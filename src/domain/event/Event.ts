@@ -1,28 +1,12 @@
 // Events: facts about resources that the service publishes in one order.
 import { Schema } from "effect"
-import * as ApiKeyNames from "../access/ApiKeyNames.ts"
-import * as MasterKeyNames from "../masterKey/MasterKeyNames.ts"
-import * as NetworkNames from "../network/NetworkNames.ts"
-import * as NotificationNames from "../notification/NotificationNames.ts"
-import * as RelayerNames from "../relayer/RelayerNames.ts"
-import * as SignerNames from "../signer/SignerNames.ts"
-import * as TransactionNames from "../transaction/TransactionNames.ts"
+import { eventTypes } from "../access/Resources.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { count } from "../request/Page.ts"
 import * as Shown from "../request/Shown.ts"
 import { searchText } from "../request/Text.ts"
-
-const eventTypes = [
-  ...RelayerNames.eventTypes,
-  ...SignerNames.eventTypes,
-  ...NotificationNames.eventTypes,
-  ...NetworkNames.eventTypes,
-  ...ApiKeyNames.eventTypes,
-  ...MasterKeyNames.eventTypes,
-  ...TransactionNames.eventTypes
-] as const
 
 export const EventType = Schema.Literals(eventTypes).annotate({
   identifier: "EventType",

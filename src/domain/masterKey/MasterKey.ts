@@ -1,5 +1,5 @@
-// The result of a rotation of the master key.
-import { Schema, Struct } from "effect"
+// The bytes of a master key, and the result of its rotation.
+import { Effect, Redacted, Schema, Struct } from "effect"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 
@@ -21,4 +21,25 @@ export const MasterKeyRotated = Schema.Struct(Struct.pick(MasterKeyRotation.fiel
 /** Another rotation is running, on this or another instance. */
 export class RotationRunning extends Schema.TaggedError<RotationRunning>()("RotationRunning", {}) {
   override readonly message = "another rotation of the master key is running; try again when it has ended"
+}
+
+/** AES-256. */
+const masterKeyBytes = 32
+
+/** A host program gave `Services.layer` a master key of the wrong length. */
+export class MasterKeyInvalid extends Schema.TaggedError<MasterKeyInvalid>()("MasterKeyInvalid", {
+  /** The option, such as `masterKey` or `decryptionKeys.0`. */
+  option: Schema.NonEmptyString,
+  bytes: Schema.Natural
+}) {
+  override readonly message = `${this.option}: expected ${masterKeyBytes} bytes, but it has ${this.bytes}; generate a key with crypto.getRandomValues(new Uint8Array(${masterKeyBytes}))`
+}
+
+/** Fails if the key does not have 32 bytes. `option` names it in the error. */
+export const checkMasterKey = (
+  option: string,
+  key: Redacted.Redacted<Uint8Array>
+): Effect.Effect<void, MasterKeyInvalid> => {
+  const bytes = Redacted.value(key).length
+  return bytes === masterKeyBytes ? Effect.void : Effect.fail(new MasterKeyInvalid({ option, bytes }))
 }

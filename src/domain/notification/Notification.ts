@@ -1,10 +1,18 @@
 // Notifications: the receivers of webhooks.
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema, SchemaGetter } from "effect"
 import { HttpUrl, maskUrl } from "../chain/Rpc.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
-import { omittedDefault } from "../request/OmittedDefault.ts"
 import { maybe, resourceId, text } from "../request/Text.ts"
+
+/** A field that every value has. Responses omit it while it is `usual`. */
+const omittedDefault = <S extends Schema.Constraint>(schema: S, usual: S["Type"]) =>
+  Schema.optionalKey(schema).pipe(
+    Schema.decodeTo(Schema.toType(schema), {
+      decode: SchemaGetter.transformOptional(Option.orElseSome(() => usual)),
+      encode: SchemaGetter.transformOptional(Option.filter((value) => value !== usual))
+    })
+  )
 
 export const NotificationId = resourceId
   .annotate({ description: "Identifier of the notification.", examples: ["ops"] })

@@ -4,8 +4,9 @@ import { Relayer } from "../relayer/Relayer.ts"
 import { field } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { resourceId } from "../request/Text.ts"
-import { EvmTransaction } from "../transaction/EvmTransaction.ts"
-import { eventTypes as transactionEventTypes } from "../transaction/TransactionNames.ts"
+import { shown } from "../transaction/Field.ts"
+import { EvmTransaction } from "../transaction/evm/EvmTransaction.ts"
+import { resources } from "../access/Resources.ts"
 import { Webhook } from "./Webhook.ts"
 
 const { id, timestamp } = Webhook.fields
@@ -75,12 +76,17 @@ export const RelayerEnabledWebhook = Schema.Struct({
 
 export const TransactionWebhook = Schema.Struct({
   id,
-  type: typed(transactionEventTypes),
+  type: typed(resources.transaction.eventTypes),
   event: coarse("transaction_update"),
   payload: field(
     Schema.Struct({
       payload_type: field(Schema.Literal("transaction"), "Always `transaction`.", "transaction"),
-      ...EvmTransaction.fields
+      ...EvmTransaction.fields,
+      network_type: shown(
+        Schema.Literal("evm"),
+        "Network type of the relayer. Absent in events that earlier versions of the service have stored.",
+        "evm"
+      )
     }),
     "The transaction after the event, without `signature`."
   ),

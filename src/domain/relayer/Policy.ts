@@ -1,5 +1,6 @@
 // Policies: the limits of relayers, per network type.
 import { Cron, Result, Schema } from "effect"
+import { CheckedEvmAddress, CheckedSolanaAddress } from "../chain/Address.ts"
 import { PositiveUint64, Uint128, Uint64 } from "../chain/Amount.ts"
 import { field } from "../request/Field.ts"
 import { list, maybe, text } from "../request/Text.ts"
@@ -9,8 +10,6 @@ const matches = (pattern: RegExp, expected: string) => Schema.String.check(Schem
 /** Stands for creations in a list of receivers: they have no address. */
 export const contractCreation = "contract_creation"
 
-const EvmAddress = matches(/^0x[0-9a-fA-F]{40}$/u, "an address: 0x and 40 hex digits")
-const SolanaAddress = matches(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, "a base58 Solana address")
 const StellarAsset = matches(
   /^(|native|XLM|C[A-Z2-7]{55}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55})$/u,
   "native, XLM, CODE:ISSUER or a contract address"
@@ -62,7 +61,7 @@ export const EvmPolicy = Schema.Struct({
   min_balance: maybe(Uint128, doc("Wei that must stay on the account. The default is 1.", "100000000000000000")),
   private_transactions: maybe(Schema.Boolean, doc("Whether transactions bypass the public mempool.", false)),
   whitelist_receivers: maybe(
-    list(Schema.Union([EvmAddress, Schema.Literal(contractCreation)])),
+    list(Schema.Union([CheckedEvmAddress, Schema.Literal(contractCreation)])),
     doc(
       "Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is allowed; if empty, only the relayer's own address.",
       ["0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"]
@@ -81,7 +80,7 @@ const TokenSwap = Schema.Struct({
 const tokenSwap = { description: "When the relayer swaps the token for the native one." }
 
 const SolanaToken = Schema.Struct({
-  mint: field(SolanaAddress, "Mint of the token.", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
+  mint: field(CheckedSolanaAddress, "Mint of the token.", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
   decimals: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })), doc("Decimals of the token.", 6)),
   symbol: maybe(text(1, 64), doc("Symbol of the token, for people.", "USDC")),
   max_allowed_fee: maybe(Uint64, doc("Highest fee in units of the token.", 1000000)),
@@ -130,17 +129,17 @@ export const SolanaPolicy = Schema.Struct({
     doc("Most signatures of a transaction.", 8)
   ),
   allowed_programs: maybe(
-    list(SolanaAddress),
+    list(CheckedSolanaAddress),
     doc("Programs that transactions may call. If absent, all programs are allowed.", [
       "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
     ])
   ),
   allowed_accounts: maybe(
-    list(SolanaAddress),
+    list(CheckedSolanaAddress),
     doc("Accounts that transactions may use. Excludes `disallowed_accounts`.", solanaAccounts)
   ),
   disallowed_accounts: maybe(
-    list(SolanaAddress),
+    list(CheckedSolanaAddress),
     doc("Accounts that transactions must not use. Excludes `allowed_accounts`.", solanaAccounts)
   ),
   allowed_tokens: maybe(list(SolanaToken), { description: tokens }),

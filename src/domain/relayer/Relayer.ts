@@ -181,13 +181,13 @@ export const EvmRelayer = Schema.Struct({
   policies: Schema.optionalKey(EvmPolicy)
 }).annotate({ identifier: "EvmRelayer" })
 
-export const SolanaRelayer = Schema.Struct({
+const SolanaRelayer = Schema.Struct({
   ...stored(field(SolanaAddress, "Address of the signer, as base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")),
   network_type: networkTag("solana"),
   policies: Schema.optionalKey(SolanaPolicy)
 }).annotate({ identifier: "SolanaRelayer" })
 
-export const StellarRelayer = Schema.Struct({
+const StellarRelayer = Schema.Struct({
   ...stored(
     field(
       StellarAddress,
@@ -199,6 +199,10 @@ export const StellarRelayer = Schema.Struct({
   policies: Schema.optionalKey(StellarPolicy)
 }).annotate({ identifier: "StellarRelayer" })
 
+/**
+ * The JSON of a relayer in responses is the generated column `json` of the table `relayers` (`sql/migrations/0007_reading.ts`), which has
+ * the fields in this order.
+ */
 export const Relayer = Schema.Union([EvmRelayer, SolanaRelayer, StellarRelayer]).annotate({
   identifier: "Relayer",
   description: "An account on one network with one signer."

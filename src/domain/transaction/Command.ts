@@ -1,53 +1,92 @@
-// What the state machine tells the driver to do about a transaction.
+// What the rules of a network tell the driver to do about a transaction.
 import { Data } from "effect"
 import type { Array as Arr } from "effect"
 import type { AttemptKind } from "./Attempt.ts"
 import type { Cause } from "./Cause.ts"
 import type { Code } from "./Code.ts"
-import type { Fees } from "./Fees.ts"
+import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
 import type { FinalState, Intent, Mined } from "./Transaction.ts"
 
 /** Which other transactions a held one keeps waiting: none, the later ones of its relayer, or the whole lane. */
 export type Scope = "transaction" | "relayer" | "lane"
 
-export type Command = Data.TaggedEnum<{
-  /** Sign, commit, then broadcast. An original gets the lane's next nonce, everything else keeps the nonce. */
-  readonly Sign: {
-    readonly kind: AttemptKind
-    readonly fees: Fees
-    readonly gasLimit: bigint
-    /** As in `Attempt`. */
-    readonly rollupFee?: bigint
-    readonly cause: Cause
-  }
+/** Sign, commit, then broadcast. A pending transaction gets its place with it, everything else keeps its place. */
+export interface Sign<F extends Family = Family> {
+  readonly _tag: "Sign"
+  readonly kind: AttemptKind
+  readonly offer: F["offer"]
+  /** As in `Attempt`. */
+  readonly maxFee: bigint
+  readonly cause: Cause
+}
+
+/** Ask the chain, then decide again. */
+export interface Ask<F extends Family = Family> {
+  readonly _tag: "Ask"
+  readonly question: F["question"]
+}
+
+/** Record a receipt. A reverted one leaves the state `submitted`. */
+export interface Mine<F extends Family = Family> {
+  readonly _tag: "Mine"
+  readonly mined: Mined<F>
+  readonly state: "mined" | "submitted"
+  readonly cause: Cause
+}
+
+/** The place is given up, and its account continues at this sequence. */
+export interface Freed {
+  readonly next: bigint
+}
+
+export interface Finish<F extends Family = Family> {
+  readonly _tag: "Finish"
+  readonly state: FinalState
+  readonly cause: Cause
+  /** The receipt, if it is final when it is first seen. */
+  readonly mined?: Mined<F>
+  /** Another transaction used the place, or nobody can tell. */
+  readonly losesPlace?: true
+  readonly frees?: Freed
+}
+
+type Plain = Data.TaggedEnum<{
   /** Send the first of these attempts that a node accepts. */
   readonly Broadcast: { readonly ordinals: Arr.NonEmptyReadonlyArray<number> }
   /** The state stays; the code says what it waits for. */
   readonly Hold: { readonly cause: Cause; readonly scope: Scope }
-  /** A no-op is to use the nonce. Decide again at once. */
+  /** Nothing is to happen at the place. Decide again at once. */
   readonly Intend: {
     readonly intent: Exclude<Intent, "execute" | "cancel">
     readonly clearCode?: Code
     readonly cause: Cause
   }
-  /** Record a receipt. A reverted one leaves the state `submitted`. */
-  readonly Mine: { readonly mined: Mined; readonly state: "mined" | "submitted"; readonly cause: Cause }
   /** Forget the receipt: its block is gone. The state is `submitted` again. */
   readonly Unmine: { readonly cause: Cause }
-  /** Back to `pending`, without a nonce: another transaction used it. `restored`: an operator decides what is next. */
-  readonly Requeue: { readonly restored: boolean; readonly requeues: number; readonly cause: Cause }
-  /** Find out which transaction used the nonce, then decide again. */
-  readonly FindTaker: { readonly nonce: number }
+  /** Back to `pending`, without a place. `restored`: an operator decides what is next. */
+  readonly Requeue: {
+    readonly restored: boolean
+    readonly requeues: number
+    readonly cause: Cause
+    readonly frees?: Freed
+  }
   readonly PollAt: { readonly at: Moment }
-  /** `losesNonce`: another transaction used the nonce, or nobody can tell. If it is open, the lane fills it like any other hole. */
-  readonly Finish: { readonly state: FinalState; readonly cause: Cause; readonly losesNonce?: true }
   /** Nothing is left to do. */
   readonly Rest: {}
 }>
 
-export type Finish = Extract<Command, { readonly _tag: "Finish" }>
+export type Command<F extends Family = Family> = Sign<F> | Ask<F> | Mine<F> | Finish<F> | Plain
 
-export const Command = Data.taggedEnum<Command>()
+/** Constructors of the commands without a shape of a network. */
+export const Command = Data.taggedEnum<Plain>()
 
-export type Commands = Arr.NonEmptyReadonlyArray<Command>
+export const sign = <F extends Family>(fields: Omit<Sign<F>, "_tag">): Sign<F> => ({ _tag: "Sign", ...fields })
+
+export const ask = <F extends Family>(question: F["question"]): Ask<F> => ({ _tag: "Ask", question })
+
+export const mine = <F extends Family>(fields: Omit<Mine<F>, "_tag">): Mine<F> => ({ _tag: "Mine", ...fields })
+
+export const finish = <F extends Family>(fields: Omit<Finish<F>, "_tag">): Finish<F> => ({ _tag: "Finish", ...fields })
+
+export type Commands<F extends Family = Family> = Arr.NonEmptyReadonlyArray<Command<F>>

@@ -1,59 +1,75 @@
-// A lane: the nonces of one account on one chain, and what it knows of all its transactions when it decides about one.
-import type { Cause } from "./Cause.ts"
+// A lane, also called an account's queue: the order in which transactions of one account are signed and sent.
+import type { Array as Arr } from "effect"
+import type { Code } from "./Code.ts"
+import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
-import type { NetworkNumbers } from "./NetworkNumbers.ts"
-import type { Speed } from "./Speed.ts"
 
-/** What the ledger has of a lane. Always `settledNonce <= chainNonce <= nextNonce`. */
-export interface Lane {
-  /** Lower-case hex. */
+/** An account whose sequences the lane gives away. Always `settledSequence <= chainSequence <= nextSequence`. */
+export interface LaneAccount<F extends Family = Family> {
+  /** In the canonical form of the network. */
   readonly address: string
-  readonly generation: number
-  /** The nonce that is assigned next. */
-  readonly nextNonce: number
-  /** The highest count that was believed. Falls only with a reorganisation that was seen, or with a correction. */
-  readonly chainNonce: number
-  /** The block at which `chainNonce` was read. Absent: no poll in this generation yet. */
+  /** The sequence that is given away next. */
+  readonly nextSequence: bigint
+  /** The lowest sequence that the chain has not used, as it was last believed. */
+  readonly chainSequence: bigint
+  /** The block at which `chainSequence` was read. Absent: no poll in this generation yet. */
   readonly chainBlock?: { readonly number: number; readonly hash: string }
-  /** Every transaction below it is final. Falls only after a reorganisation deeper than what counts as final. */
-  readonly settledNonce: number
-  /** Transactions that may be in flight at once, at present. */
-  readonly windowSize: number
+  /** Everything below it is final. */
+  readonly settledSequence: bigint
+  /** Absent: the network remembers nothing else. */
+  readonly counters?: F["counters"]
 }
 
-/** What a relayer's policy and state mean for its transactions now. */
-export interface Terms {
+/** What the ledger has of a lane. */
+export interface Lane<F extends Family = Family> {
+  readonly generation: number
+  /** Transactions that may be in flight at once, at present. */
+  readonly windowSize: number
+  /** The first one is the relayer's own. */
+  readonly accounts: Arr.NonEmptyReadonlyArray<LaneAccount<F>>
+}
+
+/** The account with this address. Undefined: it is a foreign one. */
+export const accountAt = <F extends Family>({ accounts }: Lane<F>, address: string): LaneAccount<F> | undefined =>
+  accounts.find((account) => account.address === address)
+
+/** The lane after an account has changed. */
+export const withAccount = <F extends Family>(lane: Lane<F>, changed: LaneAccount<F>): Lane<F> => {
+  const [first, ...others] = lane.accounts
+  const replaced = (account: LaneAccount<F>) => (account.address === changed.address ? changed : account)
+  return { ...lane, accounts: [replaced(first), ...others.map(replaced)] }
+}
+
+/** What a relayer's policy means for one of its transactions now. Amounts in the smallest unit of the chain. */
+export type PolicyTerms<F extends Family = Family> = F["terms"] & {
+  /** Whether the policy still allows the transaction. */
+  readonly isAllowed: boolean
+  /** What must stay on the account. */
+  readonly minBalance: bigint
+}
+
+/** What a relayer's policy and state, and the limits of the API key, mean for one of its transactions now. */
+export type Terms<F extends Family = Family> = PolicyTerms<F> & {
   readonly isPaused: boolean
   /** Why the service has disabled the relayer, as a code. A lack of funds disables nothing here: the balance decides. */
   readonly disabled?: "relayer_disabled" | "providers_unavailable" | "chain_changed"
-  /** Wei per gas. Absent: no cap. */
-  readonly cap?: bigint
-  /** Wei that must stay on the account. */
-  readonly minBalance: bigint
-  /** Whether prices without given fees are EIP-1559. */
-  readonly isEip1559: boolean
-  /** Whether policy and the limits of the API key still allow the transaction. */
-  readonly isAllowed: boolean
-  /** Wei that the limits of the API key leave for the fees of this transaction. Absent: no limit. */
+  /** What the limits of the API key leave for the fees of this transaction. Absent: no limit. */
   readonly feeLimit?: bigint
 }
 
-/** Other open transactions of the lane, as one of them sees them. */
-export interface Others {
+/** The rest of the lane, as one of its open transactions sees it. */
+export interface RestOfLane<F extends Family = Family> {
   /** Transactions of the lane in flight, this one included. */
   readonly inFlight: number
-  /** Wei that the others in flight can cost at most. */
+  /** What the others in flight can cost at most, in the smallest unit of the chain. */
   readonly reserved: bigint
-  /** The most urgent speed of this transaction and those behind it. */
-  readonly urgency: Speed
-  /** Whether another transaction of the lane is pending that could get a nonce below the required one. */
+  /** Whether another transaction of the lane is pending that could get a sequence below the required one. */
   readonly isPendingBefore: boolean
-  /** When a transaction of the lane last got a nonce. Absent: not in memory. */
+  /** When a transaction of the lane last got a place. Absent: not in memory. */
   readonly lastSignedAt?: Moment | undefined
   /** Since when nothing of the lane is in flight. Absent: something is. */
   readonly quietSince?: Moment | undefined
-  /** Whether nodes have accepted every transaction of the lane in flight with a lower nonce. */
-  readonly arePredecessorsAccepted: boolean
+  readonly survey: F["survey"]
 }
 
 /**
@@ -61,19 +77,6 @@ export interface Others {
  * what the service wrote.
  */
 export interface SignerRetry {
-  readonly code: "signer_unavailable" | "throttled" | "row_changed"
+  readonly code: Extract<Code, "signer_unavailable" | "throttled" | "row_changed">
   readonly at: Moment
-}
-
-export interface LaneSituation {
-  readonly lane: Lane
-  readonly network: NetworkNumbers
-  readonly terms: Terms
-  readonly others: Others
-  /** What keeps the whole lane from assigning nonces. */
-  readonly stop?: Cause
-  /** Whether a final transaction's nonce is open again. */
-  readonly isDeepReorg: boolean
-  /** Why the signer cannot sign, and when it is asked again. Absent: it can. */
-  readonly signerRetry?: SignerRetry
 }

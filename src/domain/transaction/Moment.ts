@@ -6,6 +6,12 @@ import * as Shown from "../request/Shown.ts"
 /** Milliseconds since 1970-01-01T00:00:00Z. */
 export type Moment = number
 
+/** A moment, and the height of the chain then: of the newest block, slot or ledger. */
+export interface Point {
+  readonly at: Moment
+  readonly height: number
+}
+
 const year = (number: number) => Date.UTC(number, 0)
 
 /** The years that RFC 3339 can write: 0001 to 9999. */

@@ -1,82 +1,110 @@
-// The order in which pending transactions of a lane get their nonces, and how many of them get one now.
-import type { Command, Commands } from "./Command.ts"
-import { decide } from "./Decision.ts"
-import { costOf } from "./Funds.ts"
-import type { LaneSituation, Terms } from "./Lane.ts"
+// The order in which pending transactions of a lane get their places, and how many of them get one now.
+import type { Ask, Commands, Sign } from "./Command.ts"
+import type { Family } from "./Family.ts"
+import type { Terms } from "./Lane.ts"
+import { accountAt, withAccount } from "./Lane.ts"
 import type { Moment } from "./Moment.ts"
-import { othersOf } from "./Totals.ts"
+import type { Place } from "./Place.ts"
+import type { Rules } from "./Rules.ts"
+import type { LaneSituation, Unreachable } from "./Situation.ts"
+import { restOf } from "./Totals.ts"
 import type { Totals } from "./Totals.ts"
 import { newestRequest } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
-import type { View } from "./View.ts"
 
-/** The place of a transaction with `not_before` begins at that moment. */
-const placeOf = ({ createdAt, notBefore }: Transaction): Moment => Math.max(createdAt, notBefore ?? createdAt)
+/** The turn of a transaction with `not_before` begins at that moment. */
+const turnOf = ({ createdAt, notBefore }: Transaction): Moment => Math.max(createdAt, notBefore ?? createdAt)
 
-/** By priority, then by place, then by acceptance. */
-export const byPlace = (one: Transaction, other: Transaction): number =>
-  other.priority - one.priority || placeOf(one) - placeOf(other) || one.number - other.number
+/** By priority, then by the moment of its turn, then by acceptance. */
+const byTurn = (one: Transaction, other: Transaction): number =>
+  other.priority - one.priority || turnOf(one) - turnOf(other) || one.number - other.number
 
 /** A pending transaction with what is needed to decide about it. */
-export interface Candidate {
-  readonly transaction: Transaction
-  readonly terms: Terms
-  readonly view: View
+export interface Candidate<F extends Family = Family> {
+  readonly transaction: Transaction<F>
+  readonly terms: Terms<F>
+  readonly view: F["seen"] | Unreachable
 }
 
-/** What is the same for all transactions of the lane. */
-export type LaneBase = Omit<LaneSituation, "terms" | "others">
-
-export interface Decided {
-  readonly transaction: Transaction
-  readonly commands: Commands
+interface Decided<F extends Family = Family> {
+  readonly transaction: Transaction<F>
+  readonly commands: Commands<F>
 }
 
-export interface Signing {
-  readonly transaction: Transaction
-  readonly nonce: number
-  readonly sign: Extract<Command, { readonly _tag: "Sign" }>
+export interface PlannedSignature<F extends Family = Family> {
+  readonly transaction: Transaction<F>
+  readonly place: Place
+  readonly sign: Sign<F>
 }
 
-export interface Plan {
-  /** In the order of their nonces: signed and committed together. */
-  readonly signings: ReadonlyArray<Signing>
-  /** The others that were decided about. */
-  readonly decided: ReadonlyArray<Decided>
+interface PlannedQuestion<F extends Family = Family> {
+  readonly transaction: Transaction<F>
+  readonly question: F["question"]
 }
 
-interface Turn extends Plan {
-  readonly base: LaneBase
-  readonly totals: Totals
+export interface Plan<F extends Family = Family> {
+  /** In the order of their places: signed and committed together. */
+  readonly signings: ReadonlyArray<PlannedSignature<F>>
+  /** Others that were decided about. */
+  readonly decided: ReadonlyArray<Decided<F>>
+  /** Those that the chain has to be asked about. With the answers, the plan is made again. */
+  readonly questions: ReadonlyArray<PlannedQuestion<F>>
+}
+
+interface Turn<F extends Family> extends Plan<F> {
+  readonly base: LaneSituation<F>
+  readonly totals: Totals<F>
   readonly heldRelayers: ReadonlySet<number>
+  /** Relayers with a transaction that the chain is asked about: none of their later ones overtakes it. */
+  readonly askingRelayers: ReadonlySet<number>
   readonly isLaneHeld: boolean
 }
 
-/** Whether a pending transaction could get a nonce below the one that `transaction` requires. */
+/** Whether a pending transaction could get a sequence below the one that `transaction` requires. */
 const couldPrecede = (transaction: Transaction, other: Transaction, now: Moment): boolean =>
   other !== transaction &&
   !other.restored &&
-  placeOf(other) <= now &&
-  (other.requiredNonce ?? -1) < (transaction.requiredNonce ?? -1)
+  turnOf(other) <= now &&
+  (other.requiredSequence ?? -1n) < (transaction.requiredSequence ?? -1n)
 
 /** Those that were decided about and stay pending. */
-const heldIn = ({ decided }: Turn): ReadonlyArray<Transaction> =>
+const heldIn = <F extends Family>({ decided }: Turn<F>): ReadonlyArray<Transaction<F>> =>
   decided.filter(({ commands: [first] }) => first._tag === "Hold").map(({ transaction }) => transaction)
 
-const withSignature = (turn: Turn, transaction: Transaction, sign: Signing["sign"], now: Moment): Turn => {
-  const { lane } = turn.base
-  const cost = costOf(sign, newestRequest(transaction).value)
+/** The account after it has given a place away. A foreign account counts nothing. */
+const withPlace = <F extends Family>({ base }: Turn<F>, { account, sequence }: Place): LaneSituation<F> => {
+  const found = accountAt(base.lane, account)
+  if (found === undefined || sequence === undefined) return base
+  return { ...base, lane: withAccount(base.lane, { ...found, nextSequence: sequence + 1n }) }
+}
+
+const withSignature = <F extends Family>(
+  rules: Rules<F>,
+  turn: Turn<F>,
+  transaction: Transaction<F>,
+  { place, sign }: { readonly place: Place; readonly sign: Sign<F> },
+  now: Moment
+): Turn<F> => {
   const { inFlight, reserved } = turn.totals
+  const cost = rules.costOf(newestRequest(transaction), sign.offer)
   return {
     ...turn,
-    signings: [...turn.signings, { transaction, nonce: lane.nextNonce, sign }],
-    base: { ...turn.base, lane: { ...lane, nextNonce: lane.nextNonce + 1 } },
+    signings: [...turn.signings, { transaction, place, sign }],
+    base: withPlace(turn, place),
     totals: { ...turn.totals, inFlight: inFlight + 1, reserved: reserved + cost, lastSignedAt: now }
   }
 }
 
+/** It takes a place in the window, so that no more questions are asked than could be signed. */
+const withQuestion = <F extends Family>(turn: Turn<F>, transaction: Transaction<F>, { question }: Ask<F>): Turn<F> => ({
+  ...turn,
+  questions: [...turn.questions, { transaction, question }],
+  askingRelayers: new Set([...turn.askingRelayers, transaction.relayerNumber]),
+  totals: { ...turn.totals, inFlight: turn.totals.inFlight + 1 }
+})
+
 /** A held transaction keeps those behind it waiting, as far as its scope says. */
-const withDecision = (turn: Turn, transaction: Transaction, commands: Commands): Turn => {
+const withDecision = <F extends Family>(turn: Turn<F>, transaction: Transaction<F>, commands: Commands<F>): Turn<F> => {
   const decided = [...turn.decided, { transaction, commands }]
   const [first] = commands
   const scope = first._tag === "Hold" ? first.scope : "transaction"
@@ -88,38 +116,64 @@ const withDecision = (turn: Turn, transaction: Transaction, commands: Commands):
   }
 }
 
-/** Those that no longer wait after a signature are those that required exactly the next nonce. */
-const nextOf = (turn: Turn, waiting: ReadonlyArray<Candidate>): Candidate | undefined => {
-  const isFree = ({ transaction }: Candidate) => !turn.heldRelayers.has(transaction.relayerNumber)
-  const isEarly = ({ transaction }: Candidate) => (transaction.requiredNonce ?? -1) > turn.base.lane.nextNonce
+/** Those that no longer wait after a signature are those that required exactly the next sequence. */
+const nextOf = <F extends Family>(turn: Turn<F>, waiting: ReadonlyArray<Candidate<F>>): Candidate<F> | undefined => {
+  const [{ nextSequence }] = turn.base.lane.accounts
+  const isFree = ({ transaction }: Candidate<F>) => !turn.heldRelayers.has(transaction.relayerNumber)
+  const isEarly = ({ transaction }: Candidate<F>) => (transaction.requiredSequence ?? -1n) > nextSequence
   return waiting.find((candidate) => isFree(candidate) && !isEarly(candidate)) ?? waiting.find(isFree)
 }
 
+const decideOne = <F extends Family>(
+  rules: Rules<F>,
+  turn: Turn<F>,
+  { transaction, terms, view }: Candidate<F>,
+  waiting: ReadonlyArray<Candidate<F>>,
+  now: Moment
+): Turn<F> => {
+  const pending = [...waiting.map((other) => other.transaction), ...heldIn(turn)]
+  const isPendingBefore =
+    transaction.requiredSequence !== undefined && pending.some((other) => couldPrecede(transaction, other, now))
+  const rest = restOf(rules, transaction, turn.totals, isPendingBefore)
+  const commands = rules.decide({ ...turn.base, transaction, terms, rest, view, now })
+  const [first] = commands
+  if (first._tag === "Ask") return withQuestion(turn, transaction, first)
+  if (first._tag !== "Sign") return withDecision(turn, transaction, commands)
+  const place = rules.placeOf(turn.base.lane, transaction)
+  // Its turn comes in the plan that is made with the answers.
+  if (place === undefined || turn.askingRelayers.has(transaction.relayerNumber)) return turn
+  return withSignature(rules, turn, transaction, { place, sign: first }, now)
+}
+
 /**
- * Decides about pending transactions in their order until `limit` of them get a nonce, or the lane is held. What was not
+ * Decides about pending transactions in their order until `limit` of them get a place, or the lane is held. What was not
  * decided about waits behind those that were.
  */
-export const plan = (
-  candidates: ReadonlyArray<Candidate>,
-  base: LaneBase,
-  totals: Totals,
+export const plan = <F extends Family>(
+  rules: Rules<F>,
+  candidates: ReadonlyArray<Candidate<F>>,
+  base: LaneSituation<F>,
+  totals: Totals<F>,
   now: Moment,
   limit: number
-): Plan => {
-  let turn: Turn = { signings: [], decided: [], base, totals, heldRelayers: new Set(), isLaneHeld: false }
-  let waiting = candidates.toSorted((one, other) => byPlace(one.transaction, other.transaction))
-  while (turn.signings.length < limit && !turn.isLaneHeld) {
+): Plan<F> => {
+  let turn: Turn<F> = {
+    signings: [],
+    decided: [],
+    questions: [],
+    base,
+    totals,
+    heldRelayers: new Set(),
+    askingRelayers: new Set(),
+    isLaneHeld: false
+  }
+  let waiting = candidates.toSorted((one, other) => byTurn(one.transaction, other.transaction))
+  while (turn.signings.length + turn.questions.length < limit && !turn.isLaneHeld) {
     const candidate = nextOf(turn, waiting)
     if (candidate === undefined) break
     waiting = waiting.filter((other) => other !== candidate)
-    const { transaction, terms, view } = candidate
-    const pending = [...waiting.map((other) => other.transaction), ...heldIn(turn)]
-    const isPendingBefore = pending.some((other) => couldPrecede(transaction, other, now))
-    const others = othersOf(transaction, turn.totals, isPendingBefore)
-    const commands = decide(transaction, { ...turn.base, terms, others }, view, now)
-    const [first] = commands
-    turn =
-      first._tag === "Sign" ? withSignature(turn, transaction, first, now) : withDecision(turn, transaction, commands)
+    turn = decideOne(rules, turn, candidate, waiting, now)
   }
-  return { signings: turn.signings, decided: turn.decided }
+  const { signings, decided, questions } = turn
+  return { signings, decided, questions }
 }

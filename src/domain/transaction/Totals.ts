@@ -1,68 +1,75 @@
-// What the open transactions of a lane amount to, computed once per poll.
-import { reservationOf } from "./Funds.ts"
-import type { Others } from "./Lane.ts"
+// What the open transactions of a lane amount to, computed once per round of decisions.
+import { isNoop } from "./Attempt.ts"
+import type { Family } from "./Family.ts"
+import type { RestOfLane } from "./Lane.ts"
 import type { Moment } from "./Moment.ts"
-import { speedOf } from "./Offer.ts"
-import { max } from "./Speed.ts"
-import type { Speed } from "./Speed.ts"
-import { currentAttempts, isFinal, isInFlight, newestRequest } from "./Transaction.ts"
+import type { Rules } from "./Rules.ts"
+import { currentAttempts, isFinal, isInFlight, requestOf } from "./Transaction.ts"
 import type { Transaction } from "./Transaction.ts"
 
-export interface Totals {
+type Costs<F extends Family> = Pick<Rules<F>, "costOf">
+
+/**
+ * What a transaction in flight reserves, in the smallest unit of the chain: any of its attempts may be mined, so the most
+ * expensive one counts.
+ */
+export const reservationOf = <F extends Family>(rules: Costs<F>, transaction: Transaction<F>): bigint => {
+  let most = 0n
+  for (const attempt of currentAttempts(transaction)) {
+    const cost = rules.costOf(isNoop(attempt) ? undefined : requestOf(transaction, attempt), attempt.offer)
+    if (cost > most) most = cost
+  }
+  return most
+}
+
+export interface Totals<F extends Family = Family> {
   readonly inFlight: number
-  /** Wei. */
+  /** In the smallest unit of the chain. */
   readonly reserved: bigint
-  /** The most urgent speed of all: the head of the lane inherits it. */
-  readonly urgency: Speed
-  /** Lowest nonce in flight that no node has accepted. Absent: there is none. */
-  readonly lowestUnaccepted?: number | undefined
-  /** Lowest nonce of a transaction that is not final. Absent: there is none. */
-  readonly lowestOpen?: number | undefined
+  /** Lowest sequence of the first account that an open transaction has. Absent: there is none. */
+  readonly lowestOpen?: bigint | undefined
   readonly lastSignedAt?: Moment | undefined
   /** Since when nothing is in flight. */
   readonly quietSince?: Moment | undefined
+  readonly survey: F["survey"]
 }
 
-const empty: Totals = { inFlight: 0, reserved: 0n, urgency: "safeLow" }
-
-const isAccepted = (transaction: Transaction): boolean =>
-  currentAttempts(transaction).some(({ outcome }) => outcome === "accepted")
-
-const lowest = (one: number | undefined, other: number | undefined): number | undefined =>
-  one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
-
-const add = (totals: Totals, transaction: Transaction): Totals => {
-  if (isFinal(transaction)) return totals
-  const { nonce } = transaction
-  const counts = isInFlight(transaction)
-  const unaccepted = counts && !isAccepted(transaction) ? nonce : undefined
-  return {
-    ...totals,
-    inFlight: totals.inFlight + Number(counts),
-    reserved: totals.reserved + (counts ? reservationOf(transaction) : 0n),
-    urgency: max(totals.urgency, speedOf(newestRequest(transaction))),
-    lowestUnaccepted: lowest(totals.lowestUnaccepted, unaccepted),
-    lowestOpen: lowest(totals.lowestOpen, nonce)
-  }
-}
+const lowest = (one: bigint | undefined, other: bigint | undefined): bigint | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : one < other ? one : other
 
 /** `since`: what the holder of the lane remembers from earlier polls. */
-export const totalsOf = (
-  transactions: ReadonlyArray<Transaction>,
+export const totalsOf = <F extends Family>(
+  rules: Pick<Rules<F>, "costOf" | "survey">,
+  transactions: ReadonlyArray<Transaction<F>>,
   since: Pick<Totals, "lastSignedAt" | "quietSince">
-): Totals => transactions.reduce(add, { ...empty, ...since })
+): Totals<F> => {
+  const open = transactions.filter((transaction) => !isFinal(transaction))
+  let inFlight = 0
+  let reserved = 0n
+  let lowestOpen: bigint | undefined
+  for (const transaction of open) {
+    lowestOpen = lowest(lowestOpen, transaction.place?.sequence)
+    if (!isInFlight(transaction)) continue
+    inFlight += 1
+    reserved += reservationOf(rules, transaction)
+  }
+  return { inFlight, reserved, lowestOpen, ...since, survey: rules.survey(open) }
+}
 
-/** What one transaction sees of the others. `isPendingBefore`: of the queue, for required nonces. */
-export const othersOf = (transaction: Transaction, totals: Totals, isPendingBefore: boolean): Others => {
-  const { inFlight, reserved, urgency, lowestUnaccepted, lastSignedAt, quietSince } = totals
-  const { nonce } = transaction
+/** What one transaction sees of the rest of its lane. `isPendingBefore`: of the queue, for required sequences. */
+export const restOf = <F extends Family>(
+  rules: Costs<F>,
+  transaction: Transaction<F>,
+  totals: Totals<F>,
+  isPendingBefore: boolean
+): RestOfLane<F> => {
+  const { inFlight, reserved, lastSignedAt, quietSince, survey } = totals
   return {
     inFlight,
-    reserved: reserved - (isInFlight(transaction) ? reservationOf(transaction) : 0n),
-    urgency,
+    reserved: reserved - (isInFlight(transaction) ? reservationOf(rules, transaction) : 0n),
     isPendingBefore,
     lastSignedAt,
     quietSince: inFlight === 0 ? quietSince : undefined,
-    arePredecessorsAccepted: nonce === undefined || lowestUnaccepted === undefined || lowestUnaccepted >= nonce
+    survey
   }
 }

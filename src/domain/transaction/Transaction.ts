@@ -3,50 +3,37 @@ import type { Array as Arr } from "effect"
 import type { Attempt, Receipt } from "./Attempt.ts"
 import type { Cause } from "./Cause.ts"
 import type { Code } from "./Code.ts"
+import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
-import type { Speed } from "./Speed.ts"
+import { isSamePlace } from "./Place.ts"
+import type { Place } from "./Place.ts"
 
-/** `signed`: it has a nonce and bytes. `submitted`: a node accepted bytes. `mined`: a receipt that is not final was seen. */
-export type OpenState = "pending" | "signed" | "submitted" | "mined"
+/** `signed`: it has a place and bytes. `submitted`: a node accepted bytes. `mined`: a receipt that is not final was seen. */
+type OpenState = "pending" | "signed" | "submitted" | "mined"
 export type FinalState = "confirmed" | "failed" | "canceled" | "expired"
 export type State = OpenState | FinalState
 
-/** What is to happen at the nonce: the request, or a no-op for one of three reasons. */
+/** What is to happen at the place: the request, or nothing for one of three reasons. */
 export type Intent = "execute" | "cancel" | "expire" | "clear"
 
-/** What a caller asked for. Amounts in wei. */
-export interface Request {
-  /** Absent: a creation. */
-  readonly to?: string
-  readonly value: bigint
-  readonly data?: string
-  readonly gas_limit?: bigint
-  readonly gas_price?: bigint
-  readonly max_fee_per_gas?: bigint
-  readonly max_priority_fee_per_gas?: bigint
-  readonly speed?: Speed
-  /** Whether the call is estimated before it is signed. Absent: if there is no `gas_limit`. */
-  readonly simulate?: boolean
-  /** Whether it waits for funds until its deadline. */
-  readonly wait_for_funds?: boolean
-}
-
 /** Which attempt was mined, and its receipt, which is not final before the transaction is. */
-export interface Mined {
-  readonly ordinal: number
-  readonly receipt: Receipt
+export interface Mined<F extends Family = Family> {
+  /** Absent: bytes of somebody else executed the request. */
+  readonly ordinal?: number
+  readonly receipt: Receipt<F>
 }
 
-export interface Transaction {
+export interface Transaction<F extends Family = Family> {
   /** Orders transactions by their acceptance. */
   readonly number: number
   readonly relayerNumber: number
-  /** `gap`: a no-op of the service for a nonce that nothing uses. */
-  readonly origin: "request" | "gap"
-  /** Generation of the lane in which it got its nonce. */
+  /** `request`: a caller sent it. Anything else is a row of the service's own, such as `gap`; each network has its list. */
+  readonly origin: string
+  /** Generation of the lane in which it got its place. */
   readonly generation: number
   /** Oldest first. None of them ever changes. */
-  readonly versions: Arr.NonEmptyReadonlyArray<Request>
+  readonly versions: Arr.NonEmptyReadonlyArray<F["request"]>
+  readonly facts: F["facts"]
   readonly intent: Intent
   /** Why the intent is `clear`: the code that the transaction ends with. */
   readonly clearCode?: Code
@@ -55,36 +42,45 @@ export interface Transaction {
   /** Since when `cause` has its code. */
   readonly causeSince: Moment
   readonly priority: number
-  readonly nonce?: number
-  readonly mined?: Mined
+  /** Absent: it has none, or it has given it up. */
+  readonly place?: Place
+  readonly mined?: Mined<F>
   /** The ledger may have forgotten attempts of it: it is not signed before an operator says so. */
   readonly restored: boolean
-  readonly requiredNonce?: number
+  /** The sequence that the request requires. Absent: any. */
+  readonly requiredSequence?: bigint
   readonly validUntil: Moment
   readonly notBefore?: Moment
   readonly requeues: number
   readonly createdAt: Moment
   /** By ordinal. */
-  readonly attempts: ReadonlyArray<Attempt>
+  readonly attempts: ReadonlyArray<Attempt<F>>
 }
 
 const finalStates: ReadonlySet<State> = new Set<FinalState>(["confirmed", "failed", "canceled", "expired"])
 
-export const isFinal = ({ state }: Transaction): boolean => finalStates.has(state)
+export const isFinal = ({ state }: Pick<Transaction, "state">): boolean => finalStates.has(state)
 
 /**
  * Whether nodes hold bytes of it that are not mined. Such transactions fill the window and reserve funds. A mined one does
  * neither: it has left the pools, and the balance shows what it cost.
  */
-export const isInFlight = ({ state, mined }: Transaction): boolean =>
+export const isInFlight = ({ state, mined }: Pick<Transaction, "state" | "mined">): boolean =>
   (state === "signed" || state === "submitted") && mined === undefined
 
-export const newestRequest = ({ versions }: Transaction): Request => versions[versions.length - 1] ?? versions[0]
+export const newestRequest = <F extends Family>({ versions }: Transaction<F>): F["request"] =>
+  versions[versions.length - 1] ?? versions[0]
 
 /** The version that an attempt carries. */
-export const requestOf = ({ versions }: Transaction, { requestVersion }: Attempt): Request =>
-  versions[requestVersion - 1] ?? versions[0]
+export const requestOf = <F extends Family>(
+  { versions }: Transaction<F>,
+  { requestVersion }: Pick<Attempt, "requestVersion">
+): F["request"] => versions[requestVersion - 1] ?? versions[0]
 
-/** The attempts at the present nonce, oldest first. Those of older nonces and generations are never sent again. */
-export const currentAttempts = ({ attempts, nonce, generation }: Transaction): ReadonlyArray<Attempt> =>
-  attempts.filter((attempt) => attempt.nonce === nonce && attempt.generation === generation)
+/** The attempts at the present place, oldest first. Those of older places and generations are never sent again. */
+export const currentAttempts = <F extends Family>({
+  attempts,
+  place,
+  generation
+}: Transaction<F>): ReadonlyArray<Attempt<F>> =>
+  attempts.filter((attempt) => isSamePlace(attempt.place, place) && attempt.generation === generation)

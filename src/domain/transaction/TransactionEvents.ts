@@ -1,11 +1,12 @@
 // Which events report a change of a transaction: one per transition, and one per new hash.
 import type { Figures } from "./Cause.ts"
 import type { Code } from "./Code.ts"
-import type { eventTypes } from "./TransactionNames.ts"
+import type { resources } from "../access/Resources.ts"
+import { isSamePlace } from "./Place.ts"
 import { isFinal } from "./Transaction.ts"
 import type { State, Transaction } from "./Transaction.ts"
 
-export type TransactionEventType = (typeof eventTypes)[number]
+export type TransactionEventType = (typeof resources.transaction.eventTypes)[number]
 
 const ofState: Readonly<Record<State, TransactionEventType | undefined>> = {
   pending: undefined,
@@ -39,7 +40,7 @@ export const eventsOf = (before: Transaction, after: Transaction): ReadonlyArray
   const events = replaced.map((): TransactionEventType => "transaction.replaced")
   if (before.state === "mined" && after.state === "submitted") return [...events, "transaction.reorged"]
   if (moved !== undefined) return [...events, moved]
-  if (before.mined !== undefined && after.mined === undefined && after.nonce !== undefined) {
+  if (before.mined !== undefined && after.mined === undefined && after.place !== undefined) {
     return [...events, "transaction.reorged"]
   }
   return events.length === 0 && isHeld(before, after) ? ["transaction.held"] : events
@@ -66,7 +67,7 @@ export const isWorthWriting = (before: Transaction, after: Transaction): boolean
   after.state !== before.state ||
   after.intent !== before.intent ||
   after.clearCode !== before.clearCode ||
-  after.nonce !== before.nonce ||
+  !isSamePlace(after.place, before.place) ||
   after.mined !== before.mined ||
   after.restored !== before.restored ||
   after.requeues !== before.requeues ||

@@ -7,20 +7,8 @@ import { Instant } from "../request/Instant.ts"
 import { CursorQuery, count } from "../request/Page.ts"
 import { Figures } from "./Cause.ts"
 import { Code } from "./Code.ts"
-import { ExternalId, SendEvmTransaction } from "./SendEvmTransaction.ts"
-import { TransactionId, TransactionStatus } from "./EvmTransaction.ts"
+import { ExternalId, TransactionId, TransactionStatus } from "./TransactionId.ts"
 import { shown } from "./Field.ts"
-import { maxBatch } from "./Numbers.ts"
-
-/** All or none are accepted. */
-export const SendBatch = Schema.Struct({
-  transactions: field(
-    Schema.Array(SendEvmTransaction).check(Schema.isBetweenLength(1, maxBatch)),
-    "Transactions in the order of their acceptance.",
-    [{ to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", value: "1" }]
-  )
-}).annotate({ identifier: "SendEvmTransactionBatchRequest", description: "Transactions that are accepted together." })
-export type SendBatch = typeof SendBatch.Type
 
 const id = "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
 

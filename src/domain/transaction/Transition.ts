@@ -1,27 +1,48 @@
 // What a command makes of a transaction in the ledger. Pure: the repository writes the result, guarded by the version.
-import { Struct } from "effect"
 import type { Attempt } from "./Attempt.ts"
 import type { Cancellation } from "./Cancellation.ts"
 import { cause } from "./Cause.ts"
 import type { Cause } from "./Cause.ts"
-import type { Command } from "./Command.ts"
+import { finish } from "./Command.ts"
+import type { Command, Finish } from "./Command.ts"
+import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
-import type { Sent } from "./Sending.ts"
+import type { Heard } from "./Rules.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /** A code keeps its moment while only its figures change. */
-const withCause = (transaction: Transaction, cause: Cause, now: Moment): Transaction => ({
+const withCause = <F extends Family>(transaction: Transaction<F>, cause: Cause, now: Moment): Transaction<F> => ({
   ...transaction,
   cause,
   causeSince: transaction.cause?.code === cause.code ? transaction.causeSince : now
 })
 
-const withoutMined = (transaction: Transaction): Transaction => Struct.omit(transaction, ["mined"])
+const withoutMined = <F extends Family>(transaction: Transaction<F>): Transaction<F> => {
+  const { mined: _, ...others } = transaction
+  return others
+}
 
-const withoutNonce = (transaction: Transaction): Transaction => Struct.omit(transaction, ["mined", "nonce"])
+const withoutPlace = <F extends Family>(transaction: Transaction<F>): Transaction<F> => {
+  const { mined: _, place: _place, ...others } = transaction
+  return others
+}
+
+/** How a transaction ends if a no-op, or another transaction, used its place, or if it never gets one. */
+export const endOf = ({
+  intent,
+  clearCode = "gap_filled"
+}: Pick<Transaction, "intent" | "clearCode">): Finish<never> => {
+  if (intent === "cancel") return finish({ state: "canceled", cause: cause("canceled") })
+  if (intent === "expire") return finish({ state: "expired", cause: cause("deadline_passed") })
+  return finish({ state: "failed", cause: cause(clearCode) })
+}
 
 /** Commands that do not change the transaction leave it as it is. A signature is applied by `withAttempt`. */
-export const apply = (transaction: Transaction, command: Command, now: Moment): Transaction => {
+export const apply = <F extends Family>(
+  transaction: Transaction<F>,
+  command: Command<F>,
+  now: Moment
+): Transaction<F> => {
   switch (command._tag) {
     case "Hold":
       return withCause(transaction, command.cause, now)
@@ -36,11 +57,12 @@ export const apply = (transaction: Transaction, command: Command, now: Moment): 
       return withCause({ ...withoutMined(transaction), state: "submitted" }, command.cause, now)
     case "Requeue": {
       const { restored, requeues, cause } = command
-      return withCause({ ...withoutNonce(transaction), state: "pending", restored, requeues }, cause, now)
+      return withCause({ ...withoutPlace(transaction), state: "pending", restored, requeues }, cause, now)
     }
     case "Finish": {
-      const ended = command.losesNonce === true ? withoutNonce(transaction) : transaction
-      return withCause({ ...ended, state: command.state }, command.cause, now)
+      const { state, cause, mined, losesPlace, frees } = command
+      const ended = losesPlace === true || frees !== undefined ? withoutPlace(transaction) : transaction
+      return withCause({ ...ended, state, ...(mined === undefined ? {} : { mined }) }, cause, now)
     }
     default:
       return transaction
@@ -48,10 +70,14 @@ export const apply = (transaction: Transaction, command: Command, now: Moment): 
 }
 
 /** After a caller has canceled it. */
-export const withCancellation = (transaction: Transaction, cancellation: Cancellation, now: Moment): Transaction => {
+export const withCancellation = <F extends Family>(
+  transaction: Transaction<F>,
+  cancellation: Cancellation,
+  now: Moment
+): Transaction<F> => {
   switch (cancellation._tag) {
     case "finish":
-      return apply(transaction, cancellation.command, now)
+      return withCause({ ...transaction, state: "canceled" }, cause("canceled"), now)
     case "intend":
       return withCause({ ...transaction, intent: cancellation.intent }, cancellation.cause, now)
     case "unchanged":
@@ -59,19 +85,27 @@ export const withCancellation = (transaction: Transaction, cancellation: Cancell
   }
 }
 
-/** After a signature was committed with its nonce. */
-export const withAttempt = (transaction: Transaction, attempt: Attempt, cause: Cause, now: Moment): Transaction => {
-  const { nonce, generation } = attempt
+/** After a signature was committed with its place. */
+export const withAttempt = <F extends Family>(
+  transaction: Transaction<F>,
+  attempt: Attempt<F>,
+  cause: Cause,
+  now: Moment
+): Transaction<F> => {
+  const { place, generation } = attempt
   const state = transaction.state === "pending" ? "signed" : transaction.state
   const attempts = [...transaction.attempts, attempt]
-  return withCause({ ...transaction, state, nonce, generation, attempts }, cause, now)
+  return withCause({ ...transaction, state, place, generation, attempts }, cause, now)
 }
 
 /** After the answers to a broadcast were recorded. Only from `signed` does an acceptance change the state. */
-export const withSent = (transaction: Transaction, { attempt, isAccepted }: Sent): Transaction => {
+export const withSent = <F extends Family>(
+  transaction: Transaction<F>,
+  { attempt, isAccepted }: Pick<Heard<F>, "attempt" | "isAccepted">
+): Transaction<F> => {
   const attempts = transaction.attempts.map((other) => (other.ordinal === attempt.ordinal ? attempt : other))
   if (!isAccepted || transaction.state !== "signed") return { ...transaction, attempts }
-  const submitted: Transaction = { ...transaction, attempts, state: "submitted" }
+  const submitted: Transaction<F> = { ...transaction, attempts, state: "submitted" }
   return transaction.cause?.code === "sending"
     ? withCause(submitted, cause("in_pool", { sends: attempt.sends }), attempt.lastSentAt ?? attempt.signedAt)
     : submitted

@@ -7,7 +7,7 @@ import type { Store } from "../../server/masterKey/MasterKeyStore.ts"
 import * as Durable from "../../sql/embedded/Durable.ts"
 import * as Folder from "../../sql/embedded/Folder.ts"
 import { isAdministratorKey } from "../../domain/access/AdministratorKey.ts"
-import * as MasterKeys from "./MasterKeys.ts"
+import { isMasterKey } from "./Parsers.ts"
 
 export class KeyFileError extends Schema.TaggedError<KeyFileError>()("KeyFileError", {
   message: Schema.String,
@@ -52,7 +52,7 @@ const retiredFiles = async (file: string): Promise<ReadonlyArray<string>> => {
 /** Keys of completed rotations, each in a file of its own. */
 const retired = async (file: string): Promise<ReadonlyArray<string>> => {
   const lines = await Promise.all((await retiredFiles(file)).map(read))
-  return lines.flatMap((found) => found ?? []).filter(MasterKeys.isKey)
+  return lines.flatMap((found) => found ?? []).filter(isMasterKey)
 }
 
 /**
@@ -60,13 +60,9 @@ const retired = async (file: string): Promise<ReadonlyArray<string>> => {
  * unfinished file of an earlier attempt is removed.
  */
 const replace = async (file: string, lines: ReadonlyArray<string>): Promise<void> => {
-  const leaving = ((await read(file)) ?? []).filter((line) => MasterKeys.isKey(line) && !lines.includes(line))
+  const leaving = ((await read(file)) ?? []).filter((line) => isMasterKey(line) && !lines.includes(line))
   for (const line of leaving) await Durable.add(retiredFile(file, line), line)
-  const unfinished = `${file}.next`
-  await fs.rm(unfinished, { force: true })
-  await Durable.write(unfinished, lines.join("\n"))
-  await fs.rename(unfinished, file)
-  await Durable.syncFolder(path.dirname(file))
+  await Durable.replace(file, lines.join("\n"))
 }
 
 const attemptTo = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, KeyFileError> =>
@@ -132,7 +128,7 @@ export const storageEncryptionKey = Effect.fnUntraced(function* (dataDir: string
   const kept = yield* keep(
     dataDir,
     "storage-encryption-key",
-    (lines) => lines.length > 0 && lines.every(MasterKeys.isKey),
+    (lines) => lines.length > 0 && lines.every(isMasterKey),
     () => randomBytes(32).toString("base64")
   )
   const inFile = new Set([kept.key, ...kept.earlier].map(Redacted.value))

@@ -1,6 +1,7 @@
 // Decodes the configuration by hand, because it reports every problem at once with an example; `Config` stops at the first one.
 import { Effect, Record, Redacted, Result, Schema, SchemaIssue } from "effect"
-import * as MasterKeys from "./MasterKeys.ts"
+import type * as Sql from "../../sql/Sql.ts"
+import * as Parsers from "./Parsers.ts"
 import { variables } from "./Variables.ts"
 
 export type Name = keyof typeof variables
@@ -75,8 +76,27 @@ export const decode = (...sources: ReadonlyArray<Source>): Effect.Effect<Setting
 export const decryptionKeys = (settings: Settings): ReadonlyArray<Redacted.Redacted> =>
   settings.STORAGE_DECRYPTION_KEYS === undefined
     ? []
-    : MasterKeys.split(Redacted.value(settings.STORAGE_DECRYPTION_KEYS)).map((key) => Redacted.make(key))
+    : Parsers.splitMasterKeys(Redacted.value(settings.STORAGE_DECRYPTION_KEYS)).map((key) => Redacted.make(key))
 
 /** The bytes of a `STORAGE_ENCRYPTION_KEY`. */
 export const masterKeyBytes = (key: Redacted.Redacted): Redacted.Redacted<Uint8Array> =>
   Redacted.make(new Uint8Array(Buffer.from(Redacted.value(key), "base64")))
+
+/** Milliseconds. No statement of the API is this slow, but it may wait for a lock. */
+const longestStatement = 10_000
+
+/** A statement ends in half of the request's time, so that the request gets a response in time. */
+const pool = (settings: Settings): Sql.PoolOptions => ({
+  statementTimeout: Math.min(longestStatement, Math.ceil(settings.REQUEST_TIMEOUT_MS / 2))
+})
+
+/** The options of the database. */
+export const databaseOptions = (settings: Settings): Sql.Options =>
+  settings.DATABASE_URL === undefined
+    ? {
+        _tag: "Embedded",
+        dataDir: settings.DATA_DIR,
+        bin: settings.POSTGRES_BIN,
+        pool: pool(settings)
+      }
+    : { _tag: "Url", url: settings.DATABASE_URL, pool: pool(settings) }

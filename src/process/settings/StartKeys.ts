@@ -1,6 +1,6 @@
 // The keys of a start: those that the operator set, or else those that are kept in the data directory.
-import { Effect, Layer, Option } from "effect"
-import { MasterKeyRepo } from "../../server/masterKey/MasterKeyRepo.ts"
+import { Effect, Option } from "effect"
+import * as MasterKeyRepo from "../../server/masterKey/MasterKeyRepo.ts"
 import * as Sql from "../../sql/Sql.ts"
 import * as StartFailed from "../StartFailed.ts"
 import * as Keys from "./Keys.ts"
@@ -15,9 +15,9 @@ export const startApiKey = Effect.fnUntraced(function* ({ API_KEY, DATA_DIR }: S
 
 /** Ids of the master keys that the secrets in the database need. */
 const neededKeyIds = (database: Sql.Database) =>
-  Effect.flatMap(MasterKeyRepo, ({ all }) => all).pipe(
+  Effect.flatMap(MasterKeyRepo.make, ({ all }) => all).pipe(
     Effect.map((marks) => marks.map(({ key_id }) => key_id)),
-    Effect.provide(Layer.provide(MasterKeyRepo.layer, Sql.layerOpen(database, { maxConnections: 1 })))
+    Effect.provide(Sql.layerOpen(database, { maxConnections: 1 }))
   )
 
 /** Creates a key only for a database without secrets: a new key beside secrets of another one would be taken for theirs. */

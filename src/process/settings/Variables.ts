@@ -2,12 +2,8 @@
 import { Schema, SchemaTransformation } from "effect"
 import { isAdministratorKey, minAdministratorKeyLength } from "../../domain/access/AdministratorKey.ts"
 import * as AllowList from "../../outbound/AllowList.ts"
-import * as MasterKeys from "./MasterKeys.ts"
-import * as Origins from "./Origins.ts"
-import * as OtlpHeaders from "./OtlpHeaders.ts"
+import * as Parsers from "./Parsers.ts"
 import * as Pkcs11Modules from "./Pkcs11Modules.ts"
-import * as SignerKeys from "./SignerKeys.ts"
-import * as TrustedProxies from "./TrustedProxies.ts"
 
 const integer = (minimum: number, maximum: number) =>
   Schema.String.check(Schema.isPattern(/^\d{1,15}$/u, { expected: `an integer from ${minimum} to ${maximum}` })).pipe(
@@ -70,12 +66,12 @@ export const variables = {
     help: "Folder with initdb and postgres, to use instead of the npm binaries"
   },
   STORAGE_ENCRYPTION_KEY: {
-    schema: Schema.optionalKey(Schema.RedactedFromValue(MasterKeys.key)),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(Parsers.MasterKey)),
     example: "the output of: openssl rand -base64 32",
     help: "Encrypts the secrets in the database; required with DATABASE_URL, otherwise created and kept in DATA_DIR"
   },
   STORAGE_DECRYPTION_KEYS: {
-    schema: Schema.optionalKey(Schema.RedactedFromValue(MasterKeys.list)),
+    schema: Schema.optionalKey(Schema.RedactedFromValue(Parsers.MasterKeys)),
     example: "the previous STORAGE_ENCRYPTION_KEY",
     help: "Previous keys that can still decrypt stored secrets, separated by commas, for a rotation"
   },
@@ -155,17 +151,17 @@ export const variables = {
     help: "Libraries of PKCS#11 that signers may use, by name; if unset, none"
   },
   SIGNER_KEYS: {
-    schema: Schema.optionalKey(SignerKeys.FromText),
+    schema: Schema.optionalKey(Parsers.SignerKeys),
     example: "arn:aws:kms:eu-west-1:111122223333,projects/payments/locations/europe-west1",
     help: "Keys, accounts or regions that signers may use with the service's own cloud login; if unset, all that this login may use"
   },
   CORS_ORIGINS: {
-    schema: Schema.optionalKey(Origins.FromText),
+    schema: Schema.optionalKey(Parsers.CorsOrigins),
     example: "https://console.example.com,http://localhost:5173",
     help: "Origins from which browsers may call the API; if unset, none"
   },
   TRUSTED_PROXIES: {
-    schema: Schema.optionalKey(TrustedProxies.FromText),
+    schema: Schema.optionalKey(Parsers.TrustedProxies),
     example: "10.1.0.0/16,fd00:1::/64",
     help: "Addresses and ranges of proxies that name the client in X-Forwarded-For; if unset, the client is the sender"
   },
@@ -236,7 +232,7 @@ export const variables = {
     schema: Schema.optionalKey(
       Schema.RedactedFromValue(
         Schema.String.check(
-          Schema.makeFilter((text: string) => OtlpHeaders.parse(text) !== undefined, {
+          Schema.makeFilter((text: string) => Parsers.otlpHeaders(text) !== undefined, {
             expected: "names and values such as api-key=secret, with commas between them"
           })
         )

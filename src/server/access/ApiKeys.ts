@@ -22,7 +22,7 @@ import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import { Changes } from "../changes/Changes.ts"
-import { ApiKeysRepo } from "./ApiKeysRepo.ts"
+import * as ApiKeysRepo from "./ApiKeysRepo.ts"
 import type { FeeLimit, Holder } from "./ApiKeysRepo.ts"
 import { hashKey, isWellFormed, makeKey } from "./Key.ts"
 import * as KeyCreation from "./KeyCreation.ts"
@@ -62,8 +62,8 @@ export class ApiKeys extends Context.Service<
      * key itself or the administrator may do this: the caller gets the new key and could act under its name.
      */
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
-    /** The limits of fees per day that the key has to keep: its own, and those of the keys that it descends from. */
-    feeLimits(id: string): Effect.Effect<ReadonlyArray<FeeLimit>>
+    /** The limits of fees per day that the key has to keep on networks of a type: its own, and those of the keys that it descends from. */
+    feeLimits(id: string, type: string): Effect.Effect<ReadonlyArray<FeeLimit>>
     /**
      * The caller of a key; none if the key is unknown, deleted or expired. Stores when the key was used. Fails with
      * `TooManyRequests` if the address `from` had too many refusals and the key was not valid recently.
@@ -75,10 +75,10 @@ export class ApiKeys extends Context.Service<
   }
 >()("effect-relayer/server/access/ApiKeys") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     ApiKeys,
     Effect.gen(function* () {
-      const repo = yield* ApiKeysRepo
+      const repo = yield* ApiKeysRepo.make
       const strangers = yield* Strangers
       const changes = yield* Changes
       const sql = yield* SqlClient.SqlClient
@@ -172,8 +172,5 @@ export class ApiKeys extends Context.Service<
 
       return ApiKeys.of({ create, list, get, delete: remove, rotate, feeLimits: repo.feeLimits, find })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([ApiKeysRepo.layer, SecureRandom.layerWebCrypto]))
+  ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -1,10 +1,10 @@
 // The table `api_keys`.
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { ApiKey } from "../../domain/access/ApiKey.ts"
 import type { ApiKeyId } from "../../domain/access/ApiKey.ts"
-import type { Page, PageRequest } from "../../domain/request/Page.ts"
+import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Grant } from "../../domain/access/Scope.ts"
-import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
+import { TransactionLimits, feeLimitsOf } from "../../domain/transaction/TransactionLimits.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { client, query } from "../../sql/Query.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
@@ -32,9 +32,10 @@ export interface Holder {
   readonly transaction_limits: string | null
 }
 
-/** A key whose fees per day are limited, together with those of its descendants. Wei. */
+/** A key whose fees per day on networks of a type are limited, together with those of its descendants. Smallest unit. */
 export interface FeeLimit {
   readonly keyId: string
+  readonly networkType: string
   readonly maximum: bigint
 }
 
@@ -48,153 +49,139 @@ export interface Creator {
   readonly created: number
 }
 
-export class ApiKeysRepo extends Context.Service<
-  ApiKeysRepo,
-  {
-    insert(key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>): Effect.Effect<void>
-    /** Locks its row, and that of its first ancestor, until the transaction ends. None if the caller is no API key. */
-    holdCreator(id: string): Effect.Effect<Option.Option<Creator>>
-    /** Keys that it has created, directly or through others, in creation order; held until the transaction ends. */
-    descendants(id: ApiKeyId): Effect.Effect<ReadonlyArray<ApiKey>>
-    find(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
-    /** Locks the row until the transaction ends. */
-    findForUpdate(id: ApiKeyId): Effect.Effect<Option.Option<ApiKey>>
-    /** Finds keys that are valid `at` this time by the hex of their hash or of their predecessor's. In the order of the hashes. */
-    findByHashes(hashes: ReadonlyArray<string>, at: DateTime.Utc): Effect.Effect<ReadonlyArray<Option.Option<Holder>>>
-    page(request: PageRequest): Effect.Effect<Page<ApiKey>>
-    delete(ids: ReadonlyArray<ApiKeyId>): Effect.Effect<void>
-    /** The current key becomes the previous key. */
-    rotate(id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc): Effect.Effect<void>
-    /** The limits of fees per day of the key and of the keys that it descends from. They outlive the keys. */
-    feeLimits(id: string): Effect.Effect<ReadonlyArray<FeeLimit>>
-    touch(id: ApiKeyId, at: DateTime.Utc, from: string | undefined): Effect.Effect<void>
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const holding = Rows.unchecked<Holder & { readonly hash: string }>(sql)
+  const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
+  const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
+    ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by, t.transaction_limits`
+  const selection = { table: "api_keys", columns, Row }
+
+  const addDescendant = (id: ApiKeyId, ancestors: ReadonlyArray<string>) =>
+    sql`INSERT INTO api_key_descendants (ancestor, id) SELECT ancestor, ${id} FROM unnest(${ancestors}::text[]) AS given (ancestor)`
+
+  const addFeeLimits = ({ id, transaction_limits }: ApiKey) => {
+    const limits = feeLimitsOf(transaction_limits)
+    const types = limits.map(({ type }) => type)
+    const maxima = limits.map(({ maximum }) => String(maximum))
+    return limits.length === 0
+      ? Effect.void
+      : Effect.asVoid(sql`
+          INSERT INTO api_key_fee_limits (key_id, network_type, maximum)
+          SELECT ${id}, type, maximum FROM unnest(${types}::text[], ${maxima}::numeric[]) AS given (type, maximum)`)
   }
->()("effect-relayer/server/access/ApiKeysRepo") {
-  static readonly layer = Layer.effect(
-    ApiKeysRepo,
+
+  const insert = (key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>) =>
+    sql`INSERT INTO api_keys ${sql.insert({
+      id: key.id,
+      name: key.name,
+      hash,
+      scopes: key.scopes,
+      relayer_ids: key.relayer_ids ?? null,
+      expires_at: key.expires_at === undefined ? null : DateTime.toDate(key.expires_at),
+      created_at: DateTime.toDate(key.created_at),
+      created_by: key.created_by ?? null,
+      ancestors,
+      transaction_limits:
+        key.transaction_limits === undefined ? null : JSON.stringify(encodeLimits(key.transaction_limits))
+    })}`.pipe(
+      Effect.andThen(addDescendant(key.id, ancestors)),
+      Effect.andThen(addFeeLimits(key)),
+      Effect.asVoid,
+      query("ApiKeysRepo.insert")
+    )
+
+  /** The limits of fees per day on networks of a type, of the key and of the keys that it descends from. They outlive the keys. */
+  const feeLimits = (id: string, networkType: string) =>
+    sql`
+      SELECT l.key_id AS id, l.maximum::text AS maximum FROM api_key_fee_limits l
+      WHERE l.network_type = ${networkType} AND l.key_id IN (SELECT ${id} UNION ALL SELECT d.ancestor FROM api_key_descendants d WHERE d.id = ${id})
+      ORDER BY l.key_id`.pipe(
+      Effect.flatMap(readFeeLimits),
+      Effect.map((rows) => rows.map(({ id: keyId, maximum }): FeeLimit => ({ keyId, networkType, maximum }))),
+      query("ApiKeysRepo.feeLimits")
+    )
+
+  const row = selectRow(sql, selection)
+  const find = (id: ApiKeyId) => row.find(id).pipe(query("ApiKeysRepo.find"))
+  /** Locks the row until the transaction ends. */
+  const findForUpdate = (id: ApiKeyId) => row.findForUpdate(id).pipe(query("ApiKeysRepo.findForUpdate"))
+
+  const holders = (hashes: ReadonlyArray<string>, column: string) => sql`
+    SELECT given.hash, t.id, t.scopes, t.relayer_ids, t.transaction_limits::text, t.expires_at, t.previous_expires_at
+    FROM unnest(${hashes}::text[]) AS given (hash) JOIN api_keys t ON t.${sql(column)} = decode(given.hash, 'hex')`
+
+  /** Finds keys that are valid `at` this time by the hex of their hash or of their predecessor's. In the order of the hashes. */
+  const findByHashes = (hashes: ReadonlyArray<string>, moment: DateTime.Utc) => {
+    const at = DateTime.toDate(moment)
+    return holding`
+      SELECT hash, id, scopes, relayer_ids, transaction_limits FROM (${holders(hashes, "hash")}) present
+      WHERE expires_at IS NULL OR expires_at > ${at}
+      UNION ALL
+      SELECT hash, id, scopes, relayer_ids, transaction_limits FROM (${holders(hashes, "previous_hash")}) previous
+      WHERE previous_expires_at > ${at} AND (expires_at IS NULL OR expires_at > ${at})`.pipe(
+      Effect.map((rows) => hashes.map((hash) => Option.fromUndefinedOr(rows.find((row) => row.hash === hash)))),
+      query("ApiKeysRepo.findByHashes")
+    )
+  }
+
+  const selectRows = selectPage(sql, selection)
+  const page = (request: PageRequest) => selectRows(request).pipe(query("ApiKeysRepo.page"))
+
+  const deleteRows = (ids: ReadonlyArray<ApiKeyId>) =>
+    sql`DELETE FROM api_keys WHERE id = ANY(${ids}::text[])`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))
+
+  /**
+   * Locks its row, and that of its first ancestor, until the transaction ends. None if the caller is no API key. Several
+   * statements: the count must include the keys of requests that held the lock before.
+   */
+  const holdCreator = (id: string) =>
     Effect.gen(function* () {
-      const sql = yield* client
-      const holding = Rows.unchecked<Holder & { readonly hash: string }>(sql)
-      const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
-      const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
-        ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by, t.transaction_limits`
-      const selection = { table: "api_keys", columns, Row }
+      const first = sql`(SELECT coalesce(ancestors[1], id) FROM api_keys WHERE id = ${id})`
+      yield* sql`SELECT 1 FROM api_keys WHERE id = ${id} OR id = ${first} ORDER BY seq FOR UPDATE`
+      const found = yield* readCreator(
+        yield* sql`SELECT expires_at, ancestors, transaction_limits FROM api_keys WHERE id = ${id}`
+      )
+      const { created } = yield* readCreated(
+        yield* sql`SELECT count(*) AS created FROM api_keys WHERE ancestors @> ARRAY[${first}]`
+      )
+      return Option.map(found, ({ expires_at, ancestors, transaction_limits }): Creator => ({
+        transaction_limits: transaction_limits ?? undefined,
+        ancestors,
+        expires_at: expires_at === null ? undefined : DateTime.fromDateUnsafe(expires_at),
+        created
+      }))
+    }).pipe(query("ApiKeysRepo.holdCreator"))
 
-      const addDescendant = (id: ApiKeyId, ancestors: ReadonlyArray<string>) =>
-        sql`INSERT INTO api_key_descendants (ancestor, id) SELECT ancestor, ${id} FROM unnest(${ancestors}::text[]) AS given (ancestor)`
+  /** Keys that it has created, directly or through others, in creation order; held until the transaction ends. */
+  const descendants = (id: ApiKeyId) =>
+    sql`SELECT ${columns} FROM api_keys t WHERE t.ancestors @> ARRAY[${id}]::text[] ORDER BY t.seq FOR UPDATE`.pipe(
+      Effect.flatMap(readRows),
+      query("ApiKeysRepo.descendants")
+    )
 
-      const addFeeLimit = ({ id, transaction_limits: limits }: ApiKey) =>
-        limits?.max_fee_per_day === undefined
-          ? Effect.void
-          : Effect.asVoid(
-              sql`INSERT INTO api_key_fee_limits (key_id, maximum) VALUES (${id}, ${String(limits.max_fee_per_day)}::numeric)`
-            )
+  /** The current key becomes the previous key. */
+  const rotate = (id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc) =>
+    sql`
+      UPDATE api_keys SET previous_hash = hash, previous_expires_at = ${DateTime.toDate(previousExpiresAt)}, hash = ${hash}
+      WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.rotate"))
 
-      const insert = (key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>) =>
-        sql`INSERT INTO api_keys ${sql.insert({
-          id: key.id,
-          name: key.name,
-          hash,
-          scopes: key.scopes,
-          relayer_ids: key.relayer_ids ?? null,
-          expires_at: key.expires_at === undefined ? null : DateTime.toDate(key.expires_at),
-          created_at: DateTime.toDate(key.created_at),
-          created_by: key.created_by ?? null,
-          ancestors,
-          transaction_limits:
-            key.transaction_limits === undefined ? null : JSON.stringify(encodeLimits(key.transaction_limits))
-        })}`.pipe(
-          Effect.andThen(addDescendant(key.id, ancestors)),
-          Effect.andThen(addFeeLimit(key)),
-          Effect.asVoid,
-          query("ApiKeysRepo.insert")
-        )
+  const touch = (id: ApiKeyId, moment: DateTime.Utc, from: string | undefined) =>
+    sql`
+      UPDATE api_keys SET last_used_at = ${DateTime.toDate(moment)}, last_used_from = ${from ?? null}
+      WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.touch"))
 
-      const feeLimits = (id: string) =>
-        sql`
-          SELECT l.key_id AS id, l.maximum::text AS maximum FROM api_key_fee_limits l
-          WHERE l.key_id IN (SELECT ${id} UNION ALL SELECT d.ancestor FROM api_key_descendants d WHERE d.id = ${id})
-          ORDER BY l.key_id`.pipe(
-          Effect.flatMap(readFeeLimits),
-          Effect.map((rows) => rows.map(({ id: keyId, ...limit }): FeeLimit => ({ keyId, ...limit }))),
-          query("ApiKeysRepo.feeLimits")
-        )
-
-      const row = selectRow(sql, selection)
-      const find = (id: ApiKeyId) => row.find(id).pipe(query("ApiKeysRepo.find"))
-      const findForUpdate = (id: ApiKeyId) => row.findForUpdate(id).pipe(query("ApiKeysRepo.findForUpdate"))
-
-      const holders = (hashes: ReadonlyArray<string>, column: string) => sql`
-        SELECT given.hash, t.id, t.scopes, t.relayer_ids, t.transaction_limits::text, t.expires_at, t.previous_expires_at
-        FROM unnest(${hashes}::text[]) AS given (hash) JOIN api_keys t ON t.${sql(column)} = decode(given.hash, 'hex')`
-
-      const findByHashes = (hashes: ReadonlyArray<string>, moment: DateTime.Utc) => {
-        const at = DateTime.toDate(moment)
-        return holding`
-          SELECT hash, id, scopes, relayer_ids, transaction_limits FROM (${holders(hashes, "hash")}) present
-          WHERE expires_at IS NULL OR expires_at > ${at}
-          UNION ALL
-          SELECT hash, id, scopes, relayer_ids, transaction_limits FROM (${holders(hashes, "previous_hash")}) previous
-          WHERE previous_expires_at > ${at} AND (expires_at IS NULL OR expires_at > ${at})`.pipe(
-          Effect.map((rows) => hashes.map((hash) => Option.fromUndefinedOr(rows.find((row) => row.hash === hash)))),
-          query("ApiKeysRepo.findByHashes")
-        )
-      }
-
-      const selectRows = selectPage(sql, selection)
-      const page = (request: PageRequest) => selectRows(request).pipe(query("ApiKeysRepo.page"))
-
-      const deleteRows = (ids: ReadonlyArray<ApiKeyId>) =>
-        sql`DELETE FROM api_keys WHERE id = ANY(${ids}::text[])`.pipe(Effect.asVoid, query("ApiKeysRepo.delete"))
-
-      /** Several statements: the count must include the keys of requests that held the lock before. */
-      const holdCreator = (id: string) =>
-        Effect.gen(function* () {
-          const first = sql`(SELECT coalesce(ancestors[1], id) FROM api_keys WHERE id = ${id})`
-          yield* sql`SELECT 1 FROM api_keys WHERE id = ${id} OR id = ${first} ORDER BY seq FOR UPDATE`
-          const found = yield* readCreator(
-            yield* sql`SELECT expires_at, ancestors, transaction_limits FROM api_keys WHERE id = ${id}`
-          )
-          const { created } = yield* readCreated(
-            yield* sql`SELECT count(*) AS created FROM api_keys WHERE ancestors @> ARRAY[${first}]`
-          )
-          return Option.map(found, ({ expires_at, ancestors, transaction_limits }): Creator => ({
-            transaction_limits: transaction_limits ?? undefined,
-            ancestors,
-            expires_at: expires_at === null ? undefined : DateTime.fromDateUnsafe(expires_at),
-            created
-          }))
-        }).pipe(query("ApiKeysRepo.holdCreator"))
-
-      const descendants = (id: ApiKeyId) =>
-        sql`SELECT ${columns} FROM api_keys t WHERE t.ancestors @> ARRAY[${id}]::text[] ORDER BY t.seq FOR UPDATE`.pipe(
-          Effect.flatMap(readRows),
-          query("ApiKeysRepo.descendants")
-        )
-
-      const rotate = (id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc) =>
-        sql`
-          UPDATE api_keys SET previous_hash = hash, previous_expires_at = ${DateTime.toDate(previousExpiresAt)}, hash = ${hash}
-          WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.rotate"))
-
-      const touch = (id: ApiKeyId, moment: DateTime.Utc, from: string | undefined) =>
-        sql`
-          UPDATE api_keys SET last_used_at = ${DateTime.toDate(moment)}, last_used_from = ${from ?? null}
-          WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.touch"))
-
-      return ApiKeysRepo.of({
-        insert,
-        find,
-        findForUpdate,
-        findByHashes,
-        holdCreator,
-        descendants,
-        page,
-        feeLimits,
-        delete: deleteRows,
-        rotate,
-        touch
-      })
-    })
-  )
-}
+  return {
+    insert,
+    find,
+    findForUpdate,
+    findByHashes,
+    holdCreator,
+    descendants,
+    page,
+    feeLimits,
+    delete: deleteRows,
+    rotate,
+    touch
+  }
+})

@@ -7,12 +7,12 @@ import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { allows, isNarrowable } from "../../domain/access/Scope.ts"
 import { checked } from "../../domain/request/Checked.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import { isWithin } from "../../domain/transaction/TransactionLimits.ts"
+import { widened } from "../../domain/transaction/TransactionLimits.ts"
 import type { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import type { Violation } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
-import { ApiKeysRepo } from "./ApiKeysRepo.ts"
+import * as ApiKeysRepo from "./ApiKeysRepo.ts"
 import type { Creator } from "./ApiKeysRepo.ts"
 import { hashKey, makeKey } from "./Key.ts"
 
@@ -57,17 +57,14 @@ const expiry = (given: DateTime.Utc | undefined, creator: Creator | undefined) =
 const limits = (given: TransactionLimits | undefined, creator: Creator | undefined) => {
   const most = creator?.transaction_limits
   if (most === undefined || given === undefined) return Effect.succeed(given ?? most)
-  return isWithin(given, most)
-    ? Effect.succeed(given)
-    : Effect.fail(
-        BadRequest.of([{ field: "transaction_limits", message: "must be within the limits of the creating key" }])
-      )
+  const violations = widened(given, most)
+  return violations.length === 0 ? Effect.succeed(given) : Effect.fail(BadRequest.of(violations))
 }
 
 const checkCreate = checked(CreateApiKey)
 
 export const make = Effect.gen(function* () {
-  const repo = yield* ApiKeysRepo
+  const repo = yield* ApiKeysRepo.make
   const changes = yield* Changes
   const random = yield* SecureRandom.SecureRandom
   const transaction = yield* Transaction.make

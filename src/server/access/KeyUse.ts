@@ -1,7 +1,7 @@
 // Stores when API keys were used, in the background: a request does not wait for it and does not fail with it.
 import { DateTime, Duration, Effect, FiberSet } from "effect"
 import type { ApiKeyId } from "../../domain/access/ApiKey.ts"
-import { ApiKeysRepo } from "./ApiKeysRepo.ts"
+import * as ApiKeysRepo from "./ApiKeysRepo.ts"
 
 /** The use of a key from an address is stored at most this often. */
 const interval = Duration.minutes(1)
@@ -10,7 +10,7 @@ const interval = Duration.minutes(1)
 const maxUses = 10_000
 
 export const make = Effect.gen(function* () {
-  const repo = yield* ApiKeysRepo
+  const repo = yield* ApiKeysRepo.make
   const run = yield* FiberSet.makeRuntime<never>()
   const storedAt = new Map<string, number>()
 

@@ -1,7 +1,6 @@
 // Records requests that an API key may not make in the audit log.
-import { Duration, Effect, FiberSet } from "effect"
+import { Duration, Effect, FiberSet, Schema } from "effect"
 import type { Caller } from "../../domain/access/Caller.ts"
-import { RefusedRequests } from "../../domain/access/RefusedRequests.ts"
 import { Audit } from "../audit/Audit.ts"
 import * as EncodedChange from "../audit/EncodedChange.ts"
 import type { Use } from "../authentication/Authentication.ts"
@@ -12,6 +11,17 @@ import * as Origin from "../responses/Origin.ts"
  * further ones of this time are recorded together at its end.
  */
 export const interval = Duration.minutes(1)
+
+/** Requests that were refused because an API key may not make them, as the audit log records them. */
+const RefusedRequests = Schema.Struct({
+  /** The scope that the endpoint requires; `*` if only the administrator may use it. */
+  scope: Schema.String,
+  /** The method of the last of these requests. */
+  method: Schema.String,
+  /** The pattern of its path, such as `/api/v1/relayers/:relayer_id`. */
+  route: Schema.String,
+  count: Schema.Natural
+})
 
 interface Refused {
   readonly count: number

@@ -13,8 +13,9 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as Origin from "../responses/Origin.ts"
-import { AuditRepo } from "./AuditRepo.ts"
-import { ChainBase } from "./ChainBase.ts"
+import * as AuditRepo from "./AuditRepo.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
+import * as ChainBase from "./ChainBase.ts"
 import type { Base } from "./ChainBase.ts"
 import * as EncodedChange from "./EncodedChange.ts"
 import * as HeadWatch from "./HeadWatch.ts"
@@ -59,14 +60,14 @@ export class Audit extends Context.Service<
   }
 >()("effect-relayer/server/audit/Audit") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Audit,
     Effect.gen(function* () {
-      const repo = yield* AuditRepo
+      const repo = yield* AuditRepo.make
       const cursors = yield* Cursors
       const recorded = yield* CommitSignal.make("audit")
       const { link } = yield* Linking.start
-      const base = yield* ChainBase
+      const base = yield* ChainBase.make
       const watch = yield* HeadWatch.start(base.get)
 
       const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange.EncodedChange>) {
@@ -144,8 +145,5 @@ export class Audit extends Context.Service<
 
       return Audit.of({ record, recordMany, list, verify, export: exported, latest })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([AuditRepo.layer, ChainBase.layer, Cursors.layer]))
+  ).pipe(Layer.provide([ServiceSecrets.layer, Cursors.layer]))
 }

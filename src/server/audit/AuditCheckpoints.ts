@@ -8,9 +8,10 @@ import type { Action } from "../../domain/audit/Change.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "./Audit.ts"
-import { AuditCheckpointsRepo } from "./AuditCheckpointsRepo.ts"
+import * as AuditCheckpointsRepo from "./AuditCheckpointsRepo.ts"
 import type { Row } from "./AuditCheckpointsRepo.ts"
-import { ChainBase } from "./ChainBase.ts"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
+import * as ChainBase from "./ChainBase.ts"
 
 const shown = ({ position, hash, at, pruned_at }: Omit<Row, "mac">): AuditCheckpoint => ({
   position,
@@ -37,11 +38,11 @@ export class AuditCheckpoints extends Context.Service<
   }
 >()("effect-relayer/server/audit/AuditCheckpoints") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     AuditCheckpoints,
     Effect.gen(function* () {
-      const repo = yield* AuditCheckpointsRepo
-      const base = yield* ChainBase
+      const repo = yield* AuditCheckpointsRepo.make
+      const base = yield* ChainBase.make
       const audit = yield* Audit
       const transaction = yield* Transaction.make
 
@@ -80,8 +81,5 @@ export class AuditCheckpoints extends Context.Service<
 
       return AuditCheckpoints.of({ create, list: Effect.map(repo.all, Array.map(shown)), prune })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([AuditCheckpointsRepo.layer, ChainBase.layer]))
+  ).pipe(Layer.provide(ServiceSecrets.layer))
 }

@@ -1,6 +1,5 @@
 // The table `audit_checkpoints`, and the records that a checkpoint stands for.
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
-import type { Option } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
@@ -16,74 +15,52 @@ export type Row = typeof Row.Type
 const readRows = Rows.all(Row)
 const readFirst = Rows.first(Row)
 
-export class AuditCheckpointsRepo extends Context.Service<
-  AuditCheckpointsRepo,
-  {
-    /** Does nothing if there is a checkpoint at this position. */
-    insert(row: Omit<Row, "pruned_at">): Effect.Effect<void>
-    /** The newest first. */
-    readonly all: Effect.Effect<ReadonlyArray<Row>>
-    find(position: number): Effect.Effect<Option.Option<Row>>
-    readonly last: Effect.Effect<Option.Option<Row>>
-    readonly lastPruned: Effect.Effect<Option.Option<Row>>
-    /** From now on, the log begins after this position. */
-    markPruned(position: number, at: DateTime.Utc): Effect.Effect<void>
-    /** Deletes at most `limit` records that were pruned. Returns how many. */
-    deletePruned(limit: number): Effect.Effect<number>
-  }
->()("effect-relayer/server/audit/AuditCheckpointsRepo") {
-  static readonly layer = Layer.effect(
-    AuditCheckpointsRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const columns = sql`SELECT position, hash, at, mac, pruned_at FROM audit_checkpoints`
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const columns = sql`SELECT position, hash, at, mac, pruned_at FROM audit_checkpoints`
 
-      const insert = ({ position, hash, at, mac }: Omit<Row, "pruned_at">) =>
-        sql`
-          INSERT INTO audit_checkpoints (position, hash, at, mac)
-          VALUES (${position}, ${hash}, ${DateTime.toDate(at)}, ${mac}) ON CONFLICT (position) DO NOTHING`.pipe(
-          Effect.asVoid,
-          query("AuditCheckpointsRepo.insert")
-        )
+  /** Does nothing if there is a checkpoint at this position. */
+  const insert = ({ position, hash, at, mac }: Omit<Row, "pruned_at">) =>
+    sql`
+      INSERT INTO audit_checkpoints (position, hash, at, mac)
+      VALUES (${position}, ${hash}, ${DateTime.toDate(at)}, ${mac}) ON CONFLICT (position) DO NOTHING`.pipe(
+      Effect.asVoid,
+      query("AuditCheckpointsRepo.insert")
+    )
 
-      const all = sql`${columns} ORDER BY position DESC`.pipe(
-        Effect.flatMap(readRows),
-        query("AuditCheckpointsRepo.all")
-      )
+  /** The newest first. */
+  const all = sql`${columns} ORDER BY position DESC`.pipe(Effect.flatMap(readRows), query("AuditCheckpointsRepo.all"))
 
-      const find = (position: number) =>
-        sql`${columns} WHERE position = ${position}`.pipe(Effect.flatMap(readFirst), query("AuditCheckpointsRepo.find"))
+  const find = (position: number) =>
+    sql`${columns} WHERE position = ${position}`.pipe(Effect.flatMap(readFirst), query("AuditCheckpointsRepo.find"))
 
-      const last = sql`${columns} ORDER BY position DESC LIMIT 1`.pipe(
-        Effect.flatMap(readFirst),
-        query("AuditCheckpointsRepo.last")
-      )
-
-      const lastPruned = sql`${columns} WHERE pruned_at IS NOT NULL ORDER BY position DESC LIMIT 1`.pipe(
-        Effect.flatMap(readFirst),
-        query("AuditCheckpointsRepo.lastPruned")
-      )
-
-      const markPruned = (position: number, at: DateTime.Utc) =>
-        sql`
-          UPDATE audit_checkpoints SET pruned_at = ${DateTime.toDate(at)}
-          WHERE position = ${position} AND pruned_at IS NULL`.pipe(
-          Effect.asVoid,
-          query("AuditCheckpointsRepo.markPruned")
-        )
-
-      const deletePruned = (limit: number) =>
-        sql`
-          DELETE FROM audit WHERE id IN (
-            SELECT id FROM audit
-            WHERE position <= (SELECT max(position) FROM audit_checkpoints WHERE pruned_at IS NOT NULL)
-            ORDER BY position LIMIT ${limit} FOR UPDATE SKIP LOCKED
-          ) RETURNING 1`.pipe(
-          Effect.map((rows) => rows.length),
-          query("AuditCheckpointsRepo.deletePruned")
-        )
-
-      return AuditCheckpointsRepo.of({ insert, all, find, last, lastPruned, markPruned, deletePruned })
-    })
+  const last = sql`${columns} ORDER BY position DESC LIMIT 1`.pipe(
+    Effect.flatMap(readFirst),
+    query("AuditCheckpointsRepo.last")
   )
-}
+
+  const lastPruned = sql`${columns} WHERE pruned_at IS NOT NULL ORDER BY position DESC LIMIT 1`.pipe(
+    Effect.flatMap(readFirst),
+    query("AuditCheckpointsRepo.lastPruned")
+  )
+
+  /** From now on, the log begins after this position. */
+  const markPruned = (position: number, at: DateTime.Utc) =>
+    sql`
+      UPDATE audit_checkpoints SET pruned_at = ${DateTime.toDate(at)}
+      WHERE position = ${position} AND pruned_at IS NULL`.pipe(Effect.asVoid, query("AuditCheckpointsRepo.markPruned"))
+
+  /** Deletes at most `limit` records that were pruned. Returns how many. */
+  const deletePruned = (limit: number) =>
+    sql`
+      DELETE FROM audit WHERE id IN (
+        SELECT id FROM audit
+        WHERE position <= (SELECT max(position) FROM audit_checkpoints WHERE pruned_at IS NOT NULL)
+        ORDER BY position LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ) RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("AuditCheckpointsRepo.deletePruned")
+    )
+
+  return { insert, all, find, last, lastPruned, markPruned, deletePruned }
+})

@@ -1,8 +1,8 @@
 // The table `audit`.
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { AuditRecord } from "../../domain/audit/Audit.ts"
-import type { AuditFilter, AuditHead } from "../../domain/audit/Audit.ts"
+import type { AuditFilter } from "../../domain/audit/Audit.ts"
 import { parse } from "../../domain/request/ExactJson.ts"
 import * as FittingRows from "../../sql/FittingRows.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
@@ -48,165 +48,150 @@ export interface Batch {
 /** The advisory lock of the transaction that links: one at a time, of all instances. */
 const linkLock = 7_226_801_141n
 
-export class AuditRepo extends Context.Service<
-  AuditRepo,
-  {
-    /** Appends the records in their order. */
-    append(records: ReadonlyArray<NewRecord>): Effect.Effect<void>
-    /**
-     * Links at most `limit` committed records to the chain, and no further ones beyond 1 MiB. Waits for other instances that
-     * are linking. Returns whether there may be more.
-     */
-    link(limit: number, makeLinks: MakeLinks): Effect.Effect<boolean>
-    /** The number of committed records that are not linked yet. */
-    readonly countUnlinked: Effect.Effect<number>
-    /** Linked records after a position, in order, in the form that is hashed. A missing hash is empty. */
-    rows(after: number, batch: Batch): Effect.Effect<ReadonlyArray<ChainedRow & Link>>
-    /** The last position of the chain; 0 if there is none. */
-    readonly last: Effect.Effect<number>
-    /** The last record of the chain. */
-    readonly head: Effect.Effect<Option.Option<AuditHead>>
-    /** The hash at a position, in hex. */
-    hashAt(position: number): Effect.Effect<Option.Option<string>>
-    /** Of limited size: `isFull` if there may be further records. */
-    select(
-      selection: Selection
-    ): Effect.Effect<{ readonly records: ReadonlyArray<AuditRecord>; readonly isFull: boolean }>
-  }
->()("effect-relayer/server/audit/AuditRepo") {
-  static readonly layer = Layer.effect(
-    AuditRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const transaction = yield* Transaction.make
-      const micros = sql`(extract(epoch FROM at) * 1000000)::bigint::text AS at_micros`
-      const hashed = sql`id::text AS id, ${micros}, key_id, action, resource, resource_id, request_id,
-        client_address, before::text AS before, after::text AS after`
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const transaction = yield* Transaction.make
+  const micros = sql`(extract(epoch FROM at) * 1000000)::bigint::text AS at_micros`
+  const hashed = sql`id::text AS id, ${micros}, key_id, action, resource, resource_id, request_id,
+    client_address, before::text AS before, after::text AS after`
 
-      // The partial index `audit_unlinked_idx` has the same condition.
-      const unlinked = sql`hash IS NULL`
+  // The partial index `audit_unlinked_idx` has the same condition.
+  const unlinked = sql`hash IS NULL`
 
-      // Until the end of the transaction. A bitmap scan reads the index entries of all records that were linked since the last VACUUM; an
-      // index scan marks such entries, so that later scans skip them.
-      const withoutBitmaps = sql`set_config('enable_bitmapscan', 'off', true)`
+  // Until the end of the transaction. A bitmap scan reads the index entries of all records that were linked since the last VACUUM; an
+  // index scan marks such entries, so that later scans skip them.
+  const withoutBitmaps = sql`set_config('enable_bitmapscan', 'off', true)`
 
-      /** Bytes of both versions of the resource in a record. */
-      const size = sql`coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`
+  /** Bytes of both versions of the resource in a record. */
+  const size = sql`coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)`
 
-      // What the service never writes, but somebody else may have, must not keep the rest from being linked and verified: a
-      // linked record without a hash, or a position beyond 2^53.
-      const position = sql`least(position, ${String(Number.MAX_SAFE_INTEGER)}::bigint) AS position`
-      const hash = sql`coalesce(hash, ''::bytea) AS hash`
+  // What the service never writes, but somebody else may have, must not keep the rest from being linked and verified: a
+  // linked record without a hash, or a position beyond 2^53.
+  const position = sql`least(position, ${String(Number.MAX_SAFE_INTEGER)}::bigint) AS position`
+  const hash = sql`coalesce(hash, ''::bytea) AS hash`
 
-      const shown = sql`${position}, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
-        client_address, before::text AS before, after::text AS after, coalesce(encode(hash, 'hex'), '') AS hash`
+  const shown = sql`${position}, to_json(at) #>> '{}' AS at, key_id, action, resource, resource_id, request_id,
+    client_address, before::text AS before, after::text AS after, coalesce(encode(hash, 'hex'), '') AS hash`
 
-      const append = (records: ReadonlyArray<NewRecord>) =>
-        sql`
-          INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
-          SELECT key_id, action, resource, resource_id, request_id, client_address, before::json, after::json
-          FROM ${UnnestRows.make(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
+  /** Appends the records in their order. */
+  const append = (records: ReadonlyArray<NewRecord>) =>
+    sql`
+      INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
+      SELECT key_id, action, resource, resource_id, request_id, client_address, before::json, after::json
+      FROM ${UnnestRows.make(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
 
-      const lastLink = Effect.flatMap(
-        sql`SELECT ${position}, ${hash} FROM audit WHERE position IS NOT NULL ORDER BY audit.position DESC LIMIT 1`,
-        readHead
-      )
-
-      const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
-        yield* sql`SELECT pg_advisory_xact_lock(${linkLock}), ${withoutBitmaps}`
-        const found = yield* FittingRows.select(sql, {
-          rows: sql`SELECT * FROM audit WHERE ${unlinked} AND position IS NULL ORDER BY id LIMIT ${limit}`,
-          columns: hashed,
-          size,
-          orderBy: sql`id::bigint`
-        })
-        const rows = yield* readUnlinked(found.rows)
-        if (rows.length === 0) return false
-        const head = yield* lastLink
-        const links = makeLinks(rows, Option.getOrUndefined(head))
-        const text = JSON.stringify(
-          links.map(({ position, hash }, index) => ({
-            id: rows[index]?.id,
-            position,
-            hash: Hex.encode(hash)
-          }))
-        )
-        yield* sql`
-          UPDATE audit SET position = link.position, hash = decode(link.hash, 'hex')
-          FROM json_to_recordset(${text}::text::json) AS link (id bigint, position bigint, hash text)
-          WHERE audit.id = link.id`
-        return found.isCut || rows.length === limit
-      })
-
-      const link = (limit: number, makeLinks: MakeLinks) =>
-        transaction(linkRows(limit, makeLinks)).pipe(query("AuditRepo.link"))
-
-      const countUnlinked = sql`SELECT count(*) AS count FROM audit WHERE ${unlinked}`.pipe(
-        Effect.flatMap(readCount),
-        Effect.map(({ count }) => count),
-        query("AuditRepo.countUnlinked")
-      )
-
-      // The recursion reads one record at a time and none beyond the limits, because a large record takes a while to decompress.
-      const rows = (after: number, batch: Batch) =>
-        sql`
-          WITH RECURSIVE read AS (
-            (SELECT audit.*, ${size} AS bytes, 1 AS n FROM audit
-              WHERE position > ${after} ORDER BY audit.position LIMIT 1)
-            UNION ALL
-            SELECT following.*, n + 1 FROM read, LATERAL (
-              SELECT audit.*, read.bytes + ${size} AS bytes FROM audit
-              WHERE audit.position > read.position ORDER BY audit.position LIMIT 1
-            ) following WHERE n < ${batch.rows} AND read.bytes < ${batch.bytes}
-          )
-          SELECT ${hashed}, ${position}, ${hash} FROM read ORDER BY read.position`.pipe(
-          Effect.flatMap(readLinked),
-          query("AuditRepo.rows")
-        )
-
-      const last = sql`
-        SELECT least(coalesce(max(position), 0), ${String(Number.MAX_SAFE_INTEGER)}::bigint) AS position FROM audit`.pipe(
-        Effect.flatMap(readLast),
-        Effect.map(({ position }) => position),
-        query("AuditRepo.last")
-      )
-
-      const head = lastLink.pipe(
-        Effect.map(Option.map(({ position, hash }) => ({ position, hash: Hex.encode(hash) }))),
-        query("AuditRepo.head")
-      )
-
-      const hashAt = (position: number) =>
-        sql`SELECT coalesce(encode(hash, 'hex'), '') AS hash FROM audit WHERE position = ${position}`.pipe(
-          Effect.flatMap(readHash),
-          Effect.map(Option.map(({ hash }) => hash)),
-          query("AuditRepo.hashAt")
-        )
-
-      const select = ({ limit, newestFirst, after, since, until, ...equal }: Selection) => {
-        const conditions = [
-          sql`position > (SELECT coalesce(max(position), 0) FROM audit_checkpoints WHERE pruned_at IS NOT NULL)`,
-          ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`),
-          ...(since === undefined ? [] : [sql`at >= ${DateTime.toDate(since)}`]),
-          ...(until === undefined ? [] : [sql`at < ${DateTime.toDate(until)}`]),
-          ...(after === undefined ? [] : [newestFirst ? sql`position < ${after}` : sql`position > ${after}`])
-        ]
-        const direction = sql.literal(newestFirst ? "DESC" : "ASC")
-        const rows = sql`
-          SELECT * FROM audit WHERE ${sql.and(conditions)} ORDER BY audit.position ${direction} LIMIT ${limit + 1}`
-        return Effect.gen(function* () {
-          const found = yield* FittingRows.select(sql, {
-            rows,
-            columns: shown,
-            size,
-            orderBy: sql`position ${direction}`
-          })
-          const records = (yield* readRecords(found.rows)).slice(0, limit)
-          return { records, isFull: found.isCut || found.rows.length > limit }
-        }).pipe(query("AuditRepo.select"))
-      }
-
-      return AuditRepo.of({ append, link, countUnlinked, rows, last, head, hashAt, select })
-    })
+  const lastLink = Effect.flatMap(
+    sql`SELECT ${position}, ${hash} FROM audit WHERE position IS NOT NULL ORDER BY audit.position DESC LIMIT 1`,
+    readHead
   )
-}
+
+  const linkRows = Effect.fnUntraced(function* (limit: number, makeLinks: MakeLinks) {
+    yield* sql`SELECT pg_advisory_xact_lock(${linkLock}), ${withoutBitmaps}`
+    const found = yield* FittingRows.select(sql, {
+      rows: sql`SELECT * FROM audit WHERE ${unlinked} AND position IS NULL ORDER BY id LIMIT ${limit}`,
+      columns: hashed,
+      size,
+      orderBy: sql`id::bigint`
+    })
+    const rows = yield* readUnlinked(found.rows)
+    if (rows.length === 0) return false
+    const head = yield* lastLink
+    const links = makeLinks(rows, Option.getOrUndefined(head))
+    const text = JSON.stringify(
+      links.map(({ position, hash }, index) => ({
+        id: rows[index]?.id,
+        position,
+        hash: Hex.encode(hash)
+      }))
+    )
+    yield* sql`
+      UPDATE audit SET position = link.position, hash = decode(link.hash, 'hex')
+      FROM json_to_recordset(${text}::text::json) AS link (id bigint, position bigint, hash text)
+      WHERE audit.id = link.id`
+    return found.isCut || rows.length === limit
+  })
+
+  /**
+   * Links at most `limit` committed records to the chain, and no further ones beyond 1 MiB. Waits for other instances that
+   * are linking. Returns whether there may be more.
+   */
+  const link = (limit: number, makeLinks: MakeLinks) =>
+    transaction(linkRows(limit, makeLinks)).pipe(query("AuditRepo.link"))
+
+  /** The number of committed records that are not linked yet. */
+  const countUnlinked = sql`SELECT count(*) AS count FROM audit WHERE ${unlinked}`.pipe(
+    Effect.flatMap(readCount),
+    Effect.map(({ count }) => count),
+    query("AuditRepo.countUnlinked")
+  )
+
+  /**
+   * Linked records after a position, in order, in the form that is hashed. A missing hash is empty. The recursion reads one
+   * record at a time and none beyond the limits, because a large record takes a while to decompress.
+   */
+  const rows = (after: number, batch: Batch) =>
+    sql`
+      WITH RECURSIVE read AS (
+        (SELECT audit.*, ${size} AS bytes, 1 AS n FROM audit
+          WHERE position > ${after} ORDER BY audit.position LIMIT 1)
+        UNION ALL
+        SELECT following.*, n + 1 FROM read, LATERAL (
+          SELECT audit.*, read.bytes + ${size} AS bytes FROM audit
+          WHERE audit.position > read.position ORDER BY audit.position LIMIT 1
+        ) following WHERE n < ${batch.rows} AND read.bytes < ${batch.bytes}
+      )
+      SELECT ${hashed}, ${position}, ${hash} FROM read ORDER BY read.position`.pipe(
+      Effect.flatMap(readLinked),
+      query("AuditRepo.rows")
+    )
+
+  /** The last position of the chain; 0 if there is none. */
+  const last = sql`
+    SELECT least(coalesce(max(position), 0), ${String(Number.MAX_SAFE_INTEGER)}::bigint) AS position FROM audit`.pipe(
+    Effect.flatMap(readLast),
+    Effect.map(({ position }) => position),
+    query("AuditRepo.last")
+  )
+
+  /** The last record of the chain. */
+  const head = lastLink.pipe(
+    Effect.map(Option.map(({ position, hash }) => ({ position, hash: Hex.encode(hash) }))),
+    query("AuditRepo.head")
+  )
+
+  /** The hash at a position, in hex. */
+  const hashAt = (position: number) =>
+    sql`SELECT coalesce(encode(hash, 'hex'), '') AS hash FROM audit WHERE position = ${position}`.pipe(
+      Effect.flatMap(readHash),
+      Effect.map(Option.map(({ hash }) => hash)),
+      query("AuditRepo.hashAt")
+    )
+
+  /** Of limited size: `isFull` if there may be further records. */
+  const select = ({ limit, newestFirst, after, since, until, ...equal }: Selection) => {
+    const conditions = [
+      sql`position > (SELECT coalesce(max(position), 0) FROM audit_checkpoints WHERE pruned_at IS NOT NULL)`,
+      ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`),
+      ...(since === undefined ? [] : [sql`at >= ${DateTime.toDate(since)}`]),
+      ...(until === undefined ? [] : [sql`at < ${DateTime.toDate(until)}`]),
+      ...(after === undefined ? [] : [newestFirst ? sql`position < ${after}` : sql`position > ${after}`])
+    ]
+    const direction = sql.literal(newestFirst ? "DESC" : "ASC")
+    const rows = sql`
+      SELECT * FROM audit WHERE ${sql.and(conditions)} ORDER BY audit.position ${direction} LIMIT ${limit + 1}`
+    return Effect.gen(function* () {
+      const found = yield* FittingRows.select(sql, {
+        rows,
+        columns: shown,
+        size,
+        orderBy: sql`position ${direction}`
+      })
+      const records = (yield* readRecords(found.rows)).slice(0, limit)
+      return { records, isFull: found.isCut || found.rows.length > limit }
+    }).pipe(query("AuditRepo.select"))
+  }
+
+  return { append, link, countUnlinked, rows, last, head, hashAt, select }
+})
+
+export type AuditRepo = Effect.Success<typeof make>

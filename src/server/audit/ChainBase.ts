@@ -1,9 +1,9 @@
 // Where the chain of the audit log begins: at its first record, or after the last checkpoint whose records were pruned.
-import { Context, Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import type { DateTime } from "effect"
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
-import { AuditCheckpointsRepo } from "./AuditCheckpointsRepo.ts"
+import * as AuditCheckpointsRepo from "./AuditCheckpointsRepo.ts"
 import type { Row } from "./AuditCheckpointsRepo.ts"
 import { origin } from "./Chain.ts"
 import type { Link } from "./Chain.ts"
@@ -20,47 +20,34 @@ const macOf = (secret: string, { position, hash, at }: Checkpoint) =>
     .update(JSON.stringify([position, Buffer.from(hash).toString("hex"), at.epochMilliseconds]))
     .digest()
 
-export class ChainBase extends Context.Service<
-  ChainBase,
-  {
-    readonly get: Effect.Effect<Base>
-    /** The newest checkpoint, unless its records were pruned. The log must contain it. */
-    readonly last: Effect.Effect<Option.Option<Base>>
-    /** Authenticates a checkpoint, so that write access to the database is not enough to make one. */
-    sign(checkpoint: Checkpoint): Effect.Effect<Uint8Array>
-  }
->()("effect-relayer/server/audit/ChainBase") {
-  static readonly layerNoDeps = Layer.effect(
-    ChainBase,
-    Effect.gen(function* () {
-      const repo = yield* AuditCheckpointsRepo
-      const secrets = yield* ServiceSecrets
-      const sign = (checkpoint: Checkpoint) =>
-        Effect.map(secrets.get("audit_checkpoints"), (secret) => macOf(secret, checkpoint))
+export const make = Effect.gen(function* () {
+  const repo = yield* AuditCheckpointsRepo.make
+  const secrets = yield* ServiceSecrets
 
-      const checked = (row: Row) =>
-        Effect.map(sign(row), (mac): Base => ({
-          position: row.position,
-          hash: row.hash,
-          isGenuine: mac.length === row.mac.length && timingSafeEqual(mac, row.mac)
-        }))
+  /** Authenticates a checkpoint, so that write access to the database is not enough to make one. */
+  const sign = (checkpoint: Checkpoint) =>
+    Effect.map(secrets.get("audit_checkpoints"), (secret) => macOf(secret, checkpoint))
 
-      const get = Effect.flatMap(
-        repo.lastPruned,
-        Option.match({ onNone: () => Effect.succeed<Base>({ ...origin, isGenuine: true }), onSome: checked })
-      )
+  const checked = (row: Row) =>
+    Effect.map(sign(row), (mac): Base => ({
+      position: row.position,
+      hash: row.hash,
+      isGenuine: mac.length === row.mac.length && timingSafeEqual(mac, row.mac)
+    }))
 
-      const last = Effect.flatMap(
-        Effect.map(
-          repo.last,
-          Option.filter(({ pruned_at }) => pruned_at === null)
-        ),
-        Option.match({ onNone: () => Effect.succeedNone, onSome: (row) => Effect.asSome(checked(row)) })
-      )
-
-      return ChainBase.of({ get, last, sign })
-    })
+  const get = Effect.flatMap(
+    repo.lastPruned,
+    Option.match({ onNone: () => Effect.succeed<Base>({ ...origin, isGenuine: true }), onSome: checked })
   )
 
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([AuditCheckpointsRepo.layer, ServiceSecrets.layer]))
-}
+  /** The newest checkpoint, unless its records were pruned. The log must contain it. */
+  const last = Effect.flatMap(
+    Effect.map(
+      repo.last,
+      Option.filter(({ pruned_at }) => pruned_at === null)
+    ),
+    Option.match({ onNone: () => Effect.succeedNone, onSome: (row) => Effect.asSome(checked(row)) })
+  )
+
+  return { get, last, sign }
+})

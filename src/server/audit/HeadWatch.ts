@@ -4,7 +4,7 @@ import type { AuditHead } from "../../domain/audit/Audit.ts"
 import { Conditions } from "../lifecycle/Conditions.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
 import { AuditHeadStore } from "./AuditHeadStore.ts"
-import { AuditRepo } from "./AuditRepo.ts"
+import * as AuditRepo from "./AuditRepo.ts"
 import type { Base } from "./ChainBase.ts"
 import * as Verification from "./Verification.ts"
 
@@ -17,7 +17,7 @@ const reason = "the audit log was cut off or changed after this instance had ver
  * ones to a verification. Returns the head that the log must contain.
  */
 export const start = Effect.fnUntraced(function* (base: Effect.Effect<Base>) {
-  const repo = yield* AuditRepo
+  const repo = yield* AuditRepo.make
   const conditions = yield* Conditions
   const jobs = yield* Jobs
   const store = yield* AuditHeadStore

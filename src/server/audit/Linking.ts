@@ -3,9 +3,12 @@ import { Effect, Metric, Semaphore } from "effect"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as GaugeJob from "../lifecycle/GaugeJob.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
-import { auditUnlinkedRecords } from "./AuditMetrics.ts"
-import { AuditRepo } from "./AuditRepo.ts"
+import * as AuditRepo from "./AuditRepo.ts"
 import { chain } from "./Chain.ts"
+
+export const auditUnlinkedRecords = Metric.gauge("audit_unlinked_records", {
+  description: "Records of the audit log that are not linked to the chain yet, of all instances."
+})
 
 /** Records that are linked in one transaction, unless they are large: then fewer. */
 const batch = 1000
@@ -24,7 +27,7 @@ const leftBehind = "30 seconds"
  * request has time for, the first of them.
  */
 export const start = Effect.gen(function* () {
-  const repo = yield* AuditRepo
+  const repo = yield* AuditRepo.make
   const jobs = yield* Jobs
   const recorded = yield* CommitSignal.make("audit")
 

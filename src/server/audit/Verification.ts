@@ -36,11 +36,7 @@ const linkOf = ({ position, hash }: AuditHead): Link => ({ position, hash: Buffe
 const sizeOf = ({ before, after }: ChainedRow) => (before?.length ?? 0) + (after?.length ?? 0)
 
 /** The first position at which the log differs from one of the heads; `undefined` if it contains all. */
-const firstMissing = Effect.fnUntraced(function* (
-  repo: AuditRepo["Service"],
-  base: Link,
-  heads: ReadonlyArray<AuditHead>
-) {
+const firstMissing = Effect.fnUntraced(function* (repo: AuditRepo, base: Link, heads: ReadonlyArray<AuditHead>) {
   const missing: Array<number> = []
   for (const { position, hash } of heads) {
     const found = position === base.position ? Option.some(Hex.encode(base.hash)) : yield* repo.hashAt(position)
@@ -50,13 +46,13 @@ const firstMissing = Effect.fnUntraced(function* (
   return missing.length === 0 ? undefined : Math.min(...missing)
 })
 
-const verifyPiece = (repo: AuditRepo["Service"], head: Link) =>
+const verifyPiece = (repo: AuditRepo, head: Link) =>
   Effect.map(repo.rows(head.position, piece), (rows) => ({ rows, broken_at: firstBroken(rows, head) })).pipe(
     Paced.atShare(share)
   )
 
 export const verify = Effect.fnUntraced(function* (
-  repo: AuditRepo["Service"],
+  repo: AuditRepo,
   options: Options
 ): Effect.fn.Return<AuditVerification> {
   const { base } = options

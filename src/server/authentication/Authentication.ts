@@ -1,9 +1,18 @@
 // Decides which caller a bearer token belongs to, and whether that caller may use an endpoint. `access/KeyAuthentication.ts`
 // implements it with API keys. A host program may provide its own.
-import { Context } from "effect"
-import type { Effect, Redacted } from "effect"
+import { Context, Effect } from "effect"
+import type { Redacted } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import type { Caller, Forbidden, TooManyRequests, Unauthorized } from "../../domain/access/Caller.ts"
 import type { Scope } from "../../domain/access/Scope.ts"
+
+/** The bearer token of the current request. Empty if there is none. */
+export const bearerToken = Effect.provideService(
+  HttpApiBuilder.securityDecode(HttpApiSecurity.bearer),
+  HttpServerRequest.ParsedSearchParams,
+  {}
+)
 
 /** What a token is used for. */
 export interface Use {

@@ -3,6 +3,7 @@ import { Clock, Duration, Effect, Exit, Layer, Option, Schedule } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import type { BreakerState } from "../../domain/chain/ChainSnapshot.ts"
 import { withMonotonic, withMonotonicAround } from "../lifecycle/MonotonicClock.ts"
+import type { Unanswered } from "./RpcBatch.ts"
 import type { RpcFailure } from "./RpcFailure.ts"
 
 export interface Options {
@@ -14,22 +15,22 @@ export interface Options {
   readonly longestOpenMs: number
 }
 
-interface Breaker {
+export interface Breaker {
   /** `half_open`: the next call closes or opens the breaker. */
   readonly state: Effect.Effect<BreakerState>
   /** Whether the time that the provider asked for with `Retry-After` has not ended. */
   readonly isLimited: Effect.Effect<boolean>
   /** None, without a call, if the breaker is open, or half open while another call runs. */
-  run<A>(call: Effect.Effect<A, RpcFailure>): Effect.Effect<Option.Option<A>, RpcFailure>
+  run<A>(call: Effect.Effect<A, Unanswered>): Effect.Effect<Option.Option<A>, Unanswered>
   /** Calls even if the breaker is open. A success does not close it. */
-  insist<A>(call: Effect.Effect<A, RpcFailure>): Effect.Effect<A, RpcFailure>
+  insist<A>(call: Effect.Effect<A, Unanswered>): Effect.Effect<A, Unanswered>
 }
 
 /** Whether the provider has answered, possibly with an error. */
-export const isWell = <A>(exit: Exit.Exit<A, RpcFailure>) =>
-  Exit.isSuccess(exit) || Option.exists(Exit.findErrorOption(exit), ({ answered }) => answered)
+export const isWell = <A>(exit: Exit.Exit<A, Unanswered>) =>
+  Exit.isSuccess(exit) || Option.exists(Exit.findErrorOption(exit), ({ failure }) => failure.answered)
 
-const outcome = <A>(exit: Exit.Exit<A, RpcFailure>) =>
+const outcome = <A>(exit: Exit.Exit<A, Unanswered>) =>
   isWell(exit) ? CircuitBreaker.success : CircuitBreaker.failure()
 
 const stateOf = (state: CircuitBreaker.State): BreakerState => {
@@ -53,7 +54,7 @@ export const make = Effect.fnUntraced(function* (
   const ofCircuit = circuit.state("").pipe(withMonotonic, Effect.map(stateOf), Effect.orDie)
   const state = Effect.flatMap(isLimited, (limited) => (limited ? Effect.succeed("open" as const) : ofCircuit))
 
-  const limit = ({ retryAfter }: RpcFailure) =>
+  const limit = ({ failure: { retryAfter } }: Unanswered) =>
     Effect.map(Clock.monotonicTimeNanos, (now) => {
       if (retryAfter === undefined) return
       const until = now + Duration.toNanosUnsafe(Duration.min(retryAfter, Duration.millis(longestOpenMs)))
@@ -67,7 +68,7 @@ export const make = Effect.fnUntraced(function* (
       Effect.tapError(limit),
       withMonotonicAround(circuit.execute({ key: "", classify: outcome })),
       Effect.tap(() => tell()),
-      Effect.tapErrorTag("RpcFailure", tell),
+      Effect.tapErrorTag("Unanswered", ({ failure }) => tell(failure)),
       Effect.asSome,
       Effect.catchTag("CircuitBreakerError", () => Effect.succeedNone)
     )

@@ -1,6 +1,5 @@
 // A circuit breaker per URL, shared by all relayers of the process, and the metric of their states.
 import { Context, Effect, Layer, Metric, ScopedCache } from "effect"
-import type { Option } from "effect"
 import * as crypto from "node:crypto"
 import { BreakerState } from "../../domain/chain/ChainSnapshot.ts"
 import { maskUrl } from "../../domain/chain/Rpc.ts"
@@ -55,30 +54,36 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   const breakers = yield* ScopedCache.make({ lookup, capacity: settings.capacity })
 
-  const of = (url: string) => ScopedCache.get(breakers, keyOf(url))
-  const shown = (url: string) => Effect.annotateLogs({ url: maskUrl(url) })
+  const of = (url: string): UrlBreaker => {
+    const key = keyOf(url)
+    // Looked up for each call, because the cache may have forgotten it in between.
+    const found = ScopedCache.get(breakers, key)
+    const forget = ScopedCache.invalidate(breakers, key)
+    return {
+      state: Effect.flatMap(found, ({ state }) => state),
+      isLimited: Effect.flatMap(found, ({ isLimited }) => isLimited),
+      run: (call) =>
+        Effect.annotateLogs(
+          Effect.flatMap(found, ({ run }) => run(call)),
+          { url: maskUrl(url) }
+        ),
+      insist: (call) =>
+        Effect.flatMap(found, ({ insist }) => insist(call)).pipe(
+          Effect.onExit((exit) => (Breaker.isWell(exit) ? forget : Effect.void))
+        )
+    }
+  }
 
-  return Breakers.of({
-    state: (url) => Effect.flatMap(of(url), ({ state }) => state),
-    isLimited: (url) => Effect.flatMap(of(url), ({ isLimited }) => isLimited),
-    run: (url, call) => Effect.flatMap(of(url), ({ run }) => run(call)).pipe(shown(url)),
-    insist: (url, call) =>
-      Effect.flatMap(of(url), ({ insist }) => insist(call)).pipe(
-        Effect.onExit((exit) => (Breaker.isWell(exit) ? ScopedCache.invalidate(breakers, keyOf(url)) : Effect.void))
-      )
-  })
+  return Breakers.of({ of })
 })
+
+export type UrlBreaker = Breaker.Breaker
 
 export class Breakers extends Context.Service<
   Breakers,
   {
-    state(url: string): Effect.Effect<BreakerState>
-    /** Whether the time that the provider asked for with `Retry-After` has not ended. */
-    isLimited(url: string): Effect.Effect<boolean>
-    /** None, without a call, if the breaker is open, or half open while another call runs. */
-    run<A>(url: string, call: Effect.Effect<A, RpcFailure>): Effect.Effect<Option.Option<A>, RpcFailure>
-    /** Calls even if the breaker is open. An answer closes it. */
-    insist<A>(url: string, call: Effect.Effect<A, RpcFailure>): Effect.Effect<A, RpcFailure>
+    /** The breaker of a URL. An answer to `insist` closes it. */
+    of(url: string): UrlBreaker
   }
 >()("effect-relayer/server/chains/Breakers") {
   static readonly layer = (options: Options = {}) => Layer.effect(Breakers, make(options))

@@ -2,7 +2,6 @@
 import { Clock, Duration, Effect, Result, Schema } from "effect"
 import { Headers } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
-import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import { CheckCode } from "../../domain/chain/ChainSnapshot.ts"
 import { refusal } from "../../outbound/OutboundRefused.ts"
 
@@ -76,13 +75,11 @@ export const ofStatus = ({ headers, status }: HttpClientResponse.HttpClientRespo
     return Duration.isZero(wait) ? failed : new RpcFailure({ ...failed, retryAfter: wait })
   })
 
-/**
- * EIP-1474: -32005 means a limit, -32002 a resource that is unavailable now. On Solana, -32005 means that the node lags behind.
- */
-export const ofError = (networkType: NetworkType, code: number) => {
-  const detail = `JSON-RPC error ${code}`
-  if (code === -32005) return failure(networkType === "solana" ? "unreachable" : "rate_limited", detail)
-  return code === -32002 || code === -32603 ? failure("unreachable", detail) : answered("refused", detail)
+/** What JSON-RPC errors mean that say nothing about the call: by EIP-1474, a limit, and resources that are unavailable now. */
+export const codes: Readonly<Record<number, CheckCode>> = {
+  [-32_005]: "rate_limited",
+  [-32_002]: "unreachable",
+  [-32_603]: "unreachable"
 }
 
 /** The failures that are likely to end soonest come first. */

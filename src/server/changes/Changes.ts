@@ -70,7 +70,7 @@ export class Changes extends Context.Service<
     publish(type: EventType, relayer: Relayer): Effect.Effect<void>
   }
 >()("effect-relayer/server/changes/Changes") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Changes,
     Effect.gen(function* () {
       const audit = yield* Audit
@@ -109,7 +109,5 @@ export class Changes extends Context.Service<
 
       return Changes.of({ record, recordRelayer, recordRelayers, publish })
     })
-  )
-
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([Events.layer, Outbox.layer]))
+  ).pipe(Layer.provide([Events.layer, Outbox.layer]))
 }

@@ -26,7 +26,7 @@ export class Cursors extends Context.Service<
     readonly prepare: Effect.Effect<void>
   }
 >()("effect-relayer/server/cursors/Cursors") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Cursors,
     Effect.gen(function* () {
       const secret = (yield* ServiceSecrets).get(name)
@@ -47,9 +47,7 @@ export class Cursors extends Context.Service<
 
       return Cursors.of({ make, read, prepare: Effect.asVoid(secret) })
     })
-  )
-
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(ServiceSecrets.layer))
+  ).pipe(Layer.provide(ServiceSecrets.layer))
 
   /** Creates the secret at the start. */
   static readonly layerPrepare = Layer.effectDiscard(

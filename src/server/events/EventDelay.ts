@@ -2,8 +2,15 @@
 import { Effect, Layer, Metric, Option } from "effect"
 import { Conditions } from "../lifecycle/Conditions.ts"
 import * as GaugeJob from "../lifecycle/GaugeJob.ts"
-import { EventDelayRepo } from "./EventDelayRepo.ts"
-import { eventsHeldBack, eventsHeldBackSeconds } from "./EventMetrics.ts"
+import * as EventDelayRepo from "./EventDelayRepo.ts"
+
+export const eventsHeldBack = Metric.gauge("events_held_back", {
+  description: "Events that no reader sees yet, because an older transaction on the database server is still open."
+})
+
+export const eventsHeldBackSeconds = Metric.gauge("events_held_back_seconds", {
+  description: "Age of the oldest event that no reader sees yet, in seconds; 0 if readers see all."
+})
 
 /** Seconds. Longer than the transactions of requests. */
 const patience = 30
@@ -13,7 +20,7 @@ const reason = "events wait for a transaction that has been open on the database
 /** Runs until its scope closes. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const repo = yield* EventDelayRepo
+    const repo = yield* EventDelayRepo.make
     const conditions = yield* Conditions
 
     const problem = Effect.map(repo.holder, (holder) => ({ reason, details: Option.getOrElse(holder, () => ({})) }))
@@ -27,4 +34,4 @@ export const layer = Layer.effectDiscard(
 
     yield* GaugeJob.run(eventsHeldBackSeconds.id, measure)
   })
-).pipe(Layer.provide(EventDelayRepo.layer))
+)

@@ -1,6 +1,5 @@
 // Events that no reader sees yet, because an older transaction on the database server is still running (ADR 0007).
-import { Context, Effect, Layer, Schema } from "effect"
-import type { Option } from "effect"
+import { Effect, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
@@ -27,32 +26,21 @@ type Holder = typeof Holder.Type
 const readDelay = Rows.one(Delay)
 const readHolder = Rows.first(Rows.withoutNulls(Holder))
 
-export class EventDelayRepo extends Context.Service<
-  EventDelayRepo,
-  {
-    readonly measure: Effect.Effect<Delay>
-    /** The transaction that events wait for; none if it has just ended. */
-    readonly holder: Effect.Effect<Option.Option<Holder>>
-  }
->()("effect-relayer/server/events/EventDelayRepo") {
-  static readonly layer = Layer.effect(
-    EventDelayRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const oldest = sql`pg_snapshot_xmin(pg_current_snapshot())`
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const oldest = sql`pg_snapshot_xmin(pg_current_snapshot())`
 
-      const measure = sql`
-        SELECT count(*) AS count, coalesce(extract(epoch FROM clock_timestamp() - min(at)), 0)::float8 AS seconds
-        FROM events WHERE xid >= ${oldest}`.pipe(Effect.flatMap(readDelay), query("EventDelayRepo.measure"))
+  const measure = sql`
+    SELECT count(*) AS count, coalesce(extract(epoch FROM clock_timestamp() - min(at)), 0)::float8 AS seconds
+    FROM events WHERE xid >= ${oldest}`.pipe(Effect.flatMap(readDelay), query("EventDelayRepo.measure"))
 
-      const holder = sql`
-        SELECT pid, NULL AS prepared, datname::text AS database, usename::text AS user, application_name AS application, state
-        FROM pg_stat_activity WHERE backend_xid = ${oldest}::xid
-        UNION ALL
-        SELECT NULL, gid, database::text, owner::text, NULL, NULL FROM pg_prepared_xacts WHERE transaction = ${oldest}::xid
-        LIMIT 1`.pipe(Effect.flatMap(readHolder), query("EventDelayRepo.holder"))
+  /** The transaction that events wait for; none if it has just ended. */
+  const holder = sql`
+    SELECT pid, NULL AS prepared, datname::text AS database, usename::text AS user, application_name AS application, state
+    FROM pg_stat_activity WHERE backend_xid = ${oldest}::xid
+    UNION ALL
+    SELECT NULL, gid, database::text, owner::text, NULL, NULL FROM pg_prepared_xacts WHERE transaction = ${oldest}::xid
+    LIMIT 1`.pipe(Effect.flatMap(readHolder), query("EventDelayRepo.holder"))
 
-      return EventDelayRepo.of({ measure, holder })
-    })
-  )
-}
+  return { measure, holder }
+})

@@ -11,8 +11,8 @@ import { Draining } from "../lifecycle/Draining.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
 import * as EventReader from "./EventReader.ts"
 import { EventTail } from "./EventTail.ts"
-import { EventsRepo } from "./EventsRepo.ts"
-import { EventRetentionRepo } from "./EventRetentionRepo.ts"
+import * as EventsRepo from "./EventsRepo.ts"
+import * as EventRetentionRepo from "./EventRetentionRepo.ts"
 import type { EventPage, Filter, Selection } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
 
@@ -43,11 +43,11 @@ export class EventFeed extends Context.Service<
   }
 >()("effect-relayer/server/events/EventFeed") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     EventFeed,
     Effect.gen(function* () {
-      const repo = yield* EventsRepo
-      const { pruned } = yield* EventRetentionRepo
+      const repo = yield* EventsRepo.make
+      const { pruned } = yield* EventRetentionRepo.make
       const tail = yield* EventTail
       const draining = yield* Draining
       const jobs = yield* Jobs
@@ -117,11 +117,5 @@ export class EventFeed extends Context.Service<
 
       return EventFeed.of({ list, follow, stream })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([EventTail.layer, EventRetentionRepo.layer]),
-    Layer.provide(EventsRepo.layer)
-  )
+  ).pipe(Layer.provide(EventTail.layer))
 }

@@ -1,20 +1,21 @@
 // Events as Server-Sent Events: one stream per reader. A reader resumes with `Last-Event-ID`.
-import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Metric, Stream } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Metric, Schema, Stream } from "effect"
 import type { Scope } from "effect"
 import { Sse } from "effect/encoding"
+import * as Json from "../../api/Json.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import { Event } from "../../domain/event/Event.ts"
 import type { EventQuery } from "../../domain/event/Event.ts"
 import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import * as Paced from "../../sql/Paced.ts"
 import { Draining } from "../lifecycle/Draining.ts"
 import * as CallerLimit from "../limits/CallerLimit.ts"
-import { eventStreams } from "./EventMetrics.ts"
 import { EventFeed } from "./EventFeed.ts"
-import { frame } from "./Frame.ts"
 import type { Batch, EventReader } from "./EventReader.ts"
-import * as SlowReaders from "./SlowReaders.ts"
+
+export const eventStreams = Metric.gauge("event_streams", { description: "Open streams of events." })
 
 /** Open streams of this instance. Each has a connection, a buffer for what its reader has not read, and a fiber. */
 const maxStreams = 1000
@@ -37,6 +38,42 @@ const retry = Sse.encoder.write(new Sse.Retry({ duration: Duration.seconds(2), l
 /** Text of a stream. */
 type Frames = Stream.Stream<string>
 
+const encode = Schema.encodeSync(Json.fromText(Event))
+
+const frames = new WeakMap<Event, string>()
+
+/** The text of an event in a stream, encoded once for all readers. */
+const frameOf = (event: Event): string => {
+  let text = frames.get(event)
+  if (text === undefined) {
+    text = Sse.encoder.write({ _tag: "Event", id: String(event.id), event: event.type, data: encode(event) })
+    frames.set(event, text)
+  }
+  return text
+}
+
+/**
+ * Disconnects readers that do not read their stream: its text would fill the memory. Interrupts the fiber that runs the stream,
+ * and with it the response, if it has not pulled for `patience`.
+ */
+const disconnectSlow = <A, E, R>(self: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>
+  Stream.transformPull(self, (pull, scope) =>
+    Effect.sync(() => {
+      let watch: Fiber.Fiber<void> | undefined
+      return Effect.withFiber((reader) => {
+        watch?.interruptUnsafe()
+        return Effect.tap(pull, () =>
+          Effect.sleep(patience).pipe(
+            Effect.andThen(Effect.logInfo("event stream closed because its reader is too slow")),
+            Effect.andThen(Effect.sync(() => reader.interruptUnsafe())),
+            Effect.forkIn(scope),
+            Effect.map((fiber) => (watch = fiber))
+          )
+        )
+      })
+    })
+  )
+
 export class EventStreams extends Context.Service<
   EventStreams,
   {
@@ -50,7 +87,7 @@ export class EventStreams extends Context.Service<
     ): Effect.Effect<Frames, BadRequest | ServiceUnavailable | TooManyRequests, Scope.Scope>
   }
 >()("effect-relayer/server/events/EventStreams") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     EventStreams,
     Effect.gen(function* () {
       const feed = yield* EventFeed
@@ -72,7 +109,7 @@ export class EventStreams extends Context.Service<
             : counted(1)
         )
 
-      const frames = Effect.fnUntraced(function* (
+      const read = Effect.fnUntraced(function* (
         reader: Effect.Effect<EventReader<BadRequest>, never, Scope.Scope>,
         isAllowed: Effect.Effect<boolean>
       ) {
@@ -93,7 +130,7 @@ export class EventStreams extends Context.Service<
           if (batch._tag === "None") return ":\n\n"
           pending = undefined
           events.taken(batch.value)
-          const texts = yield* Paced.forEach(batch.value.events, ({ event }) => Effect.sync(() => frame(event)))
+          const texts = yield* Paced.forEach(batch.value.events, ({ event }) => Effect.sync(() => frameOf(event)))
           return texts.join("")
         })
 
@@ -109,12 +146,10 @@ export class EventStreams extends Context.Service<
         yield* limit.begin(caller)
         yield* Effect.acquireRelease(admit(caller), () => counted(-1))
         const reader = yield* feed.follow(query)
-        return Stream.unwrap(frames(reader, isAllowed)).pipe(SlowReaders.cutOff(patience))
+        return Stream.unwrap(read(reader, isAllowed)).pipe(disconnectSlow)
       })
 
       return EventStreams.of({ open })
     })
-  )
-
-  static readonly layer = this.layerNoDeps.pipe(Layer.provideMerge(EventFeed.layer))
+  ).pipe(Layer.provideMerge(EventFeed.layer))
 }

@@ -6,7 +6,7 @@ import * as Listen from "../../sql/Listen.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
 import * as EventBuffer from "./EventBuffer.ts"
 import { channel } from "./Events.ts"
-import { EventsRepo } from "./EventsRepo.ts"
+import * as EventsRepo from "./EventsRepo.ts"
 import type { EventPage } from "./EventsRepo.ts"
 import { start } from "./Position.ts"
 
@@ -35,7 +35,7 @@ export class EventTail extends Context.Service<
   static readonly layer = Layer.effect(
     EventTail,
     Effect.gen(function* () {
-      const repo = yield* EventsRepo
+      const repo = yield* EventsRepo.make
       const jobs = yield* Jobs
       const sql = yield* SqlClient.SqlClient
       const poll = Listen.canListen(sql) ? pollEvery : pollEveryDeaf

@@ -6,7 +6,7 @@ import * as Listen from "../../sql/Listen.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
 import { currentRequestId } from "../responses/CurrentRequest.ts"
-import { EventsRepo } from "./EventsRepo.ts"
+import * as EventsRepo from "./EventsRepo.ts"
 
 /** The PostgreSQL channel on which instances notify each other that there are new events. */
 export const channel = "effect_relayer_events"
@@ -40,10 +40,10 @@ export class Events extends Context.Service<
     emitMany(events: ReadonlyArray<EncodedEvent>): Effect.Effect<ReadonlyArray<number>>
   }
 >()("effect-relayer/server/events/Events") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Events,
     Effect.gen(function* () {
-      const repo = yield* EventsRepo
+      const repo = yield* EventsRepo.make
       const sql = yield* SqlClient.SqlClient
       const jobs = yield* Jobs
       const written = yield* CommitSignal.make("events")
@@ -80,6 +80,4 @@ export class Events extends Context.Service<
       return Events.of({ emit, emitMany })
     })
   )
-
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(EventsRepo.layer))
 }

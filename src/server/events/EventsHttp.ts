@@ -5,14 +5,14 @@ import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import type { EventQuery } from "../../domain/event/Event.ts"
-import { Authentication } from "../authentication/Authentication.ts"
+import { Authentication, bearerToken } from "../authentication/Authentication.ts"
 import { preferred } from "../responses/Accept.ts"
+import * as ClientAddress from "../responses/ClientAddress.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { EventFeed } from "./EventFeed.ts"
 import { EventStreams } from "./EventStreams.ts"
-import * as StillAllowed from "./StillAllowed.ts"
 
 const use = {
   group: "events",
@@ -21,6 +21,19 @@ const use = {
   route: "/api/v1/events",
   scope: "events:read"
 } as const
+
+/**
+ * Checks whether the API key of the current request is still valid for it. True while the database is unavailable, so that an
+ * outage closes no stream.
+ */
+const stillAllowed = (authentication: Authentication["Service"]) =>
+  Effect.map(Effect.all([ClientAddress.current, bearerToken]), ([from, token]) =>
+    authentication.authenticate(token, { ...use, relayerId: undefined, from }).pipe(
+      Effect.as(true),
+      Effect.orElseSucceed(() => false),
+      Effect.catchDefect(() => Effect.succeed(true))
+    )
+  )
 
 const wantsStream = ({ headers }: HttpServerRequest.HttpServerRequest) =>
   preferred(headers.accept, ["application/json", "text/event-stream"]) === "text/event-stream"
@@ -42,7 +55,7 @@ export const EventsHttp = HttpApiBuilder.group(
     const authentication = yield* Authentication
 
     const stream = Effect.fnUntraced(function* (query: EventQuery) {
-      return respond(yield* streams.open(query, yield* StillAllowed.of(authentication, use)))
+      return respond(yield* streams.open(query, yield* stillAllowed(authentication)))
     })
 
     return handlers.handleAll({

@@ -1,7 +1,6 @@
 // The table `events`. Events are visible once every older transaction has ended: in the order of `xid` and `id`, no event can
 // then appear before a visible one (ADR 0007).
-import { Context, Effect, Layer, Schema } from "effect"
-import type { Option } from "effect"
+import { Effect, Schema } from "effect"
 import { Event } from "../../domain/event/Event.ts"
 import type { EventFilter } from "../../domain/event/Event.ts"
 import type { Statement } from "effect/sql"
@@ -74,99 +73,82 @@ const placed = ({ xid, bytes, relayer_id, ...event }: (typeof Placed)["Type"]): 
 const readIds = Rows.all(Schema.Struct({ id: Rows.Integer }))
 const readHeld = Rows.one(Schema.Struct({ held: Schema.Boolean }))
 
-export class EventsRepo extends Context.Service<
-  EventsRepo,
-  {
-    /** Appends the events in their order. Returns their ids in the same order. */
-    append(events: ReadonlyArray<NewRow>): Effect.Effect<ReadonlyArray<number>>
-    /** The position of the event; none if it is not visible yet. */
-    find(id: number): Effect.Effect<Option.Option<Position>>
-    /** The position of the last visible event. */
-    readonly last: Effect.Effect<Option.Option<Position>>
-    /** In order, of limited size. */
-    page(selection: Selection): Effect.Effect<EventPage>
-    /** Whether there are events that wait for older transactions. */
-    readonly isHeldBack: Effect.Effect<boolean>
-    /**
-     * Makes events visible that were restored from another server: their transaction ids lie in the future of this server.
-     * They become the oldest.
-     */
-    readonly adopt: Effect.Effect<void>
-  }
->()("effect-relayer/server/events/EventsRepo") {
-  static readonly layer = Layer.effect(
-    EventsRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const shown = sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
-      const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, relayer_id, data::text AS data,
-        bytes`
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const shown = sql`xid < pg_snapshot_xmin(pg_current_snapshot())`
+  const columns = sql`id, xid::text AS xid, type, resource_id, to_json(at) #>> '{}' AS at, request_id, relayer_id, data::text AS data,
+    bytes`
 
-      // Ids are generated in the order of the rows, but RETURNING does not promise an order.
-      const append = (events: ReadonlyArray<NewRow>) =>
-        sql`
-          INSERT INTO events (type, resource_id, request_id, relayer_id, data)
-          SELECT type, resource_id, request_id, relayer_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
-          RETURNING id`.pipe(
-          Effect.flatMap(readIds),
-          Effect.map((rows) => rows.map(({ id }) => id).sort((one, other) => one - other)),
-          query("EventsRepo.append")
-        )
+  /**
+   * Appends the events in their order. Returns their ids in the same order: they are generated in the order of the rows, but
+   * RETURNING does not promise an order.
+   */
+  const append = (events: ReadonlyArray<NewRow>) =>
+    sql`
+      INSERT INTO events (type, resource_id, request_id, relayer_id, data)
+      SELECT type, resource_id, request_id, relayer_id, data::json FROM ${UnnestRows.make(sql, events)} ORDER BY n
+      RETURNING id`.pipe(
+      Effect.flatMap(readIds),
+      Effect.map((rows) => rows.map(({ id }) => id).sort((one, other) => one - other)),
+      query("EventsRepo.append")
+    )
 
-      const find = (id: number) =>
-        sql`SELECT xid::text AS xid, id FROM events WHERE id = ${id} AND ${shown}`.pipe(
-          Effect.flatMap(readPosition),
-          query("EventsRepo.find")
-        )
+  /** The position of the event; none if it is not visible yet. */
+  const find = (id: number) =>
+    sql`SELECT xid::text AS xid, id FROM events WHERE id = ${id} AND ${shown}`.pipe(
+      Effect.flatMap(readPosition),
+      query("EventsRepo.find")
+    )
 
-      const last = sql`
-        SELECT xid::text AS xid, id FROM events WHERE ${shown} ORDER BY events.xid DESC, events.id DESC LIMIT 1`.pipe(
-        Effect.flatMap(readPosition),
-        query("EventsRepo.last")
-      )
-
-      const page = ({ after, limit, relayerIds, ...equal }: Selection) => {
-        const conditions = [
-          shown,
-          sql`(xid, id) > (${String(after.xid)}::text::xid8, ${after.id}::bigint)`,
-          ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`)
-        ]
-        const order = sql`ORDER BY events.xid, events.id LIMIT ${limit}`
-        const of = (more: ReadonlyArray<Statement.Fragment>) =>
-          sql`SELECT * FROM events WHERE ${sql.and([...conditions, ...more])} ${order}`
-        // Two parts, so that each one uses its index.
-        const chosen = (ids: ReadonlyArray<string>) => sql`
-          (${of([sql`type LIKE 'relayer.%'`, sql.in("resource_id", ids)])}) UNION ALL (${of([sql.in("relayer_id", ids)])})`
-        const rows = sql`
-          SELECT events.*, octet_length(data::text) AS bytes FROM (${relayerIds === undefined ? of([]) : chosen(relayerIds)}) events ${order}`
-        return Effect.gen(function* () {
-          const found = yield* FittingRows.select(sql, { rows, columns, size: sql`bytes`, orderBy: sql`xid::xid8, id` })
-          const events = (yield* readPlaced(found.rows)).map(placed)
-          return { events, isFull: found.isCut || events.length === limit }
-        }).pipe(query("EventsRepo.page"))
-      }
-
-      const isHeldBack = sql`
-        SELECT EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS held`.pipe(
-        Effect.flatMap(readHeld),
-        Effect.map(({ held }) => held),
-        query("EventsRepo.isHeldBack")
-      )
-
-      // 3 is the first id of an ordinary transaction.
-      const adopt = sql`
-        WITH foreign_ids AS (
-          SELECT FROM events WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())
-          UNION ALL SELECT FROM events_pruned WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())
-        ), pruned AS (
-          UPDATE events_pruned SET xid = '2' WHERE EXISTS (SELECT FROM foreign_ids)
-        )
-        UPDATE events SET xid = '3' WHERE EXISTS (SELECT FROM foreign_ids)`.pipe(
-        Effect.asVoid,
-        query("EventsRepo.adopt")
-      )
-
-      return EventsRepo.of({ append, find, last, page, isHeldBack, adopt })
-    })
+  /** The position of the last visible event. */
+  const last = sql`
+    SELECT xid::text AS xid, id FROM events WHERE ${shown} ORDER BY events.xid DESC, events.id DESC LIMIT 1`.pipe(
+    Effect.flatMap(readPosition),
+    query("EventsRepo.last")
   )
-}
+
+  /** In order, of limited size. */
+  const page = ({ after, limit, relayerIds, ...equal }: Selection) => {
+    const conditions = [
+      shown,
+      sql`(xid, id) > (${String(after.xid)}::text::xid8, ${after.id}::bigint)`,
+      ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`)
+    ]
+    const order = sql`ORDER BY events.xid, events.id LIMIT ${limit}`
+    const of = (more: ReadonlyArray<Statement.Fragment>) =>
+      sql`SELECT * FROM events WHERE ${sql.and([...conditions, ...more])} ${order}`
+    // Two parts, so that each one uses its index.
+    const chosen = (ids: ReadonlyArray<string>) => sql`
+      (${of([sql`type LIKE 'relayer.%'`, sql.in("resource_id", ids)])}) UNION ALL (${of([sql.in("relayer_id", ids)])})`
+    const rows = sql`
+      SELECT events.*, octet_length(data::text) AS bytes FROM (${relayerIds === undefined ? of([]) : chosen(relayerIds)}) events ${order}`
+    return Effect.gen(function* () {
+      const found = yield* FittingRows.select(sql, { rows, columns, size: sql`bytes`, orderBy: sql`xid::xid8, id` })
+      const events = (yield* readPlaced(found.rows)).map(placed)
+      return { events, isFull: found.isCut || events.length === limit }
+    }).pipe(query("EventsRepo.page"))
+  }
+
+  /** Whether there are events that wait for older transactions. */
+  const isHeldBack = sql`
+    SELECT EXISTS (SELECT FROM events WHERE xid >= pg_snapshot_xmin(pg_current_snapshot())) AS held`.pipe(
+    Effect.flatMap(readHeld),
+    Effect.map(({ held }) => held),
+    query("EventsRepo.isHeldBack")
+  )
+
+  /**
+   * Makes events visible that were restored from another server: their transaction ids lie in the future of this server.
+   * They become the oldest: 3 is the first id of an ordinary transaction.
+   */
+  const adopt = sql`
+    WITH foreign_ids AS (
+      SELECT FROM events WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())
+      UNION ALL SELECT FROM events_pruned WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())
+    ), pruned AS (
+      UPDATE events_pruned SET xid = '2' WHERE EXISTS (SELECT FROM foreign_ids)
+    )
+    UPDATE events SET xid = '3' WHERE EXISTS (SELECT FROM foreign_ids)`.pipe(Effect.asVoid, query("EventsRepo.adopt"))
+
+  return { append, find, last, page, isHeldBack, adopt }
+})

@@ -5,7 +5,6 @@ import { findingOf } from "../../domain/health/HealthFinding.ts"
 import type { Outcome } from "../../domain/health/HealthFinding.ts"
 import { carry, unanswered } from "../../domain/health/HealthSnapshot.ts"
 import { isSameReason } from "../../domain/health/HealthReason.ts"
-import { delay } from "../../domain/health/HealthSchedule.ts"
 import type { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { ChainSnapshot } from "../../domain/chain/ChainSnapshot.ts"
 import type { Relayer, RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
@@ -18,7 +17,7 @@ import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { RelayerTarget } from "../relayers/RelayerTargets.ts"
 import { Chains } from "../chains/Chains.ts"
 import * as Metrics from "./HealthMetrics.ts"
-import { HealthRepo } from "./HealthRepo.ts"
+import * as HealthRepo from "./HealthRepo.ts"
 import type { Check, Claim } from "./HealthRepo.ts"
 
 export interface Options {
@@ -44,11 +43,11 @@ export class HealthChecks extends Context.Service<
     now(id: RelayerId): Effect.Effect<ChainSnapshot, RelayerNotFound | TooManyRequests>
   }
 >()("effect-relayer/server/health/HealthChecks") {
-  static readonly layerNoDeps = (options: Options) =>
+  static readonly layer = (options: Options) =>
     Layer.effect(
       HealthChecks,
       Effect.gen(function* () {
-        const repo = yield* HealthRepo
+        const repo = yield* HealthRepo.make
         const targets = yield* RelayerTargets
         const chains = yield* Chains
         const changes = yield* Changes
@@ -82,7 +81,7 @@ export class HealthChecks extends Context.Service<
             health,
             reading: carry(before.reading, reading),
             isRead: reading.balance !== undefined,
-            delay: delay(health, interval, yield* Random.next)
+            delay: Health.delayOf(health, interval, yield* Random.next)
           })
           for (const event of events) yield* changes.publish(event, relayer)
           return finding.outcome
@@ -132,6 +131,4 @@ export class HealthChecks extends Context.Service<
         return HealthChecks.of({ run, now })
       })
     )
-
-  static readonly layer = (options: Options) => Layer.provide(this.layerNoDeps(options), HealthRepo.layer)
 }

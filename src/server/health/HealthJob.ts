@@ -6,7 +6,7 @@ import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
 import { HealthChecks } from "./HealthChecks.ts"
 import type { Options } from "./HealthChecks.ts"
-import { HealthRepo } from "./HealthRepo.ts"
+import * as HealthRepo from "./HealthRepo.ts"
 
 /** Concurrent checks of this instance. */
 const concurrency = 32
@@ -18,10 +18,10 @@ const lease = 60_000
 const poll = "1 second"
 
 /** While the instance drains, it claims nothing. Checks that still run when the scope closes are released. */
-export const layerNoDeps = ({ interval }: Options) =>
+export const layer = ({ interval }: Options) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      const repo = yield* HealthRepo
+      const repo = yield* HealthRepo.make
       const checks = yield* HealthChecks
       const due = yield* CommitSignal.make("health_checks")
       const draining = yield* Draining
@@ -45,5 +45,3 @@ export const layerNoDeps = ({ interval }: Options) =>
       yield* jobs.run({ job: "health_checks", task: "claim", work: claim, wait: () => due.wait(poll) })
     })
   )
-
-export const layer = (options: Options) => Layer.provide(layerNoDeps(options), HealthRepo.layer)

@@ -1,7 +1,6 @@
 // The table `relayer_checks`: the health of each relayer, and the time of its next check. All times are those of the
 // database, because clocks of instances may differ.
-import { Context, Effect, Layer, Schema } from "effect"
-import type { Option } from "effect"
+import { Effect, Schema } from "effect"
 import { parse } from "../../domain/request/ExactJson.ts"
 import { Health } from "../../domain/health/Health.ts"
 import { Instant } from "../../domain/request/Instant.ts"
@@ -63,79 +62,67 @@ export interface Checked {
   readonly delay: number
 }
 
-export class HealthRepo extends Context.Service<
-  HealthRepo,
-  {
-    /** Claims due checks, the longest due first. Skips rows that another transaction has locked. */
-    claim(claiming: Claiming): Effect.Effect<ReadonlyArray<Claim>>
-    find(id: RelayerId): Effect.Effect<Option.Option<Check>>
-    /** Locks the row until the transaction ends. The caller has locked the row of the relayer before. */
-    findForUpdate(id: RelayerId): Effect.Effect<Option.Option<Check>>
-    /** Saves the result and ends every claim of this relayer. */
-    save(id: RelayerId, checked: Checked): Effect.Effect<void>
-    /** Ends the claim: the check is due in `delay` milliseconds. Does nothing if another claim has replaced this one. */
-    release(claim: Claim, delay: number): Effect.Effect<void>
-  }
->()("effect-relayer/server/health/HealthRepo") {
-  static readonly layer = Layer.effect(
-    HealthRepo,
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
+  const columns = sql`t.state::text AS state, ${at("since")}, t.reading::text AS reading, ${at("read_at")},
+    ${at("checked_at")}, ${at("next_check_at")}, t.claimed_by`
+  const ahead = (milliseconds: number) => sql`${milliseconds}::float8 * interval '1 millisecond'`
+
+  /**
+   * Claims due checks, the longest due first. Skips rows that another transaction has locked. Two queries for two ranges of
+   * the index: one query with both conditions would read everything between them.
+   */
+  const claim = ({ token, limit, lease, horizon }: Claiming) =>
+    sql`
+      WITH due AS MATERIALIZED (
+        SELECT relayer_id FROM relayer_checks WHERE next_check_at <= now()
+        ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ), astray AS MATERIALIZED (
+        SELECT relayer_id FROM relayer_checks WHERE next_check_at > now() + ${ahead(horizon)}
+        ORDER BY next_check_at LIMIT ${limit} - (SELECT count(*) FROM due) FOR UPDATE SKIP LOCKED
+      )
+      UPDATE relayer_checks t SET claimed_by = ${token}, next_check_at = now() + ${ahead(lease)}
+      FROM (SELECT relayer_id FROM due UNION ALL SELECT relayer_id FROM astray) found
+      WHERE t.relayer_id = found.relayer_id
+      RETURNING t.relayer_id`.pipe(
+      Effect.flatMap(readClaims),
+      Effect.map((rows) => rows.map(({ relayer_id }) => ({ id: relayer_id, token }))),
+      query("HealthRepo.claim")
+    )
+
+  const find = (id: RelayerId) =>
+    sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id}`.pipe(
+      Effect.flatMap(readCheck),
+      query("HealthRepo.find")
+    )
+
+  /** Locks the row until the transaction ends. The caller has locked the row of the relayer before. */
+  const findForUpdate = (id: RelayerId) =>
+    sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id} FOR UPDATE`.pipe(
+      Effect.flatMap(readCheck),
+      query("HealthRepo.findForUpdate")
+    )
+
+  /** Saves the result and ends every claim of this relayer. */
+  const save = (id: RelayerId, { health, reading, isRead, delay }: Checked) =>
     Effect.gen(function* () {
-      const sql = yield* client
-      const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
-      const columns = sql`t.state::text AS state, ${at("since")}, t.reading::text AS reading, ${at("read_at")},
-        ${at("checked_at")}, ${at("next_check_at")}, t.claimed_by`
-      const ahead = (milliseconds: number) => sql`${milliseconds}::float8 * interval '1 millisecond'`
+      const state = JSON.stringify(yield* encodeHealth(health))
+      const read = JSON.stringify(yield* encodeReading(reading))
+      yield* sql`
+        UPDATE relayer_checks t SET state = ${state}::text::json, reading = ${read}::text::json, claimed_by = NULL,
+          since = CASE WHEN t.state ->> 'status' = ${health.status}
+            THEN coalesce(t.since, clock_timestamp()) ELSE clock_timestamp() END,
+          read_at = CASE WHEN ${isRead}::boolean THEN clock_timestamp() ELSE t.read_at END,
+          checked_at = clock_timestamp(), next_check_at = clock_timestamp() + ${ahead(delay)}
+        WHERE t.relayer_id = ${id}`
+    }).pipe(query("HealthRepo.save"))
 
-      // Two queries for two ranges of the index. One query with both conditions would read everything between them.
-      const claim = ({ token, limit, lease, horizon }: Claiming) =>
-        sql`
-          WITH due AS MATERIALIZED (
-            SELECT relayer_id FROM relayer_checks WHERE next_check_at <= now()
-            ORDER BY next_check_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-          ), astray AS MATERIALIZED (
-            SELECT relayer_id FROM relayer_checks WHERE next_check_at > now() + ${ahead(horizon)}
-            ORDER BY next_check_at LIMIT ${limit} - (SELECT count(*) FROM due) FOR UPDATE SKIP LOCKED
-          )
-          UPDATE relayer_checks t SET claimed_by = ${token}, next_check_at = now() + ${ahead(lease)}
-          FROM (SELECT relayer_id FROM due UNION ALL SELECT relayer_id FROM astray) found
-          WHERE t.relayer_id = found.relayer_id
-          RETURNING t.relayer_id`.pipe(
-          Effect.flatMap(readClaims),
-          Effect.map((rows) => rows.map(({ relayer_id }) => ({ id: relayer_id, token }))),
-          query("HealthRepo.claim")
-        )
+  /** Ends the claim: the check is due in `delay` milliseconds. Does nothing if another claim has replaced this one. */
+  const release = ({ id, token }: Claim, delay: number) =>
+    sql`
+      UPDATE relayer_checks SET claimed_by = NULL, next_check_at = now() + ${ahead(delay)}
+      WHERE relayer_id = ${id} AND claimed_by = ${token}`.pipe(Effect.asVoid, query("HealthRepo.release"))
 
-      const find = (id: RelayerId) =>
-        sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id}`.pipe(
-          Effect.flatMap(readCheck),
-          query("HealthRepo.find")
-        )
-
-      const findForUpdate = (id: RelayerId) =>
-        sql`SELECT ${columns} FROM relayer_checks t WHERE t.relayer_id = ${id} FOR UPDATE`.pipe(
-          Effect.flatMap(readCheck),
-          query("HealthRepo.findForUpdate")
-        )
-
-      const save = (id: RelayerId, { health, reading, isRead, delay }: Checked) =>
-        Effect.gen(function* () {
-          const state = JSON.stringify(yield* encodeHealth(health))
-          const read = JSON.stringify(yield* encodeReading(reading))
-          yield* sql`
-            UPDATE relayer_checks t SET state = ${state}::text::json, reading = ${read}::text::json, claimed_by = NULL,
-              since = CASE WHEN t.state ->> 'status' = ${health.status}
-                THEN coalesce(t.since, clock_timestamp()) ELSE clock_timestamp() END,
-              read_at = CASE WHEN ${isRead}::boolean THEN clock_timestamp() ELSE t.read_at END,
-              checked_at = clock_timestamp(), next_check_at = clock_timestamp() + ${ahead(delay)}
-            WHERE t.relayer_id = ${id}`
-        }).pipe(query("HealthRepo.save"))
-
-      const release = ({ id, token }: Claim, delay: number) =>
-        sql`
-          UPDATE relayer_checks SET claimed_by = NULL, next_check_at = now() + ${ahead(delay)}
-          WHERE relayer_id = ${id} AND claimed_by = ${token}`.pipe(Effect.asVoid, query("HealthRepo.release"))
-
-      return HealthRepo.of({ claim, find, findForUpdate, save, release })
-    })
-  )
-}
+  return { claim, find, findForUpdate, save, release }
+})

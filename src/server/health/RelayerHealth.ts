@@ -12,12 +12,12 @@ import { BadGateway } from "../../domain/request/Request.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
-import { StoredRelayers } from "../relayers/StoredRelayers.ts"
+import { Relayers } from "../relayers/Relayers.ts"
 import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
 import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Chains } from "../chains/Chains.ts"
 import { HealthChecks } from "./HealthChecks.ts"
-import { HealthRepo } from "./HealthRepo.ts"
+import * as HealthRepo from "./HealthRepo.ts"
 import type { Check } from "./HealthRepo.ts"
 
 /** The longest time that a caller waits for a chain. */
@@ -41,11 +41,11 @@ export class RelayerHealth extends Context.Service<
   }
 >()("effect-relayer/server/health/RelayerHealth") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     RelayerHealth,
     Effect.gen(function* () {
-      const repo = yield* HealthRepo
-      const relayers = yield* StoredRelayers
+      const repo = yield* HealthRepo.make
+      const relayers = yield* Relayers
       const ledger = yield* Ledger
       const targets = yield* RelayerTargets
       const chains = yield* Chains
@@ -118,7 +118,4 @@ export class RelayerHealth extends Context.Service<
       return RelayerHealth.of({ status, balance, check, explain: explanation })
     })
   )
-
-  /** @internal */
-  static readonly layer = Layer.provide(this.layerNoDeps, HealthRepo.layer)
 }

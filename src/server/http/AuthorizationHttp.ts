@@ -6,9 +6,8 @@ import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller } from "../../domain/access/Caller.ts"
 import type { Caller } from "../../domain/access/Caller.ts"
 import { CallerRequests } from "../limits/CallerRequests.ts"
-import * as RateLimitHeaders from "../limits/RateLimitHeaders.ts"
 import * as RateLimitMetrics from "../limits/RateLimitMetrics.ts"
-import { RateLimits } from "../limits/RateLimits.ts"
+import { RateLimits, rateLimitHeaders } from "../limits/RateLimits.ts"
 import * as Recording from "../responses/Recording.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import type { RequestState } from "../responses/CurrentRequest.ts"
@@ -25,7 +24,7 @@ export const AuthorizationHttp = Layer.effect(
     const credentials = yield* Credentials.make
     const limits = yield* RateLimits
     const requests = yield* CallerRequests
-    const headersOf = RateLimitHeaders.make(limits.options)
+    const headersOf = rateLimitHeaders(limits.options)
     // A counter is shown as 0 before its first event.
     const { rateLimitedRequestsTotal, rateLimitStoreFailuresTotal, strangersRefusedTotal } = RateLimitMetrics
     for (const counter of [

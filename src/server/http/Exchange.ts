@@ -1,13 +1,11 @@
 // One request on its way through the pipeline: its id, its time and its place in the metrics.
 import { Context, Effect, LogLevel, References } from "effect"
 import type { Fiber } from "effect"
-import { HttpRouter, HttpServerRequest } from "effect/http"
+import { Headers, HttpRouter, HttpServerRequest } from "effect/http"
 import { randomUUID } from "node:crypto"
 import { CurrentRequest, make } from "../responses/CurrentRequest.ts"
 import type { RequestState } from "../responses/CurrentRequest.ts"
-import * as BasicCredentials from "./BasicCredentials.ts"
 import * as RequestMetrics from "./RequestMetrics.ts"
-import * as Target from "./Target.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -26,12 +24,47 @@ const saneRequestId = /^[A-Za-z0-9._:-]{1,128}$/
 const requestIdOf = (given: string | undefined) =>
   given !== undefined && saneRequestId.test(given) ? given : randomUUID()
 
+const escapes: Readonly<Record<string, string>> = { ";": "%3B", "#": "%23" }
+
+/**
+ * `;` is an ordinary character of a path (RFC 3986, section 3.3), and `#` has no meaning in a target. The router ends the
+ * path at both, so that it would take `/signers/a;b` for `/signers/a`. This escapes them.
+ */
+const withWholePath = (request: Request): Request => {
+  const { url } = request
+  if (!url.includes(";") && !url.includes("#")) return request
+  return request.modify({
+    url: url.replace(/^[^?]+/, (path) => path.replace(/[;#]/g, (char) => escapes[char] ?? char))
+  })
+}
+
+const basicScheme = /^basic +/i
+
+/** The path of calls to the node of a relayer. */
+const nodeCalls = /^\/+api\/v1\/relayers\/[^/?]+\/rpc\/?(\?|$)/i
+
+/** The password: everything after the first colon. The user name has no meaning. */
+const passwordOf = (authorization: string): string =>
+  /^[^:]*:([^]*)$/.exec(Buffer.from(authorization.replace(basicScheme, ""), "base64").toString())?.[1] ?? ""
+
+/**
+ * Lets a client of `/rpc` give its API key in the URL: as the password of HTTP Basic authentication (RFC 7617), because some
+ * tools for Ethereum, such as `forge script`, cannot set a header. Puts the password in the place of the bearer token.
+ */
+const withBearerToken = (request: Request): Request => {
+  const { authorization } = request.headers
+  if (authorization === undefined || !basicScheme.test(authorization) || !nodeCalls.test(request.url)) return request
+  return request.modify({
+    headers: Headers.set(request.headers, "authorization", `Bearer ${passwordOf(authorization)}`)
+  })
+}
+
 export const begin = (
   context: Context.Context<never>,
   clientAddressOf: (request: Request) => string | undefined
 ): Exchange => {
   const given = Context.getUnsafe(context, HttpServerRequest.HttpServerRequest)
-  const request = BasicCredentials.withBearerToken(Target.withWholePath(given))
+  const request = withBearerToken(withWholePath(given))
   RequestMetrics.inFlightRequests.modifyUnsafe(1, context)
   return {
     request,

@@ -3,8 +3,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Readiness } from "../lifecycle/Readiness.ts"
 import * as HomePage from "./HomePage.ts"
-import { OpenDocument } from "./OpenDocument.ts"
-import * as Revalidation from "./Revalidation.ts"
+import { OpenDocument, revalidated } from "./Documents.ts"
 
 /** The page has no scripts, and loads only its icon. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -28,7 +27,7 @@ const home = Effect.gen(function* () {
 const icon = HttpRouter.add(
   "GET",
   "/favicon.ico",
-  Revalidation.required(HttpServerResponse.text(HomePage.icon, { contentType: "image/svg+xml" }))
+  revalidated(HttpServerResponse.text(HomePage.icon, { contentType: "image/svg+xml" }))
 )
 
 export const HomeHttp = Layer.merge(Layer.unwrap(home), icon).pipe(Layer.provide(OpenDocument))

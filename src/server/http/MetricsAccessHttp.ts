@@ -3,7 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { createHash, timingSafeEqual } from "node:crypto"
 import { MetricsAccess } from "../../api/Middleware.ts"
 import { Unauthorized } from "../../domain/access/Caller.ts"
-import * as BearerToken from "../authentication/BearerToken.ts"
+import { bearerToken } from "../authentication/Authentication.ts"
 import { Strangers } from "../limits/Strangers.ts"
 
 const sha256 = (token: Redacted.Redacted) => createHash("sha256").update(Redacted.value(token)).digest()
@@ -18,7 +18,7 @@ export const layer = (token: Redacted.Redacted | undefined) =>
 
       const checkToken = Effect.gen(function* () {
         if (expected === undefined) return
-        const given = yield* BearerToken.current
+        const given = yield* bearerToken
         if (timingSafeEqual(sha256(given), expected)) return
         return yield* strangers.refuse(
           new Unauthorized(Redacted.value(given) === "" ? {} : { reason: "invalid_token" })

@@ -6,7 +6,7 @@ import { RequestBody } from "../../api/Middleware.ts"
 import { Unauthorized } from "../../domain/access/Caller.ts"
 import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from "../../domain/request/Request.ts"
 import { Authentication } from "../authentication/Authentication.ts"
-import * as BearerToken from "../authentication/BearerToken.ts"
+import { bearerToken } from "../authentication/Authentication.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -65,7 +65,7 @@ export const RequestBodyHttp = Layer.effect(
     const { authenticate } = yield* Authentication
 
     /** A key that was revoked or has expired since the head of the request arrived does nothing more. */
-    const checkKey = Effect.flatMap(BearerToken.current, (token) => authenticate(token, undefined)).pipe(
+    const checkKey = Effect.flatMap(bearerToken, (token) => authenticate(token, undefined)).pipe(
       Effect.mapError(() => new Unauthorized({ reason: "invalid_token" }))
     )
 

@@ -1,6 +1,5 @@
 // The table `idempotency_keys`: a row holds the stored response of a key, or the claim of a request that is running.
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
-import type { Option } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
@@ -45,87 +44,72 @@ const readLock = Rows.one(Schema.Struct({ locked: Schema.Boolean }))
 
 const encodeHeaders = Schema.encodeSync(Headers)
 
-export class IdempotencyRepo extends Context.Service<
-  IdempotencyRepo,
-  {
-    /** Excludes other transactions of all instances until the running one ends; false if another one holds the lock. */
-    lock(id: string): Effect.Effect<boolean>
-    /** The valid response, or the claim whose lease has not run out. */
-    find(id: string, validSince: DateTime.Utc): Effect.Effect<Option.Option<typeof Row.Type>>
-    /** Claims the key for `leaseSeconds`; false if another run has claimed it, or finished. */
-    claim(run: Run, leaseSeconds: number): Effect.Effect<boolean>
-    /** Stores the response and ends the claim; false if another run has claimed the key, or finished. */
-    finish(run: Run, response: SealedResponse): Effect.Effect<boolean>
-    /** Ends the claim without a response. */
-    release(run: Run): Effect.Effect<void>
-    /** Deletes at most `limit` rows that are older than `before`; returns how many. */
-    prune(before: DateTime.Utc, limit: number): Effect.Effect<number>
-  }
->()("effect-relayer/server/idempotency/IdempotencyRepo") {
-  static readonly layer = Layer.effect(
-    IdempotencyRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
+export const make = Effect.gen(function* () {
+  const sql = yield* client
 
-      const lock = (id: string) =>
-        sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${id}, 0)) AS locked`.pipe(
-          Effect.flatMap(readLock),
-          Effect.map(({ locked }) => locked),
-          query("IdempotencyRepo.lock")
-        )
+  /** Excludes other transactions of all instances until the running one ends; false if another one holds the lock. */
+  const lock = (id: string) =>
+    sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${id}, 0)) AS locked`.pipe(
+      Effect.flatMap(readLock),
+      Effect.map(({ locked }) => locked),
+      query("IdempotencyRepo.lock")
+    )
 
-      const find = (id: string, validSince: DateTime.Utc) =>
-        sql`
-          SELECT claim IS NOT NULL AS is_running, request_hash, status::int4 AS status, headers::text AS headers, body_sealed
-          FROM idempotency_keys
-          WHERE id = ${id} AND created_at >= ${DateTime.toDate(validSince)} AND (claim IS NULL OR claimed_until > now())`.pipe(
-          Effect.flatMap(readRow),
-          query("IdempotencyRepo.find")
-        )
+  /** The valid response, or the claim whose lease has not run out. */
+  const find = (id: string, validSince: DateTime.Utc) =>
+    sql`
+      SELECT claim IS NOT NULL AS is_running, request_hash, status::int4 AS status, headers::text AS headers, body_sealed
+      FROM idempotency_keys
+      WHERE id = ${id} AND created_at >= ${DateTime.toDate(validSince)} AND (claim IS NULL OR claimed_until > now())`.pipe(
+      Effect.flatMap(readRow),
+      query("IdempotencyRepo.find")
+    )
 
-      /** Replaces its own claim, a lease that has run out and a response that is no longer valid, and nothing else. */
-      const put = (run: Run, { status, headers, body_sealed, leaseSeconds }: State) =>
-        Effect.map(
-          sql`
-            INSERT INTO idempotency_keys AS k
-              (id, request_hash, created_at, status, headers, body_sealed, claim, claimed_until)
-            VALUES (${run.id}, ${run.requestHash}, ${DateTime.toDate(run.at)}, ${status}::smallint,
-              ${headers}::text::jsonb, ${body_sealed}::bytea, ${leaseSeconds === null ? null : run.claim}::uuid,
-              now() + ${leaseSeconds}::int * interval '1 second')
-            ON CONFLICT (id) DO UPDATE SET request_hash = excluded.request_hash, created_at = excluded.created_at,
-              status = excluded.status, headers = excluded.headers, body_sealed = excluded.body_sealed,
-              claim = excluded.claim, claimed_until = excluded.claimed_until
-            WHERE k.claim = ${run.claim}::uuid OR k.claimed_until <= now()
-              OR k.created_at < ${DateTime.toDate(run.validSince)}
-            RETURNING 1`,
-          (rows) => rows.length === 1
-        )
+  /** Replaces its own claim, a lease that has run out and a response that is no longer valid, and nothing else. */
+  const put = (run: Run, { status, headers, body_sealed, leaseSeconds }: State) =>
+    Effect.map(
+      sql`
+        INSERT INTO idempotency_keys AS k
+          (id, request_hash, created_at, status, headers, body_sealed, claim, claimed_until)
+        VALUES (${run.id}, ${run.requestHash}, ${DateTime.toDate(run.at)}, ${status}::smallint,
+          ${headers}::text::jsonb, ${body_sealed}::bytea, ${leaseSeconds === null ? null : run.claim}::uuid,
+          now() + ${leaseSeconds}::int * interval '1 second')
+        ON CONFLICT (id) DO UPDATE SET request_hash = excluded.request_hash, created_at = excluded.created_at,
+          status = excluded.status, headers = excluded.headers, body_sealed = excluded.body_sealed,
+          claim = excluded.claim, claimed_until = excluded.claimed_until
+        WHERE k.claim = ${run.claim}::uuid OR k.claimed_until <= now()
+          OR k.created_at < ${DateTime.toDate(run.validSince)}
+        RETURNING 1`,
+      (rows) => rows.length === 1
+    )
 
-      const claim = (run: Run, leaseSeconds: number) =>
-        put(run, { status: null, headers: null, body_sealed: null, leaseSeconds }).pipe(query("IdempotencyRepo.claim"))
+  /** Claims the key for `leaseSeconds`; false if another run has claimed it, or finished. */
+  const claim = (run: Run, leaseSeconds: number) =>
+    put(run, { status: null, headers: null, body_sealed: null, leaseSeconds }).pipe(query("IdempotencyRepo.claim"))
 
-      const finish = (run: Run, { status, headers, body_sealed }: SealedResponse) =>
-        put(run, { status, headers: encodeHeaders(headers), body_sealed, leaseSeconds: null }).pipe(
-          query("IdempotencyRepo.finish")
-        )
+  /** Stores the response and ends the claim; false if another run has claimed the key, or finished. */
+  const finish = (run: Run, { status, headers, body_sealed }: SealedResponse) =>
+    put(run, { status, headers: encodeHeaders(headers), body_sealed, leaseSeconds: null }).pipe(
+      query("IdempotencyRepo.finish")
+    )
 
-      const release = ({ id, claim }: Run) =>
-        sql`DELETE FROM idempotency_keys WHERE id = ${id} AND claim = ${claim}::uuid`.pipe(
-          Effect.asVoid,
-          query("IdempotencyRepo.release")
-        )
+  /** Ends the claim without a response. */
+  const release = ({ id, claim }: Run) =>
+    sql`DELETE FROM idempotency_keys WHERE id = ${id} AND claim = ${claim}::uuid`.pipe(
+      Effect.asVoid,
+      query("IdempotencyRepo.release")
+    )
 
-      const prune = (before: DateTime.Utc, limit: number) =>
-        sql`
-          DELETE FROM idempotency_keys WHERE id IN (
-            SELECT id FROM idempotency_keys WHERE created_at < ${DateTime.toDate(before)}
-            ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-          ) RETURNING 1`.pipe(
-          Effect.map((rows) => rows.length),
-          query("IdempotencyRepo.prune")
-        )
+  /** Deletes at most `limit` rows that are older than `before`; returns how many. */
+  const prune = (before: DateTime.Utc, limit: number) =>
+    sql`
+      DELETE FROM idempotency_keys WHERE id IN (
+        SELECT id FROM idempotency_keys WHERE created_at < ${DateTime.toDate(before)}
+        ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ) RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("IdempotencyRepo.prune")
+    )
 
-      return IdempotencyRepo.of({ lock, find, claim, finish, release, prune })
-    })
-  )
-}
+  return { lock, find, claim, finish, release, prune }
+})

@@ -7,7 +7,7 @@ import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../domain/request/I
 import * as Transaction from "../../sql/Transaction.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
-import { IdempotencyRepo } from "./IdempotencyRepo.ts"
+import * as IdempotencyRepo from "./IdempotencyRepo.ts"
 import type { Run } from "./IdempotencyRepo.ts"
 
 export interface StoredResponse {
@@ -74,10 +74,10 @@ export class IdempotencyStore extends Context.Service<
     readonly prune: Effect.Effect<boolean>
   }
 >()("effect-relayer/server/idempotency/IdempotencyStore") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     IdempotencyStore,
     Effect.gen(function* () {
-      const repo = yield* IdempotencyRepo
+      const repo = yield* IdempotencyRepo.make
       const secrets = yield* Secrets
       const secret = (yield* ServiceSecrets).get("idempotency")
       const random = yield* SecureRandom.SecureRandom
@@ -152,9 +152,5 @@ export class IdempotencyStore extends Context.Service<
 
       return IdempotencyStore.of({ once, prune })
     })
-  )
-
-  static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([IdempotencyRepo.layer, ServiceSecrets.layer, SecureRandom.layerWebCrypto])
-  )
+  ).pipe(Layer.provide([ServiceSecrets.layer, SecureRandom.layerWebCrypto]))
 }

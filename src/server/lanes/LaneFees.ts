@@ -6,31 +6,32 @@ import type { FeeLimit } from "../ledger/NewTransaction.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 
 export interface FeeBudget {
-  /** Wei that the transaction may cost in all. Undefined: its API key has no limit. */
+  /** What the transaction may cost in fees in all, in the smallest unit of its chain. Undefined: its API key has no limit. */
   maximumOf(stored: StoredTransaction): bigint | undefined
   /** The limits of its API key and of the keys that this one descends from. */
   limitsOf(stored: StoredTransaction): ReadonlyArray<FeeLimit>
 }
 
 export interface LaneFees {
-  budgetOf(open: ReadonlyArray<StoredTransaction>): Effect.Effect<FeeBudget>
+  /** `type`: of the network of the lane. */
+  budgetOf(type: string, open: ReadonlyArray<StoredTransaction>): Effect.Effect<FeeBudget>
 }
 
-const hasNonce = ({ transaction }: StoredTransaction): boolean => transaction.nonce !== undefined
+const hasPlace = ({ transaction }: StoredTransaction): boolean => transaction.place !== undefined
 
 const byNumber = (one: StoredTransaction, other: StoredTransaction): number =>
   one.transaction.number - other.transaction.number
 
 /**
  * Each transaction may cost what was counted for it when it was accepted or signed. What a limit leaves is shared by two: the
- * oldest transaction with a nonce may use it for a bump, and the oldest one without for its first signature. `left`: by key.
+ * oldest transaction with a place may use it for a bump, and the oldest one without for its first signature. `left`: by key.
  */
 const shares = (
   rows: ReadonlyArray<StoredTransaction>,
   limitsOf: FeeBudget["limitsOf"],
   left: ReadonlyMap<string, bigint>
 ): ReadonlyMap<number, bigint> => {
-  const kinds = [rows.filter(hasNonce), rows.filter((row) => !hasNonce(row))]
+  const kinds = [rows.filter(hasPlace), rows.filter((row) => !hasPlace(row))]
   const sharing = (keyId: string) =>
     kinds.filter((kind) => kind.some((row) => limitsOf(row).some((limit) => limit.keyId === keyId))).length
   const found = new Map<number, bigint>()
@@ -52,16 +53,17 @@ export const make = Effect.gen(function* () {
   const keys = yield* ApiKeys
   const ledger = yield* Ledger
 
-  const leftOf = Effect.fnUntraced(function* ({ keyId, maximum }: FeeLimit) {
-    const used = yield* ledger.feesOfLastDay(keyId)
+  const leftOf = Effect.fnUntraced(function* ({ maximum, ...limit }: FeeLimit) {
+    const { keyId } = limit
+    const used = yield* ledger.feesOfLastDay(limit)
     return [keyId, used < maximum ? maximum - used : 0n] as const
   })
 
-  const budgetOf: LaneFees["budgetOf"] = Effect.fnUntraced(function* (open) {
+  const budgetOf: LaneFees["budgetOf"] = Effect.fnUntraced(function* (type, open) {
     const limited = open.filter(({ fee }) => fee !== undefined)
     const keyIds = [...new Set(limited.flatMap(({ apiKeyId }) => apiKeyId ?? []))]
     const limits = new Map(
-      yield* Effect.forEach(keyIds, (id) => Effect.map(keys.feeLimits(id), (all) => [id, all] as const))
+      yield* Effect.forEach(keyIds, (id) => Effect.map(keys.feeLimits(id, type), (all) => [id, all] as const))
     )
     const limitsOf: FeeBudget["limitsOf"] = ({ fee, apiKeyId }) =>
       fee === undefined || apiKeyId === undefined ? [] : (limits.get(apiKeyId) ?? [])

@@ -1,12 +1,12 @@
 // The life of a held lane: steps, one after the other, until nothing is open, the process drains, or another one has it.
 import { Clock, Effect, Latch } from "effect"
 import type { Draining } from "../lifecycle/Draining.ts"
-import type { ReleaseReason } from "../ledger/HeldLane.ts"
-import type { LaneContext } from "./LaneContext.ts"
+import type { ReleaseReason } from "../ledger/hold/HeldLane.ts"
+import type { LaneContext } from "./StepState.ts"
 import * as LaneStep from "./LaneStep.ts"
 
 /**
- * The longest rest of a lane, in milliseconds, after a step that assigned nonces. A lane rests as long as the step took, and
+ * The longest rest of a lane, in milliseconds, after a step that gave away places. A lane rests as long as the step took, and
  * longer if the process holds more than `restingAlone` lanes. Transactions that arrive during the rest share the next step, so
  * that busy lanes have larger steps and not more of them. Twenty busy lanes take a sixth less processor time than if the rest
  * did not depend on the number of lanes.
@@ -17,7 +17,7 @@ const restingAlone = 4
 /** Milliseconds before the step that follows a refused commit. The pause doubles with each refusal in a row, up to `longest`. */
 const refusalPause = { first: 10, longest: 1000 } as const
 
-/** Transactions that get a nonce before a lane is given back because others wait. */
+/** Transactions that get a place before a lane is given back because others wait. */
 const fairShare = 256
 
 export interface LaneLife {
@@ -27,7 +27,7 @@ export interface LaneLife {
   readonly wake: Effect.Effect<void>
 }
 
-export interface Surroundings {
+export interface LaneLifeOptions {
   readonly draining: Draining["Service"]
   /** Runs steps until they succeed, and reports failures. */
   readonly supervised: <A>(work: Effect.Effect<A>) => Effect.Effect<A>
@@ -37,7 +37,7 @@ export interface Surroundings {
   readonly isWaitedFor: Effect.Effect<boolean>
 }
 
-export const make = (context: LaneContext, { draining, supervised, held, isWaitedFor }: Surroundings): LaneLife => {
+export const make = (context: LaneContext, { draining, supervised, held, isWaitedFor }: LaneLifeOptions): LaneLife => {
   const { ledger, hold, memory } = context
   const latch = Latch.makeUnsafe(false)
   /** Commits in a row that were refused because a transaction had changed. */

@@ -1,9 +1,8 @@
 // The metrics of lanes that this instance holds.
 import { Clock, Effect, Metric } from "effect"
-import { paidOf } from "../../domain/transaction/Attempt.ts"
-import { maxFeeOf } from "../../domain/transaction/Fees.ts"
-import type { Signature } from "../ledger/HeldLane.ts"
+import type { Signature } from "../ledger/hold/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
+import type { LaneChain } from "./LaneNetwork.ts"
 
 const seconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800]
 
@@ -22,11 +21,6 @@ const transactionSignaturesTotal = total(
 
 const transactionsFinalTotal = total("transactions_final_total", "Transactions that became final, by state.")
 
-const transactionFeesPaid = total(
-  "transaction_fees_paid_gwei_total",
-  "Fees that confirmed and reverted transactions have paid, in gwei."
-)
-
 const transactionFirstSendSeconds = duration(
   "transaction_first_send_seconds",
   "Time from the acceptance of a transaction to the end of its first broadcast, in seconds."
@@ -42,7 +36,6 @@ export const all = [
   lanePollsTotal,
   transactionSignaturesTotal,
   transactionsFinalTotal,
-  transactionFeesPaid,
   transactionFirstSendSeconds,
   transactionConfirmationSeconds
 ]
@@ -66,21 +59,16 @@ export const measureFirstSends = Effect.fnUntraced(function* (stored: ReadonlyAr
   for (const one of stored) yield* Metric.update(transactionFirstSendSeconds, age(now, one))
 })
 
-const gwei = 10 ** 9
-
-const countOne = Effect.fnUntraced(function* (now: number, stored: StoredTransaction) {
-  const { state, mined, origin, attempts } = stored.transaction
+const countOne = Effect.fnUntraced(function* (chain: LaneChain, now: number, stored: StoredTransaction) {
+  const { state, origin } = stored.transaction
   if (state !== "confirmed" && state !== "failed" && state !== "canceled" && state !== "expired") return
   if (origin === "request") yield* Metric.update(Metric.withAttributes(transactionsFinalTotal, { state }), 1)
   if (state === "confirmed") yield* Metric.update(transactionConfirmationSeconds, age(now, stored))
-  if (mined === undefined) return
-  const attempt = attempts.find(({ ordinal }) => ordinal === mined.ordinal)
-  const { receipt } = mined
-  const effectiveGasPrice = receipt.effectiveGasPrice || (attempt === undefined ? 0n : maxFeeOf(attempt.fees))
-  yield* Metric.update(transactionFeesPaid, Number(paidOf({ ...receipt, effectiveGasPrice })) / gwei)
+  yield* chain.noteFinal(stored.transaction)
 })
 
-export const countFinal = Effect.fnUntraced(function* (changed: ReadonlyArray<StoredTransaction>) {
+/** `chain`: counts what only its network has. */
+export const countFinal = Effect.fnUntraced(function* (chain: LaneChain, changed: ReadonlyArray<StoredTransaction>) {
   const now = yield* Clock.currentTimeMillis
-  for (const stored of changed) yield* countOne(now, stored)
+  for (const stored of changed) yield* countOne(chain, now, stored)
 })

@@ -1,7 +1,7 @@
 // Decides when a lane asks its signer again after a failure.
 import { Clock, Effect } from "effect"
-import type { Work } from "./LaneContext.ts"
-import type { SigningFailed } from "./LaneSigner.ts"
+import type { SigningFailed } from "./LaneKeys.ts"
+import type { StepState } from "./StepState.ts"
 
 /** Milliseconds until a signer that failed is asked again: doubles up to a minute. */
 const firstRetry = 1000
@@ -11,7 +11,7 @@ const longestRetry = 60_000
 const longestAsked = 300_000
 
 /** Logs only the first failure since the last signature. */
-export const noteFailure = Effect.fnUntraced(function* ({ context }: Work, failure: SigningFailed) {
+export const noteFailure = Effect.fnUntraced(function* ({ context }: StepState, failure: SigningFailed) {
   const { memory, hold } = context
   const { code, message, requestId, retryAfter = 0 } = failure
   const failures = memory.signerFailures++

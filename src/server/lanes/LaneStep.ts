@@ -1,26 +1,22 @@
 // One step of the holder of a lane: it reads the ledger, polls the chain if that is due, decides, signs, commits and sends.
 import { Clock, Effect } from "effect"
-import { isFinal } from "../../domain/transaction/Transaction.ts"
-import type { Transaction } from "../../domain/transaction/Transaction.ts"
-import { earliest } from "../../domain/transaction/Moment.ts"
+import { isReadonlyArrayNonEmpty } from "effect/Array"
+import { cause } from "../../domain/transaction/Cause.ts"
+import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
-import { poll, maxNoncesPerCommit } from "../../domain/transaction/Numbers.ts"
-import { pollInterval } from "../../domain/transaction/NetworkNumbers.ts"
-import type { Unreachable, View } from "../../domain/transaction/View.ts"
-import type { LaneContents } from "../ledger/HeldLane.ts"
+import { maxSignaturesPerCommit } from "../../domain/transaction/Numbers.ts"
+import type { LaneContents } from "../ledger/hold/HeldLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
-import * as ChainPoll from "./ChainPoll.ts"
 import { assign } from "./LaneAssignment.ts"
-import type { LaneContext, Work } from "./LaneContext.ts"
 import { decideAll } from "./LaneDecisions.ts"
-import * as LaneBalance from "./LaneBalance.ts"
-import * as LaneFloor from "./LaneFloor.ts"
+import { fill } from "./LaneFillers.ts"
 import * as Metrics from "./LaneMetrics.ts"
-import * as Providers from "./LaneProviders.ts"
+import type { LaneReading, LaneRelayer, Poll } from "./LaneNetwork.ts"
 import * as LaneRelayers from "./LaneRelayers.ts"
-import type { LaneRelayer } from "./LaneRelayers.ts"
 import * as LaneTraces from "./LaneTraces.ts"
 import { holdAll } from "./LaneUnusable.ts"
+import * as StepState from "./StepState.ts"
+import type { LaneContext } from "./StepState.ts"
 
 type Next =
   | { readonly _tag: "Idle" }
@@ -28,147 +24,128 @@ type Next =
   /** Until then, or until the lane is woken. */
   | { readonly _tag: "Wait"; readonly until: Moment }
 
-type Failures = ReadonlyMap<string, Unreachable>
-
-const workOf = Effect.fnUntraced(function* (
-  context: LaneContext,
-  { stored, inFlight, pending, nextMoment }: LaneContents
-) {
-  const open = [...inFlight, ...pending]
+const begin = Effect.fnUntraced(function* (context: LaneContext, contents: LaneContents) {
+  const open = [...contents.inFlight, ...contents.pending]
   const now = yield* Clock.currentTimeMillis
-  const { relayers, unusable } = yield* LaneRelayers.load(
-    context.targets,
-    open.map(({ relayerId }) => relayerId)
-  )
-  const { window } = context.memory
-  const work: Work = {
-    context,
-    now,
-    relayers,
-    budget: yield* context.fees.budgetOf(open),
-    genesis: stored.genesis,
-    lane: window === undefined ? stored.lane : { ...stored.lane, windowSize: window },
-    stop: stored.code === "deep_reorg" ? undefined : stored.code,
-    isDeepReorg: stored.code === "deep_reorg",
-    rows: new Map(open.map((one) => [one.transaction.number, one])),
-    nextPollAt: earliest(now + poll.maximum, nextMoment)
-  }
-  yield* holdAll(work, unusable)
-  return work
+  const ids = open.map(({ relayerId }) => relayerId)
+  const { relayers, unusable } = yield* LaneRelayers.load(context, ids)
+  const budget = yield* context.fees.budgetOf(context.rules.type, open)
+  const step = StepState.make(context, { now, contents, relayers, budget })
+  yield* holdAll(step, unusable)
+  return step
 })
 
-/** Open transactions, those that were accepted first in front. */
-const oldest = (rows: Work["rows"]): ReadonlyArray<StoredTransaction> =>
-  [...rows.values()].toSorted((one, other) => one.transaction.number - other.transaction.number)
-
-const byNonce = (one: StoredTransaction, other: StoredTransaction): number =>
-  (one.transaction.nonce ?? 0) - (other.transaction.nonce ?? 0)
-
-const withNonce = ({ rows }: Work): ReadonlyArray<StoredTransaction> =>
-  [...rows.values()]
-    .filter(({ transaction }) => transaction.nonce !== undefined && !isFinal(transaction))
-    .toSorted(byNonce)
-
-/** One poll for each set of providers. */
-const pollAll = Effect.fnUntraced(function* (work: Work) {
-  const { context, lane, relayers, now } = work
-  const polls = new Map<string, ChainPoll.ChainPoll>()
-  const failures = new Map<string, Unreachable>()
-  const inFlight = withNonce(work)
-  for (const relayer of new Map([...relayers.values()].map((relayer) => [relayer.urlsKey, relayer])).values()) {
-    const { numbers, urlsKey } = relayer
-    const providers = yield* Providers.of(work, relayer)
-    const own = inFlight.filter(({ relayerId }) => relayers.get(relayerId)?.urlsKey === urlsKey)
-    const transactions = own.map(({ transaction }) => transaction)
-    const { memory, nodes } = context
-    const headAfter = memory.polls.get(urlsKey)?.headAskedAt ?? 0
-    const balance = LaneBalance.known(work)
-    const asked = { providers, nodes, numbers, lane, transactions, memory, now, headAfter, balance }
-    const taken = yield* Effect.result(ChainPoll.take(asked))
-    if (taken._tag === "Success") {
-      polls.set(urlsKey, taken.success)
-      yield* Metrics.countPoll("seen")
-    } else {
-      failures.set(urlsKey, ChainPoll.unreachable(taken.failure, numbers, now))
-      if (taken.failure.code === "mismatch") work.stop = "chain_changed"
-      yield* Metrics.countPoll(taken.failure.code === "mismatch" ? "chain_changed" : "unreachable")
-    }
+/** Final transactions whose places are open again, which is reported once. */
+const reopened = Effect.fnUntraced(function* (
+  { context: { ledger, hold }, storedLane }: StepState.StepState,
+  { openFrom }: LaneReading
+) {
+  if (openFrom === undefined) return []
+  const finals = yield* ledger.finalFrom(hold, openFrom)
+  if (finals.length > 0 && storedLane.code !== "deep_reorg") {
+    yield* Effect.annotateLogs(Effect.logError("a reorganisation is deeper than required_confirmations"), {
+      lane_id: hold.laneId
+    })
+    yield* ledger.reportReorgedFinal(hold, finals)
   }
-  context.memory.polls = polls
-  context.memory.polledAt = now
-  return failures
+  return finals
 })
 
-const viewsOf =
-  ({ context: { memory }, now }: Work, failures: Failures) =>
-  (transaction: Transaction, { urlsKey, numbers }: LaneRelayer): View => {
-    const found = memory.polls.get(urlsKey)
-    if (found !== undefined) return found.views.get(transaction.number) ?? found.base
-    return (
-      failures.get(urlsKey) ?? {
-        _tag: "Unreachable",
-        code: "providers_unavailable",
-        retryAt: now + pollInterval(numbers)
-      }
-    )
-  }
+const save = (
+  step: StepState.StepState,
+  { genesis, usedTrust }: Partial<LaneReading>,
+  code: Cause["code"] | undefined
+) => {
+  const { context, storedLane } = step
+  return context.ledger.saveLane(context.hold, {
+    chain: storedLane.chain,
+    lane: step.lane(),
+    ...(genesis === undefined ? {} : { genesis }),
+    usedTrust: usedTrust === true,
+    ...(code === undefined ? {} : { code }),
+    nextPollAt: step.nextPollAt()
+  })
+}
 
-const fullPoll = Effect.fnUntraced(function* (
-  work: Work,
-  contents: LaneContents,
+/** Believes what a poll says about the lane, and saves it. Returns final transactions that are open again. */
+const readLane = Effect.fnUntraced(function* (
+  step: StepState.StepState,
+  reading: LaneReading,
   owner: StoredTransaction,
   lead: LaneRelayer
 ) {
-  const failures = yield* pollAll(work)
-  const { context } = work
-  const found = context.memory.polls.get(lead.urlsKey)
-  const opened = found === undefined ? [] : yield* LaneFloor.advance(work, contents.stored, owner, lead, found)
-  if (work.stop === "chain_changed") {
-    const { lane, nextPollAt } = work
-    const { genesis } = contents.stored
-    const known = genesis === undefined ? {} : { genesis }
-    yield* context.ledger.saveLane(context.hold, {
-      lane,
-      ...known,
-      usedTrust: false,
-      code: "chain_changed",
-      nextPollAt
-    })
+  for (const one of reading.foreign) {
+    const { ledger, hold } = step.context
+    step.update(yield* ledger.markRestored(hold, step.storedLane.chain, one))
   }
-  yield* decideAll(work, [...opened, ...withNonce(work)], viewsOf(work, failures))
-  return failures
+  const opened = yield* reopened(step, reading)
+  step.read(reading.lane, reading.stop, opened.length > 0)
+  step.wakeAt(step.now + step.context.rules.pollInterval(lead.target))
+  yield* save(step, reading, reading.stop?.code ?? (opened.length > 0 ? "deep_reorg" : undefined))
+  yield* fill(step, reading.fillers, owner, lead)
+  return opened
+})
+
+/** Nothing that another chain says is believed. */
+const stopOnOtherChain = Effect.fnUntraced(function* (step: StepState.StepState) {
+  const { genesis } = step.storedLane
+  step.stopWith(cause("chain_changed"))
+  yield* save(step, genesis === undefined ? {} : { genesis }, "chain_changed")
+})
+
+const pollAll = Effect.fnUntraced(function* (step: StepState.StepState, owner: StepState.OpenRow) {
+  const { context, now, storedLane } = step
+  const rows = step.oldest()
+  if (!isReadonlyArrayNonEmpty(rows)) return
+  const poll: Poll = yield* context.chain.poll({
+    lane: step.lane(),
+    stored: storedLane,
+    rows,
+    totals: step.totals(),
+    canSign: step.base().signerRetry === undefined,
+    now,
+    committed: (from) => context.ledger.committedFrom(context.hold, from)
+  })
+  context.memory.poll = poll
+  context.memory.polledAt = now
+  const { reading } = poll
+  const opened = reading === undefined ? [] : yield* readLane(step, reading, owner.stored, owner.relayer)
+  if (reading === undefined && poll.isOtherChain) yield* stopOnOtherChain(step)
+  yield* decideAll(step, [...opened, ...step.withPlace().map(({ stored }) => stored)])
 })
 
 /** The decision about a transaction that was just accepted uses the newest poll, if that is not older than a block. */
-const isPollDue = ({ context: { memory }, now }: Work, { numbers }: LaneRelayer): boolean =>
+const isPollDue = ({ context: { memory, rules }, now }: StepState.StepState, { target }: LaneRelayer): boolean =>
   memory.polledAt === undefined ||
-  memory.polls.size === 0 ||
-  now >= memory.polledAt + pollInterval(numbers) ||
+  memory.poll?.isAnswered !== true ||
+  now >= memory.polledAt + rules.pollInterval(target) ||
   now >= memory.nextPollAt
+
+/** Ends what has passed its deadline without a place. */
+const expire = Effect.fnUntraced(function* ({ ledger, hold, chain }: LaneContext, contents: LaneContents, now: Moment) {
+  if (contents.nextMoment === undefined || contents.nextMoment > now) return contents
+  const expired = yield* ledger.expire(hold)
+  yield* Metrics.countFinal(chain, expired)
+  yield* LaneTraces.showFinal(expired)
+  return yield* ledger.read(hold)
+})
 
 export const run = Effect.fn("LaneStep.run")(function* (context: LaneContext) {
   const { ledger, hold, memory } = context
   const now = yield* Clock.currentTimeMillis
-  let contents = yield* ledger.read(hold)
-  if (contents.nextMoment !== undefined && contents.nextMoment <= now) {
-    const expired = yield* ledger.expire(hold)
-    yield* Metrics.countFinal(expired)
-    yield* LaneTraces.showFinal(expired)
-    contents = yield* ledger.read(hold)
-  }
-  const work = yield* workOf(context, contents)
-  const wait: Next = { _tag: "Wait", until: work.nextPollAt }
-  if (work.rows.size === 0) return contents.pendingCount === 0 ? ({ _tag: "Idle" } as const) : wait
-  const owner = oldest(work.rows).find(({ relayerId }) => work.relayers.has(relayerId))
-  const lead = owner && work.relayers.get(owner.relayerId)
-  if (owner === undefined || lead === undefined) return wait
-  const isDue = isPollDue(work, lead)
-  const failures: Failures = isDue ? yield* fullPoll(work, contents, owner, lead) : new Map()
-  const signed = yield* assign(work, lead, viewsOf(work, failures))
+  const contents = yield* expire(context, yield* ledger.read(hold), now)
+  const step = yield* begin(context, contents)
+  const wait: Next = { _tag: "Wait", until: step.nextPollAt() }
+  if (!step.hasRows()) return contents.pendingCount === 0 ? ({ _tag: "Idle" } as const) : wait
+  const [owner] = step.oldest()
+  if (owner === undefined) return wait
+  const isDue = isPollDue(step, owner.relayer)
+  if (isDue) yield* pollAll(step, owner)
+  const signed = yield* assign(step)
   memory.signed += signed
-  const planned = isDue ? work.nextPollAt : Math.min(work.nextPollAt, memory.nextPollAt)
-  const until = signed > 0 ? Math.min(planned, now + pollInterval(lead.numbers)) : planned
+  const planned = isDue ? step.nextPollAt() : Math.min(step.nextPollAt(), memory.nextPollAt)
+  const until = signed > 0 ? Math.min(planned, now + context.rules.pollInterval(owner.relayer.target)) : planned
   memory.nextPollAt = until
-  const next: Next = signed >= maxNoncesPerCommit ? { _tag: "Again" } : { _tag: "Wait", until }
+  const next: Next = signed >= maxSignaturesPerCommit ? { _tag: "Again" } : { _tag: "Wait", until }
   return next
 })

@@ -24,8 +24,9 @@ export const inTrace =
   <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
     const parent = requestOf(stored)
     if (parent === undefined) return work
-    const { nonce, state } = stored.transaction
-    const attributes = { "transaction.id": stored.id, "transaction.nonce": nonce, "transaction.state": state }
+    const { place, state } = stored.transaction
+    const sequence = place?.sequence === undefined ? undefined : String(place.sequence)
+    const attributes = { "transaction.id": stored.id, "transaction.nonce": sequence, "transaction.state": state }
     return Effect.flatMap(Effect.option(Effect.currentSpan), (step) =>
       Effect.withSpan(work, name, {
         parent,

@@ -4,13 +4,12 @@ import { Effect } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import { cause } from "../../domain/transaction/Cause.ts"
 import { Command } from "../../domain/transaction/Command.ts"
-import type { Decided } from "../ledger/HeldLane.ts"
-import { update } from "./LaneContext.ts"
-import type { Work } from "./LaneContext.ts"
+import type { Decided } from "../ledger/hold/HeldLane.ts"
+import type { StepState } from "./StepState.ts"
 import type { Unusable } from "./LaneRelayers.ts"
 
 /** One warning per relayer and episode, which ends when the relayer can be used again. */
-const warn = Effect.fnUntraced(function* ({ context: { memory, hold } }: Work, unusable: ReadonlyArray<Unusable>) {
+const warn = Effect.fnUntraced(function* ({ context: { memory, hold } }: StepState, unusable: ReadonlyArray<Unusable>) {
   const known = memory.unusable
   memory.unusable = new Set(unusable.map(({ id }) => id))
   for (const { id, reason } of unusable) {
@@ -26,13 +25,13 @@ const warn = Effect.fnUntraced(function* ({ context: { memory, hold } }: Work, u
 const held = Command.Hold({ cause: cause("row_changed"), scope: "relayer" })
 
 /** A restored transaction keeps its code: it waits for an operator in any case. */
-export const holdAll = Effect.fnUntraced(function* (work: Work, unusable: ReadonlyArray<Unusable>) {
-  yield* warn(work, unusable)
+export const holdAll = Effect.fnUntraced(function* (step: StepState, unusable: ReadonlyArray<Unusable>) {
+  yield* warn(step, unusable)
   const ids = new Set(unusable.map(({ id }) => id))
-  const decided = [...work.rows.values()].flatMap((stored): ReadonlyArray<Decided> => {
+  const decided = step.stored().flatMap((stored): ReadonlyArray<Decided> => {
     const { state, restored } = stored.transaction
     return !ids.has(stored.relayerId) || (state === "pending" && restored) ? [] : [{ stored, command: held }]
   })
   if (!isReadonlyArrayNonEmpty(decided)) return
-  update(work, yield* work.context.ledger.apply(work.context.hold, decided))
+  step.update(yield* step.context.ledger.apply(step.context.hold, decided))
 })

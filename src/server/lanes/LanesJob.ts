@@ -2,9 +2,8 @@
 // number of instances share the lanes; each lane has one holder at a time.
 import { Duration, Effect, FiberMap, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
-import { EvmNodes } from "../chains/evm/EvmNodes.ts"
-import type { HeldLane } from "../ledger/HeldLane.ts"
+import { TransactionId } from "../../domain/transaction/TransactionId.ts"
+import type { HeldLane } from "../ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../ledger/LaneLedger.ts"
 import type { Hold, LaneId } from "../ledger/StoredLane.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
@@ -16,8 +15,8 @@ import * as LaneFees from "./LaneFees.ts"
 import * as LaneLife from "./LaneLife.ts"
 import * as LaneMemory from "./LaneMemory.ts"
 import * as Metrics from "./LaneMetrics.ts"
-import * as LaneSigner from "./LaneSigner.ts"
-import * as WarmUp from "./WarmUp.ts"
+import * as LaneKeys from "./LaneKeys.ts"
+import { SendingNetworks } from "./SendingNetworks.ts"
 
 /** Lanes that one instance holds at once. */
 const maxLanes = 256
@@ -37,6 +36,9 @@ const renewalsPerLease = 3
 /** When the job stops, steps have this long to end. After that, another instance continues. */
 const grace = "5 seconds"
 
+/** The start of the process, and transactions that wait then, have the processor first. */
+const warmUpDelay = "2 seconds"
+
 interface Held {
   readonly hold: Hold
   readonly life: LaneLife.LaneLife
@@ -46,7 +48,7 @@ interface Held {
 
 const make = Effect.gen(function* () {
   const ledger = yield* LaneLedger
-  const nodes = yield* EvmNodes
+  const networks = yield* SendingNetworks
   const targets = yield* RelayerTargets
   const signers = yield* Signers
   const fees = yield* LaneFees.make
@@ -78,12 +80,16 @@ const make = Effect.gen(function* () {
       return Effect.andThen(Metrics.showHeld(lanes.size), due.now)
     })
 
-  const start = ({ hold, stored: { lane } }: HeldLane) => {
+  const start = ({ hold, stored: { chain, genesis, lane } }: HeldLane) => {
+    const network = networks.of(chain)
+    // Only lanes of networks that this process sends for are claimed.
+    if (network === undefined) return Effect.die(new Error(`no network sends for ${chain}`))
+    const [{ address }] = lane.accounts
     const context = {
       ledger,
-      nodes,
+      rules: network.rules,
+      chain: network.open({ chain, address, genesis, keys: (options) => LaneKeys.make(signers, options) }),
       targets,
-      signer: LaneSigner.make(signers, lane.address),
       fees,
       newId: Effect.map(random.uuidV7(), (id) => TransactionId.make(id)),
       hold,
@@ -127,8 +133,15 @@ const make = Effect.gen(function* () {
     }
   })
 
+  /** Libraries take 15 MB and more, so a process does not load them if its database has no lanes. */
+  const warmUp = Effect.sleep(warmUpDelay).pipe(
+    Effect.andThen(ledger.hasLanes),
+    Effect.flatMap((isUsed) => (isUsed ? networks.warmUp : Effect.void)),
+    Effect.ignoreCause
+  )
+
   yield* Effect.forkScoped(Effect.andThen(draining.begun, wakeAll))
-  yield* Effect.forkScoped(WarmUp.ifUsed(ledger))
+  yield* Effect.forkScoped(warmUp)
   yield* jobs.run({ job: "lanes", task: "renew", work: renew, wait: () => Effect.sleep(renewEvery) })
   yield* jobs.run({
     job: "lanes",

@@ -1,11 +1,10 @@
 // The ledger for the holder of a lane. Every write checks that the process still holds the lane; a lost lane writes nothing.
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr, Duration } from "effect"
-import type { Effect as ChainEffect } from "../../domain/transaction/Taker.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
-import { AttemptsRepo } from "./AttemptsRepo.ts"
-import type { AttemptKey } from "./AttemptsRepo.ts"
+import * as AttemptsRepo from "./write/AttemptsRepo.ts"
+import type { AttemptKey } from "./write/AttemptsRepo.ts"
 import type {
   Decided,
   GapSignature,
@@ -16,13 +15,13 @@ import type {
   ReleaseReason,
   SentAttempt,
   Signature
-} from "./HeldLane.ts"
-import * as LaneClaims from "./LaneClaims.ts"
-import * as LaneCommits from "./LaneCommits.ts"
-import * as LaneFence from "./LaneFence.ts"
-import * as LaneMemory from "./LaneMemory.ts"
-import * as LaneReading from "./LaneReading.ts"
-import * as LaneRecords from "./LaneRecords.ts"
+} from "./hold/HeldLane.ts"
+import * as LaneClaims from "./hold/LaneClaims.ts"
+import * as LaneCommits from "./hold/LaneCommits.ts"
+import * as LaneFence from "./hold/LaneFence.ts"
+import * as RememberedRows from "./hold/RememberedRows.ts"
+import * as LaneReading from "./hold/LaneReading.ts"
+import * as LaneRecords from "./hold/LaneRecords.ts"
 import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 
@@ -47,14 +46,14 @@ export class LaneLedger extends Context.Service<
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
-    /** Nonces of all transactions of the lane's generation from `from` on, final ones included. */
-    committedFrom(hold: Hold, from: number): Effect.Effect<ReadonlyArray<number>, LaneLost>
-    /** Final transactions of the lane's generation with a nonce from `from` on, for a reorganisation that is too deep. */
-    finalFrom(hold: Hold, from: number): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
+    /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
+    committedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
+    /** Final transactions of that account with a sequence from `from` on, for a reorganisation that is too deep. */
+    finalFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
 
     /**
-     * Commits nonces and bytes together. Attempts of pending transactions have the nonces from `nextNonce` of the lane on, in
-     * this order. Broadcast after it, and only what it returns.
+     * Commits places and bytes together. Attempts of pending transactions have the sequences of their accounts from
+     * `nextSequence` on, in this order. Broadcast after it, and only what it returns.
      */
     commitSignatures(
       hold: Hold,
@@ -83,20 +82,20 @@ export class LaneLedger extends Context.Service<
     expire(hold: Hold): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
     saveLane(hold: Hold, state: LaneState): Effect.Effect<StoredLane, LaneLost>
     /**
-     * A transaction of the account that is in no attempt was found: marks the open requests that it could be. `effect`: absent
-     * if it could not be fetched. Returns those that were marked.
+     * A transaction of the account that is in no attempt was found: marks the open requests that it could be. `foreign`: a shape
+     * of the network of `chain`. Returns those that were marked.
      */
-    markRestored(hold: Hold, effect: ChainEffect | undefined): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
-    /** Reports that a reorganisation opened the nonces of final transactions again. */
+    markRestored(hold: Hold, chain: string, foreign: unknown): Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
+    /** Reports that a reorganisation opened the places of final transactions again. */
     reportReorgedFinal(hold: Hold, transactions: ReadonlyArray<StoredTransaction>): Effect.Effect<void, LaneLost>
   }
 >()("effect-relayer/server/ledger/LaneLedger") {
   static readonly layerNoDeps = Layer.effect(
     LaneLedger,
     Effect.gen(function* () {
-      const memory = LaneMemory.make()
+      const memory = RememberedRows.make()
       const parts = { memory, fence: yield* LaneFence.make }
-      const { bytes } = yield* AttemptsRepo
+      const { bytes } = yield* AttemptsRepo.make
       return LaneLedger.of({
         bytes,
         ...(yield* LaneClaims.make(parts)),

@@ -4,22 +4,23 @@ import type { Array as Arr, Option } from "effect"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
-import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/Admittance.ts"
+import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
-import type { TransactionId, TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
+import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { Answer } from "../../domain/transaction/Restore.ts"
-import type { Request } from "../../domain/transaction/Transaction.ts"
+import type { LaneKey } from "../../domain/transaction/Rules.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
-import * as Accepting from "./Accepting.ts"
-import type { AttemptKey } from "./AttemptsRepo.ts"
-import * as LedgerChanges from "./LedgerChanges.ts"
-import * as LedgerOperations from "./LedgerOperations.ts"
-import * as LedgerReading from "./LedgerReading.ts"
+import type { LimitKey } from "./accept/FeesRepo.ts"
+import * as Accepting from "./accept/Accepting.ts"
+import type { AttemptKey } from "./write/AttemptsRepo.ts"
+import * as LedgerChanges from "./read/LedgerChanges.ts"
+import * as LedgerOperations from "./read/LedgerOperations.ts"
+import * as LedgerReading from "./read/LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
-import type { Filter, SelectedTransactions, Selection } from "./Selection.ts"
-import type { LaneCounts, LaneId, LaneKey, StoredLane } from "./StoredLane.ts"
+import type { Filter, SelectedTransactions, Selection } from "./read/Selection.ts"
+import type { LaneCounts, LaneId, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
 
 export class Ledger extends Context.Service<
@@ -36,7 +37,7 @@ export class Ledger extends Context.Service<
     >
     get(relayerNumber: number, id: TransactionId): Effect.Effect<StoredTransaction, TransactionNotFound>
     /** In the present generation of the lane; the request that has it, or had it last. */
-    byNonce(relayerNumber: number, nonce: number): Effect.Effect<StoredTransaction, TransactionNotFound>
+    bySequence(relayerNumber: number, sequence: bigint): Effect.Effect<StoredTransaction, TransactionNotFound>
     select(selection: Selection): Effect.Effect<SelectedTransactions>
     /** Counts to `maxCountedTransactions`. */
     count(filter: Filter): Effect.Effect<number>
@@ -47,8 +48,11 @@ export class Ledger extends Context.Service<
     /** When the relayer's last request was confirmed. */
     lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
-    /** Wei that the transactions of the key and of its descendants have cost in the last 24 hours, or can cost while open. */
-    feesOfLastDay(keyId: string): Effect.Effect<bigint>
+    /**
+     * What the transactions of the key and of its descendants on networks of the type have cost in the last 24 hours, or can
+     * cost while open, in the smallest unit.
+     */
+    feesOfLastDay(limit: LimitKey): Effect.Effect<bigint>
 
     cancel(
       relayerNumber: number,
@@ -66,7 +70,7 @@ export class Ledger extends Context.Service<
     replace(
       relayerNumber: number,
       id: TransactionId,
-      request: Request,
+      request: unknown,
       validUntil?: Moment
     ): Effect.Effect<
       StoredTransaction,
@@ -77,7 +81,7 @@ export class Ledger extends Context.Service<
     laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
     /** How many transactions of the lane are open. */
     countLane(key: LaneKey): Effect.Effect<LaneCounts>
-    /** Wei that the transactions of the lane in flight can cost. */
+    /** What the transactions of the lane in flight can cost, in the smallest unit of the chain. */
     reserved(key: LaneKey): Effect.Effect<bigint>
     /** The number of pending transactions that are ahead of this one in the lane. */
     ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
@@ -89,10 +93,10 @@ export class Ledger extends Context.Service<
       account: Account,
       decision: { readonly answer?: Answer; readonly id?: TransactionId }
     ): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionNotFound | TransactionConflict>
-    /** No-ops are to use the nonces of open transactions, from `from` to `to`. Returns these transactions. */
-    clear(account: Account, from: number, to: number): Effect.Effect<ReadonlyArray<StoredTransaction>>
+    /** Nothing is to happen at the sequences of open transactions, from `from` to `to`. Returns these transactions. */
+    clear(account: Account, from: bigint, to: bigint): Effect.Effect<ReadonlyArray<StoredTransaction>>
     /**
-     * The chain began anew: the lane starts with nonce 0. Returns the transactions that end because of it. Like `resync`, it fails if the
+     * The chain began anew: the lane starts with sequence 0. Returns the transactions that end because of it. Like `resync`, it fails if the
      * lane has open transactions of relayers that the caller may not use.
      */
     beginGeneration(account: Account): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionConflict>

@@ -1,8 +1,8 @@
 // Measures the backlog of transactions of all instances.
 import { Clock, Effect, Layer, Metric } from "effect"
 import * as GaugeJob from "../lifecycle/GaugeJob.ts"
-import { RelayerTransactionsRepo } from "./RelayerTransactionsRepo.ts"
-import type { Backlog } from "./RelayerTransactionsRepo.ts"
+import * as RelayerTransactionsRepo from "./read/RelayerTransactionsRepo.ts"
+import type { Backlog } from "./read/RelayerTransactionsRepo.ts"
 
 const transactionsOpen = Metric.gauge("transactions_open", {
   description:
@@ -28,11 +28,11 @@ const show = (now: number, { state, count, since }: Backlog) =>
 /** Runs until its scope closes. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { backlog } = yield* RelayerTransactionsRepo
+    const { backlog } = yield* RelayerTransactionsRepo.make
     const measure = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       for (const group of yield* backlog) yield* show(now, group)
     })
     yield* GaugeJob.run(transactionsOpen.id, measure)
   })
-).pipe(Layer.provide(RelayerTransactionsRepo.layer))
+)

@@ -1,9 +1,8 @@
 // A transaction that the ledger is to accept.
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
-import type { Request } from "../../domain/transaction/Transaction.ts"
-import type { LaneKey } from "./StoredLane.ts"
+import type { LaneKey } from "../../domain/transaction/Rules.ts"
 import type { StoredTransaction } from "./StoredTransaction.ts"
 
 /** The relayer that sends, and its lane. */
@@ -17,10 +16,15 @@ export interface Account extends LaneKey {
 
 export interface NewTransaction {
   readonly id: TransactionId
-  readonly request: Request
+  readonly request: unknown
+  readonly facts: unknown
+  /** As `Rules.identityOf` says. */
+  readonly identity?: string
+  /** As `Rules.exclusiveOf` says. */
+  readonly exclusive?: string
   readonly validUntil: Moment
   readonly notBefore?: Moment
-  readonly requiredNonce?: number
+  readonly requiredSequence?: bigint
   readonly priority: number
   readonly externalId?: string
   /** Canonical text of the body: a repeated `external_id` has to come with the same one. */
@@ -29,9 +33,10 @@ export interface NewTransaction {
   readonly fee?: bigint
 }
 
-/** A limit of the fees in 24 hours of an API key and its descendants, in wei. */
+/** A limit of the fees in 24 hours of an API key and its descendants on networks of a type, in their smallest unit. */
 export interface FeeLimit {
   readonly keyId: string
+  readonly networkType: string
   readonly maximum: bigint
 }
 

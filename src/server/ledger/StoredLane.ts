@@ -13,12 +13,6 @@ export interface Hold {
   readonly epoch: number
 }
 
-/** Names a lane: such as `evm:8453`, and the address in lower case. */
-export interface LaneKey {
-  readonly chain: string
-  readonly address: string
-}
-
 export interface StoredLane {
   readonly id: LaneId
   readonly chain: string
@@ -27,7 +21,7 @@ export interface StoredLane {
   readonly genesis?: string
   /** An operator said that the chain's count is right, however far it is ahead. */
   readonly trustsCount: boolean
-  /** What keeps the whole lane from assigning nonces. */
+  /** What keeps the whole lane from giving away places. */
   readonly code?: Code
   readonly codeSince?: Moment
   readonly nextPollAt: Moment
@@ -36,16 +30,17 @@ export interface StoredLane {
 }
 
 export interface LaneCounts {
-  /** Open transactions without a nonce. */
+  /** Open transactions without a place. */
   readonly pending: number
-  /** Open transactions with a nonce. */
+  /** Open transactions with a place. */
   readonly inFlight: number
-  /** The lowest nonce of an open transaction. */
-  readonly oldestNonce?: number
+  /** The lowest sequence of an open transaction. */
+  readonly oldestSequence?: bigint
 }
 
 /** What the holder of a lane stores after a poll. */
 export interface LaneState {
+  readonly chain: string
   readonly lane: Lane
   readonly genesis?: string
   /** The operator's word about the count is used up. One that was given meanwhile stays. */
@@ -54,5 +49,3 @@ export interface LaneState {
   readonly code?: Code
   readonly nextPollAt: Moment
 }
-
-export const chainOf = (chainId: number): string => `evm:${chainId}`

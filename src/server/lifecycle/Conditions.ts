@@ -1,7 +1,11 @@
 // Problems that an operator has to solve although all jobs are healthy. Features report them, and readiness shows them.
 import { Context, Effect, Layer, Metric } from "effect"
 import type { ConditionName } from "../../api/SystemApi.ts"
-import { componentHealthy } from "./LifecycleMetrics.ts"
+
+export const componentHealthy = Metric.gauge("component_healthy", {
+  description:
+    "0 while a component of readiness, `audit` or `events`, has a problem that an operator has to solve, else 1."
+})
 
 export interface Problem {
   /** A constant lower-case sentence for the log and for readiness, which needs no API key. */

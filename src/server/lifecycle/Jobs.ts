@@ -3,8 +3,11 @@ import { Clock, Context, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
 import type { JobName, JobStatus } from "../../api/SystemApi.ts"
 import { Gauges } from "../observability/Gauges.ts"
-import { jobHealthy } from "./LifecycleMetrics.ts"
 import * as JobWatches from "./JobWatches.ts"
+
+export const jobHealthy = Metric.gauge("job_healthy", {
+  description: "1 while a job of this instance does its work, 0 while it does not, by job."
+})
 
 export type Statuses = Readonly<Record<JobName, JobStatus>>
 

@@ -1,5 +1,6 @@
 // Work that waits for something outside of the database: chains, webhook receivers, Vault, the decryption of keystores.
 import { Context, Effect, Layer } from "effect"
+import { OutboundLimit } from "../../api/Middleware.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import * as Transaction from "../../sql/Transaction.ts"
@@ -32,3 +33,9 @@ export class OutboundWork extends Context.Service<
     })
   )
 }
+
+/** The implementation of `OutboundLimit`. */
+export const OutboundLimitHttp = Layer.effect(
+  OutboundLimit,
+  Effect.map(OutboundWork, ({ check }) => OutboundLimit.of((httpEffect) => Effect.andThen(check, httpEffect)))
+)

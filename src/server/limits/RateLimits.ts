@@ -3,8 +3,8 @@ import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { CircuitBreaker, RateLimiter } from "effect/persistence"
 import { TooManyRequests } from "../../domain/access/Caller.ts"
 import { rateLimitStoreFailuresTotal, rateLimitedRequestsTotal } from "./RateLimitMetrics.ts"
-import { withMonotonicAround } from "../lifecycle/MonotonicClock.ts"
-import * as MemoryRateLimiterStore from "./MemoryRateLimiterStore.ts"
+import { withMonotonic, withMonotonicAround } from "../lifecycle/MonotonicClock.ts"
+import * as TokenBuckets from "./TokenBuckets.ts"
 
 export interface Options {
   readonly requestsPerSecond: number
@@ -18,6 +18,30 @@ export interface Allowance {
   /** Whole seconds until the bucket is full again. */
   readonly resetSeconds: number
 }
+
+/** The header fields of draft-ietf-httpapi-ratelimit-headers-10. */
+export const rateLimitHeaders = ({ burst, requestsPerSecond }: Options) => {
+  const policy = `"default";q=${burst};w=${Math.ceil(burst / requestsPerSecond)}`
+  return ({ remaining, resetSeconds }: Pick<Allowance, "remaining" | "resetSeconds">) =>
+    [
+      ["ratelimit-policy", policy],
+      ["ratelimit", `"default";r=${remaining};t=${resetSeconds}`]
+    ] as const
+}
+
+/**
+ * Counters in the memory of this process, by a monotonic clock: if a clock is set back, every bucket would stay empty for that
+ * time. Each layer that is built has its own counters. The store of Effect would keep the bucket of every caller for ever.
+ */
+const layerStore = Layer.fresh(
+  Layer.effect(
+    RateLimiter.RateLimiterStore,
+    Effect.map(RateLimiter.RateLimiterStore, (store) => {
+      const { take } = TokenBuckets.make()
+      return { ...store, tokenBucket: (options) => withMonotonic(take(options)) }
+    })
+  ).pipe(Layer.provide(RateLimiter.layerStoreMemory))
+)
 
 const wholeSeconds = (duration: Duration.Duration) => Math.max(1, Math.ceil(Duration.toSeconds(duration)))
 
@@ -95,7 +119,7 @@ export class RateLimits extends Context.Service<
     Layer.effect(
       RateLimits,
       Effect.map(RateLimiter.make, (limiter) => make(options, takeFrom(limiter, options)))
-    ).pipe(Layer.provide(MemoryRateLimiterStore.layer))
+    ).pipe(Layer.provide(layerStore))
 
   /**
    * Instances count together in the given store. Where it fails or is slow, each counts for itself until it is back:
@@ -106,7 +130,7 @@ export class RateLimits extends Context.Service<
       RateLimits,
       Effect.gen(function* () {
         const shared = yield* RateLimiter.make
-        const own = yield* Effect.provide(RateLimiter.make, MemoryRateLimiterStore.layer)
+        const own = yield* Effect.provide(RateLimiter.make, layerStore)
         return make(options, yield* guard(takeFrom(shared, options), takeFrom(own, options)))
       })
     )

@@ -1,7 +1,8 @@
 // Adds MACs to rows that were written before their tables had MACs.
 import { Effect } from "effect"
 import { RowMacs } from "../secrets/RowMacs.ts"
-import { UnauthenticatedRepo, authenticatedTables } from "./UnauthenticatedRepo.ts"
+import * as UnauthenticatedRepo from "./UnauthenticatedRepo.ts"
+import { authenticatedTables } from "./UnauthenticatedRepo.ts"
 import type { AuthenticatedTable, Unauthenticated } from "./UnauthenticatedRepo.ts"
 
 /** Rows that get their MACs with one statement. */
@@ -9,7 +10,7 @@ const batch = 500
 
 /** Authenticates all rows of all tables that have no MAC. */
 export const run = Effect.gen(function* () {
-  const repo = yield* UnauthenticatedRepo
+  const repo = yield* UnauthenticatedRepo.make
   const macs = yield* RowMacs
 
   const authenticate = Effect.fnUntraced(function* (authenticated: AuthenticatedTable) {

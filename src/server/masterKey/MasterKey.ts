@@ -4,11 +4,9 @@ import * as Shown from "../../domain/request/Shown.ts"
 import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"
 import * as Envelope from "../secrets/Envelope.ts"
 import type { Keyring } from "../secrets/Keyring.ts"
-import { MasterKeyRepo } from "./MasterKeyRepo.ts"
+import * as MasterKeyRepo from "./MasterKeyRepo.ts"
 import type { Mark } from "./MasterKeyRepo.ts"
-import { SealedRepo } from "./SealedRepo.ts"
 import * as SealUpgrade from "./SealUpgrade.ts"
-import { UnauthenticatedRepo } from "./UnauthenticatedRepo.ts"
 
 /** The database contains secrets under master keys that the service was not given. */
 export class WrongMasterKey extends Schema.TaggedError<WrongMasterKey>()("WrongMasterKey", {
@@ -48,8 +46,7 @@ const markOf = (keyring: Keyring) =>
   }))
 
 /** Adds a mark for the current key. Without a mark, the database refuses what the key seals. */
-export const admit = Effect.fn("MasterKey.admit")(function* (keyring: Keyring) {
-  const repo = yield* MasterKeyRepo
+export const admit = Effect.fn("MasterKey.admit")(function* (repo: MasterKeyRepo.MasterKeyRepo, keyring: Keyring) {
   const reading = yield* readingMarks(keyring)
   yield* repo.admit(yield* markOf(keyring), (marks) => check(reading, marks))
 })
@@ -59,7 +56,7 @@ export const admit = Effect.fn("MasterKey.admit")(function* (keyring: Keyring) {
  * of the current key becomes one of the current version. From then on, nothing of an older version opens.
  */
 const start = Effect.fn("MasterKey.start")(function* (keyring: Keyring) {
-  const repo = yield* MasterKeyRepo
+  const repo = yield* MasterKeyRepo.make
   const reading = yield* readingMarks(keyring)
   const upgrade = yield* SealUpgrade.make
   const mark = yield* markOf(keyring)
@@ -76,4 +73,4 @@ export const layerCheck = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* start(yield* (yield* ActiveKeyring).get)
   })
-).pipe(Layer.provide([MasterKeyRepo.layer, SealedRepo.layer, UnauthenticatedRepo.layer]))
+)

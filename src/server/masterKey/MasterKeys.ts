@@ -10,11 +10,11 @@ import { ActiveKeyring } from "../secrets/ActiveKeyring.ts"
 import type { Keyring, SecretUnreadable } from "../secrets/Keyring.ts"
 import { admit } from "./MasterKey.ts"
 import type { WrongMasterKey } from "./MasterKey.ts"
-import { MasterKeyRepo } from "./MasterKeyRepo.ts"
+import * as MasterKeyRepo from "./MasterKeyRepo.ts"
 import { MasterKeyStore } from "./MasterKeyStore.ts"
 import type { Store } from "./MasterKeyStore.ts"
 import * as Rewrapping from "./Rewrapping.ts"
-import { SealedRepo } from "./SealedRepo.ts"
+import * as SealedRepo from "./SealedRepo.ts"
 
 const noteOf = (files: ReadonlyArray<string>) =>
   files.length === 0
@@ -43,12 +43,12 @@ export class MasterKeys extends Context.Service<
   }
 >()("effect-relayer/server/masterKey/MasterKeys") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     MasterKeys,
     Effect.gen(function* () {
       const active = yield* ActiveKeyring
-      const marks = yield* MasterKeyRepo
-      const values = yield* SealedRepo
+      const marks = yield* MasterKeyRepo.make
+      const values = yield* SealedRepo.make
       const walk = yield* Rewrapping.make
       const store = yield* MasterKeyStore
       const random = yield* SecureRandom.SecureRandom
@@ -102,7 +102,7 @@ export class MasterKeys extends Context.Service<
 
       const rotate = Effect.gen(function* () {
         const keyring = yield* Option.match(store, { onNone: () => active.get, onSome: renew })
-        yield* admit(keyring)
+        yield* admit(marks, keyring)
         yield* active.use(keyring)
         const rewrapped = yield* rewrapAll(keyring)
         const [current] = keyring.keys.values()
@@ -112,7 +112,6 @@ export class MasterKeys extends Context.Service<
         yield* Effect.annotateLogs(Effect.logWarning("master key rotated"), rotation)
         return rotation
       }).pipe(
-        Effect.provideService(MasterKeyRepo, marks),
         Effect.provideService(ActiveKeyring, active),
         marks.exclusively,
         marks.outsideTransaction,
@@ -129,10 +128,5 @@ export class MasterKeys extends Context.Service<
 
       return MasterKeys.of({ rotate: rotateIfAllowed })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([MasterKeyRepo.layer, SealedRepo.layer, SecureRandom.layerWebCrypto])
-  )
+  ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

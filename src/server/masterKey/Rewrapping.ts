@@ -1,7 +1,8 @@
 // Walks over the sealed values of all tables and brings them under the current key and format.
 import { Effect, Option } from "effect"
 import type { Keyring, SecretUnreadable } from "../secrets/Keyring.ts"
-import { SealedRepo, sealedColumns } from "./SealedRepo.ts"
+import * as SealedRepo from "./SealedRepo.ts"
+import { sealedColumns } from "./SealedRepo.ts"
 import type { Sealed, SealedColumn, Stale } from "./SealedRepo.ts"
 
 /** Values that are re-wrapped with one statement. */
@@ -20,7 +21,7 @@ const rewrapValue = (keyring: Keyring, { table, column }: SealedColumn, { id, se
     )
 
 export const make = Effect.gen(function* () {
-  const values = yield* SealedRepo
+  const values = yield* SealedRepo.make
 
   /** Re-wraps all stale values once. The log names those that cannot be opened. */
   return Effect.fnUntraced(function* <E>(keyring: Keyring, stale: Stale, unreadable: Unreadable<E>) {

@@ -1,11 +1,11 @@
 // Upgrades a database from before version 3 of sealed values: binds each value to its context, and gives rows their MACs.
 import { Effect, Option } from "effect"
+import type { SqlClient } from "effect/sql"
 import { currentVersion } from "../secrets/Envelope.ts"
 import type { Keyring } from "../secrets/Keyring.ts"
 import * as Authentication from "./Authentication.ts"
 import type { RowMacs } from "../secrets/RowMacs.ts"
 import * as Rewrapping from "./Rewrapping.ts"
-import type { UnauthenticatedRepo } from "./UnauthenticatedRepo.ts"
 
 const isLocked = new Error(
   "the upgrade of sealed values needs rows that another session has locked: stop every other instance"
@@ -13,7 +13,7 @@ const isLocked = new Error(
 
 export const make = Effect.gen(function* () {
   const walk = yield* Rewrapping.make
-  const context = yield* Effect.context<UnauthenticatedRepo | RowMacs>()
+  const context = yield* Effect.context<SqlClient.SqlClient | RowMacs>()
 
   /** Everything stays readable: a value that cannot be opened stays as it is. */
   const seal = Effect.fnUntraced(function* (keyring: Keyring) {

@@ -1,5 +1,5 @@
 // The sealed values of all tables.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
@@ -50,58 +50,46 @@ export interface Rewrapped extends Sealed {
   readonly rewrapped: Uint8Array
 }
 
-export class SealedRepo extends Context.Service<
-  SealedRepo,
-  {
-    /** Stale values, ordered by id, after the id `after`. */
-    stale(column: SealedColumn, stale: Stale, after: string, limit: number): Effect.Effect<ReadonlyArray<Sealed>>
-    /** Replaces values that have not changed and are not locked, and returns how many. It does not wait for locks. */
-    replace(column: SealedColumn, values: ReadonlyArray<Rewrapped>): Effect.Effect<number>
-    /** Whether any column has a stale value. */
-    anyStale(stale: Stale): Effect.Effect<boolean>
-  }
->()("effect-relayer/server/masterKey/SealedRepo") {
-  static readonly layer = Layer.effect(
-    SealedRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
+export const make = Effect.gen(function* () {
+  const sql = yield* client
 
-      const isStale = ({ sealed }: SealedColumn, stale: Stale) =>
-        "header" in stale
-          ? sql`substring(${sql(sealed)} FROM 1 FOR ${stale.header.length}::int) <> ${stale.header}`
-          : sql`substring(${sql(sealed)} FROM 1 FOR 1) < ${Uint8Array.of(stale.versionBelow)}`
+  const isStale = ({ sealed }: SealedColumn, stale: Stale) =>
+    "header" in stale
+      ? sql`substring(${sql(sealed)} FROM 1 FOR ${stale.header.length}::int) <> ${stale.header}`
+      : sql`substring(${sql(sealed)} FROM 1 FOR 1) < ${Uint8Array.of(stale.versionBelow)}`
 
-      const stale = (column: SealedColumn, stale: Stale, after: string, limit: number) =>
-        sql`
-          SELECT ${sql(column.id)} AS id, ${sql(column.sealed)} AS sealed, ${sql.literal(column.context ?? "null")} AS context
-          FROM ${sql(column.table)}
-          WHERE ${isStale(column, stale)} AND ${sql(column.id)} > ${after}
-          ORDER BY ${sql(column.id)} LIMIT ${limit}`.pipe(Effect.flatMap(readSealed), query("SealedRepo.stale"))
+  /** Stale values, ordered by id, after the id `after`. */
+  const stale = (column: SealedColumn, stale: Stale, after: string, limit: number) =>
+    sql`
+      SELECT ${sql(column.id)} AS id, ${sql(column.sealed)} AS sealed, ${sql.literal(column.context ?? "null")} AS context
+      FROM ${sql(column.table)}
+      WHERE ${isStale(column, stale)} AND ${sql(column.id)} > ${after}
+      ORDER BY ${sql(column.id)} LIMIT ${limit}`.pipe(Effect.flatMap(readSealed), query("SealedRepo.stale"))
 
-      const replace = ({ table, id, sealed }: SealedColumn, values: ReadonlyArray<Rewrapped>) =>
-        sql`
-          WITH free AS (
-            SELECT t.${sql(id)} AS id, given.after FROM ${sql(table)} t
-            JOIN unnest(${values.map((value) => value.id)}::text[], ${values.map((value) => value.sealed)}::bytea[],
-              ${values.map((value) => value.rewrapped)}::bytea[]) given (id, before, after)
-              ON t.${sql(id)} = given.id AND t.${sql(sealed)} = given.before
-            FOR NO KEY UPDATE OF t SKIP LOCKED
-          )
-          UPDATE ${sql(table)} t SET ${sql(sealed)} = free.after FROM free WHERE t.${sql(id)} = free.id
-          RETURNING 1`.pipe(
-          Effect.map((rows) => rows.length),
-          query("SealedRepo.replace")
-        )
+  /** Replaces values that have not changed and are not locked, and returns how many. It does not wait for locks. */
+  const replace = ({ table, id, sealed }: SealedColumn, values: ReadonlyArray<Rewrapped>) =>
+    sql`
+      WITH free AS (
+        SELECT t.${sql(id)} AS id, given.after FROM ${sql(table)} t
+        JOIN unnest(${values.map((value) => value.id)}::text[], ${values.map((value) => value.sealed)}::bytea[],
+          ${values.map((value) => value.rewrapped)}::bytea[]) given (id, before, after)
+          ON t.${sql(id)} = given.id AND t.${sql(sealed)} = given.before
+        FOR NO KEY UPDATE OF t SKIP LOCKED
+      )
+      UPDATE ${sql(table)} t SET ${sql(sealed)} = free.after FROM free WHERE t.${sql(id)} = free.id
+      RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("SealedRepo.replace")
+    )
 
-      const anyStale = Effect.fnUntraced(function* (stale: Stale) {
-        for (const column of sealedColumns) {
-          const [row] = yield* sql`SELECT 1 FROM ${sql(column.table)} WHERE ${isStale(column, stale)} LIMIT 1`
-          if (row !== undefined) return true
-        }
-        return false
-      }, query("SealedRepo.anyStale"))
+  /** Whether any column has a stale value. */
+  const anyStale = Effect.fnUntraced(function* (stale: Stale) {
+    for (const column of sealedColumns) {
+      const [row] = yield* sql`SELECT 1 FROM ${sql(column.table)} WHERE ${isStale(column, stale)} LIMIT 1`
+      if (row !== undefined) return true
+    }
+    return false
+  }, query("SealedRepo.anyStale"))
 
-      return SealedRepo.of({ stale, replace, anyStale })
-    })
-  )
-}
+  return { stale, replace, anyStale }
+})

@@ -1,5 +1,5 @@
 // Rows that were written before their tables had a MAC.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { signer } from "./SealedRepo.ts"
@@ -30,34 +30,23 @@ export interface Authenticated {
   readonly mac: string
 }
 
-export class UnauthenticatedRepo extends Context.Service<
-  UnauthenticatedRepo,
-  {
-    /** Rows without a MAC, ordered by id, after the id `after`. */
-    find(table: AuthenticatedTable, after: string, limit: number): Effect.Effect<ReadonlyArray<Unauthenticated>>
-    authenticate(table: AuthenticatedTable, rows: ReadonlyArray<Authenticated>): Effect.Effect<void>
-  }
->()("effect-relayer/server/masterKey/UnauthenticatedRepo") {
-  static readonly layer = Layer.effect(
-    UnauthenticatedRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
+export const make = Effect.gen(function* () {
+  const sql = yield* client
 
-      const find = ({ table, content }: AuthenticatedTable, after: string, limit: number) =>
-        sql`
-          SELECT id, ${sql.literal(content)} AS content FROM ${sql(table)}
-          WHERE mac IS NULL AND id > ${after} ORDER BY id LIMIT ${limit}`.pipe(
-          Effect.flatMap(readRows),
-          query("UnauthenticatedRepo.find")
-        )
+  /** Rows without a MAC, ordered by id, after the id `after`. */
+  const find = ({ table, content }: AuthenticatedTable, after: string, limit: number) =>
+    sql`
+      SELECT id, ${sql.literal(content)} AS content FROM ${sql(table)}
+      WHERE mac IS NULL AND id > ${after} ORDER BY id LIMIT ${limit}`.pipe(
+      Effect.flatMap(readRows),
+      query("UnauthenticatedRepo.find")
+    )
 
-      const authenticate = ({ table }: AuthenticatedTable, rows: ReadonlyArray<Authenticated>) =>
-        sql`
-          UPDATE ${sql(table)} t SET mac = given.mac
-          FROM unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ mac }) => mac)}::text[]) given (id, mac)
-          WHERE t.id = given.id`.pipe(Effect.asVoid, query("UnauthenticatedRepo.authenticate"))
+  const authenticate = ({ table }: AuthenticatedTable, rows: ReadonlyArray<Authenticated>) =>
+    sql`
+      UPDATE ${sql(table)} t SET mac = given.mac
+      FROM unnest(${rows.map(({ id }) => id)}::text[], ${rows.map(({ mac }) => mac)}::text[]) given (id, mac)
+      WHERE t.id = given.id`.pipe(Effect.asVoid, query("UnauthenticatedRepo.authenticate"))
 
-      return UnauthenticatedRepo.of({ find, authenticate })
-    })
-  )
-}
+  return { find, authenticate }
+})

@@ -5,14 +5,14 @@ import { siblingId } from "../../domain/network/NetworkId.ts"
 import type { NetworkId } from "../../domain/network/NetworkId.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as NetworkResolver from "./NetworkResolver.ts"
-import { NetworksRepo } from "./NetworksRepo.ts"
+import * as NetworksRepo from "./NetworksRepo.ts"
 import * as NetworkUrls from "./NetworkUrls.ts"
 
 export const orNotFound = <A>(found: A | undefined) =>
   found === undefined ? Effect.fail(new NetworkNotFound({})) : Effect.succeed(found)
 
 export const make = Effect.gen(function* () {
-  const repo = yield* NetworksRepo
+  const repo = yield* NetworksRepo.make
   const secrets = yield* Secrets
 
   /** `id` and everything that it inherits from; with `from`, also that network, which it is about to inherit from. */

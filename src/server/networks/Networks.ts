@@ -1,5 +1,5 @@
-// Networks, for host programs and other features: the built-in ones, with a team's changes, and a team's own.
-import { Context, Effect, Layer } from "effect"
+// Networks with their versions, for HTTP, host programs and other features: the built-in ones, with a team's changes, and a team's own.
+import { Array, Context, Effect, Function, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
@@ -11,14 +11,14 @@ import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import * as ResourceSize from "../../domain/request/ResourceSize.ts"
-import type { Versioned } from "../../domain/request/Version.ts"
+import type { PreconditionFailed, Versioned } from "../../domain/request/Version.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { builtin } from "./builtin.ts"
+import * as NetworkEditing from "./NetworkEditing.ts"
 import * as NetworkReading from "./NetworkReading.ts"
 import * as NetworkResolver from "./NetworkResolver.ts"
-import { NetworksRepo } from "./NetworksRepo.ts"
-import { VersionedNetworks } from "./VersionedNetworks.ts"
+import * as NetworksRepo from "./NetworksRepo.ts"
 
 const checkCreate = checked(CreateNetwork)
 const checkUpdate = checked(UpdateNetwork)
@@ -34,16 +34,29 @@ export class Networks extends Context.Service<
   {
     /** The built-in ones first, then a team's own in creation order. */
     list(query: PageQuery): Effect.Effect<Page<Network>>
-    get(id: NetworkId): Effect.Effect<Network, NetworkNotFound>
+    get(id: NetworkId): Effect.Effect<Versioned<Network>, NetworkNotFound>
     /**
      * Fails with `BadRequest` if the request and what it inherits are not a whole network, or if a URL points to an address
      * that is not allowed.
      */
-    create(request: CreateNetwork): Effect.Effect<Network, NetworkIdTaken | BadRequest>
-    /** Overrides a built-in network. Fails with `BadRequest` as `create` does. */
-    update(id: NetworkId, patch: UpdateNetwork): Effect.Effect<Network, NetworkNotFound | BadRequest>
-    /** Resets a built-in network, also while it is used. Fails with `BadRequest` if a built-in network was not changed. */
-    delete(id: NetworkId): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest>
+    create(request: CreateNetwork): Effect.Effect<Versioned<Network>, NetworkIdTaken | BadRequest>
+    /**
+     * Overrides a built-in network. Fails with `BadRequest` as `create` does. `ifMatch` is an `If-Match` header: fails with
+     * `PreconditionFailed` if it names another version.
+     */
+    update(
+      id: NetworkId,
+      patch: UpdateNetwork,
+      ifMatch?: string
+    ): Effect.Effect<Versioned<Network>, NetworkNotFound | BadRequest | PreconditionFailed>
+    /**
+     * Resets a built-in network, also while it is used. Fails with `BadRequest` if a built-in network was not changed. `ifMatch` as
+     * for `update`.
+     */
+    delete(
+      id: NetworkId,
+      ifMatch?: string
+    ): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest | PreconditionFailed>
     /** `undefined`: there is no such network. */
     locate(type: NetworkType, name: string): Effect.Effect<"builtin" | "own" | undefined>
     /** With the unmasked URLs, for calls. */
@@ -51,15 +64,13 @@ export class Networks extends Context.Service<
   }
 >()("effect-relayer/server/networks/Networks") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Networks,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const versioned = yield* VersionedNetworks
-      const repo = yield* NetworksRepo
+      const repo = yield* NetworksRepo.make
       const reading = yield* NetworkReading.make
-
-      const valueOf = ({ value }: Versioned<Network>) => value
+      const editing = yield* NetworkEditing.make
 
       const list = Effect.fn("Networks.list")(function* (query: PageQuery) {
         const request = pageRequest(query)
@@ -76,6 +87,19 @@ export class Networks extends Context.Service<
         const isCut = own.isCut || items.length < all.length
         return { items, total: builtin.length + own.total, request, isCut }
       })
+
+      /** Every accepted transaction reads its network: reads of one network at one moment share a statement. */
+      const find = yield* Batcher.make<NetworkId, Versioned<Network> | undefined>(sql, {
+        group: (id) => id,
+        all: (ids) => {
+          const [id] = ids
+          return Effect.map(reading.read(id), (resolver) =>
+            Array.makeBy(ids.length, Function.constant(resolver.versioned(id)))
+          )
+        }
+      })
+
+      const get = Effect.fn("Networks.get")((id: NetworkId) => Effect.flatMap(find(id), NetworkReading.orNotFound))
 
       const locate = Effect.fn("Networks.locate")(function* (type: NetworkType, name: string) {
         const id = networkId(type, name)
@@ -101,21 +125,14 @@ export class Networks extends Context.Service<
 
       return Networks.of({
         list,
+        get,
         locate,
         callable,
-        get: (id) => Effect.map(versioned.get(id), valueOf),
-        create: (request) => Effect.map(Effect.flatMap(checkCreate(request), versioned.create), valueOf),
-        // `PreconditionFailed` cannot occur without `ifMatch`.
-        update: (id, patch) =>
-          Effect.flatMap(checkUpdate(patch), (patch) => versioned.update(id, patch)).pipe(
-            Effect.map(valueOf),
-            Effect.catchTag("PreconditionFailed", Effect.die)
-          ),
-        delete: (id) => Effect.catchTag(versioned.delete(id), "PreconditionFailed", Effect.die)
+        create: (request) => Effect.flatMap(checkCreate(request), editing.create),
+        update: (id, patch, ifMatch) =>
+          Effect.flatMap(checkUpdate(patch), (patch) => editing.update(id, patch, ifMatch)),
+        delete: editing.delete
       })
     })
   )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([VersionedNetworks.layer, NetworksRepo.layer]))
 }

@@ -5,27 +5,25 @@ import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Networks } from "./Networks.ts"
-import { VersionedNetworks } from "./VersionedNetworks.ts"
 
 export const NetworksHttp = HttpApiBuilder.group(
   Api,
   "networks",
   Effect.fnUntraced(function* (handlers) {
     const networks = yield* Networks
-    const versioned = yield* VersionedNetworks
     return handlers.handleAll({
-      create: ({ payload }) => Respond.createdVersioned(versioned.create(payload)),
+      create: ({ payload }) => Respond.createdVersioned(networks.create(payload)),
       list: ({ query }) => Respond.page(networks.list(query)),
-      get: ({ params }) => Respond.versioned(versioned.get(params.network_id)),
+      get: ({ params }) => Respond.versioned(networks.get(params.network_id)),
       update: ({ params, payload, headers }) =>
-        Respond.versioned(versioned.update(params.network_id, payload, headers["if-match"])),
+        Respond.versioned(networks.update(params.network_id, payload, headers["if-match"])),
       delete: ({ params, headers }) =>
         Respond.one(
           Effect.map(
-            versioned.delete(params.network_id, headers["if-match"]),
+            networks.delete(params.network_id, headers["if-match"]),
             (done) => `Network ${done} successfully` as const
           )
         )
     })
   })
-).pipe(GroupServices.limitTo(Networks, VersionedNetworks))
+).pipe(GroupServices.limitTo(Networks))

@@ -1,5 +1,5 @@
 // The table `networks`.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { parse } from "../../domain/request/ExactJson.ts"
 import { NetworkInUse } from "../../domain/network/Network.ts"
 import { NetworkId } from "../../domain/network/NetworkId.ts"
@@ -41,7 +41,7 @@ export interface PageSelection {
   readonly overrides: ReadonlyArray<NetworkId>
 }
 
-export interface OwnPage {
+interface OwnPage {
   /** The page, in creation order. */
   readonly ids: ReadonlyArray<NetworkId>
   /** The rows of the page, and the rows that they and `overrides` inherit from. */
@@ -57,135 +57,117 @@ export interface Users {
   readonly networks: ReadonlyArray<string>
 }
 
-export class NetworksRepo extends Context.Service<
-  NetworksRepo,
-  {
-    /** Holds the lock until the transaction ends. */
-    readonly lock: Effect.Effect<void>
-    /** The rows of these networks, and of all networks that they inherit from. */
-    find(ids: ReadonlyArray<NetworkId>): Effect.Effect<ReadonlyArray<StoredNetwork>>
-    /** The same, even if rows were changed in the database. */
-    findForDelete(ids: ReadonlyArray<NetworkId>): Effect.Effect<ReadonlyArray<StoredNetwork>>
-    /** One statement, so that all rows are of one moment. Without sealed columns. */
-    page(selection: PageSelection): Effect.Effect<OwnPage>
-    exists(id: NetworkId): Effect.Effect<boolean>
-    /** Replaces the row. `urls` absent: they stay. */
-    save(id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls): Effect.Effect<void>
-    delete(id: NetworkId): Effect.Effect<void, NetworkInUse>
-    /** At most `limit` relayers and `limit` networks, in creation order. */
-    users(id: NetworkId, limit: number): Effect.Effect<Users>
-  }
->()("effect-relayer/server/networks/NetworksRepo") {
-  static readonly layer = Layer.effect(
-    NetworksRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const isOwn = sql`NOT ${sql.in(
-        "id",
-        builtin.map(({ id }) => id)
-      )}`
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const isOwn = sql`NOT ${sql.in(
+    "id",
+    builtin.map(({ id }) => id)
+  )}`
 
-      /** Follows a `seed` of ids: the ids of their rows, and of all rows that they inherit from. */
-      const line = sql`line AS (
-        SELECT t.id, t.definition->>'from' AS parent FROM networks t JOIN seed ON seed.id = t.id
-        UNION
-        SELECT t.id, t.definition->>'from'
-        FROM line JOIN networks t ON t.id = split_part(line.id, ':', 1) || ':' || line.parent
-      )`
+  /** Follows a `seed` of ids: the ids of their rows, and of all rows that they inherit from. */
+  const line = sql`line AS (
+    SELECT t.id, t.definition->>'from' AS parent FROM networks t JOIN seed ON seed.id = t.id
+    UNION
+    SELECT t.id, t.definition->>'from'
+    FROM line JOIN networks t ON t.id = split_part(line.id, ':', 1) || ':' || line.parent
+  )`
 
-      const lock = sql`SELECT pg_advisory_xact_lock(${changing})`.pipe(Effect.asVoid, query("NetworksRepo.lock"))
+  /** Holds the lock until the transaction ends. */
+  const lock = sql`SELECT pg_advisory_xact_lock(${changing})`.pipe(Effect.asVoid, query("NetworksRepo.lock"))
 
-      const macs = yield* RowMacs
+  const macs = yield* RowMacs
 
-      const rowOf = (id: string, definition: string) => ({
-        table: "networks",
-        id,
-        content: { definition: JSON.parse(definition) as unknown }
-      })
+  const rowOf = (id: string, definition: string) => ({
+    table: "networks",
+    id,
+    content: { definition: JSON.parse(definition) as unknown }
+  })
 
-      /** A changed definition could lead relayers to another chain, or to providers of somebody else. */
-      const verify = (rows: ReadonlyArray<Readonly<Record<string, unknown>>>) =>
-        Effect.forEach(
-          rows,
-          ({ id, definition, mac }) => macs.verify(rowOf(String(id), String(definition)), String(mac)),
-          { discard: true }
-        )
-
-      const select = (ids: ReadonlyArray<NetworkId>) => sql`
-        WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
-        SELECT t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.rpc_urls_sealed, t.mac
-        FROM networks t WHERE t.id IN (SELECT id FROM line)`
-
-      const find = (ids: ReadonlyArray<NetworkId>) =>
-        select(ids).pipe(Effect.tap(verify), Effect.flatMap(readRows), query("NetworksRepo.find"))
-
-      const findForDelete = (ids: ReadonlyArray<NetworkId>) =>
-        select(ids).pipe(Effect.flatMap(readRows), query("NetworksRepo.findForDelete"))
-
-      const page = ({ perPage, offset, overrides }: PageSelection) =>
-        Effect.gen(function* () {
-          const found = yield* sql`
-            WITH RECURSIVE page AS (
-              SELECT id FROM networks WHERE ${isOwn} ORDER BY seq LIMIT ${perPage} OFFSET ${offset}
-            ), seed AS (
-              SELECT id FROM page UNION ALL SELECT id FROM networks WHERE ${sql.in("id", overrides)}
-            ), ${line}
-            SELECT counted.total, t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.mac,
-              t.id IN (SELECT id FROM page) AS listed, sized.is_cut
-            FROM (SELECT count(*) AS total FROM networks WHERE ${isOwn}) counted
-            CROSS JOIN (
-              SELECT coalesce(sum(octet_length(definition::text)), 0) > ${maxNumberedBytes} AS is_cut
-              FROM networks WHERE id IN (SELECT id FROM line)
-            ) sized
-            LEFT JOIN networks t ON t.id IN (SELECT id FROM line) AND NOT sized.is_cut
-            ORDER BY t.seq`
-          const present = found.filter(({ id }) => id !== null)
-          yield* verify(present)
-          const rows = yield* readRows(present)
-          const ids = rows.filter((_, index) => found[index]?.listed === true).map(({ id }) => id)
-          return { ids, rows, total: Number(found[0]?.total ?? 0), isCut: found[0]?.is_cut === true }
-        }).pipe(query("NetworksRepo.page"))
-
-      const exists = (id: NetworkId) =>
-        sql`SELECT 1 FROM networks WHERE id = ${id}`.pipe(
-          Effect.map((rows) => rows.length > 0),
-          query("NetworksRepo.exists")
-        )
-
-      const save = Effect.fnUntraced(function* (id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls) {
-        const text = JSON.stringify(definition)
-        const mac = yield* macs.make(rowOf(id, text))
-        yield* sql`
-          INSERT INTO networks AS t (id, parent_id, definition, rpc_urls_sealed, mac)
-          VALUES (${id}, ${ownParent(definition) ?? null}::text, ${text}::text::jsonb, ${urls?.sealed ?? null}::bytea, ${mac})
-          ON CONFLICT (id) DO UPDATE SET version = t.version + 1, parent_id = excluded.parent_id,
-            definition = excluded.definition, mac = excluded.mac
-            ${urls === undefined ? sql`` : sql`, rpc_urls_sealed = excluded.rpc_urls_sealed`}`
-      }, query("NetworksRepo.save"))
-
-      const inUse = () => new NetworkInUse({ error: "" })
-      const deleteRow = (id: NetworkId) =>
-        sql`DELETE FROM networks WHERE id = ${id}`.pipe(
-          onForeignKey("relayers_own_network_id_fkey", inUse),
-          onForeignKey("networks_parent_id_fkey", inUse),
-          Effect.asVoid,
-          query("NetworksRepo.delete")
-        )
-
-      const users = (id: NetworkId, limit: number) =>
-        sql`
-          (SELECT 'relayers' AS kind, id FROM relayers WHERE own_network_id = ${id} ORDER BY seq LIMIT ${limit})
-          UNION ALL
-          (SELECT 'networks', id FROM networks WHERE parent_id = ${id} ORDER BY seq LIMIT ${limit})`.pipe(
-          Effect.flatMap(readUsers),
-          Effect.map((rows) => {
-            const of = (kind: keyof Users) => rows.filter((row) => row.kind === kind).map((row) => row.id)
-            return { relayers: of("relayers"), networks: of("networks") }
-          }),
-          query("NetworksRepo.users")
-        )
-
-      return NetworksRepo.of({ lock, find, findForDelete, page, exists, save, delete: deleteRow, users })
+  /** A changed definition could lead relayers to another chain, or to providers of somebody else. */
+  const verify = (rows: ReadonlyArray<Readonly<Record<string, unknown>>>) =>
+    Effect.forEach(rows, ({ id, definition, mac }) => macs.verify(rowOf(String(id), String(definition)), String(mac)), {
+      discard: true
     })
-  )
-}
+
+  const select = (ids: ReadonlyArray<NetworkId>) => sql`
+    WITH RECURSIVE seed AS (SELECT id FROM networks WHERE ${sql.in("id", ids)}), ${line}
+    SELECT t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.rpc_urls_sealed, t.mac
+    FROM networks t WHERE t.id IN (SELECT id FROM line)`
+
+  /** The rows of these networks, and of all networks that they inherit from. */
+  const find = (ids: ReadonlyArray<NetworkId>) =>
+    select(ids).pipe(Effect.tap(verify), Effect.flatMap(readRows), query("NetworksRepo.find"))
+
+  /** The same, even if rows were changed in the database. */
+  const findForDelete = (ids: ReadonlyArray<NetworkId>) =>
+    select(ids).pipe(Effect.flatMap(readRows), query("NetworksRepo.findForDelete"))
+
+  /** One statement, so that all rows are of one moment. Without sealed columns. */
+  const page = ({ perPage, offset, overrides }: PageSelection) =>
+    Effect.gen(function* () {
+      const found = yield* sql`
+        WITH RECURSIVE page AS (
+          SELECT id FROM networks WHERE ${isOwn} ORDER BY seq LIMIT ${perPage} OFFSET ${offset}
+        ), seed AS (
+          SELECT id FROM page UNION ALL SELECT id FROM networks WHERE ${sql.in("id", overrides)}
+        ), ${line}
+        SELECT counted.total, t.id, t.definition::text AS definition, ${RowVersion.column(sql)}, t.mac,
+          t.id IN (SELECT id FROM page) AS listed, sized.is_cut
+        FROM (SELECT count(*) AS total FROM networks WHERE ${isOwn}) counted
+        CROSS JOIN (
+          SELECT coalesce(sum(octet_length(definition::text)), 0) > ${maxNumberedBytes} AS is_cut
+          FROM networks WHERE id IN (SELECT id FROM line)
+        ) sized
+        LEFT JOIN networks t ON t.id IN (SELECT id FROM line) AND NOT sized.is_cut
+        ORDER BY t.seq`
+      const present = found.filter(({ id }) => id !== null)
+      yield* verify(present)
+      const rows = yield* readRows(present)
+      const ids = rows.filter((_, index) => found[index]?.listed === true).map(({ id }) => id)
+      const served: OwnPage = { ids, rows, total: Number(found[0]?.total ?? 0), isCut: found[0]?.is_cut === true }
+      return served
+    }).pipe(query("NetworksRepo.page"))
+
+  const exists = (id: NetworkId) =>
+    sql`SELECT 1 FROM networks WHERE id = ${id}`.pipe(
+      Effect.map((rows) => rows.length > 0),
+      query("NetworksRepo.exists")
+    )
+
+  /** Replaces the row. `urls` absent: they stay. */
+  const save = Effect.fnUntraced(function* (id: NetworkId, definition: NetworkDefinition, urls?: SealedUrls) {
+    const text = JSON.stringify(definition)
+    const mac = yield* macs.make(rowOf(id, text))
+    yield* sql`
+      INSERT INTO networks AS t (id, parent_id, definition, rpc_urls_sealed, mac)
+      VALUES (${id}, ${ownParent(definition) ?? null}::text, ${text}::text::jsonb, ${urls?.sealed ?? null}::bytea, ${mac})
+      ON CONFLICT (id) DO UPDATE SET version = t.version + 1, parent_id = excluded.parent_id,
+        definition = excluded.definition, mac = excluded.mac
+        ${urls === undefined ? sql`` : sql`, rpc_urls_sealed = excluded.rpc_urls_sealed`}`
+  }, query("NetworksRepo.save"))
+
+  const inUse = () => new NetworkInUse({ error: "" })
+  const deleteRow = (id: NetworkId) =>
+    sql`DELETE FROM networks WHERE id = ${id}`.pipe(
+      onForeignKey("relayers_own_network_id_fkey", inUse),
+      onForeignKey("networks_parent_id_fkey", inUse),
+      Effect.asVoid,
+      query("NetworksRepo.delete")
+    )
+
+  /** At most `limit` relayers and `limit` networks, in creation order. */
+  const users = (id: NetworkId, limit: number) =>
+    sql`
+      (SELECT 'relayers' AS kind, id FROM relayers WHERE own_network_id = ${id} ORDER BY seq LIMIT ${limit})
+      UNION ALL
+      (SELECT 'networks', id FROM networks WHERE parent_id = ${id} ORDER BY seq LIMIT ${limit})`.pipe(
+      Effect.flatMap(readUsers),
+      Effect.map((rows) => {
+        const of = (kind: keyof Users) => rows.filter((row) => row.kind === kind).map((row) => row.id)
+        return { relayers: of("relayers"), networks: of("networks") }
+      }),
+      query("NetworksRepo.users")
+    )
+
+  return { lock, find, findForDelete, page, exists, save, delete: deleteRow, users }
+})

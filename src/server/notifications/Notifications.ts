@@ -1,18 +1,37 @@
-// Notifications, for host programs and other features.
-import { Context, Effect, Layer } from "effect"
-import { CreateNotification, UpdateNotification } from "../../domain/notification/Notification.ts"
-import type {
+// The rules of notifications, with the version of each, for HTTP, host programs and other features.
+import { Context, Effect, Equal, Layer, Option } from "effect"
+import { SecureRandom } from "effect/crypto"
+import * as Caller from "../../domain/access/Caller.ts"
+import { isMasked } from "../../domain/chain/Rpc.ts"
+import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
+import {
+  CreateNotification,
   Notification,
   NotificationId,
-  NotificationIdTaken,
   NotificationInUse,
-  NotificationNotFound
+  NotificationNotFound,
+  UpdateNotification,
+  masked
 } from "../../domain/notification/Notification.ts"
+import type { NotificationIdTaken } from "../../domain/notification/Notification.ts"
 import { checked } from "../../domain/request/Checked.ts"
+import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
-import type { BadRequest } from "../../domain/request/Request.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
-import { VersionedNotifications } from "./VersionedNotifications.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import { Events } from "../events/Events.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+import * as CommitSignal from "../lifecycle/CommitSignal.ts"
+import * as NotificationsRepo from "./NotificationsRepo.ts"
+import * as SigningKeys from "./SigningKeys.ts"
+
+/** A URL may contain a secret. A caller needs it only if it may change the URL. */
+const shownTo = (caller: Caller.Caller, notification: Notification): Notification =>
+  Caller.hasScope(caller, "notifications:write") ? notification : masked(notification)
 
 const checkCreate = checked(CreateNotification)
 const checkUpdate = checked(UpdateNotification)
@@ -21,44 +40,170 @@ export class Notifications extends Context.Service<
   Notifications,
   {
     /** Fails with `BadRequest` if a field is invalid, or if the URL points to an address that is not allowed. */
-    create(request: CreateNotification): Effect.Effect<Notification, NotificationIdTaken | BadRequest>
+    create(request: CreateNotification): Effect.Effect<Versioned<Notification>, NotificationIdTaken | BadRequest>
     list(query: PageQuery): Effect.Effect<Page<Notification>>
-    get(id: NotificationId): Effect.Effect<Notification, NotificationNotFound>
-    /** Fails with `BadRequest` as `create` does. Concurrent patches apply one after the other. */
+    get(id: NotificationId): Effect.Effect<Versioned<Notification>, NotificationNotFound>
+    /**
+     * Fails with `BadRequest` as `create` does. Concurrent patches apply one after the other. `ifMatch` is an `If-Match` header:
+     * fails with `PreconditionFailed` if it names another version.
+     */
     update(
       id: NotificationId,
-      patch: UpdateNotification
-    ): Effect.Effect<Notification, NotificationNotFound | BadRequest>
-    /** Its deliveries are gone at once as well; the job `deliveries` deletes their rows. Fails with `NotificationInUse` while relayers use it. */
-    delete(id: NotificationId): Effect.Effect<void, NotificationNotFound | NotificationInUse>
+      patch: UpdateNotification,
+      ifMatch?: string
+    ): Effect.Effect<Versioned<Notification>, NotificationNotFound | BadRequest | PreconditionFailed>
+    /**
+     * Its deliveries are gone at once as well; the job `deliveries` deletes their rows. Fails with `NotificationInUse` while
+     * relayers use it. `ifMatch` as for `update`.
+     */
+    delete(
+      id: NotificationId,
+      ifMatch?: string
+    ): Effect.Effect<void, NotificationNotFound | NotificationInUse | PreconditionFailed>
     /** Pauses it in the running transaction and publishes that, unless it is paused already. */
     pause(id: NotificationId): Effect.Effect<void>
   }
 >()("effect-relayer/server/notifications/Notifications") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Notifications,
     Effect.gen(function* () {
-      const versioned = yield* VersionedNotifications
+      const repo = yield* NotificationsRepo.make
+      const secrets = yield* Secrets
+      const outbound = yield* Outbound
+      const changes = yield* Changes
+      const events = yield* Events
+      const due = yield* CommitSignal.make("deliveries")
+      const random = yield* SecureRandom.SecureRandom
+      const transaction = yield* Transaction.make
 
-      const valueOf = ({ value }: Versioned<Notification>) => value
+      const checkUrl = (url: string) => {
+        const message = isMasked(url) ? "is masked: send the URL itself" : outbound.refuse(url)
+        return message === undefined ? Effect.void : Effect.fail(BadRequest.of([{ field: "url", message }]))
+      }
+
+      const create = Effect.fn("Notifications.create")(function* (request: CreateNotification) {
+        yield* checkUrl(request.url)
+        const id = NotificationId.make(request.id ?? (yield* random.uuidV7()))
+        const key = request.signing_key
+        const sealed = key === undefined ? undefined : yield* SigningKeys.seal(secrets, { id, url: request.url }, key)
+        const notification: Notification = {
+          id,
+          type: request.type,
+          url: request.url,
+          has_signing_key: key !== undefined,
+          paused: false
+        }
+        const created = yield* transaction(
+          Effect.tap(repo.insert(notification, sealed), () =>
+            changes.record({ action: "notification.created", id, schema: Notification, after: masked(notification) })
+          )
+        )
+        yield* Effect.annotateLogs(Effect.logInfo("notification created"), { notification_id: id })
+        return created
+      })
+
+      const list = Effect.fn("Notifications.list")(function* (query: PageQuery) {
+        const caller = yield* Caller.current
+        const page = yield* repo.page(pageRequest(query), caller.relayerIds)
+        return { ...page, items: page.items.map((notification) => shownTo(caller, notification)) }
+      })
+
+      const orNotFound = Option.match({
+        onNone: () => Effect.fail(new NotificationNotFound({})),
+        onSome: (found: Versioned<Notification>) => Effect.succeed(found)
+      })
+
+      /** For a caller that is limited to some relayers, only the notifications of these relayers exist. */
+      const get = Effect.fn("Notifications.get")(function* (id: NotificationId) {
+        const caller = yield* Caller.current
+        const ids = caller.relayerIds
+        if (ids !== undefined && !(yield* repo.isUsedBy(id, ids))) return yield* new NotificationNotFound({})
+        const { value, version } = yield* Effect.flatMap(repo.find(id), orNotFound)
+        return { value: shownTo(caller, value), version }
+      })
+
+      const matching = (ifMatch: string | undefined, found: Versioned<Notification>) =>
+        isCurrent(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
+
+      /** Locks the row until the transaction ends. */
+      const hold = Effect.fnUntraced(function* (id: NotificationId, ifMatch: string | undefined) {
+        return yield* matching(ifMatch, yield* Effect.flatMap(repo.findForUpdate(id), orNotFound))
+      })
+
+      const update = Effect.fn("Notifications.update")(function* (
+        id: NotificationId,
+        patch: UpdateNotification,
+        ifMatch?: string
+      ) {
+        const held = yield* hold(id, ifMatch)
+        const before = held.value
+        if (patch.url !== undefined) yield* checkUrl(patch.url)
+        const given = patch.signing_key
+        const after: Notification = {
+          id,
+          type: patch.type ?? before.type,
+          url: patch.url ?? before.url,
+          has_signing_key: given === undefined ? before.has_signing_key : given !== "",
+          paused: patch.paused ?? before.paused
+        }
+        const stored = yield* repo.findKeys(id)
+        const keys = yield* SigningKeys.replace(secrets, { before, after, stored, given })
+        // A patch without effect makes no version, no event and no audit record.
+        if (keys === undefined && Equal.equals(before, after)) return held
+        const updated = yield* repo.update(after, keys)
+        if (before.paused && !after.paused) yield* due.afterCommit
+        yield* changes.record({
+          action: "notification.updated",
+          id,
+          schema: Notification,
+          before: masked(before),
+          after: masked(after)
+        })
+        yield* Effect.annotateLogs(Effect.logInfo("notification updated"), { notification_id: id })
+        return updated
+      }, transaction)
+
+      const pause = Effect.fn("Notifications.pause")(function* (id: NotificationId) {
+        const paused = yield* repo.pause(id)
+        if (Option.isNone(paused)) return
+        yield* events.emit({ type: "notification.paused", id, schema: Notification, data: masked(paused.value) })
+        yield* Effect.annotateLogs(Effect.logWarning("notification paused"), { notification_id: id })
+      })
+
+      /**
+       * A change of a relayer locks the relayer and then its notification, for the delivery. Deletion locks in the same
+       * order: otherwise the two would wait for each other. So the condition is checked before, and again under the lock.
+       */
+      const checkUnused = Effect.fnUntraced(function* (id: NotificationId, ifMatch: string | undefined) {
+        yield* matching(ifMatch, yield* Effect.flatMap(repo.find(id), orNotFound))
+        const ids = yield* repo.users(id, maxNamed + 1)
+        if (ids.length > 0)
+          return yield* new NotificationInUse({ error: usedBy(yield* Caller.current, "relayers", ids) })
+      })
+
+      const remove = Effect.fn("Notifications.delete")(function* (id: NotificationId, ifMatch?: string) {
+        yield* checkUnused(id, ifMatch)
+        const { value: before } = yield* hold(id, ifMatch)
+        yield* repo.delete(id)
+        yield* changes.record({ action: "notification.deleted", id, schema: Notification, before: masked(before) })
+        yield* Effect.annotateLogs(Effect.logInfo("notification deleted"), { notification_id: id })
+      }, transaction)
+
+      /** Tries again if a relayer has come to use the notification after the check, so that the error names the relayer. */
+      const removeOrName: Notifications["Service"]["delete"] = (id, ifMatch) =>
+        Effect.catchTag(remove(id, ifMatch), "NotificationInUse", (inUse) =>
+          inUse.error === "" ? removeOrName(id, ifMatch) : Effect.fail(inUse)
+        )
 
       return Notifications.of({
-        create: (request) => Effect.map(Effect.flatMap(checkCreate(request), versioned.create), valueOf),
-        list: versioned.list,
-        get: (id) => Effect.map(versioned.get(id), valueOf),
-        // `PreconditionFailed` cannot occur without `ifMatch`.
-        update: (id, patch) =>
-          Effect.flatMap(checkUpdate(patch), (patch) => versioned.update(id, patch)).pipe(
-            Effect.map(valueOf),
-            Effect.catchTag("PreconditionFailed", Effect.die)
-          ),
-        delete: (id) => Effect.catchTag(versioned.delete(id), "PreconditionFailed", Effect.die),
-        pause: versioned.pause
+        create: (request) => Effect.flatMap(checkCreate(request), create),
+        list,
+        get,
+        update: (id, patch, ifMatch) => Effect.flatMap(checkUpdate(patch), (patch) => update(id, patch, ifMatch)),
+        delete: removeOrName,
+        pause
       })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(VersionedNotifications.layer))
+  ).pipe(Layer.provide([Events.layer, SecureRandom.layerWebCrypto]))
 }

@@ -5,23 +5,23 @@ import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
 import { Deliveries } from "./delivery/Deliveries.ts"
-import { VersionedNotifications } from "./VersionedNotifications.ts"
+import { Notifications } from "./Notifications.ts"
 
 export const NotificationsHttp = HttpApiBuilder.group(
   Api,
   "notifications",
   Effect.fnUntraced(function* (handlers) {
-    const versioned = yield* VersionedNotifications
+    const notifications = yield* Notifications
     const deliveries = yield* Deliveries
     return handlers.handleAll({
-      create: ({ payload }) => Respond.createdVersioned(versioned.create(payload)),
-      list: ({ query }) => Respond.page(versioned.list(query)),
-      get: ({ params }) => Respond.versioned(versioned.get(params.notification_id)),
+      create: ({ payload }) => Respond.createdVersioned(notifications.create(payload)),
+      list: ({ query }) => Respond.page(notifications.list(query)),
+      get: ({ params }) => Respond.versioned(notifications.get(params.notification_id)),
       update: ({ params, payload, headers }) =>
-        Respond.versioned(versioned.update(params.notification_id, payload, headers["if-match"])),
+        Respond.versioned(notifications.update(params.notification_id, payload, headers["if-match"])),
       delete: ({ params, headers }) =>
         Respond.done(
-          versioned.delete(params.notification_id, headers["if-match"]),
+          notifications.delete(params.notification_id, headers["if-match"]),
           "Notification deleted successfully"
         ),
       test: ({ params }) => Respond.one(deliveries.test(params.notification_id)),
@@ -30,4 +30,4 @@ export const NotificationsHttp = HttpApiBuilder.group(
       replay: ({ params, payload }) => Respond.one(deliveries.replay(params.notification_id, payload))
     })
   })
-).pipe(GroupServices.limitTo(VersionedNotifications, Deliveries))
+).pipe(GroupServices.limitTo(Notifications, Deliveries))

@@ -1,8 +1,8 @@
 // The table `notifications`.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Notification, NotificationIdTaken, NotificationInUse } from "../../domain/notification/Notification.ts"
 import type { NotificationId } from "../../domain/notification/Notification.ts"
-import type { Page, PageRequest } from "../../domain/request/Page.ts"
+import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -31,144 +31,125 @@ export interface ReplacedKeys extends SealedKeys {
   readonly isRotated: boolean
 }
 
-export class NotificationsRepo extends Context.Service<
-  NotificationsRepo,
-  {
-    insert(notification: Notification, key: SealedKey): Effect.Effect<Versioned<Notification>, NotificationIdTaken>
-    find(id: NotificationId): Effect.Effect<Option.Option<Versioned<Notification>>>
-    /** Locks the row until the transaction ends. */
-    findForUpdate(id: NotificationId): Effect.Effect<Option.Option<Versioned<Notification>>>
-    /** Empty if there is no signing key. */
-    findKeys(id: NotificationId): Effect.Effect<SealedKeys>
-    /** `keys` absent: they stay. A notification that is no longer paused is not failing. */
-    update(notification: Notification, keys?: ReplacedKeys): Effect.Effect<Versioned<Notification>>
-    /** None if it is paused already. */
-    pause(id: NotificationId): Effect.Effect<Option.Option<Notification>>
-    delete(id: NotificationId): Effect.Effect<void, NotificationInUse>
-    /** The ids of at most `limit` relayers that use it. Waits for transactions that change one of these relayers. */
-    users(id: NotificationId, limit: number): Effect.Effect<ReadonlyArray<string>>
-    /** Whether one of these relayers uses it. */
-    isUsedBy(id: NotificationId, relayerIds: ReadonlyArray<string>): Effect.Effect<boolean>
-    /** With `relayerIds`, only notifications that one of these relayers uses. */
-    page(request: PageRequest, relayerIds?: ReadonlyArray<string>): Effect.Effect<Page<Notification>>
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused`
+  const versioned = {
+    table: "notifications",
+    columns: sql`${columns}, ${RowVersion.column(sql)}`,
+    Row: Schema.Struct({ ...Notification.fields, version: Schema.String })
   }
->()("effect-relayer/server/notifications/NotificationsRepo") {
-  static readonly layer = Layer.effect(
-    NotificationsRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const columns = sql`t.id, t.type, t.url, t.signing_key_sealed IS NOT NULL AS has_signing_key, t.paused`
-      const versioned = {
-        table: "notifications",
-        columns: sql`${columns}, ${RowVersion.column(sql)}`,
-        Row: Schema.Struct({ ...Notification.fields, version: Schema.String })
-      }
-      const toVersioned = ({ version, ...value }: typeof versioned.Row.Type): Versioned<Notification> => ({
-        value,
-        version
-      })
+  const toVersioned = ({ version, ...value }: typeof versioned.Row.Type): Versioned<Notification> => ({
+    value,
+    version
+  })
 
-      const readVersion = Rows.one(Schema.Struct({ version: Schema.String }))
+  const readVersion = Rows.one(Schema.Struct({ version: Schema.String }))
 
-      /** Adds the version from the row that `INSERT` or `UPDATE` returned. */
-      const returned = (value: Notification) => (rows: ReadonlyArray<unknown>) =>
-        Effect.map(readVersion(rows), ({ version }): Versioned<Notification> => ({ value, version }))
+  /** Adds the version from the row that `INSERT` or `UPDATE` returned. */
+  const returned = (value: Notification) => (rows: ReadonlyArray<unknown>) =>
+    Effect.map(readVersion(rows), ({ version }): Versioned<Notification> => ({ value, version }))
 
-      const insert = (notification: Notification, key: SealedKey) =>
-        sql`
-          INSERT INTO notifications AS t (id, type, url, signing_key_sealed)
-          VALUES (${notification.id}, ${notification.type}, ${notification.url}, ${key ?? null}::bytea)
-          RETURNING ${RowVersion.column(sql)}`.pipe(
-          Effect.flatMap(returned(notification)),
-          onConflict("notifications_pkey", () => new NotificationIdTaken({})),
-          query("NotificationsRepo.insert")
-        )
+  const insert = (notification: Notification, key: SealedKey) =>
+    sql`
+      INSERT INTO notifications AS t (id, type, url, signing_key_sealed)
+      VALUES (${notification.id}, ${notification.type}, ${notification.url}, ${key ?? null}::bytea)
+      RETURNING ${RowVersion.column(sql)}`.pipe(
+      Effect.flatMap(returned(notification)),
+      onConflict("notifications_pkey", () => new NotificationIdTaken({})),
+      query("NotificationsRepo.insert")
+    )
 
-      const row = selectRow(sql, versioned)
-      const find = (id: NotificationId) =>
-        row.find(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.find"))
-      const findForUpdate = (id: NotificationId) =>
-        row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.findForUpdate"))
+  const row = selectRow(sql, versioned)
+  const find = (id: NotificationId) =>
+    row.find(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.find"))
+  /** Locks the row until the transaction ends. */
+  const findForUpdate = (id: NotificationId) =>
+    row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.findForUpdate"))
 
-      const findKeys = (id: NotificationId) =>
-        sql`
-          SELECT signing_key_sealed AS current, previous_signing_key_sealed AS previous
-          FROM notifications WHERE id = ${id}`.pipe(
-          Effect.flatMap(readKeys),
-          Effect.map(Option.getOrElse((): SealedKeys => ({}))),
-          query("NotificationsRepo.findKeys")
-        )
+  /** Empty if there is no signing key. */
+  const findKeys = (id: NotificationId) =>
+    sql`
+      SELECT signing_key_sealed AS current, previous_signing_key_sealed AS previous
+      FROM notifications WHERE id = ${id}`.pipe(
+      Effect.flatMap(readKeys),
+      Effect.map(Option.getOrElse((): SealedKeys => ({}))),
+      query("NotificationsRepo.findKeys")
+    )
 
-      const previousExpiry = ({ previous, isRotated }: ReplacedKeys) => {
-        if (previous === undefined) return sql`NULL`
-        return isRotated ? sql`clock_timestamp() + interval '24 hours'` : sql`previous_signing_key_expires_at`
-      }
+  const previousExpiry = ({ previous, isRotated }: ReplacedKeys) => {
+    if (previous === undefined) return sql`NULL`
+    return isRotated ? sql`clock_timestamp() + interval '24 hours'` : sql`previous_signing_key_expires_at`
+  }
 
-      const setKeys = (keys: ReplacedKeys) => sql`,
-        signing_key_sealed = ${keys.current ?? null}::bytea, previous_signing_key_sealed = ${keys.previous ?? null}::bytea,
-        previous_signing_key_expires_at = ${previousExpiry(keys)}`
+  const setKeys = (keys: ReplacedKeys) => sql`,
+    signing_key_sealed = ${keys.current ?? null}::bytea, previous_signing_key_sealed = ${keys.previous ?? null}::bytea,
+    previous_signing_key_expires_at = ${previousExpiry(keys)}`
 
-      const update = (notification: Notification, keys?: ReplacedKeys) => {
-        const { id, type, url, paused } = notification
-        return sql`
-          UPDATE notifications t SET version = version + 1, type = ${type}, url = ${url}, paused = ${paused},
-            failing_since = CASE WHEN t.paused AND NOT ${paused} THEN NULL ELSE failing_since END
-            ${keys === undefined ? sql`` : setKeys(keys)}
-          WHERE t.id = ${id} RETURNING ${RowVersion.column(sql)}`.pipe(
-          Effect.flatMap(returned(notification)),
-          query("NotificationsRepo.update")
-        )
-      }
+  /** `keys` absent: they stay. A notification that is no longer paused is not failing. */
+  const update = (notification: Notification, keys?: ReplacedKeys) => {
+    const { id, type, url, paused } = notification
+    return sql`
+      UPDATE notifications t SET version = version + 1, type = ${type}, url = ${url}, paused = ${paused},
+        failing_since = CASE WHEN t.paused AND NOT ${paused} THEN NULL ELSE failing_since END
+        ${keys === undefined ? sql`` : setKeys(keys)}
+      WHERE t.id = ${id} RETURNING ${RowVersion.column(sql)}`.pipe(
+      Effect.flatMap(returned(notification)),
+      query("NotificationsRepo.update")
+    )
+  }
 
-      const pause = (id: NotificationId) =>
-        sql`
-          UPDATE notifications t SET version = version + 1, paused = true
-          WHERE t.id = ${id} AND NOT t.paused RETURNING ${columns}`.pipe(
-          Effect.flatMap(readPaused),
-          query("NotificationsRepo.pause")
-        )
+  /** None if it is paused already. */
+  const pause = (id: NotificationId) =>
+    sql`
+      UPDATE notifications t SET version = version + 1, paused = true
+      WHERE t.id = ${id} AND NOT t.paused RETURNING ${columns}`.pipe(
+      Effect.flatMap(readPaused),
+      query("NotificationsRepo.pause")
+    )
 
-      const deleteRow = (id: NotificationId) =>
-        sql`DELETE FROM notifications WHERE id = ${id}`.pipe(
-          onForeignKey("relayers_notification_id_fkey", () => new NotificationInUse({ error: "" })),
-          Effect.asVoid,
-          query("NotificationsRepo.delete")
-        )
+  const deleteRow = (id: NotificationId) =>
+    sql`DELETE FROM notifications WHERE id = ${id}`.pipe(
+      onForeignKey("relayers_notification_id_fkey", () => new NotificationInUse({ error: "" })),
+      Effect.asVoid,
+      query("NotificationsRepo.delete")
+    )
 
-      const users = (id: NotificationId, limit: number) =>
-        sql`
-          SELECT id FROM relayers WHERE notification_id = ${id} ORDER BY seq LIMIT ${limit} FOR KEY SHARE`.pipe(
-          Effect.flatMap(Rows.ids),
-          query("NotificationsRepo.users")
-        )
+  /** The ids of at most `limit` relayers that use it. Waits for transactions that change one of these relayers. */
+  const users = (id: NotificationId, limit: number) =>
+    sql`
+      SELECT id FROM relayers WHERE notification_id = ${id} ORDER BY seq LIMIT ${limit} FOR KEY SHARE`.pipe(
+      Effect.flatMap(Rows.ids),
+      query("NotificationsRepo.users")
+    )
 
-      const selectRows = selectPage(sql, { table: "notifications", columns, Row: Notification })
-      const page = (request: PageRequest, relayerIds?: ReadonlyArray<string>) => {
-        const where = sql`t.id IN (SELECT notification_id FROM relayers WHERE id = ANY(${relayerIds ?? []}::text[]))`
-        return selectRows(relayerIds === undefined ? request : { ...request, where }).pipe(
-          Effect.map((page) => ({ ...page, request })),
-          query("NotificationsRepo.page")
-        )
-      }
+  const selectRows = selectPage(sql, { table: "notifications", columns, Row: Notification })
+  /** With `relayerIds`, only notifications that one of these relayers uses. */
+  const page = (request: PageRequest, relayerIds?: ReadonlyArray<string>) => {
+    const where = sql`t.id IN (SELECT notification_id FROM relayers WHERE id = ANY(${relayerIds ?? []}::text[]))`
+    return selectRows(relayerIds === undefined ? request : { ...request, where }).pipe(
+      Effect.map((page) => ({ ...page, request })),
+      query("NotificationsRepo.page")
+    )
+  }
 
-      const isUsedBy = (id: NotificationId, relayerIds: ReadonlyArray<string>) =>
-        sql`SELECT 1 FROM relayers WHERE notification_id = ${id} AND id = ANY(${relayerIds}::text[]) LIMIT 1`.pipe(
-          Effect.map((rows) => rows.length > 0),
-          query("NotificationsRepo.isUsedBy")
-        )
+  /** Whether one of these relayers uses it. */
+  const isUsedBy = (id: NotificationId, relayerIds: ReadonlyArray<string>) =>
+    sql`SELECT 1 FROM relayers WHERE notification_id = ${id} AND id = ANY(${relayerIds}::text[]) LIMIT 1`.pipe(
+      Effect.map((rows) => rows.length > 0),
+      query("NotificationsRepo.isUsedBy")
+    )
 
-      return NotificationsRepo.of({
-        insert,
-        find,
-        findForUpdate,
-        findKeys,
-        update,
-        pause,
-        delete: deleteRow,
-        users,
-        isUsedBy,
-        page
-      })
-    })
-  )
-}
+  return {
+    insert,
+    find,
+    findForUpdate,
+    findKeys,
+    update,
+    pause,
+    delete: deleteRow,
+    users,
+    isUsedBy,
+    page
+  }
+})

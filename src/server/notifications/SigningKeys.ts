@@ -51,7 +51,10 @@ export const replace = Effect.fnUntraced(function* (
   change: Change
 ): Effect.fn.Return<ReplacedKeys | undefined> {
   const { before, after, stored, given } = change
-  if (given === "") return { isRotated: false }
+  if (given === "") {
+    const hasKey = stored.current !== undefined || stored.previous !== undefined
+    return hasKey ? { isRotated: false } : undefined
+  }
   if (given !== undefined) {
     const sealed = stored.current
     const opened =

@@ -1,7 +1,21 @@
 // Gauges that are measured at each scrape, because they only read the memory of the process. Gauges of the database are
 // measured by jobs: a scrape does not wait for the database.
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
+
+/** The metrics of the operating system process. The process measures them; a host program may leave them out. */
+export const processMetrics = {
+  residentMemoryBytes: Metric.gauge("process_resident_memory_bytes", {
+    description: "Resident memory of the process, in bytes."
+  }),
+  cpuSecondsTotal: Metric.counter("process_cpu_seconds_total", {
+    description: "CPU time of the process, user and system, in seconds.",
+    incremental: true
+  }),
+  eventLoopDelaySeconds: Metric.gauge("nodejs_eventloop_delay_seconds", {
+    description: "Delay of the event loop since the last scrape, in seconds, by quantile."
+  })
+}
 
 export class Gauges extends Context.Service<
   Gauges,

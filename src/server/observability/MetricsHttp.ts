@@ -5,12 +5,17 @@ import { HttpApiBuilder } from "effect/http-api"
 import { PrometheusMetrics } from "effect/observability"
 import { Api } from "../../api/Api.ts"
 import { prometheusContentType } from "../../api/MetricsApi.ts"
+import { version } from "../../api/Version.ts"
 import { NotFound } from "../../domain/request/Request.ts"
 import { preferred } from "../responses/Accept.ts"
 import { setHeader } from "../responses/CurrentRequest.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
-import { buildInfo } from "./BuildMetrics.ts"
 import { Gauges } from "./Gauges.ts"
+
+export const buildInfo = Metric.gauge("build_info", {
+  description: "Always 1. The label has the version of the service.",
+  attributes: { version }
+})
 
 /** Scrapers that ask for OpenMetrics read the Prometheus format as well. */
 const wantsText = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>

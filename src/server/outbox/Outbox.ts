@@ -5,7 +5,7 @@ import type { EventType } from "../../domain/event/Event.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import * as Webhook from "../../domain/notification/Webhook.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
-import { OutboxRepo } from "./OutboxRepo.ts"
+import * as OutboxRepo from "./OutboxRepo.ts"
 import type { NewDelivery } from "./OutboxRepo.ts"
 
 /** An event of a relayer, for the relayer's notification. */
@@ -40,10 +40,10 @@ export class Outbox extends Context.Service<
     putTransactions(events: ReadonlyArray<TransactionEvent>): Effect.Effect<void>
   }
 >()("effect-relayer/server/outbox/Outbox") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Outbox,
     Effect.gen(function* () {
-      const repo = yield* OutboxRepo
+      const repo = yield* OutboxRepo.make
       const written = yield* CommitSignal.make("deliveries")
       const random = yield* SecureRandom.SecureRandom
 
@@ -84,7 +84,5 @@ export class Outbox extends Context.Service<
 
       return Outbox.of({ putMany, putTransactions })
     })
-  )
-
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([OutboxRepo.layer, SecureRandom.layerWebCrypto]))
+  ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -1,5 +1,5 @@
 // Inserts into the table `deliveries`. The modules in `notifications/delivery/` read it.
-import { Context, Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
@@ -15,45 +15,33 @@ export interface NewDelivery {
 
 const readNotifications = Rows.all(Schema.Struct({ relayer: Schema.Int, notification: Schema.String }))
 
-export class OutboxRepo extends Context.Service<
-  OutboxRepo,
-  {
-    /** Inserts the deliveries in their order. A delivery for a deleted notification is omitted. */
-    insert(deliveries: ReadonlyArray<NewDelivery>): Effect.Effect<void>
-    /**
-     * The notifications of relayers, which are given by number. They exist until the transaction ends. Relayers without one
-     * are left out.
-     */
-    notificationsOf(relayers: ReadonlyArray<number>): Effect.Effect<ReadonlyMap<number, string>>
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+
+  /** Inserts the deliveries in their order. A delivery for a deleted notification is omitted. */
+  const insert = (deliveries: ReadonlyArray<NewDelivery>) => {
+    const rows = deliveries.map((delivery) => ({ ...delivery, event_id: String(delivery.event_id) }))
+    return sql`
+      INSERT INTO deliveries (id, notification_seq, event_id, lane, event, body)
+      SELECT given.id, notifications.seq, event_id::bigint, lane, event, body
+      FROM ${UnnestRows.make(sql, rows)} JOIN notifications ON notifications.id = given.notification_id
+      ORDER BY n`.pipe(Effect.asVoid, query("OutboxRepo.insert"))
   }
->()("effect-relayer/server/outbox/OutboxRepo") {
-  static readonly layer = Layer.effect(
-    OutboxRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
 
-      const insert = (deliveries: ReadonlyArray<NewDelivery>) => {
-        const rows = deliveries.map((delivery) => ({ ...delivery, event_id: String(delivery.event_id) }))
-        return sql`
-          INSERT INTO deliveries (id, notification_seq, event_id, lane, event, body)
-          SELECT given.id, notifications.seq, event_id::bigint, lane, event, body
-          FROM ${UnnestRows.make(sql, rows)} JOIN notifications ON notifications.id = given.notification_id
-          ORDER BY n`.pipe(Effect.asVoid, query("OutboxRepo.insert"))
-      }
+  /**
+   * The notifications of relayers, which are given by number. They exist until the transaction ends. Relayers without one
+   * are left out. Every write about transactions runs this statement. The planner does not see the array in a subquery, so it
+   * keeps one plan. Otherwise it plans each execution, which takes longer than the execution.
+   */
+  const notificationsOf = (relayers: ReadonlyArray<number>) =>
+    sql`
+      SELECT r.seq::float8 AS relayer, n.id AS notification
+      FROM relayers r JOIN notifications n ON n.id = r.notification_id
+      WHERE r.seq = ANY((SELECT ${relayers.map(String)}::bigint[])::bigint[]) ORDER BY n.id FOR KEY SHARE OF n`.pipe(
+      Effect.flatMap(readNotifications),
+      Effect.map((rows) => new Map(rows.map(({ relayer, notification }) => [relayer, notification]))),
+      query("OutboxRepo.notificationsOf")
+    )
 
-      // Every write about transactions runs this statement. The planner does not see the array in a subquery, so it keeps one plan.
-      // Otherwise it plans each execution, which takes longer than the execution.
-      const notificationsOf = (relayers: ReadonlyArray<number>) =>
-        sql`
-          SELECT r.seq::float8 AS relayer, n.id AS notification
-          FROM relayers r JOIN notifications n ON n.id = r.notification_id
-          WHERE r.seq = ANY((SELECT ${relayers.map(String)}::bigint[])::bigint[]) ORDER BY n.id FOR KEY SHARE OF n`.pipe(
-          Effect.flatMap(readNotifications),
-          Effect.map((rows) => new Map(rows.map(({ relayer, notification }) => [relayer, notification]))),
-          query("OutboxRepo.notificationsOf")
-        )
-
-      return OutboxRepo.of({ insert, notificationsOf })
-    })
-  )
-}
+  return { insert, notificationsOf }
+})

@@ -10,7 +10,8 @@ import { Changes } from "../changes/Changes.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import type { Origin } from "../responses/Origin.ts"
 import { Signers } from "../signers/Signers.ts"
-import { NewRelayersRepo, ReferenceMissing } from "./NewRelayersRepo.ts"
+import * as NewRelayersRepo from "./NewRelayersRepo.ts"
+import { ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { NewRelayer } from "./NewRelayersRepo.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
 import type { StoredRelayer } from "./StoredRelayer.ts"
@@ -40,7 +41,7 @@ const signerOf = ({ request }: Creation) => SignerId.make(request.signer_id)
 /** Creates a relayer and records it in one transaction. */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const repo = yield* NewRelayersRepo
+  const repo = yield* NewRelayersRepo.make
   const signers = yield* Signers
   const macs = yield* RelayerMacs
   const changes = yield* Changes

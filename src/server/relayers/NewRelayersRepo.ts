@@ -1,5 +1,5 @@
 // Inserts into the table `relayers`.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import type { NetworkId } from "../../domain/network/NetworkId.ts"
 import { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
@@ -57,81 +57,70 @@ const givenOf = Effect.fnUntraced(function* ({ id, request, urls, ownNetworkId, 
   return row
 })
 
-export class NewRelayersRepo extends Context.Service<
-  NewRelayersRepo,
-  {
-    /** The signer is locked. Waits for transactions that lock the relayer's id or notification. */
-    insert(relayer: NewRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | ReferenceMissing>
-    /**
-     * Inserts many with one statement, in their order. Returns none for a relayer that would have to wait or that violates a
-     * constraint: `insert` reports why.
-     */
-    insertAll(relayers: ReadonlyArray<NewRelayer>): Effect.Effect<ReadonlyArray<Option.Option<StoredRelayer>>>
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const stored = Rows.unchecked<StoredRow>(sql)
+
+  /** Waits for locks. A violated constraint is an error. */
+  const alone = { lock: sql`FOR KEY SHARE`, isNotified: sql`true`, onTaken: sql`` }
+
+  /** A relayer that would wait for a lock or violate a constraint is left out; the others are inserted. */
+  const amongOthers = {
+    lock: sql`FOR KEY SHARE SKIP LOCKED`,
+    isNotified: sql`notification_id IS NULL OR notification_id IN (SELECT id FROM notified)`,
+    onTaken: sql`ON CONFLICT DO NOTHING`
   }
->()("effect-relayer/server/relayers/NewRelayersRepo") {
-  static readonly layer = Layer.effect(
-    NewRelayersRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const stored = Rows.unchecked<StoredRow>(sql)
 
-      /** Waits for locks. A violated constraint is an error. */
-      const alone = { lock: sql`FOR KEY SHARE`, isNotified: sql`true`, onTaken: sql`` }
+  /** The ids have to differ. */
+  const insertInto = Effect.fnUntraced(function* (
+    relayers: ReadonlyArray<NewRelayer>,
+    { lock, isNotified, onTaken }: typeof alone
+  ) {
+    const given = yield* Effect.forEach(relayers, givenOf)
+    const rows = yield* stored`
+      WITH given AS (SELECT * FROM ${UnnestRows.make(sql, given)}),
+      notified AS (SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) ${lock})
+      INSERT INTO relayers AS t (
+        id, name, network_type, network, address, mac, paused, signer_id, notification_id,
+        policies, custom_rpc_urls, custom_rpc_urls_sealed, own_network_id
+      )
+      SELECT id, name, network_type, network, address, mac, paused::boolean, signer_id, notification_id,
+        policies::json, custom_rpc_urls::json, custom_rpc_urls_sealed::bytea, own_network_id
+      FROM given WHERE ${isNotified}
+      ORDER BY n
+      ${onTaken}
+      RETURNING t.id, t.json, t.mac, ${RowVersion.column(sql)}`
+    return new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
+  })
 
-      /** A relayer that would wait for a lock or violate a constraint is left out; the others are inserted. */
-      const amongOthers = {
-        lock: sql`FOR KEY SHARE SKIP LOCKED`,
-        isNotified: sql`notification_id IS NULL OR notification_id IN (SELECT id FROM notified)`,
-        onTaken: sql`ON CONFLICT DO NOTHING`
-      }
+  /** The signer is locked. Waits for transactions that lock the relayer's id or notification. */
+  const insert = (relayer: NewRelayer) =>
+    insertInto([relayer], alone).pipe(
+      Effect.flatMap((made) => {
+        const stored = made.get(relayer.id)
+        return stored === undefined ? Effect.fail(new ReferenceMissing({})) : Effect.succeed(stored)
+      }),
+      onConflict("relayers_pkey", () => new RelayerIdTaken({})),
+      onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
+      onForeignKey("relayers_own_network_id_fkey", () => new ReferenceMissing({})),
+      onForeignKey("relayers_signer_id_fkey", () => new ReferenceMissing({})),
+      query("NewRelayersRepo.insert")
+    )
 
-      /** The ids have to differ. */
-      const insertInto = Effect.fnUntraced(function* (
-        relayers: ReadonlyArray<NewRelayer>,
-        { lock, isNotified, onTaken }: typeof alone
-      ) {
-        const given = yield* Effect.forEach(relayers, givenOf)
-        const rows = yield* stored`
-          WITH given AS (SELECT * FROM ${UnnestRows.make(sql, given)}),
-          notified AS (SELECT id FROM notifications WHERE id IN (SELECT notification_id FROM given) ${lock})
-          INSERT INTO relayers AS t (
-            id, name, network_type, network, address, mac, paused, signer_id, notification_id,
-            policies, custom_rpc_urls, custom_rpc_urls_sealed, own_network_id
-          )
-          SELECT id, name, network_type, network, address, mac, paused::boolean, signer_id, notification_id,
-            policies::json, custom_rpc_urls::json, custom_rpc_urls_sealed::bytea, own_network_id
-          FROM given WHERE ${isNotified}
-          ORDER BY n
-          ${onTaken}
-          RETURNING t.id, t.json, t.mac, ${RowVersion.column(sql)}`
-        return new Map(rows.map((row) => [row.id, new StoredRelayer(row)]))
-      })
+  /**
+   * Inserts many with one statement, in their order. Returns none for a relayer that would have to wait or that violates a
+   * constraint: `insert` reports why.
+   */
+  const insertAll = (relayers: ReadonlyArray<NewRelayer>) => {
+    const first = new Map(relayers.toReversed().map((relayer) => [relayer.id, relayer]))
+    const isFirst = (relayer: NewRelayer) => first.get(relayer.id) === relayer
+    return insertInto(relayers.filter(isFirst), amongOthers).pipe(
+      Effect.map((made) =>
+        relayers.map((relayer) => Option.fromUndefinedOr(isFirst(relayer) ? made.get(relayer.id) : undefined))
+      ),
+      query("NewRelayersRepo.insertAll")
+    )
+  }
 
-      const insert = (relayer: NewRelayer) =>
-        insertInto([relayer], alone).pipe(
-          Effect.flatMap((made) => {
-            const stored = made.get(relayer.id)
-            return stored === undefined ? Effect.fail(new ReferenceMissing({})) : Effect.succeed(stored)
-          }),
-          onConflict("relayers_pkey", () => new RelayerIdTaken({})),
-          onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
-          onForeignKey("relayers_own_network_id_fkey", () => new ReferenceMissing({})),
-          onForeignKey("relayers_signer_id_fkey", () => new ReferenceMissing({})),
-          query("NewRelayersRepo.insert")
-        )
-
-      const insertAll = (relayers: ReadonlyArray<NewRelayer>) => {
-        const first = new Map(relayers.toReversed().map((relayer) => [relayer.id, relayer]))
-        const isFirst = (relayer: NewRelayer) => first.get(relayer.id) === relayer
-        return insertInto(relayers.filter(isFirst), amongOthers).pipe(
-          Effect.map((made) =>
-            relayers.map((relayer) => Option.fromUndefinedOr(isFirst(relayer) ? made.get(relayer.id) : undefined))
-          ),
-          query("NewRelayersRepo.insertAll")
-        )
-      }
-
-      return NewRelayersRepo.of({ insert, insertAll })
-    })
-  )
-}
+  return { insert, insertAll }
+})

@@ -11,11 +11,11 @@ import { Networks } from "../networks/Networks.ts"
 import * as Origin from "../responses/Origin.ts"
 import * as CreationBatches from "./CreationBatches.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
-import { RelayersRepo } from "./RelayersRepo.ts"
+import * as RelayersRepo from "./RelayersRepo.ts"
 import * as RelayerUrls from "./RelayerUrls.ts"
 
 export const make = Effect.gen(function* () {
-  const repo = yield* RelayersRepo
+  const repo = yield* RelayersRepo.make
   const networks = yield* Networks
   const random = yield* SecureRandom.SecureRandom
   const urls = yield* RelayerUrls.make
@@ -40,7 +40,7 @@ export const make = Effect.gen(function* () {
   const takenFirst = (id: RelayerId) => (refused: BadRequest) =>
     Effect.flatMap(repo.find(id), (found) => Effect.fail(Option.isSome(found) ? new RelayerIdTaken({}) : refused))
 
-  return Effect.fn("StoredRelayers.create")(function* (request: CreateRelayer) {
+  return Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
     // A new relayer may use any signer, also one of relayers that a limited caller cannot see.
     if ((yield* Caller.current).relayerIds !== undefined) return yield* new Caller.Forbidden({})
     const id = RelayerId.make(request.id ?? (yield* random.uuidV7()))

@@ -11,13 +11,13 @@ import { Changes } from "../changes/Changes.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as RelayerReferences from "./RelayerReferences.ts"
-import { RelayersRepo } from "./RelayersRepo.ts"
+import * as RelayersRepo from "./RelayersRepo.ts"
 import * as RelayerUrls from "./RelayerUrls.ts"
 import { orNotFound } from "./StoredRelayer.ts"
 import type { StoredRelayer } from "./StoredRelayer.ts"
 
 export const make = Effect.gen(function* () {
-  const repo = yield* RelayersRepo
+  const repo = yield* RelayersRepo.make
   const changes = yield* Changes
   const checkDue = yield* CommitSignal.make("health_checks")
   const urls = yield* RelayerUrls.make
@@ -39,7 +39,7 @@ export const make = Effect.gen(function* () {
     return yield* BadRequest.of([RelayerReferences.noNotification])
   })
 
-  const update = Effect.fn("StoredRelayers.update")(
+  const update = Effect.fn("Relayers.update")(
     function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
       // The row stays locked until the transaction ends, so that concurrent patches apply one after the other.
       const held = yield* matching(ifMatch, yield* Effect.flatMap(repo.findForUpdate(id), orNotFound))
@@ -58,7 +58,7 @@ export const make = Effect.gen(function* () {
     Effect.catchTag("ReferenceMissing", () => Effect.fail(BadRequest.of([RelayerReferences.noNotification])))
   )
 
-  const remove = Effect.fn("StoredRelayers.delete")(function* (id: RelayerId, ifMatch?: string) {
+  const remove = Effect.fn("Relayers.delete")(function* (id: RelayerId, ifMatch?: string) {
     const { value: before, number } = yield* matching(
       ifMatch,
       yield* Effect.flatMap(repo.findForDelete(id), orNotFound)

@@ -2,8 +2,10 @@
 import { Effect, Layer, Metric } from "effect"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
 import * as GaugeJob from "../lifecycle/GaugeJob.ts"
-import { relayerCount } from "./RelayerMetrics.ts"
-import { RelayersRepo } from "./RelayersRepo.ts"
+import { RelayerMacs } from "./RelayerMacs.ts"
+import * as RelayersRepo from "./RelayersRepo.ts"
+
+export const relayerCount = Metric.gauge("relayers", { description: "Relayers, by network type and state." })
 
 /** A group without relayers is 0, not its last value. */
 const groups = NetworkType.literals.flatMap((network_type) =>
@@ -12,7 +14,7 @@ const groups = NetworkType.literals.flatMap((network_type) =>
 
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const repo = yield* RelayersRepo
+    const repo = yield* RelayersRepo.make
     const measure = Effect.gen(function* () {
       const counts = yield* repo.count
       for (const { network_type, state } of groups) {
@@ -22,4 +24,4 @@ export const layer = Layer.effectDiscard(
     })
     yield* GaugeJob.run(relayerCount.id, measure)
   })
-).pipe(Layer.provide(RelayersRepo.layer))
+).pipe(Layer.provide(RelayerMacs.layer))

@@ -35,7 +35,7 @@ export class RelayerMacs extends Context.Service<
     verify(relayers: ReadonlyArray<Authenticated>): Effect.Effect<void>
   }
 >()("effect-relayer/server/relayers/RelayerMacs") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     RelayerMacs,
     Effect.gen(function* () {
       const macs = yield* RowMacs
@@ -72,6 +72,4 @@ export class RelayerMacs extends Context.Service<
       return RelayerMacs.of({ make: (identity) => macs.make(rowOf(identity)), verify })
     })
   )
-
-  static readonly layer = this.layerNoDeps
 }

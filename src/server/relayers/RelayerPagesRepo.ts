@@ -1,5 +1,5 @@
 // Reads pages of the table `relayers`.
-import { Context, Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { PageRequest } from "../../domain/request/Page.ts"
 import { maxResourceBytes } from "../../domain/request/ResourceSize.ts"
 import type { RelayerFilter, RelayerSort } from "../../domain/relayer/Relayer.ts"
@@ -39,77 +39,67 @@ const authenticated = ({ id, json, mac }: Readonly<Record<string, unknown>>) => 
   mac: String(mac)
 })
 
-export class RelayerPagesRepo extends Context.Service<
-  RelayerPagesRepo,
-  {
-    find(selection: RelayerSelection): Effect.Effect<FoundPage>
-  }
->()("effect-relayer/server/relayers/RelayerPagesRepo") {
-  static readonly layer = Layer.effect(
-    RelayerPagesRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const small = selectRows(sql, { table: "relayers", columns: sql`t.id, t.json, t.mac, t.name` })
-      const json = sql`octet_length(t.json)`
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const small = selectRows(sql, { table: "relayers", columns: sql`t.id, t.json, t.mac, t.name` })
+  const json = sql`octet_length(t.json)`
 
-      /** The JSON of relayers that do not fit is null. */
-      const large = ({ sort, from }: RelayerSelection) => {
-        const before = FittingRows.bytesBefore(sql, json, RelayerOrder.of(sql, sort).by)
-        const bytes = from === undefined ? FittingRows.maxNumberedBytes : FittingRows.maxPageBytes
-        return selectRows(sql, {
-          table: "relayers",
-          columns: sql`t.id, CASE WHEN ${before} < ${bytes} THEN t.json END AS json, t.mac, t.name`
-        })
-      }
-      const macs = yield* RelayerMacs
-      const counted = sql`(SELECT sum(count)::bigint FROM relayer_counts)`
-
-      const conditions = ({ q, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
-        ...Object.entries(equal).map(([column, value]) => sql`t.${sql(column)} = ${value}`),
-        ...(q === undefined ? [] : [sql`strpos(lower(t.name), lower(${q})) + strpos(lower(t.id), lower(${q})) > 0`]),
-        ...(ids === undefined ? [] : [sql`${sql.in("id", ids)}`])
-      ]
-
-      /** Where the page starts: after the cursor, in the block that contains the offset, or at an offset from the first row. */
-      const walk = ({ request, filter, ids, sort, from }: RelayerSelection) => {
-        const where = conditions(filter, ids)
-        const order = RelayerOrder.of(sql, sort)
-        if (from !== undefined) {
-          const after = sql.and([...where, order.after(from.position)])
-          return { where: after, orderBy: order.by, offset: 0, total: sql`${from.total}::bigint` }
-        }
-        if (where.length > 0) return { where: sql.and(where), orderBy: order.by, offset: request.offset }
-        const skip = request.offset < RelayerOrder.blockSize ? undefined : order.skip?.(request.offset)
-        return { orderBy: order.by, total: counted, ...(skip ?? { offset: request.offset }) }
-      }
-
-      /** Reads one row more than the page has: it shows whether there is a next page. */
-      const find = (selection: RelayerSelection) =>
-        Effect.suspend(() => {
-          const { perPage } = selection.request
-          const select = perPage <= maxSmall ? small : large(selection)
-          return select({ ...walk(selection), perPage: perPage === 0 ? 0 : perPage + 1 })
-        }).pipe(
-          Effect.tap(({ rows }) => macs.verify(rows.filter(({ json }) => json !== null).map(authenticated))),
-          Effect.map(({ rows, total }): FoundPage => {
-            const { request } = selection
-            const asked = rows.slice(0, request.perPage)
-            const served = asked.filter(({ json }) => json !== null)
-            const end = served.at(-1)
-            return {
-              served: served.length,
-              isCut: served.length < asked.length,
-              page: new StoredPage({ json: served.map(({ json }) => json).join(), total, request }),
-              last:
-                end === undefined || served.length === rows.length
-                  ? undefined
-                  : { name: String(end.name), seq: Number(end.seq) }
-            }
-          }),
-          query("RelayerPagesRepo.find")
-        )
-
-      return RelayerPagesRepo.of({ find })
+  /** The JSON of relayers that do not fit is null. */
+  const large = ({ sort, from }: RelayerSelection) => {
+    const before = FittingRows.bytesBefore(sql, json, RelayerOrder.of(sql, sort).by)
+    const bytes = from === undefined ? FittingRows.maxNumberedBytes : FittingRows.maxPageBytes
+    return selectRows(sql, {
+      table: "relayers",
+      columns: sql`t.id, CASE WHEN ${before} < ${bytes} THEN t.json END AS json, t.mac, t.name`
     })
-  ).pipe(Layer.provide(RelayerMacs.layer))
-}
+  }
+  const macs = yield* RelayerMacs
+  const counted = sql`(SELECT sum(count)::bigint FROM relayer_counts)`
+
+  const conditions = ({ q, ...equal }: RelayerFilter, ids: ReadonlyArray<string> | undefined) => [
+    ...Object.entries(equal).map(([column, value]) => sql`t.${sql(column)} = ${value}`),
+    ...(q === undefined ? [] : [sql`strpos(lower(t.name), lower(${q})) + strpos(lower(t.id), lower(${q})) > 0`]),
+    ...(ids === undefined ? [] : [sql`${sql.in("id", ids)}`])
+  ]
+
+  /** Where the page starts: after the cursor, in the block that contains the offset, or at an offset from the first row. */
+  const walk = ({ request, filter, ids, sort, from }: RelayerSelection) => {
+    const where = conditions(filter, ids)
+    const order = RelayerOrder.of(sql, sort)
+    if (from !== undefined) {
+      const after = sql.and([...where, order.after(from.position)])
+      return { where: after, orderBy: order.by, offset: 0, total: sql`${from.total}::bigint` }
+    }
+    if (where.length > 0) return { where: sql.and(where), orderBy: order.by, offset: request.offset }
+    const skip = request.offset < RelayerOrder.blockSize ? undefined : order.skip?.(request.offset)
+    return { orderBy: order.by, total: counted, ...(skip ?? { offset: request.offset }) }
+  }
+
+  /** Reads one row more than the page has: it shows whether there is a next page. */
+  const find = (selection: RelayerSelection) =>
+    Effect.suspend(() => {
+      const { perPage } = selection.request
+      const select = perPage <= maxSmall ? small : large(selection)
+      return select({ ...walk(selection), perPage: perPage === 0 ? 0 : perPage + 1 })
+    }).pipe(
+      Effect.tap(({ rows }) => macs.verify(rows.filter(({ json }) => json !== null).map(authenticated))),
+      Effect.map(({ rows, total }): FoundPage => {
+        const { request } = selection
+        const asked = rows.slice(0, request.perPage)
+        const served = asked.filter(({ json }) => json !== null)
+        const end = served.at(-1)
+        return {
+          served: served.length,
+          isCut: served.length < asked.length,
+          page: new StoredPage({ json: served.map(({ json }) => json).join(), total, request }),
+          last:
+            end === undefined || served.length === rows.length
+              ? undefined
+              : { name: String(end.name), seq: Number(end.seq) }
+        }
+      }),
+      query("RelayerPagesRepo.find")
+    )
+
+  return { find }
+})

@@ -9,10 +9,10 @@ import * as ConnectionShare from "../../sql/ConnectionShare.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { Cursors } from "../cursors/Cursors.ts"
-import { RelayerPagesRepo } from "./RelayerPagesRepo.ts"
+import * as RelayerPagesRepo from "./RelayerPagesRepo.ts"
 import type { RelayerSelection } from "./RelayerPagesRepo.ts"
 import * as RelayersCursor from "./RelayersCursor.ts"
-import { RelayersRepo } from "./RelayersRepo.ts"
+import * as RelayersRepo from "./RelayersRepo.ts"
 import { StoredPage, orNotFound } from "./StoredRelayer.ts"
 import type { StoredRelayer } from "./StoredRelayer.ts"
 
@@ -30,8 +30,8 @@ interface Reading {
 
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const repo = yield* RelayersRepo
-  const pages = yield* RelayerPagesRepo
+  const repo = yield* RelayersRepo.make
+  const pages = yield* RelayerPagesRepo.make
   const cursors = yield* Cursors
 
   const find = yield* Batcher.make<RelayerId, Exit.Exit<Option.Option<StoredRelayer>>>(sql, { all: repo.findAll })

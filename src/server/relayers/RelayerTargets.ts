@@ -7,7 +7,8 @@ import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { DisabledReason, Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { Networks } from "../networks/Networks.ts"
-import { RelayersRepo } from "./RelayersRepo.ts"
+import { RelayerMacs } from "./RelayerMacs.ts"
+import * as RelayersRepo from "./RelayersRepo.ts"
 import * as RelayerUrls from "./RelayerUrls.ts"
 import { orNotFound } from "./StoredRelayer.ts"
 
@@ -29,17 +30,19 @@ export class RelayerTargets extends Context.Service<
     setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<Relayer>
   }
 >()("effect-relayer/server/relayers/RelayerTargets") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     RelayerTargets,
     Effect.gen(function* () {
-      const repo = yield* RelayersRepo
+      const repo = yield* RelayersRepo.make
       const networks = yield* Networks
       const relayerUrls = yield* RelayerUrls.make
 
       const networkOf = Effect.fnUntraced(
         function* ({ network_type, network }: Relayer, own: ReadonlyArray<RpcConfig> | undefined) {
           const id = networkId(network_type, network)
-          return own === undefined ? yield* networks.callable(id) : { network: yield* networks.get(id), urls: own }
+          return own === undefined
+            ? yield* networks.callable(id)
+            : { network: (yield* networks.get(id)).value, urls: own }
         },
         // A network exists as long as its relayers do: this relayer was deleted meanwhile.
         Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
@@ -75,7 +78,5 @@ export class RelayerTargets extends Context.Service<
 
       return RelayerTargets.of({ get, hold, setDisabled })
     })
-  )
-
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(RelayersRepo.layer))
+  ).pipe(Layer.provide(RelayerMacs.layer))
 }

@@ -1,9 +1,9 @@
-// Relayers, for host programs and other features.
+// Relayers with their versions, for HTTP, host programs and other features. A response is their stored JSON as it is.
 import { Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
 import type { Forbidden } from "../../domain/access/Caller.ts"
 import { CreateRelayer, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import type {
-  Relayer,
   RelayerId,
   RelayerIdTaken,
   RelayerInUse,
@@ -11,10 +11,14 @@ import type {
   RelayerQuery
 } from "../../domain/relayer/Relayer.ts"
 import { checked } from "../../domain/request/Checked.ts"
-import type { Page } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
-import type { StoredRelayer } from "./StoredRelayer.ts"
-import { StoredRelayers } from "./StoredRelayers.ts"
+import type { PreconditionFailed } from "../../domain/request/Version.ts"
+import { Cursors } from "../cursors/Cursors.ts"
+import * as RelayerCreation from "./RelayerCreation.ts"
+import * as RelayerEditing from "./RelayerEditing.ts"
+import { RelayerMacs } from "./RelayerMacs.ts"
+import * as RelayerReading from "./RelayerReading.ts"
+import type { StoredPage, StoredRelayer } from "./StoredRelayer.ts"
 
 const checkCreate = checked(CreateRelayer)
 const checkUpdate = checked(UpdateRelayer)
@@ -27,38 +31,43 @@ export class Relayers extends Context.Service<
      * Fails with `BadRequest` if a field is invalid, if the signer, network or notification does not exist, or if the signer cannot serve the
      * network type; with `Forbidden` if the caller is limited to other relayers.
      */
-    create(request: CreateRelayer): Effect.Effect<Relayer, RelayerIdTaken | BadRequest | Forbidden>
+    create(request: CreateRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | BadRequest | Forbidden>
     /** The caller sees only the relayers that its key is limited to. Fails with `BadRequest` if the cursor is invalid. */
-    list(query: RelayerQuery): Effect.Effect<Page<Relayer>, BadRequest>
-    get(id: RelayerId): Effect.Effect<Relayer, RelayerNotFound>
-    /** Fails with `BadRequest` if the result is not a valid relayer. Concurrent patches apply one after the other. */
-    update(id: RelayerId, patch: UpdateRelayer): Effect.Effect<Relayer, RelayerNotFound | BadRequest>
-    delete(id: RelayerId): Effect.Effect<void, RelayerNotFound | RelayerInUse>
+    list(query: RelayerQuery): Effect.Effect<StoredPage, BadRequest>
+    get(id: RelayerId): Effect.Effect<StoredRelayer, RelayerNotFound>
+    /**
+     * `StoredRelayer.number`, even if the row was changed in the database.
+     *
+     * @internal
+     */
+    numberOf(id: RelayerId): Effect.Effect<number, RelayerNotFound>
+    /**
+     * Fails with `BadRequest` if the result is not a valid relayer. Concurrent patches apply one after the other. `ifMatch` is an
+     * `If-Match` header: fails with `PreconditionFailed` if it names another version.
+     */
+    update(
+      id: RelayerId,
+      patch: UpdateRelayer,
+      ifMatch?: string
+    ): Effect.Effect<StoredRelayer, RelayerNotFound | BadRequest | PreconditionFailed>
+    /** `ifMatch` as for `update`. */
+    delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | RelayerInUse | PreconditionFailed>
   }
 >()("effect-relayer/server/relayers/Relayers") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Relayers,
     Effect.gen(function* () {
-      const stored = yield* StoredRelayers
-
-      const valueOf = ({ value }: StoredRelayer) => value
-
+      const create = yield* RelayerCreation.make
+      const reading = yield* RelayerReading.make
+      const editing = yield* RelayerEditing.make
       return Relayers.of({
-        create: (request) => Effect.map(Effect.flatMap(checkCreate(request), stored.create), valueOf),
-        list: (query) => Effect.map(stored.list(query), ({ page }) => page),
-        get: (id) => Effect.map(stored.get(id), valueOf),
-        // `PreconditionFailed` cannot occur without `ifMatch`.
-        update: (id, patch) =>
-          Effect.flatMap(checkUpdate(patch), (patch) => stored.update(id, patch)).pipe(
-            Effect.map(valueOf),
-            Effect.catchTag("PreconditionFailed", Effect.die)
-          ),
-        delete: (id) => Effect.catchTag(stored.delete(id), "PreconditionFailed", Effect.die)
+        ...reading,
+        ...editing,
+        create: (request) => Effect.flatMap(checkCreate(request), create),
+        update: (id, patch, ifMatch) =>
+          Effect.flatMap(checkUpdate(patch), (patch) => editing.update(id, patch, ifMatch))
       })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(StoredRelayers.layer))
+  ).pipe(Layer.provide([RelayerMacs.layer, Cursors.layer, SecureRandom.layerWebCrypto]))
 }

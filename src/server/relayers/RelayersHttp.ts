@@ -4,13 +4,13 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
-import { StoredRelayers } from "./StoredRelayers.ts"
+import { Relayers } from "./Relayers.ts"
 
 export const RelayersHttp = HttpApiBuilder.group(
   Api,
   "relayers",
   Effect.fnUntraced(function* (handlers) {
-    const relayers = yield* StoredRelayers
+    const relayers = yield* Relayers
     return handlers.handleAll({
       create: ({ payload }) => Respond.createdStored(relayers.create(payload)),
       list: ({ query }) => Respond.storedPage(relayers.list(query)),
@@ -21,4 +21,4 @@ export const RelayersHttp = HttpApiBuilder.group(
         Respond.done(relayers.delete(params.relayer_id, headers["if-match"]), "Relayer deleted successfully")
     })
   })
-).pipe(GroupServices.limitTo(StoredRelayers))
+).pipe(GroupServices.limitTo(Relayers))

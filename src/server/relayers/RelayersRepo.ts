@@ -1,5 +1,5 @@
 // The table `relayers`; `NewRelayersRepo` writes what is new, `RelayerPagesRepo` reads pages.
-import { Array, Context, Effect, Exit, Layer, Option, Schema } from "effect"
+import { Array, Effect, Exit, Option, Schema } from "effect"
 import { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
@@ -23,166 +23,142 @@ const RelayerCount = Schema.Struct({
   state: Schema.Literals(["active", "paused", "disabled"]),
   count: Rows.Integer
 })
-export type RelayerCount = typeof RelayerCount.Type
+type RelayerCount = typeof RelayerCount.Type
 
 const readNumbers = Rows.all(Schema.Struct({ id: Schema.String, seq: Schema.Int }))
 const readCounts = Rows.all(RelayerCount)
 
-export class RelayersRepo extends Context.Service<
-  RelayersRepo,
-  {
-    find(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
-    /** In the order of the ids. A row that was changed in the database is a failure of its own relayer. */
-    findAll(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Exit.Exit<Option.Option<StoredRelayer>>>>
-    /** `StoredRelayer.number`, even if rows were changed in the database. In the order of the ids. */
-    findNumbers(ids: ReadonlyArray<RelayerId>): Effect.Effect<ReadonlyArray<Option.Option<number>>>
-    findSealed(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
-    /** Locks the row until the transaction ends. */
-    findForUpdate(id: RelayerId): Effect.Effect<Option.Option<HeldRelayer>>
-    /** Locks the row until the transaction ends, and finds it even if it was changed in the database. */
-    findForDelete(id: RelayerId): Effect.Effect<Option.Option<StoredRelayer>>
-    /** Whether one of these relayers has this notification. */
-    useNotification(ids: ReadonlyArray<string>, notification: string): Effect.Effect<boolean>
-    /** What of `request` can change; `urls` absent: as they are. */
-    update(
-      id: RelayerId,
-      request: CreateRelayer,
-      urls: StoredUrls | undefined
-    ): Effect.Effect<StoredRelayer, ReferenceMissing>
-    /** Sets why the service disabled the relayer. `undefined` enables it. */
-    setDisabled(id: RelayerId, reason: DisabledReason | undefined): Effect.Effect<StoredRelayer>
-    delete(id: RelayerId): Effect.Effect<void>
-    /** Reads every relayer. */
-    readonly count: Effect.Effect<ReadonlyArray<RelayerCount>>
-  }
->()("effect-relayer/server/relayers/RelayersRepo") {
-  static readonly layer = Layer.effect(
-    RelayersRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const stored = Rows.unchecked<StoredRow>(sql)
-      const held = Rows.unchecked<HeldRow>(sql)
-      const columns = sql`t.id, t.json, t.mac, ${RowVersion.column(sql)}`
-      const macs = yield* RelayerMacs
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const stored = Rows.unchecked<StoredRow>(sql)
+  const held = Rows.unchecked<HeldRow>(sql)
+  const columns = sql`t.id, t.json, t.mac, ${RowVersion.column(sql)}`
+  const macs = yield* RelayerMacs
 
-      const verified = <A extends StoredRelayer>(found: Option.Option<A>) =>
-        Effect.as(macs.verify(Option.toArray(found)), found)
+  const verified = <A extends StoredRelayer>(found: Option.Option<A>) =>
+    Effect.as(macs.verify(Option.toArray(found)), found)
 
-      const someOf = (row: StoredRow) => Option.some(new StoredRelayer(row))
+  const someOf = (row: StoredRow) => Option.some(new StoredRelayer(row))
 
-      const verifiedEach = (rows: ReadonlyArray<StoredRow>) =>
-        Effect.matchCauseEffect(macs.verify(rows), {
-          onSuccess: () => Effect.succeed(new Map(rows.map((row) => [row.id, Exit.succeed(someOf(row))]))),
-          onFailure: () =>
-            Effect.map(
-              Effect.forEach(rows, (row) => Effect.exit(Effect.as(macs.verify([row]), someOf(row)))),
-              (exits) => new Map(Array.zip(rows, exits).map(([row, exit]) => [row.id, exit]))
-            )
-        })
-
-      const find = (id: RelayerId) =>
-        stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
-          Effect.map(first(StoredRelayer)),
-          Effect.flatMap(verified),
-          query("RelayersRepo.find")
+  const verifiedEach = (rows: ReadonlyArray<StoredRow>) =>
+    Effect.matchCauseEffect(macs.verify(rows), {
+      onSuccess: () => Effect.succeed(new Map(rows.map((row) => [row.id, Exit.succeed(someOf(row))]))),
+      onFailure: () =>
+        Effect.map(
+          Effect.forEach(rows, (row) => Effect.exit(Effect.as(macs.verify([row]), someOf(row)))),
+          (exits) => new Map(Array.zip(rows, exits).map(([row, exit]) => [row.id, exit]))
         )
-
-      /** PostgreSQL plans a statement with `ANY` again each time it runs, which takes as long as reading one row. */
-      const among = (ids: ReadonlyArray<RelayerId>) => (ids.length === 1 ? sql`= ${ids[0]}` : sql`= ANY(${ids})`)
-
-      const findAll = (ids: ReadonlyArray<RelayerId>) =>
-        stored`SELECT ${columns} FROM relayers t WHERE t.id ${among(ids)}`.pipe(
-          Effect.flatMap(verifiedEach),
-          Effect.map((found) => ids.map((id) => found.get(id) ?? Exit.succeed(Option.none()))),
-          query("RelayersRepo.findAll")
-        )
-
-      const findNumbers = (ids: ReadonlyArray<RelayerId>) =>
-        sql`SELECT t.id, t.seq::float8 AS seq FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
-          Effect.flatMap(readNumbers),
-          Effect.map((rows) => {
-            const found = new Map<string, number>(rows.map(({ id, seq }) => [id, seq]))
-            return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
-          }),
-          query("RelayersRepo.findNumbers")
-        )
-
-      const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
-
-      const findSealed = (id: RelayerId) =>
-        held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id}`.pipe(
-          Effect.map(first(HeldRelayer)),
-          Effect.flatMap(verified),
-          query("RelayersRepo.findSealed")
-        )
-
-      const useNotification = (ids: ReadonlyArray<string>, notification: string) =>
-        sql`SELECT 1 FROM relayers WHERE id = ANY(${ids}::text[]) AND notification_id = ${notification} LIMIT 1`.pipe(
-          Effect.map((rows) => rows.length > 0),
-          query("RelayersRepo.useNotification")
-        )
-
-      const findForUpdate = (id: RelayerId) =>
-        held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
-          Effect.map(first(HeldRelayer)),
-          Effect.flatMap(verified),
-          query("RelayersRepo.findForUpdate")
-        )
-
-      const findForDelete = (id: RelayerId) =>
-        stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
-          Effect.map(first(StoredRelayer)),
-          query("RelayersRepo.findForDelete")
-        )
-
-      const existing = ([row]: ReadonlyArray<StoredRow>) =>
-        row === undefined ? Effect.die(new Error("the relayer is not held")) : Effect.succeed(new StoredRelayer(row))
-
-      const update = (id: RelayerId, request: CreateRelayer, urls: StoredUrls | undefined) =>
-        Effect.gen(function* () {
-          const { name, paused, notification_id, policies } = yield* changeable(request)
-          const setUrls =
-            urls === undefined
-              ? sql``
-              : sql`, custom_rpc_urls = ${yield* shownUrls(urls.masked)}::text::json, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
-          const changed = yield* stored`
-            UPDATE relayers t SET name = ${name}, paused = ${paused}, notification_id = ${notification_id}::text,
-              policies = ${policies}::text::json, version = version + 1 ${setUrls}
-            WHERE t.id = ${id} RETURNING ${columns}`
-          return yield* existing(changed)
-        }).pipe(
-          onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
-          query("RelayersRepo.update")
-        )
-
-      const setDisabled = (id: RelayerId, reason: DisabledReason | undefined) =>
-        stored`
-          UPDATE relayers t SET system_disabled = ${reason !== undefined}, version = version + 1,
-            disabled_reason = ${Rows.jsonText(reason)}::text::json
-          WHERE t.id = ${id} RETURNING ${columns}`.pipe(Effect.flatMap(existing), query("RelayersRepo.setDisabled"))
-
-      const deleteRow = (id: RelayerId) =>
-        sql`DELETE FROM relayers WHERE id = ${id}`.pipe(Effect.asVoid, query("RelayersRepo.delete"))
-
-      const count = sql`
-        SELECT network_type,
-          CASE WHEN system_disabled THEN 'disabled' WHEN paused THEN 'paused' ELSE 'active' END AS state,
-          count(*) AS count
-        FROM relayers GROUP BY 1, 2`.pipe(Effect.flatMap(readCounts), query("RelayersRepo.count"))
-
-      return RelayersRepo.of({
-        find,
-        findAll,
-        findNumbers,
-        findSealed,
-        findForUpdate,
-        findForDelete,
-        useNotification,
-        update,
-        setDisabled,
-        delete: deleteRow,
-        count
-      })
     })
-  ).pipe(Layer.provide(RelayerMacs.layer))
-}
+
+  const find = (id: RelayerId) =>
+    stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id}`.pipe(
+      Effect.map(first(StoredRelayer)),
+      Effect.flatMap(verified),
+      query("RelayersRepo.find")
+    )
+
+  /** PostgreSQL plans a statement with `ANY` again each time it runs, which takes as long as reading one row. */
+  const among = (ids: ReadonlyArray<RelayerId>) => (ids.length === 1 ? sql`= ${ids[0]}` : sql`= ANY(${ids})`)
+
+  /** In the order of the ids. A row that was changed in the database is a failure of its own relayer. */
+  const findAll = (ids: ReadonlyArray<RelayerId>) =>
+    stored`SELECT ${columns} FROM relayers t WHERE t.id ${among(ids)}`.pipe(
+      Effect.flatMap(verifiedEach),
+      Effect.map((found) => ids.map((id) => found.get(id) ?? Exit.succeed(Option.none()))),
+      query("RelayersRepo.findAll")
+    )
+
+  /** `StoredRelayer.number`, even if rows were changed in the database. In the order of the ids. */
+  const findNumbers = (ids: ReadonlyArray<RelayerId>) =>
+    sql`SELECT t.id, t.seq::float8 AS seq FROM relayers t WHERE t.id = ANY(${ids})`.pipe(
+      Effect.flatMap(readNumbers),
+      Effect.map((rows) => {
+        const found = new Map<string, number>(rows.map(({ id, seq }) => [id, seq]))
+        return ids.map((id) => Option.fromUndefinedOr(found.get(id)))
+      }),
+      query("RelayersRepo.findNumbers")
+    )
+
+  const heldColumns = sql`${columns}, t.custom_rpc_urls_sealed`
+
+  const findSealed = (id: RelayerId) =>
+    held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id}`.pipe(
+      Effect.map(first(HeldRelayer)),
+      Effect.flatMap(verified),
+      query("RelayersRepo.findSealed")
+    )
+
+  /** Whether one of these relayers has this notification. */
+  const useNotification = (ids: ReadonlyArray<string>, notification: string) =>
+    sql`SELECT 1 FROM relayers WHERE id = ANY(${ids}::text[]) AND notification_id = ${notification} LIMIT 1`.pipe(
+      Effect.map((rows) => rows.length > 0),
+      query("RelayersRepo.useNotification")
+    )
+
+  /** Locks the row until the transaction ends. */
+  const findForUpdate = (id: RelayerId) =>
+    held`SELECT ${heldColumns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
+      Effect.map(first(HeldRelayer)),
+      Effect.flatMap(verified),
+      query("RelayersRepo.findForUpdate")
+    )
+
+  /** Locks the row until the transaction ends, and finds it even if it was changed in the database. */
+  const findForDelete = (id: RelayerId) =>
+    stored`SELECT ${columns} FROM relayers t WHERE t.id = ${id} FOR UPDATE`.pipe(
+      Effect.map(first(StoredRelayer)),
+      query("RelayersRepo.findForDelete")
+    )
+
+  const existing = ([row]: ReadonlyArray<StoredRow>) =>
+    row === undefined ? Effect.die(new Error("the relayer is not held")) : Effect.succeed(new StoredRelayer(row))
+
+  /** What of `request` can change; `urls` absent: as they are. */
+  const update = (id: RelayerId, request: CreateRelayer, urls: StoredUrls | undefined) =>
+    Effect.gen(function* () {
+      const { name, paused, notification_id, policies } = yield* changeable(request)
+      const setUrls =
+        urls === undefined
+          ? sql``
+          : sql`, custom_rpc_urls = ${yield* shownUrls(urls.masked)}::text::json, custom_rpc_urls_sealed = ${urls.sealed ?? null}::bytea`
+      const changed = yield* stored`
+        UPDATE relayers t SET name = ${name}, paused = ${paused}, notification_id = ${notification_id}::text,
+          policies = ${policies}::text::json, version = version + 1 ${setUrls}
+        WHERE t.id = ${id} RETURNING ${columns}`
+      return yield* existing(changed)
+    }).pipe(
+      onForeignKey("relayers_notification_id_fkey", () => new ReferenceMissing({})),
+      query("RelayersRepo.update")
+    )
+
+  /** Sets why the service disabled the relayer. `undefined` enables it. */
+  const setDisabled = (id: RelayerId, reason: DisabledReason | undefined) =>
+    stored`
+      UPDATE relayers t SET system_disabled = ${reason !== undefined}, version = version + 1,
+        disabled_reason = ${Rows.jsonText(reason)}::text::json
+      WHERE t.id = ${id} RETURNING ${columns}`.pipe(Effect.flatMap(existing), query("RelayersRepo.setDisabled"))
+
+  const deleteRow = (id: RelayerId) =>
+    sql`DELETE FROM relayers WHERE id = ${id}`.pipe(Effect.asVoid, query("RelayersRepo.delete"))
+
+  /** Reads every relayer. */
+  const count = sql`
+    SELECT network_type,
+      CASE WHEN system_disabled THEN 'disabled' WHEN paused THEN 'paused' ELSE 'active' END AS state,
+      count(*) AS count
+    FROM relayers GROUP BY 1, 2`.pipe(Effect.flatMap(readCounts), query("RelayersRepo.count"))
+
+  return {
+    find,
+    findAll,
+    findNumbers,
+    findSealed,
+    findForUpdate,
+    findForDelete,
+    useNotification,
+    update,
+    setDisabled,
+    delete: deleteRow,
+    count
+  }
+})

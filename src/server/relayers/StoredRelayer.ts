@@ -61,12 +61,13 @@ export const orNotFound = Option.match({
   onSome: <A>(found: A) => Effect.succeed(found)
 })
 
-export class StoredPage {
+export class StoredPage implements Page<Relayer> {
   /** The JSON of the relayers, separated by commas. */
   readonly json: string
   readonly total: number
   readonly request: PageRequest
   readonly next?: string
+  #items: ReadonlyArray<Relayer> | undefined
 
   constructor(page: Pick<StoredPage, "json" | "total" | "request" | "next">) {
     this.json = page.json
@@ -75,8 +76,7 @@ export class StoredPage {
     if (page.next !== undefined) this.next = page.next
   }
 
-  get page(): Page<Relayer> {
-    const { total, request, next } = this
-    return { items: decodeMany(`[${this.json}]`), total, request, ...(next === undefined ? {} : { next }) }
+  get items(): ReadonlyArray<Relayer> {
+    return (this.#items ??= decodeMany(`[${this.json}]`))
   }
 }

@@ -4,7 +4,19 @@ import { Effect } from "effect"
 import { Aead, SecureRandom } from "effect/crypto"
 import type { CryptoError } from "effect/crypto"
 import { Hex } from "effect/encoding"
-import * as CanonicalJson from "./CanonicalJson.ts"
+
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, field]) => [key, sorted(field)])
+  )
+}
+
+/** JSON text that is the same for equal values: the keys of objects are sorted, and absent fields are left out. */
+export const canonicalJson = (value: unknown): string => JSON.stringify(sorted(value))
 
 /** Where a secret is stored; a ciphertext moved elsewhere does not open. */
 export interface Place {
@@ -53,7 +65,7 @@ export const isOlder = (sealed: Uint8Array): boolean => (sealed[0] ?? 0) < curre
 export const keyIdOf = (sealed: Uint8Array): string => Hex.encode(sealed.subarray(1, headerLength))
 
 const associatedData = (version: number | undefined, { table, id, column, context }: Place) => {
-  const bound = version === currentVersion && context !== undefined ? [CanonicalJson.stringify(context)] : []
+  const bound = version === currentVersion && context !== undefined ? [canonicalJson(context)] : []
   return new TextEncoder().encode(JSON.stringify([table, id, column, ...bound]))
 }
 

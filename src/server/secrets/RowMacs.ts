@@ -1,7 +1,7 @@
 // Authenticates columns that are not secret but direct how secrets and money are used: a MAC of them is stored in their row.
 import { Context, Effect, Layer, Schema } from "effect"
 import { createHmac, timingSafeEqual } from "node:crypto"
-import * as CanonicalJson from "./CanonicalJson.ts"
+import { canonicalJson } from "./Envelope.ts"
 import { ServiceSecrets } from "./ServiceSecrets.ts"
 
 export interface Row {
@@ -30,7 +30,7 @@ export class RowMacs extends Context.Service<
     verify(row: Row, mac: string | null): Effect.Effect<void>
   }
 >()("effect-relayer/server/secrets/RowMacs") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     RowMacs,
     Effect.gen(function* () {
       const secrets = yield* ServiceSecrets
@@ -38,7 +38,7 @@ export class RowMacs extends Context.Service<
       const make = ({ table, id, content }: Row) =>
         Effect.map(secrets.get(name), (secret) =>
           createHmac("sha256", secret)
-            .update(CanonicalJson.stringify([table, id, content]))
+            .update(canonicalJson([table, id, content]))
             .digest("base64url")
         )
 
@@ -54,7 +54,5 @@ export class RowMacs extends Context.Service<
 
       return RowMacs.of({ make, verify })
     })
-  )
-
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(ServiceSecrets.layer))
+  ).pipe(Layer.provide(ServiceSecrets.layer))
 }

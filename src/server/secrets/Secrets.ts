@@ -14,21 +14,19 @@ export class Secrets extends Context.Service<
     open(sealed: Uint8Array, place: Place): Effect.Effect<Redacted.Redacted, SecretUnreadable>
   }
 >()("effect-relayer/server/secrets/Secrets") {
-  /** @internal */
-  static readonly layerNoDeps = Layer.effect(
-    Secrets,
-    Effect.gen(function* () {
-      const active = yield* ActiveKeyring
-      const seal = Effect.fn("Secrets.seal")(function* (secret: Redacted.Redacted, place: Place) {
-        return yield* (yield* active.get).seal(secret, place)
+  /** A layer of its own for each use, because a shared one would ignore the keys of the second use. */
+  static readonly layer = (keys: Keys) =>
+    Layer.effect(
+      Secrets,
+      Effect.gen(function* () {
+        const active = yield* ActiveKeyring
+        const seal = Effect.fn("Secrets.seal")(function* (secret: Redacted.Redacted, place: Place) {
+          return yield* (yield* active.get).seal(secret, place)
+        })
+        const open = Effect.fn("Secrets.open")(function* (sealed: Uint8Array, place: Place) {
+          return yield* (yield* active.get).open(sealed, place)
+        })
+        return Secrets.of({ seal, open })
       })
-      const open = Effect.fn("Secrets.open")(function* (sealed: Uint8Array, place: Place) {
-        return yield* (yield* active.get).open(sealed, place)
-      })
-      return Secrets.of({ seal, open })
-    })
-  )
-
-  /** Fresh, because a shared layer would ignore the keys of its second use. */
-  static readonly layer = (keys: Keys) => Layer.provideMerge(Layer.fresh(this.layerNoDeps), ActiveKeyring.layer(keys))
+    ).pipe(Layer.provideMerge(ActiveKeyring.layer(keys)))
 }

@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { randomBytes } from "node:crypto"
 import { Secrets } from "./Secrets.ts"
-import { ServiceSecretsRepo } from "./ServiceSecretsRepo.ts"
+import * as ServiceSecretsRepo from "./ServiceSecretsRepo.ts"
 
 const place = (name: string) => ({ table: "service_secrets", id: name, column: "sealed" })
 
@@ -13,10 +13,10 @@ export class ServiceSecrets extends Context.Service<
     get(name: string): Effect.Effect<string>
   }
 >()("effect-relayer/server/secrets/ServiceSecrets") {
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     ServiceSecrets,
     Effect.gen(function* () {
-      const repo = yield* ServiceSecretsRepo
+      const repo = yield* ServiceSecretsRepo.make
       const secrets = yield* Secrets
       const known = new Map<string, string>()
 
@@ -42,6 +42,4 @@ export class ServiceSecrets extends Context.Service<
       return ServiceSecrets.of({ get })
     })
   )
-
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide(ServiceSecretsRepo.layer))
 }

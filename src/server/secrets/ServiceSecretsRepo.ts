@@ -1,5 +1,5 @@
 // The table `service_secrets`.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { client, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
 
@@ -7,35 +7,24 @@ const Row = Schema.Struct({ sealed: Schema.Uint8Array })
 const readFound = Rows.first(Row)
 const readKept = Rows.one(Row)
 
-export class ServiceSecretsRepo extends Context.Service<
-  ServiceSecretsRepo,
-  {
-    find(name: string): Effect.Effect<Option.Option<Uint8Array>>
-    /** Stores `sealed` unless a secret is stored already; returns the stored one. */
-    keep(name: string, sealed: Uint8Array): Effect.Effect<Uint8Array>
-  }
->()("effect-relayer/server/secrets/ServiceSecretsRepo") {
-  static readonly layer = Layer.effect(
-    ServiceSecretsRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const find = (name: string) =>
-        sql`SELECT sealed FROM service_secrets WHERE name = ${name}`.pipe(
-          Effect.flatMap(readFound),
-          Effect.map(Option.map(({ sealed }) => sealed)),
-          query("ServiceSecretsRepo.find")
-        )
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const find = (name: string) =>
+    sql`SELECT sealed FROM service_secrets WHERE name = ${name}`.pipe(
+      Effect.flatMap(readFound),
+      Effect.map(Option.map(({ sealed }) => sealed)),
+      query("ServiceSecretsRepo.find")
+    )
 
-      const keep = (name: string, sealed: Uint8Array) =>
-        sql`
-          INSERT INTO service_secrets (name, sealed) VALUES (${name}, ${sealed})
-          ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING sealed`.pipe(
-          Effect.flatMap(readKept),
-          Effect.map((row) => row.sealed),
-          query("ServiceSecretsRepo.keep")
-        )
+  /** Stores `sealed` unless a secret is stored already; returns the stored one. */
+  const keep = (name: string, sealed: Uint8Array) =>
+    sql`
+      INSERT INTO service_secrets (name, sealed) VALUES (${name}, ${sealed})
+      ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING sealed`.pipe(
+      Effect.flatMap(readKept),
+      Effect.map((row) => row.sealed),
+      query("ServiceSecretsRepo.keep")
+    )
 
-      return ServiceSecretsRepo.of({ find, keep })
-    })
-  )
-}
+  return { find, keep }
+})

@@ -6,7 +6,7 @@ import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { SignerUnavailable } from "./backends/SignerBackend.ts"
 import type { SignerBackend } from "./backends/SignerBackend.ts"
-import { SignersRepo } from "./SignersRepo.ts"
+import * as SignersRepo from "./SignersRepo.ts"
 
 const enabled = (signer: Signer): Signer => {
   if (!isRemote(signer)) return signer
@@ -23,7 +23,7 @@ const refusing = (backend: SignerBackend, { message }: SignerDisabledReason): Si
 })
 
 export const make = Effect.gen(function* () {
-  const repo = yield* SignersRepo
+  const repo = yield* SignersRepo.make
   const changes = yield* Changes
   const transaction = yield* Transaction.make
 

@@ -5,8 +5,7 @@ import type { Signer } from "../../domain/signer/Signer.ts"
 import type { SignerAddresses } from "../../domain/signer/SignerAddresses.ts"
 import type { VerificationStep } from "../../domain/signer/Verification.ts"
 import * as Addresses from "./Addresses.ts"
-import { operations } from "./backends/Curves.ts"
-import * as ProbeMessage from "./backends/ProbeMessage.ts"
+import { operations, probeOf } from "./backends/Curves.ts"
 import { SignerUnavailable } from "./backends/SignerBackend.ts"
 import type { Inspection, SignerBackend } from "./backends/SignerBackend.ts"
 
@@ -54,7 +53,7 @@ const tryCurve = Effect.fnUntraced(function* (signer: Signer, backend: SignerBac
   })
 
   yield* Effect.gen(function* () {
-    const probe = ProbeMessage.make(curve)
+    const probe = probeOf(curve)
     const inspected = backend.inspect && (yield* attempt("key_state", backend.inspect, shownAs))
     const read = inspected === undefined ? backend.publicKey(curve) : Effect.succeed(inspected.publicKey)
     const publicKey = yield* attempt("public_key", Effect.flatMap(read, fetchKey))

@@ -22,12 +22,12 @@ import { OutboundWork } from "../limits/OutboundWork.ts"
 import { RowMacs } from "../secrets/RowMacs.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as Addresses from "./Addresses.ts"
+import { SignerKinds } from "./backends/SignerBackend.ts"
 import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
-import { SignerBackends } from "./backends/SignerBackends.ts"
 import * as Disabling from "./Disabling.ts"
 import * as Probe from "./Probe.ts"
 import { measured } from "./SignerMetrics.ts"
-import { SignersRepo } from "./SignersRepo.ts"
+import * as SignersRepo from "./SignersRepo.ts"
 import type { SealedSigner, StoredSigner } from "./SignersRepo.ts"
 
 const checkCreate = checked(CreateSigner)
@@ -68,13 +68,13 @@ export class Signers extends Context.Service<
   }
 >()("effect-relayer/server/signers/Signers") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Signers,
     Effect.gen(function* () {
-      const repo = yield* SignersRepo
+      const repo = yield* SignersRepo.make
       const secrets = yield* Secrets
       const macs = yield* RowMacs
-      const backends = yield* SignerBackends
+      const backends = yield* SignerKinds
       const changes = yield* Changes
       const audit = yield* Audit
       const outboundWork = yield* OutboundWork
@@ -202,8 +202,5 @@ export class Signers extends Context.Service<
 
       return Signers.of({ create, list, get, hold, delete: remove, verify, use })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(Layer.provide([SignersRepo.layer, SecureRandom.layerWebCrypto]))
+  ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -1,6 +1,6 @@
 // The table `signers`.
-import { Context, Effect, Layer, Option, Schema } from "effect"
-import type { Page, PageRequest } from "../../domain/request/Page.ts"
+import { Effect, Option, Schema } from "effect"
+import type { PageRequest } from "../../domain/request/Page.ts"
 import { Signer, SignerDisabledReason, SignerIdTaken, SignerKeyTaken, isRemote } from "../../domain/signer/Signer.ts"
 import type { RemoteSigner } from "../../domain/signer/Signer.ts"
 import type { SignerId } from "../../domain/signer/SignerId.ts"
@@ -32,110 +32,92 @@ export interface NewSigner extends StoredSigner {
 }
 
 /** A relayer uses the signer. */
-export class ReferencedByRelayer extends Schema.TaggedError<ReferencedByRelayer>()("ReferencedByRelayer", {}) {}
+class ReferencedByRelayer extends Schema.TaggedError<ReferencedByRelayer>()("ReferencedByRelayer", {}) {}
 
-export class SignersRepo extends Context.Service<
-  SignersRepo,
-  {
-    insert(signer: NewSigner): Effect.Effect<void, SignerIdTaken | SignerKeyTaken>
-    find(id: SignerId): Effect.Effect<Option.Option<StoredSigner>>
-    /** Locks the signers against deletion. If `wait` is false, signers that are being deleted are left out. */
-    hold(ids: ReadonlyArray<SignerId>, wait: boolean): Effect.Effect<ReadonlyArray<StoredSigner>>
-    findSealed(id: SignerId): Effect.Effect<Option.Option<SealedSigner>>
-    /** Returns the disabled signer. None if no signer with this id has this key, or if it is disabled already. */
-    disable(signer: RemoteSigner, reason: SignerDisabledReason): Effect.Effect<Option.Option<Signer>>
-    /** Returns the enabled signer. None if no signer with this id has this key, or if it is not disabled for the same reason any more. */
-    enable(signer: RemoteSigner): Effect.Effect<Option.Option<Signer>>
-    /** Returns the deleted signer. */
-    delete(id: SignerId): Effect.Effect<Option.Option<Signer>, ReferencedByRelayer>
-    /** Ids of the relayers that use the signer, at most `limit`. */
-    users(id: SignerId, limit: number): Effect.Effect<ReadonlyArray<string>>
-    page(request: PageRequest): Effect.Effect<Page<StoredSigner>>
-  }
->()("effect-relayer/server/signers/SignersRepo") {
-  static readonly layer = Layer.effect(
-    SignersRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
-      const shown = sql`jsonb_build_object('id', t.id, 'type', t.type, 'config', t.config, 'addresses', jsonb_strip_nulls(
-        jsonb_build_object('evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address)))
-        || jsonb_strip_nulls(
-          jsonb_build_object('curve', t.curve, 'public_key', t.public_key, 'disabled_reason', t.disabled_reason)) AS signer`
-      const columns = sql`${shown}, t.mac`
-      const selection = { table: "signers", columns, Row }
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const shown = sql`jsonb_build_object('id', t.id, 'type', t.type, 'config', t.config, 'addresses', jsonb_strip_nulls(
+    jsonb_build_object('evm', t.evm_address, 'solana', t.solana_address, 'stellar', t.stellar_address)))
+    || jsonb_strip_nulls(
+      jsonb_build_object('curve', t.curve, 'public_key', t.public_key, 'disabled_reason', t.disabled_reason)) AS signer`
+  const columns = sql`${shown}, t.mac`
+  const selection = { table: "signers", columns, Row }
 
-      const insert = ({ signer, mac, sealed, column }: NewSigner) =>
-        sql`INSERT INTO signers ${sql.insert({
-          id: signer.id,
-          type: signer.type,
-          config: sql`${JSON.stringify(signer.config)}::text::jsonb`,
-          [`${column}_sealed`]: sealed,
-          mac,
-          ...(isRemote(signer) ? { curve: signer.curve, public_key: signer.public_key } : {}),
-          ...Object.fromEntries(
-            Object.entries(signer.addresses).map(([networkType, address]) => [`${networkType}_address`, address])
-          )
-        })}`.pipe(
-          onConflict("signers_pkey", () => new SignerIdTaken({})),
-          onConflict("signers_public_key_key", () => new SignerKeyTaken({})),
-          Effect.asVoid,
-          query("SignersRepo.insert")
-        )
+  const insert = ({ signer, mac, sealed, column }: NewSigner) =>
+    sql`INSERT INTO signers ${sql.insert({
+      id: signer.id,
+      type: signer.type,
+      config: sql`${JSON.stringify(signer.config)}::text::jsonb`,
+      [`${column}_sealed`]: sealed,
+      mac,
+      ...(isRemote(signer) ? { curve: signer.curve, public_key: signer.public_key } : {}),
+      ...Object.fromEntries(
+        Object.entries(signer.addresses).map(([networkType, address]) => [`${networkType}_address`, address])
+      )
+    })}`.pipe(
+      onConflict("signers_pkey", () => new SignerIdTaken({})),
+      onConflict("signers_public_key_key", () => new SignerKeyTaken({})),
+      Effect.asVoid,
+      query("SignersRepo.insert")
+    )
 
-      const row = selectRow(sql, selection)
-      const find = (id: SignerId) => row.find(id).pipe(query("SignersRepo.find"))
+  const row = selectRow(sql, selection)
+  const find = (id: SignerId) => row.find(id).pipe(query("SignersRepo.find"))
 
-      const findSealed = (id: SignerId) =>
-        sql`
-          SELECT ${shown}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ${id}`.pipe(
-          Effect.flatMap(readSealed),
-          query("SignersRepo.findSealed")
-        )
+  const findSealed = (id: SignerId) =>
+    sql`
+      SELECT ${shown}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ${id}`.pipe(
+      Effect.flatMap(readSealed),
+      query("SignersRepo.findSealed")
+    )
 
-      const hold = (ids: ReadonlyArray<SignerId>, wait: boolean) =>
-        sql`
-          SELECT ${columns} FROM signers t WHERE t.id = ANY(${ids}::text[])
-          FOR KEY SHARE ${wait ? sql`` : sql`SKIP LOCKED`}`.pipe(Effect.flatMap(readSigners), query("SignersRepo.hold"))
+  /** Locks the signers against deletion. If `wait` is false, signers that are being deleted are left out. */
+  const hold = (ids: ReadonlyArray<SignerId>, wait: boolean) =>
+    sql`
+      SELECT ${columns} FROM signers t WHERE t.id = ANY(${ids}::text[])
+      FOR KEY SHARE ${wait ? sql`` : sql`SKIP LOCKED`}`.pipe(Effect.flatMap(readSigners), query("SignersRepo.hold"))
 
-      const disable = ({ id, public_key }: RemoteSigner, reason: SignerDisabledReason) =>
-        sql`
-          UPDATE signers t SET disabled_reason = ${encodeReason(reason)}::text::jsonb
-          WHERE t.id = ${id} AND t.public_key = ${public_key} AND t.disabled_reason IS NULL RETURNING ${columns}`.pipe(
+  /** Returns the disabled signer. None if no signer with this id has this key, or if it is disabled already. */
+  const disable = ({ id, public_key }: RemoteSigner, reason: SignerDisabledReason) =>
+    sql`
+      UPDATE signers t SET disabled_reason = ${encodeReason(reason)}::text::jsonb
+      WHERE t.id = ${id} AND t.public_key = ${public_key} AND t.disabled_reason IS NULL RETURNING ${columns}`.pipe(
+      Effect.flatMap(readSigner),
+      Effect.map(Option.map(({ signer }) => signer)),
+      query("SignersRepo.disable")
+    )
+
+  /** Returns the enabled signer. None if no signer with this id has this key, or if it is not disabled for the same reason any more. */
+  const enable = ({ id, public_key, disabled_reason }: RemoteSigner) =>
+    disabled_reason === undefined
+      ? Effect.succeedNone
+      : sql`
+      UPDATE signers t SET disabled_reason = NULL
+      WHERE t.id = ${id} AND t.public_key = ${public_key}
+        AND t.disabled_reason = ${encodeReason(disabled_reason)}::text::jsonb RETURNING ${columns}`.pipe(
           Effect.flatMap(readSigner),
           Effect.map(Option.map(({ signer }) => signer)),
-          query("SignersRepo.disable")
+          query("SignersRepo.enable")
         )
 
-      const enable = ({ id, public_key, disabled_reason }: RemoteSigner) =>
-        disabled_reason === undefined
-          ? Effect.succeedNone
-          : sql`
-          UPDATE signers t SET disabled_reason = NULL
-          WHERE t.id = ${id} AND t.public_key = ${public_key}
-            AND t.disabled_reason = ${encodeReason(disabled_reason)}::text::jsonb RETURNING ${columns}`.pipe(
-              Effect.flatMap(readSigner),
-              Effect.map(Option.map(({ signer }) => signer)),
-              query("SignersRepo.enable")
-            )
+  /** Returns the deleted signer. */
+  const remove = (id: SignerId) =>
+    sql`DELETE FROM signers t WHERE t.id = ${id} RETURNING ${columns}`.pipe(
+      Effect.flatMap(readSigner),
+      Effect.map(Option.map(({ signer }) => signer)),
+      onForeignKey("relayers_signer_id_fkey", () => new ReferencedByRelayer({})),
+      query("SignersRepo.delete")
+    )
 
-      const remove = (id: SignerId) =>
-        sql`DELETE FROM signers t WHERE t.id = ${id} RETURNING ${columns}`.pipe(
-          Effect.flatMap(readSigner),
-          Effect.map(Option.map(({ signer }) => signer)),
-          onForeignKey("relayers_signer_id_fkey", () => new ReferencedByRelayer({})),
-          query("SignersRepo.delete")
-        )
+  /** Ids of the relayers that use the signer, at most `limit`. */
+  const users = (id: SignerId, limit: number) =>
+    sql`SELECT id FROM relayers WHERE signer_id = ${id} ORDER BY seq LIMIT ${limit}`.pipe(
+      Effect.flatMap(Rows.ids),
+      query("SignersRepo.users")
+    )
 
-      const users = (id: SignerId, limit: number) =>
-        sql`SELECT id FROM relayers WHERE signer_id = ${id} ORDER BY seq LIMIT ${limit}`.pipe(
-          Effect.flatMap(Rows.ids),
-          query("SignersRepo.users")
-        )
+  const selectRows = selectPage(sql, selection)
+  const page = (request: PageRequest) => selectRows(request).pipe(query("SignersRepo.page"))
 
-      const selectRows = selectPage(sql, selection)
-      const page = (request: PageRequest) => selectRows(request).pipe(query("SignersRepo.page"))
-
-      return SignersRepo.of({ insert, find, findSealed, hold, disable, enable, delete: remove, users, page })
-    })
-  )
-}
+  return { insert, find, findSealed, hold, disable, enable, delete: remove, users, page }
+})

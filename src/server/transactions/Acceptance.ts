@@ -2,14 +2,17 @@
 import { Array as Arr, DateTime, Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
+import { units } from "../../domain/chain/Amount.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
-import { deadlineOf } from "../../domain/transaction/Admission.ts"
-import { TransactionId } from "../../domain/transaction/EvmTransaction.ts"
+import type { FeeLimitExceeded } from "../../domain/transaction/AcceptanceErrors.ts"
+import { deadlineOf } from "../../domain/transaction/evm/Admission.ts"
+import { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
-import { givenFees } from "../../domain/transaction/Offer.ts"
-import { maxFeeOf } from "../../domain/transaction/Fees.ts"
-import type { SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
-import type { Request } from "../../domain/transaction/Transaction.ts"
+import { givenFees } from "../../domain/transaction/evm/Offer.ts"
+import { maxFeeOf } from "../../domain/transaction/evm/Fees.ts"
+import type { SendEvmTransaction } from "../../domain/transaction/evm/SendEvmTransaction.ts"
+import type { Request } from "../../domain/transaction/evm/Evm.ts"
+import type { NetworkLimits } from "../../domain/transaction/TransactionLimits.ts"
 import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { Ledger } from "../ledger/Ledger.ts"
@@ -39,47 +42,49 @@ const newTransaction = (
   return {
     id,
     request,
+    facts: {},
     body: Checks.textOf(body),
     validUntil: deadlineOf(body, now),
     priority,
     ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
-    ...(nonce === undefined ? {} : { requiredNonce: nonce }),
+    ...(nonce === undefined ? {} : { requiredSequence: BigInt(nonce) }),
     ...(external_id === undefined ? {} : { externalId: external_id }),
     ...(limits.length === 0 ? {} : { fee: feeOf(request, sender) })
   }
 }
+
+const beyondFees = ({ limit, used }: FeeLimitExceeded, { relayer }: Sender): TransactionLimitExceeded =>
+  TransactionLimitExceeded.of({
+    field: "fees",
+    message: `the max_fee_per_day of the API key is ${limit} ${units[relayer.network_type]}, of which ${used} are used`
+  })
 
 export const make = Effect.fnUntraced(function* (senders: Senders) {
   const ledger = yield* Ledger
   const keys = yield* ApiKeys
   const random = yield* SecureRandom.SecureRandom
 
-  const limitsOf = ({ id, transactionLimits }: Caller.Caller) =>
-    transactionLimits === undefined ? Effect.succeed([]) : keys.feeLimits(id)
+  /** `limits`: of the caller's key. Without them, no key that it descends from has any. */
+  const feeLimitsOf = (caller: Caller.Caller, { relayer }: Sender, limits: NetworkLimits | undefined) =>
+    limits === undefined ? Effect.succeed([]) : keys.feeLimits(caller.id, relayer.network_type)
 
   /** Accepts all or none. `pathOf` returns the path of the request with this index in the body, such as `transactions.0.`. */
-  return Effect.fnUntraced(
-    function* (
-      relayerId: RelayerId,
-      bodies: Arr.NonEmptyReadonlyArray<SendEvmTransaction>,
-      pathOf: (index: number) => string
-    ) {
-      const caller = yield* Caller.current
-      const sender = yield* senders.get(relayerId)
-      yield* Effect.forEach(bodies, (body, index) => Checks.admit(body, sender, caller, pathOf(index)))
-      const limits = yield* limitsOf(caller)
-      const now = DateTime.toEpochMillis(yield* DateTime.now)
-      const prepared = yield* Effect.forEach(bodies, (body) =>
-        Effect.map(random.uuidV7(), (id) => newTransaction(TransactionId.make(id), body, sender, limits, now))
-      )
-      return Arr.map(yield* ledger.accept(sender.account, prepared, limits), ({ stored }) => stored)
-    },
-    Effect.catchTag("FeeLimitExceeded", ({ limit, used }) =>
-      Effect.fail(
-        new TransactionLimitExceeded({
-          error: `fees: the max_fee_per_day of the API key is ${limit} wei, of which ${used} are used`
-        })
-      )
+  return Effect.fnUntraced(function* (
+    relayerId: RelayerId,
+    bodies: Arr.NonEmptyReadonlyArray<SendEvmTransaction>,
+    pathOf: (index: number) => string
+  ) {
+    const caller = yield* Caller.current
+    const { sender, limits: keyLimits } = yield* senders.getLimited(relayerId)
+    yield* Effect.forEach(bodies, (body, index) => Checks.admit(body, sender, keyLimits, pathOf(index)))
+    const limits = yield* feeLimitsOf(caller, sender, keyLimits)
+    const now = DateTime.toEpochMillis(yield* DateTime.now)
+    const prepared = yield* Effect.forEach(bodies, (body) =>
+      Effect.map(random.uuidV7(), (id) => newTransaction(TransactionId.make(id), body, sender, limits, now))
     )
-  )
+    const accepted = yield* ledger
+      .accept(sender.account, prepared, limits)
+      .pipe(Effect.catchTag("FeeLimitExceeded", (exceeded) => Effect.fail(beyondFees(exceeded, sender))))
+    return Arr.map(accepted, ({ stored }) => stored)
+  })
 })

@@ -1,17 +1,19 @@
 // Checks of a request against its relayer, its network and its API key, and what is stored of it.
 import { DateTime, Effect, Schema, Struct } from "effect"
-import type { Caller } from "../../domain/access/Caller.ts"
+import { contractCreation } from "../../domain/relayer/Policy.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { Violation } from "../../domain/request/Request.ts"
-import { isMixedCase, policyViolationsOf, violationsOf } from "../../domain/transaction/Admission.ts"
-import type { Admission } from "../../domain/transaction/Admission.ts"
+import { isMixedCase, policyViolationsOf, violationsOf } from "../../domain/transaction/evm/Admission.ts"
+import type { Admission } from "../../domain/transaction/evm/Admission.ts"
 import { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
-import type { ReplaceEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
-import { SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
-import type { Request } from "../../domain/transaction/Transaction.ts"
+import type { ReplaceEvmTransaction } from "../../domain/transaction/evm/SendEvmTransaction.ts"
+import { SendEvmTransaction } from "../../domain/transaction/evm/SendEvmTransaction.ts"
+import type { Request } from "../../domain/transaction/evm/Evm.ts"
+import type { NetworkLimits } from "../../domain/transaction/TransactionLimits.ts"
 import { exceeded, TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as EvmBytes from "../chains/evm/EvmBytes.ts"
+import { evmTermsOf } from "../../domain/transaction/evm/EvmTerms.ts"
 import type { Sender } from "./Senders.ts"
 
 /** The fields of a body that decide about its effect and its price. */
@@ -43,12 +45,10 @@ export const textOf = (body: SendEvmTransaction): string => JSON.stringify(encod
 const checksumFor = ({ to }: Pick<SendEvmTransaction, "to">) =>
   to !== undefined && isMixedCase(to) ? EvmBytes.checksum : Effect.succeed((address: string) => address)
 
-const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, { relayer, numbers }: Sender) {
+const admissionOf = Effect.fnUntraced(function* (body: SendEvmTransaction, { relayer, network }: Sender) {
   const admission: Admission = {
     now: DateTime.toEpochMillis(yield* DateTime.now),
-    relayerAddress: relayer.address.toLowerCase(),
-    policy: relayer.policies ?? {},
-    network: numbers,
+    terms: evmTermsOf({ relayer, network }),
     checksum: yield* checksumFor(body)
   }
   return admission
@@ -62,26 +62,27 @@ export const violations = (body: SendEvmTransaction, sender: Sender) =>
 export const policyViolations = (body: SendEvmTransaction, sender: Sender) =>
   Effect.map(admissionOf(body, sender), (admission) => policyViolationsOf(body, admission))
 
-/** What the API key does not allow. Fees per day are summed by the ledger. */
-export const limitViolation = (body: SendEvmTransaction, { transactionLimits }: Caller): Violation | undefined =>
-  transactionLimits === undefined ? undefined : exceeded(requestOf(body), transactionLimits)
+/** What the limits of the API key do not allow. Fees per day are summed by the ledger. */
+export const limitViolation = (
+  { value, to = contractCreation }: SendEvmTransaction,
+  limits: NetworkLimits | undefined
+): Violation | undefined =>
+  limits === undefined ? undefined : exceeded("evm", { value, receivers: [{ field: "to", address: to }] }, limits)
 
 /** `prefix`: path of the request in the body. */
 export const admit = Effect.fnUntraced(function* (
   body: SendEvmTransaction,
   sender: Sender,
-  caller: Caller,
+  limits: NetworkLimits | undefined,
   prefix = ""
 ) {
   const found = yield* violations(body, sender)
   if (found.length > 0) {
     return yield* BadRequest.of(found.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
   }
-  const limit = limitViolation(body, caller)
-  if (limit !== undefined) {
-    return yield* new TransactionLimitExceeded({ error: `${prefix}${limit.field}: ${limit.message}` })
-  }
-  if (sender.relayer.policies?.private_transactions === true) {
+  const limit = limitViolation(body, limits)
+  if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
+  if (evmTermsOf(sender).isPrivate) {
     return yield* new TransactionConflict({
       error: "the relayer's policy asks for private transactions, which are not supported yet"
     })

@@ -4,17 +4,18 @@ import { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import { BadGateway } from "../../domain/request/Request.ts"
 import type { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
-import { RelayerPaused } from "../../domain/transaction/Admittance.ts"
-import type { EvmSignature, SignMessage, SignTypedData } from "../../domain/transaction/Signature.ts"
+import { RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
+import type { EvmSignature, SignMessage, SignTypedData } from "../../domain/transaction/evm/Signature.ts"
+import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { Audit } from "../audit/Audit.ts"
 import { OutboundWork } from "../limits/OutboundWork.ts"
 import type { SignerUnavailable } from "../signers/backends/SignerBackend.ts"
 import * as RequestIds from "../signers/backends/RequestIds.ts"
 import { Signers } from "../signers/Signers.ts"
 import * as Senders from "./Senders.ts"
-import * as SigningDigests from "./SigningDigests.ts"
+import * as SigningDigests from "./evm/SigningDigests.ts"
 
-type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TooManyRequests | BadGateway
+type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TransactionLimitExceeded | TooManyRequests | BadGateway
 
 /** The shortest `Retry-After`, in seconds, if the key service of the signer accepts no more requests. */
 const minRetryAfter = 1
@@ -64,7 +65,7 @@ export class MessageSigning extends Context.Service<
         digest: Uint8Array,
         action: "relayer.message_signed" | "relayer.typed_data_signed"
       ) {
-        const { relayer } = yield* senders.get(id)
+        const { relayer } = (yield* senders.getLimited(id)).sender
         if (relayer.paused) return yield* new RelayerPaused({})
         // A signer exists as long as its relayers do.
         const backend = yield* Effect.orDie(signers.use(relayer.signer_id))

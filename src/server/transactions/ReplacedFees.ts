@@ -14,11 +14,15 @@ const notCounted = new TransactionLimitExceeded({
 export const make = Effect.gen(function* () {
   const keys = yield* ApiKeys
 
-  /** Fails unless every fee limit of the caller counts the fees of the transaction. */
-  return Effect.fnUntraced(function* ({ id, transactionLimits }: Caller, { apiKeyId, fee }: StoredTransaction) {
-    const limits = transactionLimits === undefined ? [] : yield* keys.feeLimits(id)
+  /** Fails unless every fee limit of the caller on networks of the type counts the fees of the transaction. */
+  return Effect.fnUntraced(function* (
+    { id, transactionLimits }: Caller,
+    type: string,
+    { apiKeyId, fee }: StoredTransaction
+  ) {
+    const limits = transactionLimits === undefined ? [] : yield* keys.feeLimits(id, type)
     if (limits.length === 0) return
-    const counting = fee === undefined || apiKeyId === undefined ? [] : yield* keys.feeLimits(apiKeyId)
+    const counting = fee === undefined || apiKeyId === undefined ? [] : yield* keys.feeLimits(apiKeyId, type)
     const isCounted = limits.every(({ keyId }) => counting.some((limit) => limit.keyId === keyId))
     if (!isCounted) return yield* notCounted
   })

@@ -5,7 +5,7 @@ import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
-import type { TransactionStatus } from "../../domain/transaction/EvmTransaction.ts"
+import type { TransactionStatus } from "../../domain/transaction/TransactionId.ts"
 import { maxCountedTransactions } from "../../domain/transaction/Numbers.ts"
 import type { State } from "../../domain/transaction/Transaction.ts"
 import type {
@@ -16,7 +16,7 @@ import type {
 import { maxPageBytes } from "../../sql/FittingRows.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
-import type { Filter, SelectedTransactions } from "../ledger/Selection.ts"
+import type { Filter, SelectedTransactions } from "../ledger/read/Selection.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import type { Senders } from "./Senders.ts"
 

@@ -6,15 +6,19 @@ import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts
 import type { Items, Page } from "../../domain/request/Page.ts"
 import type { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
 import * as Caller from "../../domain/access/Caller.ts"
-import type { RelayerPaused } from "../../domain/transaction/Admittance.ts"
+import type { RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
-import type { EvmTransaction, TransactionId, TransactionNotFound } from "../../domain/transaction/EvmTransaction.ts"
-import type { ReplaceEvmTransaction, SendEvmTransaction } from "../../domain/transaction/SendEvmTransaction.ts"
+import type { ShownTransaction } from "../../domain/transaction/Family.ts"
+import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
+import type {
+  ReplaceEvmTransaction,
+  SendBatch,
+  SendEvmTransaction
+} from "../../domain/transaction/evm/SendEvmTransaction.ts"
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import type {
   AllTransactionsQuery,
   CanceledTransactions,
-  SendBatch,
   TransactionExplanation,
   TransactionQuery
 } from "../../domain/transaction/TransactionRequests.ts"
@@ -46,29 +50,29 @@ export class Transactions extends Context.Service<
   Transactions,
   {
     /** Stores the transaction, or returns the one with the same `external_id` and body. */
-    send(relayerId: RelayerId, request: SendEvmTransaction): Effect.Effect<EvmTransaction, Refused>
+    send(relayerId: RelayerId, request: SendEvmTransaction): Effect.Effect<ShownTransaction, Refused>
     /** Accepts all or none. */
-    sendBatch(relayerId: RelayerId, batch: SendBatch): Effect.Effect<ReadonlyArray<EvmTransaction>, Refused>
+    sendBatch(relayerId: RelayerId, batch: SendBatch): Effect.Effect<ReadonlyArray<ShownTransaction>, Refused>
     /** Newest first. Without a total if the query has a cursor. */
     list(
       relayerId: RelayerId,
       query: TransactionQuery
     ): Effect.Effect<
-      Items<EvmTransaction> & Partial<Pick<Page<EvmTransaction>, "total" | "request">>,
+      Items<ShownTransaction> & Partial<Pick<Page<ShownTransaction>, "total" | "request">>,
       RelayerNotFound | BadRequest
     >
     /** The transactions of all relayers that the caller can use, newest first. */
-    listAll(query: AllTransactionsQuery): Effect.Effect<Items<EvmTransaction>, BadRequest>
-    get(relayerId: RelayerId, id: TransactionId): Effect.Effect<EvmTransaction, Unknown>
-    byNonce(relayerId: RelayerId, nonce: number): Effect.Effect<EvmTransaction, Unknown>
+    listAll(query: AllTransactionsQuery): Effect.Effect<Items<ShownTransaction>, BadRequest>
+    get(relayerId: RelayerId, id: TransactionId): Effect.Effect<ShownTransaction, Unknown>
+    byNonce(relayerId: RelayerId, nonce: number): Effect.Effect<ShownTransaction, Unknown>
     explain(relayerId: RelayerId, id: TransactionId): Effect.Effect<TransactionExplanation, Unknown>
     replace(
       relayerId: RelayerId,
       id: TransactionId,
       request: ReplaceEvmTransaction
-    ): Effect.Effect<EvmTransaction, Refused | TransactionNotFound>
+    ): Effect.Effect<ShownTransaction, Refused | TransactionNotFound>
     /** Only the status `canceled` promises that the transaction has no effect. */
-    cancel(relayerId: RelayerId, id: TransactionId): Effect.Effect<EvmTransaction, Unknown | TransactionConflict>
+    cancel(relayerId: RelayerId, id: TransactionId): Effect.Effect<ShownTransaction, Unknown | TransactionConflict>
     cancelPending(relayerId: RelayerId): Effect.Effect<CanceledTransactions, RelayerNotFound>
   }
 >()("effect-relayer/server/transactions/Transactions") {
@@ -110,7 +114,7 @@ export class Transactions extends Context.Service<
       })
 
       const byNonce = Effect.fn("Transactions.byNonce")(function* (relayerId: RelayerId, nonce: number) {
-        return yield* views.one(yield* ledger.byNonce(yield* senders.numberOf(relayerId), nonce))
+        return yield* views.one(yield* ledger.bySequence(yield* senders.numberOf(relayerId), BigInt(nonce)))
       })
 
       const explain = Effect.fn("Transactions.explain")(function* (relayerId: RelayerId, id: TransactionId) {
@@ -122,11 +126,11 @@ export class Transactions extends Context.Service<
         id: TransactionId,
         request: ReplaceEvmTransaction
       ) {
-        const sender = yield* senders.get(relayerId)
-        const caller = yield* Caller.current
-        yield* Checks.admit(request, sender, caller)
+        const { sender, limits } = yield* senders.getLimited(relayerId)
+        yield* Checks.admit(request, sender, limits)
         const { relayerNumber } = sender.account
-        yield* checkFees(caller, yield* ledger.get(relayerNumber, id))
+        const { network_type } = sender.relayer
+        yield* checkFees(yield* Caller.current, network_type, yield* ledger.get(relayerNumber, id))
         const validUntil = Checks.deadlineIn(request)
         return yield* views.one(yield* ledger.replace(relayerNumber, id, Checks.requestOf(request), validUntil))
       })

@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
-import { Simulations } from "./Simulations.ts"
+import { Simulations } from "./evm/Simulations.ts"
 import { Transactions } from "./Transactions.ts"
 
 export const TransactionsHttp = HttpApiBuilder.group(

@@ -1,10 +1,10 @@
 // Transactions of the ledger as responses show them.
 import { Effect } from "effect"
-import type { EvmTransaction } from "../../domain/transaction/EvmTransaction.ts"
-import { responseOf, shownAttempt } from "../../domain/transaction/Presentation.ts"
+import type { ShownTransaction } from "../../domain/transaction/Family.ts"
+import { shownAttempt } from "../../domain/transaction/Presentation.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { Bytes, StoredTransaction } from "../ledger/StoredTransaction.ts"
-import { signatureOf } from "./SignedBytes.ts"
+import { LedgerRules } from "../ledger/LedgerRules.ts"
 
 const keyOf = ({ id, ordinal }: Pick<Bytes, "id" | "ordinal">): string => `${id}/${ordinal}`
 
@@ -13,20 +13,12 @@ const shownBytes = ({ id, transaction }: StoredTransaction) => {
   return attempt === undefined ? [] : [{ id, ordinal: attempt.ordinal }]
 }
 
-const viewOf = (stored: StoredTransaction, raw: Uint8Array | undefined): EvmTransaction => {
-  const { id, relayerId, from, externalId, confirmedAt, transaction } = stored
-  return responseOf(transaction, {
-    id,
-    relayerId,
-    from,
-    ...(externalId === undefined ? {} : { externalId }),
-    ...(confirmedAt === undefined ? {} : { confirmedAt }),
-    ...(raw === undefined ? {} : { signature: signatureOf(raw) })
-  })
-}
-
 export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
+  const networks = yield* LedgerRules
+
+  const viewOf = (stored: StoredTransaction, raw: Uint8Array | undefined): ShownTransaction =>
+    networks.of(stored.chain).rules.show(stored.transaction, stored, raw)
 
   const many = Effect.fnUntraced(function* (stored: ReadonlyArray<StoredTransaction>) {
     const wanted = stored.flatMap(shownBytes)

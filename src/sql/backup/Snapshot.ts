@@ -3,7 +3,7 @@ import { DateTime, Effect, Schema } from "effect"
 import { latestMigration, migrationsTable } from "../migrations/index.ts"
 import { client } from "../Query.ts"
 import * as Rows from "../Rows.ts"
-import * as SchemaVersion from "../SchemaVersion.ts"
+import { schemaVersion } from "../Health.ts"
 import { BackupError } from "./BackupError.ts"
 import * as Format from "./Format.ts"
 import * as Tables from "./Tables.ts"
@@ -30,7 +30,7 @@ const describe = Effect.gen(function* () {
   const key_ids = yield* Rows.ids(yield* sql`SELECT key_id AS id FROM master_key ORDER BY key_id`)
   const found = yield* Tables.existing
   const header = Format.header({
-    schema: yield* SchemaVersion.current,
+    schema: yield* schemaVersion,
     created_at: DateTime.formatIso(yield* DateTime.now),
     postgres: server.version,
     key_ids,

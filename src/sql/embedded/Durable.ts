@@ -25,6 +25,15 @@ export const syncFolder = async (folder: string): Promise<void> => {
   }
 }
 
+/** Puts a complete file in the place of an earlier one. It removes what a replacement that was killed has left. */
+export const replace = async (file: string, text: string): Promise<void> => {
+  const unfinished = `${file}.next`
+  await fs.rm(unfinished, { force: true })
+  await write(unfinished, text)
+  await fs.rename(unfinished, file)
+  await syncFolder(path.dirname(file))
+}
+
 /** Adds a complete file, or returns `false` if the file exists, which stays as it is. */
 export const add = async (file: string, text: string): Promise<boolean> => {
   const unfinished = `${file}.${randomBytes(6).toString("hex")}`

@@ -25,7 +25,8 @@ export default Effect.gen(function* () {
     CREATE FUNCTION json_string(value text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
       RETURN to_json(value)::text`
 
-  // The fields have the order of the schema. Ids, types and addresses need no escapes.
+  // The fields have the order of `Relayer` in `domain/relayer/Relayer.ts`; `test/server/relayers/RelayerJson.test.ts` compares them. Ids,
+  // types and addresses need no escapes.
   yield* sql`
     ALTER TABLE relayers ADD COLUMN json text NOT NULL GENERATED ALWAYS AS (
       '{"id":"' || id || '","name":' || json_string(name) || ',"network":' || json_string(network)

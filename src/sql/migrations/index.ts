@@ -23,6 +23,8 @@ import dataFees from "./0022_data_fees.ts"
 import remoteSigners from "./0023_remote_signers.ts"
 import attemptHashes from "./0024_attempt_hashes.ts"
 import insertions from "./0025_insertions.ts"
+import feeLimitsPerNetwork from "./0026_fee_limits_per_network.ts"
+import places from "./0027_places.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -48,7 +50,9 @@ export const migrations = {
   "0022_data_fees": dataFees,
   "0023_remote_signers": remoteSigners,
   "0024_attempt_hashes": attemptHashes,
-  "0025_insertions": insertions
+  "0025_insertions": insertions,
+  "0026_fee_limits_per_network": feeLimitsPerNetwork,
+  "0027_places": places
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

@@ -18,6 +18,12 @@ const renamed: Readonly<Record<string, string>> = {
   scope: "scopes",
   relayer: "relayer_ids",
   receiver: "transaction_limits.receivers",
+  "solana-max-value": "transaction_limits.solana.max_value",
+  "solana-max-fee-per-day": "transaction_limits.solana.max_fee_per_day",
+  "solana-receiver": "transaction_limits.solana.receivers",
+  "stellar-max-value": "transaction_limits.stellar.max_value",
+  "stellar-max-fee-per-day": "transaction_limits.stellar.max_fee_per_day",
+  "stellar-receiver": "transaction_limits.stellar.receivers",
   "explorer-url": "explorer_urls",
   tag: "tags",
   "rpc-method": "rpc_methods",
@@ -49,7 +55,7 @@ const helpOf = Effect.fnUntraced(
     const [flags = ""] = text.slice(text.indexOf("FLAGS")).split("\n\n")
     return [...flags.matchAll(/^ {2}--([\w-]+)\S* .*$/gm)].map(([line, name = ""]) => ({ line, name }))
   },
-  Effect.provide([NodeServices.layer, Layer.succeed(Environment, { variables: {}, dotEnv: {} })])
+  Effect.provide([NodeServices.layer, Layer.succeed(Environment, { variables: {}, dotEnv: {}, isTerminal: false })])
 )
 
 const firstSentence = (description: string) => description.split(/(?<=\.) /)[0] ?? ""

@@ -9,7 +9,7 @@ import type { Options, WebhookBody } from "../../../src/client/node/verifyWebhoo
 import * as Bodies from "../../../src/domain/notification/Webhook.ts"
 import { WebhookPayload } from "../../../src/domain/notification/WebhookPayload.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
-import { eventTypes } from "../../../src/domain/relayer/RelayerNames.ts"
+import { resources } from "../../../src/domain/access/Resources.ts"
 
 const id = "0191e9a0-0000-4000-8000-000000000000"
 const timestamp = 1_795_262_400
@@ -50,7 +50,7 @@ describe("verifyWebhook for plain Node", () => {
 
   it.prop(
     "returns each webhook about a relayer as it was sent",
-    [Schema.Literals(eventTypes), Relayer],
+    [Schema.Literals(resources.relayer.eventTypes), Relayer],
     ([type, relayer]) => {
       const body = Bodies.relayerBody({ id, at: DateTime.makeUnsafe(now), type, relayer })
       const webhook = verifyWebhook(signed(body))

@@ -6,7 +6,7 @@ import { explain } from "../../../src/domain/health/HealthExplanation.ts"
 import { findingOf } from "../../../src/domain/health/HealthFinding.ts"
 import { balanceOf, carry, hasAnswered, unanswered } from "../../../src/domain/health/HealthSnapshot.ts"
 import { reasonOf } from "../../../src/domain/health/HealthReason.ts"
-import { delay } from "../../../src/domain/health/HealthSchedule.ts"
+import { delayOf } from "../../../src/domain/health/Health.ts"
 import { CheckFailure } from "../../../src/domain/chain/ChainSnapshot.ts"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { DisabledReason, EvmRelayer } from "../../../src/domain/relayer/Relayer.ts"
@@ -87,17 +87,17 @@ describe("the next check", () => {
   const healthy: Health.Health = { status: "healthy", alerted_degraded: false, alerted_low: false }
 
   it("comes faster after failures", () => {
-    const seconds = [1, 2, 3, 4, 5, 6, 1000].map((failures) => delay(failed(failures), 60_000, 0.5) / 1000)
+    const seconds = [1, 2, 3, 4, 5, 6, 1000].map((failures) => delayOf(failed(failures), 60_000, 0.5) / 1000)
     assert.deepStrictEqual(seconds, [10, 20, 30, 45, 60, 60, 60])
-    assert.strictEqual(delay(failed(1, "failing"), 60_000, 0.5), 10_000)
+    assert.strictEqual(delayOf(failed(1, "failing"), 60_000, 0.5), 10_000)
   })
 
   it("of a healthy relayer is spread around the interval, and a failure never delays it", () => {
     assert.deepStrictEqual(
-      [0, 0.5, 1].map((random) => delay(healthy, 60_000, random)),
+      [0, 0.5, 1].map((random) => delayOf(healthy, 60_000, random)),
       [48_000, 60_000, 72_000]
     )
-    assert.strictEqual(delay(failed(5), 2000, 0.5), 2000)
+    assert.strictEqual(delayOf(failed(5), 2000, 0.5), 2000)
   })
 })
 

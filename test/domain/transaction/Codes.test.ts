@@ -3,18 +3,17 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
 import { Code } from "../../../src/domain/transaction/Code.ts"
-import { explain } from "../../../src/domain/transaction/Explanation.ts"
-import { EvmTransaction, TransactionAttempt } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { explain } from "../../../src/domain/transaction/evm/EvmWords.ts"
+import { EvmTransaction, TransactionAttempt } from "../../../src/domain/transaction/evm/EvmTransaction.ts"
 import { resolve } from "../../../src/domain/transaction/Restore.ts"
-import { SendEvmTransaction } from "../../../src/domain/transaction/SendEvmTransaction.ts"
+import { SendEvmTransaction } from "../../../src/domain/transaction/evm/SendEvmTransaction.ts"
 import { TransactionLimits } from "../../../src/domain/transaction/TransactionLimits.ts"
 import {
   CanceledTransactions,
   ResyncNonce,
-  SendBatch,
   TransactionExplanation
 } from "../../../src/domain/transaction/TransactionRequests.ts"
-import { causeOf, codeOf, later, noop, unsent } from "./DecisionTable.ts"
+import { causeOf, codeOf, later, noop, unsent } from "./evm/DecisionTable.ts"
 import {
   agreed,
   attempt,
@@ -29,7 +28,7 @@ import {
   seen,
   submitted,
   terms
-} from "./Fixtures.ts"
+} from "./evm/Fixtures.ts"
 
 type Situation = Parameters<typeof commandsOf>
 
@@ -113,11 +112,11 @@ describe("every code", () => {
   it("sending is explained with its numbers from the signature on", () => {
     const why = causeOf(commandsOf(pending()))
     assert.strictEqual(why?.code, "sending")
-    if (why !== undefined) assert.include(explain(why, false).reason, "it was sent 0 times")
+    if (why !== undefined) assert.include(explain(why, false).reason, "was not sent yet")
     const replaced = submitted({ versions: [request(), request({ value: 2n })] })
     const newer = causeOf(commandsOf(replaced))
     assert.strictEqual(newer?.code, "sending")
-    if (newer !== undefined) assert.include(explain(newer, false).reason, "it was sent 0 times")
+    if (newer !== undefined) assert.include(explain(newer, false).reason, "was not sent yet")
   })
 
   it("queued follows an operator's answer", () => {
@@ -134,7 +133,6 @@ const schemas = {
   EvmTransaction,
   Figures,
   ResyncNonce,
-  SendBatch,
   SendEvmTransaction,
   TransactionAttempt,
   TransactionExplanation,

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary } from "effect"
 import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
 import { Code } from "../../../src/domain/transaction/Code.ts"
-import { explain } from "../../../src/domain/transaction/Explanation.ts"
+import { explain } from "../../../src/domain/transaction/evm/EvmWords.ts"
 
 const isSentence = (text: string): boolean => /^[A-Z].*\.$/s.test(text) && !/undefined|NaN|\bnull\b/.test(text)
 

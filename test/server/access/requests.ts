@@ -15,8 +15,7 @@ export interface Key {
   readonly last_used_from?: string
 }
 
-export const call = (path: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
+export const { call } = TestApi
 
 export const make = Effect.fnUntraced(function* (body: object, options: TestApi.Call = {}) {
   const answer = yield* call("/api/v1/api-keys", { body: { name: "test", ...body }, ...options })

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AuditExportRecord } from "../../../src/domain/audit/AuditCheckpoint.ts"
-import * as AuditRetention from "../../../src/server/audit/AuditRetention.ts"
+import * as Retentions from "../../../src/server/Retentions.ts"
 import * as Chain from "../../../src/server/audit/Chain.ts"
 import { signer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -92,7 +92,7 @@ layerEach(Prepared.layer(change))("an audit log with a checkpoint", (it) => {
       yield* check
       assert.strictEqual(yield* countRows, count + 3)
       yield* Effect.scoped(
-        Effect.andThen(Layer.build(AuditRetention.layer), Effect.repeat(countRows, { until: (rows) => rows === 3 }))
+        Effect.andThen(Layer.build(Retentions.audit), Effect.repeat(countRows, { until: (rows) => rows === 3 }))
       )
       yield* check
       assert.strictEqual((yield* prune(checkpoint)).status, 200)

@@ -2,7 +2,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Logger, References } from "effect"
 import { SqlClient } from "effect/sql"
-import { TestClock } from "effect/testing"
 import { signer } from "../../../testkit/fixtures.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -13,12 +12,6 @@ const logger = Logger.make(({ fiber, logLevel }) => {
   if (logLevel === "Warn") warnings.push(String(fiber.getRef(References.CurrentLogAnnotations).task))
 })
 
-const get = (path: string) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, { key: null }))
-
-/** The queries are real; the seconds between them are those of the test clock. */
-const passUntil = (path: string, isSo: (text: string) => boolean) =>
-  Effect.andThen(TestClock.adjust("1 second"), get(path)).pipe(Effect.repeat({ until: ({ text }) => isSo(text) }))
-
 describe("an instance that cannot link audit records", () => {
   it.effect("accepts changes, is degraded, counts the records, warns once per task, and links them afterwards", () =>
     Effect.gen(function* () {
@@ -28,15 +21,19 @@ describe("an instance that cannot link audit records", () => {
       for (const id of ["a", "b", "c"]) {
         assert.strictEqual((yield* api.call("/api/v1/signers", { body: { ...signer, id } })).status, 201)
       }
-      const degraded = yield* passUntil("/api/v1/ready", (text) => text.includes("degraded"))
+      const degraded = yield* TestApi.passUntil("/api/v1/ready", (text) => text.includes("degraded"))
       assert.strictEqual(degraded.status, 200)
       assert.strictEqual(JSON.parse(degraded.text).components.jobs.audit, "unhealthy")
-      yield* passUntil("/metrics/audit_unlinked_records", (text) => text.includes("\naudit_unlinked_records 3\n"))
+      yield* TestApi.passUntil("/metrics/audit_unlinked_records", (text) =>
+        text.includes("\naudit_unlinked_records 3\n")
+      )
       assert.sameMembers(warnings, ["link", "watch"])
 
       yield* sql`ALTER TABLE audit RENAME COLUMN elsewhere TO position`
-      yield* passUntil("/api/v1/ready", (text) => !text.includes("degraded"))
-      yield* passUntil("/metrics/audit_unlinked_records", (text) => text.includes("\naudit_unlinked_records 0\n"))
+      yield* TestApi.passUntil("/api/v1/ready", (text) => !text.includes("degraded"))
+      yield* TestApi.passUntil("/metrics/audit_unlinked_records", (text) =>
+        text.includes("\naudit_unlinked_records 0\n")
+      )
       const { json } = yield* api.call("/api/v1/audit/verify")
       assert.deepInclude(json.data as object, { valid: true, checked: 3 })
       assert.sameMembers(warnings, ["link", "watch"])

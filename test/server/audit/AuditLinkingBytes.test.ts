@@ -1,8 +1,8 @@
 // Linking large audit records: a transaction is bounded in bytes, so that an instance never reads all of them at once.
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { AuditRepo } from "../../../src/server/audit/AuditRepo.ts"
+import * as AuditRepo from "../../../src/server/audit/AuditRepo.ts"
 import { chain } from "../../../src/server/audit/Chain.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
@@ -18,7 +18,7 @@ const insert = (count: number, bytes: number) =>
 
 /** Links everything. Returns how many records each transaction has linked. */
 const linkAll = Effect.gen(function* () {
-  const repo = yield* AuditRepo
+  const repo = yield* AuditRepo.make
   const counts: Array<number> = []
   yield* Effect.repeat(
     repo.link(1000, (rows, head) => {
@@ -30,7 +30,7 @@ const linkAll = Effect.gen(function* () {
   return counts
 })
 
-layer(Layer.provideMerge(AuditRepo.layer, TestDatabase.layer))("linking", (it) => {
+layer(TestDatabase.layer)("linking", (it) => {
   it.effect("reads at most about 1 MiB of records in a transaction, and at least one record", () =>
     Effect.gen(function* () {
       yield* insert(25, 128 * 1024)
@@ -38,7 +38,7 @@ layer(Layer.provideMerge(AuditRepo.layer, TestDatabase.layer))("linking", (it) =
       yield* insert(10, 100)
       const counts = yield* linkAll
       assert.deepStrictEqual(counts, [8, 8, 8, 2, 1, 10])
-      const repo = yield* AuditRepo
+      const repo = yield* AuditRepo.make
       assert.strictEqual(yield* repo.countUnlinked, 0)
       assert.strictEqual(yield* repo.last, 37)
     })

@@ -16,8 +16,7 @@ export interface Entry {
   readonly hash: string
 }
 
-export const call = (path: string, options?: TestApi.Call) =>
-  Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
+export const { call } = TestApi
 
 export const records = Effect.fnUntraced(function* (query = "") {
   const answer = yield* call(`/api/v1/audit?order=oldest&limit=1000${query}`)

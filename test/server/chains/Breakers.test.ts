@@ -1,13 +1,11 @@
 // Circuit breakers: when they open and close, which calls they let through, and their metric.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Metric, Schema } from "effect"
+import { Effect, Metric } from "effect"
 import { TestClock } from "effect/testing"
 import type { BreakerState } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { rpcBreakers } from "../../../src/server/chains/ChainMetrics.ts"
 import * as EvmRpc from "../../../testkit/EvmRpc.ts"
 import { make, urls } from "./fixtures.ts"
-
-const chainId = { method: "eth_chainId", params: [], result: Schema.String }
 
 /** The number of breakers that are closed, open and half open. */
 const counts = Effect.forEach(["closed", "open", "half_open"], (state) =>
@@ -17,20 +15,20 @@ const counts = Effect.forEach(["closed", "open", "half_open"], (state) =>
 const ownMetrics = Effect.provideService(Metric.MetricRegistry, new Map())
 
 describe("a breaker", () => {
-  it.effect("opens after three failed calls in a row, for all pools with the URL", () =>
+  it.effect("opens after three failed calls in a row, for all nodes with the URL", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 500 })
-      const { breakers, pools } = yield* make({ attempts: 1 })
+      const { breaker, call } = yield* make({ attempts: 1 })
       const states: Array<BreakerState> = []
       for (const _ of [1, 2, 3]) {
-        yield* Effect.flip(pools.of("evm", urls(server.url)).call(chainId))
-        states.push(yield* breakers.state(server.url))
+        yield* Effect.flip(call(urls(server.url)))
+        states.push(yield* breaker(server.url).state)
       }
       assert.deepStrictEqual(states, ["closed", "closed", "open"])
 
       const other = yield* EvmRpc.make()
-      for (let index = 0; index < 20; index++) yield* pools.of("evm", urls(server.url, other.url)).call(chainId)
+      for (let index = 0; index < 20; index++) yield* call(urls(server.url, other.url))
       assert.deepStrictEqual([server.count(), other.count()], [3, 20])
     })
   )
@@ -39,16 +37,15 @@ describe("a breaker", () => {
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 500 })
-      const { breakers, pools } = yield* make({ attempts: 2, breaker: { failures: 1 } })
-      const pool = pools.of("evm", urls(server.url))
-      yield* Effect.flip(pool.call(chainId))
+      const { breaker, call } = yield* make({ attempts: 2, breaker: { failures: 1 } })
+      yield* Effect.flip(call(urls(server.url)))
       assert.strictEqual(server.count(), 2)
-      yield* Effect.flip(pool.call(chainId))
+      yield* Effect.flip(call(urls(server.url)))
       assert.strictEqual(server.count(), 3)
-      assert.strictEqual(yield* breakers.state(server.url), "open")
+      assert.strictEqual(yield* breaker(server.url).state, "open")
       server.recover()
-      yield* pool.call(chainId)
-      assert.strictEqual(yield* breakers.state(server.url), "closed")
+      yield* call(urls(server.url))
+      assert.strictEqual(yield* breaker(server.url).state, "closed")
     })
   )
 
@@ -56,13 +53,13 @@ describe("a breaker", () => {
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ status: 500 })
-      const { breakers, pools } = yield* make({ attempts: 1, breaker: { failures: 1, openMs: 10_000 } })
+      const { breaker, call } = yield* make({ attempts: 1, breaker: { failures: 1, openMs: 10_000 } })
       yield* TestClock.adjust("1 hour")
-      yield* Effect.flip(pools.of("evm", urls(server.url)).call(chainId))
-      assert.strictEqual(yield* breakers.state(server.url), "open")
+      yield* Effect.flip(call(urls(server.url)))
+      assert.strictEqual(yield* breaker(server.url).state, "open")
       yield* TestClock.setTime(0)
       yield* TestClock.adjust(10_000)
-      assert.strictEqual(yield* breakers.state(server.url), "half_open")
+      assert.strictEqual(yield* breaker(server.url).state, "half_open")
     })
   )
 
@@ -71,11 +68,11 @@ describe("a breaker", () => {
       const server = yield* EvmRpc.make()
       const other = yield* EvmRpc.make()
       server.fail({ status: 500 })
-      const { breakers, pools } = yield* make({ breaker: { failures: 1, openMs: 10_000 } })
-      const pool = pools.of("evm", urls({ url: server.url, weight: 100 }, { url: other.url, weight: 1 }))
+      const { breaker, call } = yield* make({ breaker: { failures: 1, openMs: 10_000 } })
+      const both = urls({ url: server.url, weight: 100 }, { url: other.url, weight: 1 })
       const callUntilIsCalled = (count: number) =>
-        Effect.repeat(pool.call(chainId), { until: () => server.count() === count, times: 1000 })
-      const state = breakers.state(server.url)
+        Effect.repeat(call(both), { until: () => server.count() === count, times: 1000 })
+      const state = breaker(server.url).state
 
       yield* callUntilIsCalled(2)
       assert.strictEqual(yield* state, "open")
@@ -99,12 +96,12 @@ describe("a breaker", () => {
     Effect.gen(function* () {
       const server = yield* EvmRpc.make()
       server.fail({ error: -32601 })
-      const { breakers, pools } = yield* make({ breaker: { failures: 1 } })
-      yield* Effect.flip(pools.of("evm", urls(server.url)).call(chainId))
-      assert.strictEqual(yield* breakers.state(server.url), "closed")
+      const { breaker, call } = yield* make({ breaker: { failures: 1 } })
+      yield* Effect.flip(call(urls(server.url)))
+      assert.strictEqual(yield* breaker(server.url).state, "closed")
       server.fail({ status: 401 })
-      yield* Effect.flip(pools.of("evm", urls(server.url)).call(chainId))
-      assert.strictEqual(yield* breakers.state(server.url), "open")
+      yield* Effect.flip(call(urls(server.url)))
+      assert.strictEqual(yield* breaker(server.url).state, "open")
     })
   )
 
@@ -113,17 +110,17 @@ describe("a breaker", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           const servers = yield* Effect.all([EvmRpc.make(), EvmRpc.make(), EvmRpc.make()])
-          const { breakers, pools } = yield* make({ attempts: 1, breaker: { failures: 1, capacity: 2 } })
+          const { breaker, call } = yield* make({ attempts: 1, breaker: { failures: 1, capacity: 2 } })
           const [first, second, third] = servers
-          const call = ({ url }: { readonly url: string }) => Effect.exit(pools.of("evm", urls(url)).call(chainId))
+          const callOne = ({ url }: { readonly url: string }) => Effect.exit(call(urls(url)))
           assert.deepStrictEqual(yield* counts, [0, 0, 0])
           first.fail({ status: 500 })
-          yield* call(first)
-          yield* call(second)
+          yield* callOne(first)
+          yield* callOne(second)
           assert.deepStrictEqual(yield* counts, [1, 1, 0])
-          yield* call(third)
+          yield* callOne(third)
           assert.deepStrictEqual(yield* counts, [2, 0, 0])
-          assert.strictEqual(yield* breakers.state(first.url), "closed")
+          assert.strictEqual(yield* breaker(first.url).state, "closed")
         })
       )
       assert.deepStrictEqual(yield* counts, [0, 0, 0])

@@ -29,6 +29,7 @@ describe("an inspection of an evm chain", () => {
         failures: [],
         providers: [healthy(server.url)]
       })
+      assert.deepStrictEqual([server.count(), server.batches()], [3, 1])
       const asked = server.seen.find(({ method }) => method === "eth_getBalance")
       assert.deepStrictEqual(asked?.params, [`0x${"ab".repeat(20)}`, "latest"])
     })

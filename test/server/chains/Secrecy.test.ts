@@ -27,15 +27,14 @@ describe("the URL and the texts of a provider", () => {
       }
     })
     return Effect.gen(function* () {
-      const { chains, pools } = yield* make({ breaker: { failures: 1 } })
+      const { call, chains } = yield* make({ breaker: { failures: 1 } })
       const dead = yield* RpcServer.dead
       for (const fault of faults) {
         const server = yield* EvmRpc.make()
         server.fail(fault)
         const given = urls(server.url, dead, server.url.replace("//", `//user:${RpcServer.secret}@`))
         observed.push(encode(yield* chains.inspect({ ...evm(), urls: given })))
-        const call = { method: "eth_chainId", params: [], result: Schema.String }
-        observed.push(yield* Effect.exit(pools.of("evm", given).call(call)))
+        observed.push(yield* Effect.exit(call(given)))
       }
       const metrics = yield* PrometheusMetrics.format()
       observed.push(metrics)
@@ -45,7 +44,8 @@ describe("the URL and the texts of a provider", () => {
         "RPC provider suspended after failures",
         "127.0.0.1",
         "/***",
-        "Tries.once",
+        "Outbound.send",
+        "eth_chainId",
         "rpc_failures_total"
       ]) {
         assert.include(text, expected)

@@ -1,7 +1,7 @@
 // The random order by weight, over many draws.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
-import * as Weights from "../../../src/server/chains/Weights.ts"
+import { shuffle } from "../../../src/server/chains/Providers.ts"
 
 const items = [
   { name: "a", weight: 60 },
@@ -16,7 +16,7 @@ describe("an order by weight", () => {
       const draws = 20_000
       const orders = new Map<string, number>()
       for (let draw = 0; draw < draws; draw++) {
-        const order = (yield* Weights.shuffle(items)).map(({ name }) => name).join("")
+        const order = (yield* shuffle(items)).map(({ name }) => name).join("")
         orders.set(order, (orders.get(order) ?? 0) + 1)
       }
       const share = (prefix: string) =>

@@ -8,8 +8,14 @@ import { Outbound } from "../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../src/server/chains/Breakers.ts"
 import { ChainAccess } from "../../../src/server/chains/ChainAccess.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
-import { ProviderPools } from "../../../src/server/chains/ProviderPools.ts"
-import type { Options } from "../../../src/server/chains/ProviderPools.ts"
+import type { Options as BreakerOptions } from "../../../src/server/chains/Breakers.ts"
+import * as EvmInspection from "../../../src/server/chains/evm/EvmInspection.ts"
+import { dialect } from "../../../src/server/chains/evm/EvmNode.ts"
+import * as Providers from "../../../src/server/chains/Providers.ts"
+import type { RetryOptions, RpcNode } from "../../../src/server/chains/RpcNode.ts"
+import { RpcNodes } from "../../../src/server/chains/RpcNodes.ts"
+import * as SolanaInspection from "../../../src/server/chains/solana/SolanaInspection.ts"
+import * as StellarInspection from "../../../src/server/chains/stellar/StellarInspection.ts"
 import * as StellarRpc from "../../../testkit/StellarRpc.ts"
 
 const toRelayer = Schema.decodeUnknownSync(Relayer)
@@ -66,21 +72,53 @@ export const stellar = ({ policies = {} }: Given = {}) => ({
   network: network("stellar", "testnet", { passphrase: "Test SDF Network ; September 2015" })
 })
 
-/** Chains and pools that share their breakers. By default, there are no waits between tries and no short time limits. */
-export const make = ({ allow = "127.0.0.0/8", ...options }: Options & { readonly allow?: string } = {}) => {
-  const layer = Layer.provideMerge(
-    Chains.layerNoDeps,
-    ProviderPools.layerNoDeps({ backOffMs: 0, timeoutMs: 1e8, budgetMs: 1e9, ...options })
-  ).pipe(
-    Layer.provideMerge(Breakers.layer(options.breaker)),
+const chainId = { method: "eth_chainId", params: [], result: Schema.String }
+
+/** Asks a node for its chain id. */
+export const ask = (node: RpcNode) => node.call(chainId)
+
+/** What `EvmRpc` answers to it. */
+export const answer = "0xaa36a7"
+
+interface Options extends Partial<RetryOptions> {
+  readonly allow?: string
+  readonly breaker?: BreakerOptions
+  readonly budgetMs?: number
+  readonly prove?: Providers.PoolOptions["prove"]
+}
+
+const inspections = {
+  evm: EvmInspection.inspect,
+  solana: SolanaInspection.inspect,
+  stellar: StellarInspection.inspect
+}
+
+/** Chains and providers that share their nodes. By default, there are no waits between tries and no short time limits. */
+export const make = ({
+  allow = "127.0.0.0/8",
+  breaker,
+  budgetMs = 1e9,
+  prove = () => Effect.void,
+  ...retry
+}: Options = {}) => {
+  const layer = Chains.layerNoDeps(inspections).pipe(
+    Layer.provideMerge(RpcNodes.layerNoDeps({ backOffMs: 0, timeoutMs: 1e8, ...retry })),
+    Layer.provideMerge(Breakers.layer(breaker)),
     Layer.provide(ChainAccess.layer),
     Layer.provide(Outbound.layer({ allow: AllowList.make([allow]), timeout: "1 days" }))
   )
-  return Effect.map(Layer.build(layer), (context) => ({
-    chains: Context.get(context, Chains),
-    pools: Context.get(context, ProviderPools),
-    breakers: Context.get(context, Breakers)
-  }))
+  return Effect.map(Layer.build(layer), (context) => {
+    const nodes = Context.get(context, RpcNodes)
+    const providers = (given: ReadonlyArray<RpcConfig>) =>
+      Providers.make({ nodeOf: (url) => nodes.of(dialect, url), prove, budgetMs }, given)
+    return {
+      chains: Context.get(context, Chains),
+      breaker: (url: string) => Context.get(context, Breakers).of(url),
+      providers,
+      /** Asks providers in a new order for the chain id. */
+      call: (given: ReadonlyArray<RpcConfig>) => Effect.flatMap(providers(given), ({ first }) => first(ask))
+    }
+  })
 }
 
 /** Lets the event loop run until `holds` returns true. */

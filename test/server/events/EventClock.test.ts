@@ -9,15 +9,13 @@ import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 const open = (options?: EventReader.Options) =>
   Effect.flatMap(TestApi.TestApi, ({ baseUrl }) => EventReader.open(baseUrl, options))
 
 /** Lets the event loop run, because connections are real. */
 const turn = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
-const streams = Effect.map(call("/metrics/event_streams", { key: null }), ({ text }) =>
+const streams = Effect.map(TestApi.call("/metrics/event_streams", { key: null }), ({ text }) =>
   Number(/^event_streams (\d+)$/m.exec(text)?.[1] ?? 0)
 )
 
@@ -53,31 +51,31 @@ layerEach(TestApi.layer())("an open stream", (it) => {
 
   it.effect("a stream ends when its key is deleted", () =>
     Effect.gen(function* () {
-      const made = yield* call("/api/v1/api-keys", { body: { name: "x", scopes: ["events:read"] } })
+      const made = yield* TestApi.call("/api/v1/api-keys", { body: { name: "x", scopes: ["events:read"] } })
       const { id, key } = made.json.data as { readonly id: string; readonly key: string }
       const [mine, others] = [yield* open({ key }), yield* open()]
       yield* mine.until((frames) => frames.length > 0)
       yield* passUntil(() => beats(mine) === 2)
-      yield* call(`/api/v1/api-keys/${id}`, { method: "DELETE" })
+      yield* TestApi.call(`/api/v1/api-keys/${id}`, { method: "DELETE" })
       let isOver = false
       yield* Effect.forkChild(Effect.map(mine.ended, () => (isOver = true)))
       yield* passUntil(() => isOver)
       const before = beats(others)
       yield* passUntil(() => beats(others) > before)
-      const again = yield* call("/api/v1/events", { key, headers: { accept: "text/event-stream" } })
+      const again = yield* TestApi.call("/api/v1/events", { key, headers: { accept: "text/event-stream" } })
       assert.strictEqual(again.status, 401)
     })
   )
 
   it.effect("a stream ends when its key is deleted, even if the clock is set back", () =>
     Effect.gen(function* () {
-      const made = yield* call("/api/v1/api-keys", { body: { name: "x", scopes: ["events:read"] } })
+      const made = yield* TestApi.call("/api/v1/api-keys", { body: { name: "x", scopes: ["events:read"] } })
       const { id, key } = made.json.data as { readonly id: string; readonly key: string }
       yield* TestClock.adjust("1 hour")
       const reader = yield* open({ key })
       yield* reader.until((frames) => frames.length > 0)
       yield* TestClock.setTime(0)
-      yield* call(`/api/v1/api-keys/${id}`, { method: "DELETE" })
+      yield* TestApi.call(`/api/v1/api-keys/${id}`, { method: "DELETE" })
       let isOver = false
       yield* Effect.forkChild(Effect.map(reader.ended, () => (isOver = true)))
       yield* passUntil(() => isOver)
@@ -135,7 +133,7 @@ layerEach(TestApi.layer())("an open stream", (it) => {
       const reader = yield* open({ query: "?resource_id=late" })
       yield* reader.until((frames) => frames.length > 0)
       yield* passUntil(() => beats(reader) === 20)
-      yield* call("/api/v1/signers", { body: { ...signer, id: "late" } })
+      yield* TestApi.call("/api/v1/signers", { body: { ...signer, id: "late" } })
       yield* passUntil(() => reader.events().length === 1)
     })
   )

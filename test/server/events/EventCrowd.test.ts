@@ -7,10 +7,8 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 import * as LiveApi from "./LiveApi.ts"
 import { emit } from "./LiveApi.ts"
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 /** The number of reads of pages of events so far, in all tests of this file. */
-const pages = Effect.map(call("/metrics/database_query_seconds", { key: null }), ({ text }) =>
+const pages = Effect.map(TestApi.call("/metrics/database_query_seconds", { key: null }), ({ text }) =>
   Number(/_count\{query="EventsRepo.page"\} (\d+)/.exec(text)?.[1] ?? 0)
 )
 
@@ -94,15 +92,18 @@ layerEach(LiveApi.layer())("a crowd of readers", (it) => {
       yield* LiveApi.shown(last)
       const { readers, reached } = yield* crowd(1000, "all", last)
       yield* reached("retry: 2000")
-      const refused = yield* call("/api/v1/events", { headers: { accept: "text/event-stream" } })
+      const refused = yield* TestApi.call("/api/v1/events", { headers: { accept: "text/event-stream" } })
       assert.strictEqual(refused.status, 503)
       assert.strictEqual(refused.headers.get("retry-after"), "1")
       assert.strictEqual(refused.json.message, "Service Unavailable")
-      assert.strictEqual((yield* call("/api/v1/events")).status, 200)
+      assert.strictEqual((yield* TestApi.call("/api/v1/events")).status, 200)
       yield* emit("all")
       const texts = yield* Effect.forEach(readers, Fiber.join)
       assert.strictEqual(new Set(texts).size, 1)
-      assert.strictEqual((yield* call("/metrics/event_streams", { key: null })).text.includes("event_streams 0"), true)
+      assert.strictEqual(
+        (yield* TestApi.call("/metrics/event_streams", { key: null })).text.includes("event_streams 0"),
+        true
+      )
     })
   )
 })

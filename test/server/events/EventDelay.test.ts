@@ -3,7 +3,6 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, Logger, References } from "effect"
 import { SqlClient } from "effect/sql"
-import { TestClock } from "effect/testing"
 import { inject } from "vitest"
 import { signer } from "../../../testkit/fixtures.ts"
 import { clientConfig } from "../../../testkit/Postgres.ts"
@@ -11,10 +10,6 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 
 const get = (path: string) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, { key: null }))
-
-/** The queries are real; the seconds between them are those of the test clock. */
-const passUntil = (path: string, isSo: (text: string) => boolean) =>
-  Effect.andThen(TestClock.adjust("1 second"), get(path)).pipe(Effect.repeat({ until: ({ text }) => isSo(text) }))
 
 /** Runs `use` while a transaction that has written is open in another database of the same server. */
 const whileOpenElsewhere = <A, E, R>(use: Effect.Effect<A, E, R>) =>
@@ -54,11 +49,11 @@ describe("an open transaction in another database of the server", () => {
       yield* whileOpenElsewhere(
         Effect.gen(function* () {
           yield* api.call("/api/v1/signers", { body: signer })
-          yield* passUntil("/metrics/events_held_back", (text) => text.includes("\nevents_held_back 1\n"))
+          yield* TestApi.passUntil("/metrics/events_held_back", (text) => text.includes("\nevents_held_back 1\n"))
           assert.notInclude((yield* get("/api/v1/ready")).text, "degraded")
 
           yield* sql`UPDATE events SET at = at - interval '31 seconds'`
-          const degraded = yield* passUntil("/api/v1/ready", (text) => text.includes("degraded"))
+          const degraded = yield* TestApi.passUntil("/api/v1/ready", (text) => text.includes("degraded"))
           assert.strictEqual(degraded.status, 200)
           const { events, audit } = JSON.parse(degraded.text).components
           assert.strictEqual(events.status, "unhealthy")
@@ -73,8 +68,8 @@ describe("an open transaction in another database of the server", () => {
           assert.include(["another application", "@effect/sql-pg"], application)
         })
       )
-      yield* passUntil("/api/v1/ready", (text) => !text.includes("degraded"))
-      yield* passUntil("/metrics/events_held_back", (text) => text.includes("\nevents_held_back 0\n"))
+      yield* TestApi.passUntil("/api/v1/ready", (text) => !text.includes("degraded"))
+      yield* TestApi.passUntil("/metrics/events_held_back", (text) => text.includes("\nevents_held_back 0\n"))
     }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(TestApi.layer(), Logger.layer([logger]))))
   )
 })

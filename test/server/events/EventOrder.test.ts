@@ -2,17 +2,15 @@
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
-import { EventsRepo } from "../../../src/server/events/EventsRepo.ts"
+import * as EventsRepo from "../../../src/server/events/EventsRepo.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
 import * as LiveApi from "./LiveApi.ts"
 import { emit, soon } from "./LiveApi.ts"
 
-const call = (path: string) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path))
-
 const idsAfter = (id: number) =>
-  Effect.map(call(`/api/v1/events?after=${id}`), ({ json }) =>
+  Effect.map(TestApi.call(`/api/v1/events?after=${id}`), ({ json }) =>
     (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
   )
 
@@ -20,7 +18,7 @@ const idsAfter = (id: number) =>
 const start = Effect.tap(emit("start"), LiveApi.shown)
 
 /** How often the tail has checked whether events wait for an older transaction. */
-const checks = Effect.map(call("/metrics/database_query_seconds"), ({ text }) =>
+const checks = Effect.map(TestApi.call("/metrics/database_query_seconds"), ({ text }) =>
   Number(/_count\{query="EventsRepo.isHeldBack"\} (\d+)/.exec(text)?.[1] ?? 0)
 )
 
@@ -55,7 +53,7 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
       const later = yield* emit("later")
       assert.deepStrictEqual(yield* idsAfter(from), [])
       for (const id of [older.event, later]) {
-        const answer = yield* call(`/api/v1/events?after=${id}`)
+        const answer = yield* TestApi.call(`/api/v1/events?after=${id}`)
         assert.strictEqual(answer.json.error, "after: is not the id of an event")
       }
       yield* older.commit
@@ -92,7 +90,7 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
   it.live("events that were restored from another server come first, in their order", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const repo = yield* EventsRepo
+      const repo = yield* EventsRepo.make
       const before = yield* idsAfter(0)
       yield* sql`UPDATE events SET xid = (xid::text::bigint + 4000000000)::text::xid8`
       yield* LiveApi.shown(yield* emit("new"))
@@ -102,6 +100,6 @@ layerEach(LiveApi.layer())("the order of events", (it) => {
       yield* repo.adopt
       yield* LiveApi.shown(yield* emit("newer"))
       assert.deepStrictEqual(yield* idsAfter(0), [...before, "new", "newer"])
-    }).pipe(Effect.provide(EventsRepo.layer))
+    })
   )
 })

@@ -3,9 +3,9 @@ import { assert } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { EventFeed } from "../../../src/server/events/EventFeed.ts"
-import * as EventRetention from "../../../src/server/events/EventRetention.ts"
-import { EventRetentionRepo } from "../../../src/server/events/EventRetentionRepo.ts"
-import { EventsRepo } from "../../../src/server/events/EventsRepo.ts"
+import * as Retentions from "../../../src/server/Retentions.ts"
+import * as EventRetentionRepo from "../../../src/server/events/EventRetentionRepo.ts"
+import * as EventsRepo from "../../../src/server/events/EventsRepo.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "./EventReader.ts"
@@ -14,9 +14,7 @@ import { emit } from "./LiveApi.ts"
 
 const retention = Duration.days(30)
 
-const call = (path: string) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path))
-
-const after = (id: number) => call(`/api/v1/events?after=${id}`)
+const after = (id: number) => TestApi.call(`/api/v1/events?after=${id}`)
 
 const idsAfter = (id: number) =>
   Effect.map(after(id), ({ json }) => (json.data as ReadonlyArray<{ readonly id: number }>).map(({ id }) => id))
@@ -31,12 +29,12 @@ const emitMany = Effect.fnUntraced(function* (count: number, old: number) {
   return ids as ReadonlyArray<number>
 })
 
-const prune = (limit = 1000) => Effect.flatMap(EventRetentionRepo, (repo) => repo.prune(retention, limit))
+const prune = (limit = 1000) => Effect.flatMap(EventRetentionRepo.make, (repo) => repo.prune(retention, limit))
 
 const wasPruned = (field: string, oldest: number | undefined) =>
   `${field}: is not the id of a stored event; the events up to ${oldest} were deleted because of their age, and ${oldest} is the oldest position to continue from`
 
-const layer = Layer.provideMerge(Layer.merge(EventRetentionRepo.layer, EventsRepo.layer), LiveApi.layer())
+const layer = LiveApi.layer()
 
 layerEach(layer)("old events", (it) => {
   it.live("are deleted in batches, the oldest first; their readers get 400 with the oldest position", () =>
@@ -96,7 +94,7 @@ layerEach(layer)("old events", (it) => {
       yield* prune()
       yield* sql`UPDATE events SET xid = (xid::text::bigint + 1000000000)::text::xid8`
       yield* sql`UPDATE events_pruned SET xid = (xid::text::bigint + 1000000000)::text::xid8`
-      yield* (yield* EventsRepo).adopt
+      yield* (yield* EventsRepo.make).adopt
       assert.deepStrictEqual(yield* idsAfter(ids[1] ?? 0), ids.slice(2))
       assert.deepStrictEqual(yield* idsAfter(ids[2] ?? 0), ids.slice(3))
       assert.strictEqual((yield* after(ids[0] ?? 0)).status, 400)
@@ -110,8 +108,8 @@ layerEach(layer)("old events", (it) => {
       yield* sql`
         INSERT INTO deliveries (id, notification_seq, event_id, lane, event, body)
         VALUES ('d', 1, ${id ?? 0}, '', 'relayer.updated', '{}')`
-      yield* Layer.build(EventRetention.layer(Duration.infinity))
-      yield* Layer.build(EventRetention.layer(retention))
+      yield* Layer.build(Retentions.events(Duration.infinity))
+      yield* Layer.build(Retentions.events(retention))
       yield* Effect.repeat(idsAfter(0), { until: (found) => found.length === 1 })
       assert.lengthOf(yield* sql`SELECT 1 FROM deliveries WHERE event_id = ${id ?? 0}`, 1)
     }).pipe(Effect.scoped)

@@ -15,15 +15,13 @@ import { asTimePasses, emit, soon } from "./LiveApi.ts"
 const open = (options?: EventReader.Options) =>
   Effect.flatMap(TestApi.TestApi, ({ baseUrl }) => EventReader.open(baseUrl, options))
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 const names = (frames: ReadonlyArray<EventReader.Frame>) =>
   frames.map(({ data }) => (JSON.parse(data ?? "") as { readonly resource_id: string }).resource_id)
 
 layerEach(LiveApi.layer())("a stream of events", (it) => {
   it.effect("has past and new events in the form of the list", () =>
     Effect.gen(function* () {
-      yield* call("/api/v1/signers", { body: signer })
+      yield* TestApi.call("/api/v1/signers", { body: signer })
       const reader = yield* open()
       assert.strictEqual(reader.response.status, 200)
       const header = (name: string) => reader.response.headers.get(name)
@@ -36,7 +34,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
       yield* emit("first\nsecond")
       yield* soon(reader.take(2))
       assert.strictEqual(reader.frames()[0]?.text, "retry: 2000")
-      const { data: listed } = (yield* call("/api/v1/events")).json
+      const { data: listed } = (yield* TestApi.call("/api/v1/events")).json
       assert.deepStrictEqual(
         reader.events().map(({ data }) => JSON.parse(data ?? "")),
         listed
@@ -69,10 +67,10 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
   it.effect("a key sees the relayers that it is limited to", () =>
     Effect.gen(function* () {
       const body = { name: "x", scopes: ["events:read"], relayer_ids: ["mine"] }
-      const { key } = (yield* call("/api/v1/api-keys", { body })).json.data as { readonly key: string }
+      const { key } = (yield* TestApi.call("/api/v1/api-keys", { body })).json.data as { readonly key: string }
       const reader = yield* open({ key })
       for (const id of ["mine", "other", "mine"]) yield* emit(id)
-      yield* call("/api/v1/signers", { body: { ...signer, id: "mine" } })
+      yield* TestApi.call("/api/v1/signers", { body: { ...signer, id: "mine" } })
       yield* emit("mine", "last")
       const frames = yield* soon(reader.take(3))
       assert.deepStrictEqual(names(frames), ["mine", "mine", "mine"])
@@ -105,7 +103,7 @@ layerEach(LiveApi.layer())("a stream of events", (it) => {
       for (const reader of readers) yield* reader.until((frames) => frames.length > 0)
       yield* (yield* Draining).begin
       for (const reader of readers) yield* reader.ended
-      const refused = yield* call("/api/v1/events", { headers: { accept: "text/event-stream" } })
+      const refused = yield* TestApi.call("/api/v1/events", { headers: { accept: "text/event-stream" } })
       assert.strictEqual(refused.status, 503)
       assert.strictEqual(refused.headers.get("retry-after"), "1")
     })
@@ -128,7 +126,7 @@ layerEach(host)("a host program whose database client cannot listen", (it) => {
       const reader = yield* open()
       yield* reader.until((frames) => frames.length > 0)
       for (const id of ["a", "b"]) {
-        yield* call("/api/v1/signers", { body: { ...signer, id } })
+        yield* TestApi.call("/api/v1/signers", { body: { ...signer, id } })
         const frames = yield* asTimePasses(reader.take(id === "a" ? 1 : 2))
         assert.strictEqual(names(frames).at(-1), id)
       }
@@ -144,7 +142,7 @@ layerEach(LiveApi.layer({ server: { requestTimeoutMs, maxBodyBytes: 1000 } }))("
   it.live("applies to requests but not to streams", () =>
     Effect.gen(function* () {
       const reader = yield* open()
-      const timedOut = yield* call("/api/v1/events?wait=25")
+      const timedOut = yield* TestApi.call("/api/v1/events?wait=25")
       assert.strictEqual(timedOut.status, 503)
       yield* emit("afterwards")
       assert.deepStrictEqual(names(yield* reader.take(1)), ["afterwards"])

@@ -9,9 +9,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 import * as LiveApi from "./LiveApi.ts"
 import { soon } from "./LiveApi.ts"
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
-const create = (id: string) => call("/api/v1/signers", { body: { ...signer, id } })
+const create = (id: string) => TestApi.call("/api/v1/signers", { body: { ...signer, id } })
 
 const resources = ({ json }: TestApi.Answer) =>
   (json.data as ReadonlyArray<{ readonly resource_id: string }>).map(({ resource_id }) => resource_id)
@@ -20,11 +18,11 @@ layerEach(LiveApi.layer())("waiting for events", (it) => {
   it.effect("ends at once if there are events, or else with the first new one", () =>
     Effect.gen(function* () {
       yield* create("there")
-      const there = yield* soon(call("/api/v1/events?wait=25"))
+      const there = yield* soon(TestApi.call("/api/v1/events?wait=25"))
       assert.deepStrictEqual(resources(there), ["there"])
       const next = /<([^>]+)>/.exec(there.headers.get("link") ?? "")?.[1] ?? assert.fail("no link")
       for (const id of ["one", "two", "three"]) {
-        const waiting = yield* Effect.forkChild(call(`${next}&resource_id=${id}`))
+        const waiting = yield* Effect.forkChild(TestApi.call(`${next}&resource_id=${id}`))
         yield* create(`not-${id}`)
         yield* create(id)
         const answer = yield* soon(Fiber.join(waiting))
@@ -35,7 +33,7 @@ layerEach(LiveApi.layer())("waiting for events", (it) => {
 
   it.effect("ends when the instance drains", () =>
     Effect.gen(function* () {
-      const waiting = yield* Effect.forkChild(call("/api/v1/events?wait=25&resource_id=never"))
+      const waiting = yield* Effect.forkChild(TestApi.call("/api/v1/events?wait=25&resource_id=never"))
       yield* create("begun")
       yield* (yield* Draining).begin
       const answer = yield* soon(Fiber.join(waiting))
@@ -50,9 +48,11 @@ layerEach(TestApi.layer())("waiting without events", (it) => {
   it.effect("ends after at most 25 seconds, with a link to continue", () =>
     Effect.gen(function* () {
       yield* create("there")
-      const listed = yield* Effect.repeat(call("/api/v1/events"), { until: (answer) => resources(answer).length === 1 })
+      const listed = yield* Effect.repeat(TestApi.call("/api/v1/events"), {
+        until: (answer) => resources(answer).length === 1
+      })
       const [{ id } = { id: 0 }] = listed.json.data as ReadonlyArray<{ readonly id: number }>
-      const waiting = yield* Effect.forkChild(call(`/api/v1/events?after=${id}&wait=1000`))
+      const waiting = yield* Effect.forkChild(TestApi.call(`/api/v1/events?after=${id}&wait=1000`))
       yield* LiveApi.listening
       while (waiting.pollUnsafe() === undefined) {
         yield* TestClock.adjust("5 seconds")

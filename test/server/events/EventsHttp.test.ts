@@ -18,10 +18,8 @@ interface Event {
 
 const path = "/api/v1/events"
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 const list = Effect.fnUntraced(function* (query = "", options?: TestApi.Call) {
-  const answer = yield* call(`${path}${query}`, options)
+  const answer = yield* TestApi.call(`${path}${query}`, options)
   assert.strictEqual(answer.status, 200, answer.text)
   const next = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get("link") ?? "")?.[1]
   return { events: answer.json.data as ReadonlyArray<Event>, next }
@@ -32,7 +30,7 @@ const settled = (query: string, count: number) =>
   Effect.repeat(list(query), { until: ({ events }) => events.length >= count })
 
 const makeKey = Effect.fnUntraced(function* (body: object) {
-  const { json } = yield* call("/api/v1/api-keys", { body: { name: "test", ...body } })
+  const { json } = yield* TestApi.call("/api/v1/api-keys", { body: { name: "test", ...body } })
   return (json.data as { readonly key: string }).key
 })
 
@@ -71,7 +69,7 @@ const named = (events: ReadonlyArray<Event>) => events.map(({ type, resource_id 
 const change = Effect.forEach(changes, ([to, options]) =>
   Effect.gen(function* () {
     const headers = { "x-request-id": `for:${to.replace("/", ":")}` }
-    const answer = yield* call(`/api/v1/${to}`, { ...options, headers })
+    const answer = yield* TestApi.call(`/api/v1/${to}`, { ...options, headers })
     assert.include([200, 201], answer.status, answer.text)
   })
 )
@@ -96,7 +94,7 @@ layerEach(changed)("events over HTTP", (it) => {
       assert.deepInclude(paused, { resource_id: "relayer-1", request_id: "for:relayers:relayer-1" })
       assert.deepInclude(paused?.data, { id: "relayer-1", paused: true, name: "Payouts" })
       assert.isAbove(new Date(paused?.at ?? "").getTime(), Date.now() - 600_000)
-      const { text } = yield* call(path)
+      const { text } = yield* TestApi.call(path)
       assert.include(text, `"min_balance":340282366920938463463374607431768211455`)
       assert.notInclude(text, "secret-path")
       assert.notInclude(text, notification.signing_key)
@@ -115,7 +113,7 @@ layerEach(changed)("events over HTTP", (it) => {
         query = (next ?? "").slice(path.length)
       }
       assert.deepStrictEqual(named(seen), expected)
-      yield* call("/api/v1/signers", { body: { ...signer, id: "later" } })
+      yield* TestApi.call("/api/v1/signers", { body: { ...signer, id: "later" } })
       assert.deepStrictEqual(named((yield* settled(query, 1)).events), [["signer.created", "later"]])
       const last = (yield* list()).events.at(-1)?.id ?? 0
       const resumed = yield* list(`?after=1`, { headers: { "last-event-id": String(last) } })
@@ -166,22 +164,21 @@ layerEach(changed)("events over HTTP", (it) => {
       ]
       for (const [query, headers, error] of wrong) {
         for (const accept of ["application/json", "text/event-stream"]) {
-          const answer = yield* call(`${path}${query}`, { headers: { ...headers, accept } })
+          const answer = yield* TestApi.call(`${path}${query}`, { headers: { ...headers, accept } })
           assert.strictEqual(answer.status, 400, `${query} ${answer.text}`)
           assert.strictEqual(answer.json.message, "Bad Request")
           assert.isTrue(answer.json.error?.startsWith(error), `${query} ${answer.text}`)
         }
       }
-      const post = yield* call(path, { body: {} })
+      const post = yield* TestApi.call(path, { body: {} })
       assert.strictEqual(post.status, 405)
     })
   )
 
   it.effect("come as a page to a client that prefers JSON, also if it accepts a stream", () =>
     Effect.gen(function* () {
-      const { call } = yield* TestApi.TestApi
       for (const accept of ["text/event-stream;q=0.5, application/json", "text/event-stream;q=0, */*", "*/*"]) {
-        const { headers } = yield* call(path, { headers: { accept } })
+        const { headers } = yield* TestApi.call(path, { headers: { accept } })
         assert.match(headers.get("content-type") ?? "", /^application\/json/, accept)
         assert.include(headers.get("vary") ?? "", "Accept")
       }
@@ -190,10 +187,13 @@ layerEach(changed)("events over HTTP", (it) => {
 
   it.effect("require a scope, and a limited key sees only its relayers", () =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* call(path, { key: null })).status, 401)
+      assert.strictEqual((yield* TestApi.call(path, { key: null })).status, 401)
       const other = yield* makeKey({ scopes: ["relayers:*", "audit:*"] })
-      assert.strictEqual((yield* call(path, { key: other })).status, 403)
-      assert.strictEqual((yield* call(path, { key: other, headers: { accept: "text/event-stream" } })).status, 403)
+      assert.strictEqual((yield* TestApi.call(path, { key: other })).status, 403)
+      assert.strictEqual(
+        (yield* TestApi.call(path, { key: other, headers: { accept: "text/event-stream" } })).status,
+        403
+      )
       const key = yield* makeKey({ scopes: ["events:*"], relayer_ids: ["relayer-1", "relayer-9"] })
       const { events } = yield* list("", { key })
       assert.deepStrictEqual(

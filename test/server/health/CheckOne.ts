@@ -4,8 +4,8 @@ import { SqlClient } from "effect/sql"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import type { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
-import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
-import { StoredRelayers } from "../../../src/server/relayers/StoredRelayers.ts"
+import * as HealthRepo from "../../../src/server/health/HealthRepo.ts"
+import { Relayers } from "../../../src/server/relayers/Relayers.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { away, chains, checks, idOf, insertRelayers, well } from "./fixtures.ts"
 
@@ -33,7 +33,7 @@ export const fresh = Effect.fnUntraced(function* (...readings: ReadonlyArray<Cha
   yield* sql`TRUNCATE relayers, signers, events CASCADE`
   yield* insertRelayers(1)
   answers(...readings)
-  return { checks: yield* HealthChecks, relayers: yield* StoredRelayers, repo: yield* HealthRepo, id: idOf(1) }
+  return { checks: yield* HealthChecks, relayers: yield* Relayers, repo: yield* HealthRepo.make, id: idOf(1) }
 })
 
 /** The types of the events so far, with the reasons why the relayer is disabled. */

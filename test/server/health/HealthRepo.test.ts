@@ -1,10 +1,10 @@
 // Claims of checks are exclusive, end with their lease, and cannot be released by an earlier claim.
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Option } from "effect"
+import { Deferred, Effect, Fiber, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Health from "../../../src/domain/health/Health.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
-import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
+import * as HealthRepo from "../../../src/server/health/HealthRepo.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { idOf, insertRelayers, well } from "./fixtures.ts"
 
@@ -25,12 +25,10 @@ const fresh = (count: number) =>
     const sql = yield* SqlClient.SqlClient
     yield* sql`TRUNCATE relayers, signers CASCADE`
     yield* insertRelayers(count)
-    return yield* HealthRepo
+    return yield* HealthRepo.make
   })
 
-const database = Layer.provideMerge(HealthRepo.layer, TestDatabase.layer)
-
-layer(database)("checks in the database", (it) => {
+layer(TestDatabase.layer)("checks in the database", (it) => {
   it.effect("are due as soon as the relayer is created, with the status unknown", () =>
     Effect.gen(function* () {
       const repo = yield* fresh(1)

@@ -7,7 +7,6 @@ import { inject } from "vitest"
 import type { ChainSnapshot } from "../../../src/domain/chain/ChainSnapshot.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { HealthChecks } from "../../../src/server/health/HealthChecks.ts"
-import { HealthRepo } from "../../../src/server/health/HealthRepo.ts"
 import * as HealthJob from "../../../src/server/health/HealthJob.ts"
 import { Chains } from "../../../src/server/chains/Chains.ts"
 import * as Services from "../../../src/server/Services.ts"
@@ -58,18 +57,15 @@ type Chain = Layer.Layer<Chains>
 
 const services = Services.layerNoAuthentication({ masterKey: Redacted.make(masterKey), jobs: false })
 
-/** Checks and their repository with these chains. Requires a database. */
+/** Checks with these chains. Requires a database. */
 export const checks = (chain: Chain, interval: Duration.Input = "1 minute") =>
-  Layer.mergeAll(HealthChecks.layer({ interval }), HealthRepo.layer).pipe(
-    Layer.provideMerge(chain),
-    Layer.provideMerge(services)
-  )
+  HealthChecks.layer({ interval }).pipe(Layer.provideMerge(chain), Layer.provideMerge(services))
 
 /** One instance with its own health job and its own connections. It runs until the scope closes. */
 export const instance = (database: string, chain: Chain, interval: Duration.Input) =>
   Layer.build(
     Layer.fresh(
-      HealthJob.layerNoDeps({ interval }).pipe(
+      HealthJob.layer({ interval }).pipe(
         Layer.provideMerge(checks(chain, interval)),
         Layer.provideMerge(PgClient.layer(clientConfig(inject("postgres"), database)))
       )

@@ -4,7 +4,7 @@ import { Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
-import * as IdempotencyRetention from "../../../src/server/idempotency/IdempotencyRetention.ts"
+import * as Retentions from "../../../src/server/Retentions.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -196,7 +196,7 @@ layerEach(TestApi.layer())("idempotency", (it) => {
       assert.deepStrictEqual(yield* kept, [{ n: 2n }])
       yield* Effect.scoped(
         Effect.andThen(
-          Layer.build(IdempotencyRetention.layer),
+          Layer.build(Retentions.idempotency),
           Effect.repeat(kept, { until: ([after]) => after?.n === 1n })
         )
       )

@@ -1,4 +1,5 @@
 // Transactions on a real node, from acceptance to their end.
+import { nonceOf, attemptNonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Anvil from "../../../testkit/Anvil.ts"
@@ -44,9 +45,9 @@ layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
       const [created] = yield* accept(account, 1, { request: creation })
       const [transfer] = yield* accept(account, 1, { request: { to: receiver, value: 7n } })
       const { mined, attempts } = yield* becomes(created, "confirmed")
-      assert.match(mined?.receipt.contractAddress ?? "", /^0x[0-9a-f]{40}$/)
-      assert.strictEqual(attempts[0]?.fees.type, "legacy")
-      assert.strictEqual((yield* becomes(transfer, "confirmed")).attempts[0]?.gasLimit, 21_000n)
+      assert.match(mined?.receipt.details.contractAddress ?? "", /^0x[0-9a-f]{40}$/)
+      assert.strictEqual(attempts[0]?.offer.fees.type, "legacy")
+      assert.strictEqual((yield* becomes(transfer, "confirmed")).attempts[0]?.offer.gasLimit, 21_000n)
     })
   )
 
@@ -101,12 +102,12 @@ layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
           attempts.find(({ kind, outcome }) => kind === "noop" && outcome === "accepted")
         )
       )
-      assert.strictEqual(noop.nonce, 0)
+      assert.strictEqual(attemptNonceOf(noop), 0)
       yield* node.call("anvil_mine", ["0x3"])
       yield* becomes(sent, "expired", "deadline_passed")
       const poor = yield* relayerAt(node, { funds: 1000n })
       const [pending] = yield* accept(poor, 1, { validUntil: Date.now() + 3000 })
-      assert.isUndefined((yield* becomes(pending, "expired")).nonce)
+      assert.isUndefined(nonceOf(yield* becomes(pending, "expired")))
     })
   )
 
@@ -140,7 +141,9 @@ layer(api, { excludeTestServices: true })("a lane on anvil", (it) => {
       yield* node.call("anvil_mine", ["0x4"])
       const found = yield* until(
         "another nonce or a question",
-        Effect.map(read(id), (one) => (one.nonce !== 0 || one.cause?.code === "nonce_taken_unproven" ? one : undefined))
+        Effect.map(read(id), (one) =>
+          nonceOf(one) !== 0 || one.cause?.code === "nonce_taken_unproven" ? one : undefined
+        )
       )
       // The signature of an impersonated account is not one of its key: such a transaction proves nothing.
       assert.strictEqual(found.cause?.code, "nonce_taken_unproven")

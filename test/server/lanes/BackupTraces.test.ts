@@ -1,4 +1,5 @@
 // Traces of the model check in the driver, about a database from a backup, and about a chain that begins anew.
+import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -22,7 +23,7 @@ layerEach(ledger)("A3: without a mark of the restore", (it) => {
       assert.deepStrictEqual([held.state, held.restored, held.cause?.code], ["pending", true, "restored_unproven"])
       const [other] = yield* world.accept(1, { request: { to: receiver, value: 7n, gas_limit: 21_000n } })
       yield* Scenes.finish(world, 1)
-      assert.strictEqual((yield* world.transaction(other)).nonce, 2)
+      assert.strictEqual(nonceOf(yield* world.transaction(other)), 2)
       assert.strictEqual(world.chain.effects(receiver), 2)
     })
   )
@@ -56,11 +57,11 @@ layerEach(ledger)("A4: a new generation", (it) => {
       assert.strictEqual((yield* world.transaction(open)).state, "failed")
       const [next] = yield* world.accept()
       world.chain.blocks = world.chain.blocks.slice(0, 6)
-      world.chain.pool.clear()
+      world.chain.forget()
       world.chain.sent.clear()
       const { hold } = yield* world.claim
-      assert.deepStrictEqual(yield* (yield* LaneLedger).committedFrom(hold, 0), [])
-      assert.deepStrictEqual(yield* (yield* LaneLedger).finalFrom(hold, 0), [])
+      assert.deepStrictEqual(yield* (yield* LaneLedger).committedFrom(hold, 0n), [])
+      assert.deepStrictEqual(yield* (yield* LaneLedger).finalFrom(hold, 0n), [])
       yield* Scenes.finish(world)
       const { attempts, nonce, state } = yield* world.transaction(next)
       assert.deepStrictEqual([state, nonce], ["confirmed", 0])

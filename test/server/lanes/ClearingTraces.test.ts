@@ -55,7 +55,7 @@ layerEach(ledger)("B3: a no-op that a node swallowed after the deadline", (it) =
       node?.lies.set("eth_sendRawTransaction", () => ({ _tag: "Result", value: "0x00" }))
       yield* world.poll(2)
       node?.lies.clear()
-      world.chain.pool.clear()
+      world.chain.forget()
       yield* Scenes.finish(world)
       const { attempts, state } = yield* world.transaction(id)
       assert.deepStrictEqual([state, attempts.at(-1)?.kind], ["expired", "noop"])
@@ -89,7 +89,7 @@ layerEach(ledger)("C4: a no-op of an account with code", (it) => {
       yield* world.claim
       yield* (yield* Ledger).cancel(1, id)
       yield* world.poll()
-      assert.strictEqual((yield* world.transaction(id)).attempts.at(-1)?.gasLimit, 36_000n)
+      assert.strictEqual((yield* world.transaction(id)).attempts.at(-1)?.offer.gasLimit, 36_000n)
       world.chain.mine(1, { isSuccess: false })
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "canceled")

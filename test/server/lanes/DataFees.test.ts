@@ -2,7 +2,7 @@
 // what was charged.
 import { assert, layer } from "@effect/vitest"
 import { Effect, Record } from "effect"
-import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -70,7 +70,7 @@ layer(api, { excludeTestServices: true })("on a rollup that charges for data and
       assert.strictEqual(cause?.figures.required, 21_000n * 10n * gwei + 1n + dataFee + operatorFee)
       yield* node.fund(address, ether)
       const { attempts } = yield* becomes(id, "confirmed")
-      assert.strictEqual(attempts[0]?.rollupFee, dataFee + operatorFee)
+      assert.strictEqual(attempts[0]?.offer.rollupFee, dataFee + operatorFee)
       const shown = (yield* call(`${base}/${id}`)).json.data as Shown
       const forGas = BigInt(shown.gas_used) * BigInt(shown.effective_gas_price)
       assert.strictEqual(BigInt(shown.fee_paid), forGas + 77n + 11n)

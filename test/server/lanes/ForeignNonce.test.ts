@@ -1,9 +1,10 @@
 // Another program signs with the key of a relayer, and its transaction uses the nonce of one that is on its way.
+import { attemptNonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { privateKeyToAccount } from "viem/accounts"
-import type { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import { accept, api, becomes, key, receiver, relayerAt } from "./fixtures.ts"
@@ -11,7 +12,7 @@ import { accept, api, becomes, key, receiver, relayerAt } from "./fixtures.ts"
 const gwei = 10n ** 9n
 
 /** A transaction at nonce 0 that the service believes to be sent, and a foreign one with that nonce in a deep block. */
-const taken = Effect.fnUntraced(function* (over: { readonly requiredNonce?: number } = {}) {
+const taken = Effect.fnUntraced(function* (over: { readonly requiredSequence?: bigint } = {}) {
   const node = yield* Anvil.start({ more: ["--no-mining"] })
   const proxy = yield* EvmProxy.make(node.url)
   const config = { key: key() }
@@ -52,7 +53,7 @@ layer(api, { excludeTestServices: true })("a transaction whose nonce another pro
     Effect.gen(function* () {
       const { account, id, node } = yield* taken()
       const { attempts, nonce } = yield* becomes(id, "confirmed")
-      assert.deepStrictEqual([nonce, attempts.map((one) => one.nonce)], [1, [0, 1]])
+      assert.deepStrictEqual([nonce, attempts.map((one) => attemptNonceOf(one))], [1, [0, 1]])
       assert.strictEqual(yield* node.call("eth_getTransactionCount", [account.address, "latest"]), "0x2")
       assert.strictEqual(yield* node.call("eth_getBalance", [receiver, "latest"]), "0x64", "1 of ours, 99 of the other")
       // A poll before the proof may hold the transaction because the pool does not have it.
@@ -71,7 +72,7 @@ layer(api, { excludeTestServices: true })("a transaction whose nonce another pro
 
   it.effect("ends as nonce_unavailable if its request requires that nonce", () =>
     Effect.gen(function* () {
-      const { account, id, node } = yield* taken({ requiredNonce: 0 })
+      const { account, id, node } = yield* taken({ requiredSequence: 0n })
       const { attempts, cause, nonce } = yield* becomes(id, "failed")
       assert.deepStrictEqual([cause?.code, nonce], ["nonce_unavailable", undefined])
       assert.lengthOf(attempts, 1)

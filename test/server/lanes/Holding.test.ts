@@ -1,4 +1,5 @@
 // What keeps a transaction from getting a nonce: it waits with a code, leaves no hole, and goes on by itself.
+import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Exit } from "effect"
 import { TestClock } from "effect/testing"
@@ -40,13 +41,16 @@ layerEach(ledger)("a lane", (it) => {
       // Three transactions at first, then one of them after 1, 2, 4, 8 and 16 seconds.
       assert.isAtMost(asked, 3 + 5)
       const held = yield* world.transaction(ids[0])
-      assert.deepStrictEqual([held.state, held.nonce, held.cause?.code], ["pending", undefined, "signer_unavailable"])
+      assert.deepStrictEqual(
+        [held.state, nonceOf(held), held.cause?.code],
+        ["pending", undefined, "signer_unavailable"]
+      )
       assert.strictEqual((yield* world.lane).nextNonce, 0)
       world.sign = sign
       yield* TestClock.adjust("1 minute")
       yield* Scenes.finish(world)
       assert.strictEqual(world.chain.effects(receiver), 3)
-      assert.strictEqual((yield* world.transaction(ids[0])).nonce, 0)
+      assert.strictEqual(nonceOf(yield* world.transaction(ids[0])), 0)
     })
   )
 
@@ -79,7 +83,7 @@ layerEach(ledger)("a lane", (it) => {
       assert.isAbove(sent, 0)
       assert.isBelow(sent, 10)
       const next = yield* world.transaction(ids[sent] ?? ids[0])
-      assert.deepStrictEqual([next.nonce, next.cause?.code], [undefined, "insufficient_funds"])
+      assert.deepStrictEqual([nonceOf(next), next.cause?.code], [undefined, "insufficient_funds"])
       world.chain.balance *= 10n
       yield* Scenes.finish(world)
       assert.strictEqual(world.chain.effects(receiver), 10)
@@ -101,7 +105,7 @@ layerEach(ledger)("a lane", (it) => {
       assert.strictEqual((yield* world.transaction(waiting)).cause?.code, "providers_unavailable")
       world.relayer = active
       yield* Scenes.finish(world)
-      assert.strictEqual((yield* world.transaction(waiting)).nonce, 1)
+      assert.strictEqual(nonceOf(yield* world.transaction(waiting)), 1)
     })
   )
 
@@ -118,7 +122,7 @@ layerEach(ledger)("a lane", (it) => {
       world.chain.mine(4)
       yield* world.poll(2)
       assert.strictEqual((yield* world.transaction(id)).state, "mined", "the other one has not confirmed the block")
-      assert.strictEqual((yield* world.transaction(waiting)).nonce, 1)
+      assert.strictEqual(nonceOf(yield* world.transaction(waiting)), 1)
       for (const node of world.nodes) node.isAway = false
       yield* Scenes.finish(world)
       assert.strictEqual(world.chain.effects(receiver), 2)

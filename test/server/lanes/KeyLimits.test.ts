@@ -1,7 +1,7 @@
 // The fee limit of an API key holds for prices and gas limits that are only known when a transaction is signed.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"

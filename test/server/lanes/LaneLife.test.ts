@@ -2,22 +2,24 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import * as EvmHeads from "../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
-import * as EvmProviders from "../../../src/server/chains/evm/EvmProviders.ts"
+import * as EvmNodes from "../../../src/server/chains/evm/EvmNodes.ts"
 import * as LaneLife from "../../../src/server/lanes/LaneLife.ts"
 import * as LaneMemory from "../../../src/server/lanes/LaneMemory.ts"
-import * as LaneSigner from "../../../src/server/lanes/LaneSigner.ts"
-import * as WarmUp from "../../../src/server/lanes/WarmUp.ts"
-import { LaneChanged } from "../../../src/server/ledger/HeldLane.ts"
+import * as LaneKeys from "../../../src/server/lanes/LaneKeys.ts"
+import { laneOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import * as EvmLane from "../../../src/server/lanes/evm/EvmLane.ts"
+import * as WarmUp from "../../../src/server/lanes/evm/EvmWarmUp.ts"
+import { LaneChanged } from "../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
 import type { StoredLane } from "../../../src/server/ledger/StoredLane.ts"
-import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
-import { pending } from "../../domain/transaction/Fixtures.ts"
-import { newLane } from "../../domain/transaction/simulation/World.ts"
+import * as LocalKey from "../../../src/server/signers/backends/local/LocalKey.ts"
+import { pending } from "../../domain/transaction/evm/Fixtures.ts"
+import { newLane } from "../../domain/transaction/evm/simulation/World.ts"
 import * as Chain from "./fake/Chain.ts"
 import * as Node from "./fake/Node.ts"
 import * as World from "./fake/World.ts"
@@ -28,7 +30,7 @@ const hold = { laneId, epoch: 1 }
 const stored: StoredLane = {
   id: laneId,
   chain: "evm:31337",
-  lane: { ...newLane(), address: World.address },
+  lane: laneOf({ ...newLane(), address: World.address }),
   trustsCount: false,
   nextPollAt: 0,
   isHeld: true
@@ -39,6 +41,7 @@ const waiting = {
   version: 1,
   laneId,
   relayerId: RelayerId.make("r1"),
+  chain: "evm:31337",
   from: World.address,
   transaction: pending({ validUntil: 1e12 })
 }
@@ -64,16 +67,18 @@ const start = Effect.fnUntraced(function* (state: { commits: number; refusals: n
   const backend = LocalKey.make(Redacted.make(World.key))
   const urls = [{ url: node.url, weight: 100 }]
   const target = { relayer: World.relayerOf(), version: "1", network: World.networkOf(), urls }
+  const network = EvmLane.networkOf({
+    providers: (urls: Parameters<typeof EvmNodes.providers>[1], identity: EvmNodes.ChainIdentity) =>
+      EvmNodes.providers(() => node.node, urls, identity),
+    heads: EvmHeads.make(),
+    markets: EvmMarkets.make()
+  })
+  const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
   const context = {
     ledger,
-    nodes: {
-      providers: (urls: Parameters<typeof EvmProviders.make>[1], identity: EvmProviders.ChainIdentity) =>
-        EvmProviders.make(() => node.node, urls, identity),
-      heads: EvmHeads.make(),
-      markets: EvmMarkets.make()
-    },
+    rules: network.rules,
+    chain: network.open({ chain: stored.chain, address: World.address, genesis: undefined, keys }),
     targets: { get: () => Effect.succeed(target) },
-    signer: LaneSigner.make({ use: () => Effect.succeed(backend) }, World.address),
     fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
     newId: Effect.succeed(waiting.id),
     hold,

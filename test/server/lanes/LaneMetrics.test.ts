@@ -1,6 +1,7 @@
 // What the metrics of a lane say about a transaction that is bumped and then confirmed.
 import { assert } from "@effect/vitest"
 import { Effect, Metric } from "effect"
+import * as EvmMetrics from "../../../src/server/lanes/evm/EvmMetrics.ts"
 import * as LaneMetrics from "../../../src/server/lanes/LaneMetrics.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
@@ -9,7 +10,7 @@ import { finish, sent } from "./fake/Scenes.ts"
 /** A counter's value, or how many values a histogram has. */
 const amountOf = (name: string, attributes: Record<string, string> = {}) =>
   Effect.gen(function* () {
-    const metric = LaneMetrics.all.find(({ id }) => id === name) ?? assert.fail(name)
+    const metric = [...LaneMetrics.all, ...EvmMetrics.all].find(({ id }) => id === name) ?? assert.fail(name)
     const state: object = yield* Metric.value(Metric.withAttributes(metric as Metric.Metric<never, object>, attributes))
     return "count" in state ? Number(state.count) : 0
   })
@@ -36,7 +37,7 @@ layerEach(ledger)("the metrics of a lane", (it) => {
       yield* finish(world)
       const { state, mined, attempts } = yield* world.transaction(id)
       assert.strictEqual(state, "confirmed")
-      const { gasUsed = 0n, effectiveGasPrice = 0n } = mined?.receipt ?? {}
+      const { gasUsed = 0n, effectiveGasPrice = 0n } = mined?.receipt.details ?? {}
       const after = yield* amounts
       assert.strictEqual(after.originals - before.originals, 1)
       assert.strictEqual(after.bumps - before.bumps, attempts.length - 1)

@@ -2,14 +2,17 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Exit, Layer, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { RelayerId, RelayerNotFound } from "../../../src/domain/relayer/Relayer.ts"
 import { ApiKeys } from "../../../src/server/access/ApiKeys.ts"
 import { EvmNodes } from "../../../src/server/chains/evm/EvmNodes.ts"
 import * as EvmHeads from "../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
+import { laneOf } from "../../../src/domain/transaction/evm/Evm.ts"
+import * as EvmLane from "../../../src/server/lanes/evm/EvmLane.ts"
+import { SendingNetworks } from "../../../src/server/lanes/SendingNetworks.ts"
 import * as LanesJob from "../../../src/server/lanes/LanesJob.ts"
-import type { HeldLane, LaneContents } from "../../../src/server/ledger/HeldLane.ts"
+import type { HeldLane, LaneContents } from "../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneId } from "../../../src/server/ledger/StoredLane.ts"
@@ -21,13 +24,13 @@ import { Jobs } from "../../../src/server/lifecycle/Jobs.ts"
 import { Gauges } from "../../../src/server/observability/Gauges.ts"
 import { RelayerTargets } from "../../../src/server/relayers/RelayerTargets.ts"
 import { Signers } from "../../../src/server/signers/Signers.ts"
-import { lane, pending } from "../../domain/transaction/Fixtures.ts"
+import { lane, pending } from "../../domain/transaction/evm/Fixtures.ts"
 
 const laneId = LaneId.make(7)
 
 const held = (epoch: number): HeldLane => ({
   hold: { laneId, epoch },
-  stored: { id: laneId, chain: "evm:1", lane: lane().lane, trustsCount: false, nextPollAt: 0, isHeld: true }
+  stored: { id: laneId, chain: "evm:1", lane: laneOf(lane().lane), trustsCount: false, nextPollAt: 0, isHeld: true }
 })
 
 /** Its relayer was deleted, so that a step reads the ledger and waits. */
@@ -36,6 +39,7 @@ const waiting: StoredTransaction = {
   version: 1,
   laneId,
   relayerId: RelayerId.make("r1"),
+  chain: "evm:1",
   from: lane().lane.address,
   transaction: pending({ validUntil: 1e12 })
 }
@@ -52,6 +56,8 @@ const newState = () => ({
   epoch: 0,
   claims: 0,
   reads: 0,
+  hasLanes: false,
+  warmUps: 0,
   renewed: new Array<{ readonly at: number; readonly holds: ReadonlyArray<Hold> }>(),
   released: new Array<string>()
 })
@@ -81,7 +87,7 @@ const ledgerOf = (state: State) =>
       }),
     newestPending: () => Effect.sync(() => new Map([[laneId, state.newest]])),
     apply: () => Effect.succeed([]),
-    hasLanes: Effect.succeed(false),
+    hasLanes: Effect.sync(() => state.hasLanes),
     hasWork: Effect.sync(() => state.isWaitedFor)
   })
 
@@ -94,6 +100,12 @@ const signals = Layer.succeed(CommitSignals, {
   })
 })
 
+/** Evm, without nodes: its warm-up is counted. */
+const networks = (state: State) =>
+  SendingNetworks.layer(
+    Effect.map(EvmLane.network, (evm) => [{ ...evm, warmUp: Effect.sync(() => void state.warmUps++) }])
+  ).pipe(Layer.provide(Layer.mock(EvmNodes, { heads: EvmHeads.make(), markets: EvmMarkets.make() })))
+
 const services = (state: State) =>
   LanesJob.layer.pipe(
     Layer.provide([
@@ -103,7 +115,7 @@ const services = (state: State) =>
       Layer.mock(ApiKeys, {}),
       Layer.mock(Signers, {}),
       Layer.mock(RelayerTargets, { get: () => Effect.fail(new RelayerNotFound({})) }),
-      Layer.mock(EvmNodes, { heads: EvmHeads.make(), markets: EvmMarkets.make() })
+      networks(state)
     ]),
     Layer.provideMerge(Layer.merge(Draining.layer, Jobs.layer)),
     Layer.provide(Gauges.layer)
@@ -120,6 +132,19 @@ const start = Effect.gen(function* () {
 })
 
 describe("the job of lanes", () => {
+  it.effect("loads what signatures need two seconds after the start, if the database has lanes", () =>
+    Effect.gen(function* () {
+      for (const hasLanes of [false, true]) {
+        const state = { ...newState(), hasLanes }
+        yield* Layer.build(services(state))
+        yield* TestClock.adjust("1999 millis")
+        assert.strictEqual(state.warmUps, 0)
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(state.warmUps, hasLanes ? 1 : 0)
+      }
+    })
+  )
+
   it.effect("renews every 10 seconds the lanes whose fibers run, by id and epoch", () =>
     Effect.gen(function* () {
       const { state } = yield* start

@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
 import { ledger } from "../ledger/Fixtures.ts"
-import { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
-import { TransactionsRepo } from "../../../src/server/ledger/TransactionsRepo.ts"
+import { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
+import * as TransactionsRepo from "../../../src/server/ledger/write/TransactionsRepo.ts"
 import * as Scenes from "./fake/Scenes.ts"
 
 layerEach(ledger)("C8: the tables refuse", (it) => {
@@ -32,7 +32,7 @@ layerEach(ledger)("C9: a statement about several transactions", (it) => {
   it.effect("locks them in the order of their numbers, whatever the order of the ids or of the table", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { lock } = yield* TransactionsRepo.pipe(Effect.provide(TransactionsRepo.layer))
+      const { lock } = yield* TransactionsRepo.make
       const [first = "", second = "", third = ""] = yield* insert(account(1), 3)
       // Its row moves behind the others.
       yield* sql`UPDATE transactions SET priority = 1 WHERE id = ${first}`

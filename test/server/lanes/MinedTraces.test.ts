@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { eventsOf, ledger } from "../ledger/Fixtures.ts"
-import { grow } from "./fake/Chain.ts"
+import { grow } from "../../../testkit/chain/Blocks.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -55,7 +55,7 @@ layerEach(ledger)("A7: a provider on a dead fork", (it) => {
       let fork = grow(world.chain.blocks, [{ bytes, isSuccess: true }])
       for (let more = 0; more < 6; more++) fork = grow(fork)
       first.fork = fork
-      world.chain.pool.clear()
+      world.chain.forget()
       world.chain.mine(8)
       yield* world.poll(4)
       assert.strictEqual((yield* world.transaction(id)).state, "mined")

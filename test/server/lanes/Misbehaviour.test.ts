@@ -1,4 +1,5 @@
 // Nodes that lose, lie and refuse, in front of a lane: nothing is lost, and nothing is executed twice.
+import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -62,7 +63,7 @@ layer(api, { excludeTestServices: true })("a node that", (it) => {
         ["original", "noop"]
       )
       const [next] = yield* accept(account)
-      assert.strictEqual((yield* becomes(next, "confirmed")).nonce, 1)
+      assert.strictEqual(nonceOf(yield* becomes(next, "confirmed")), 1)
     })
   )
 

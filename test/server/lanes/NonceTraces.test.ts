@@ -1,4 +1,5 @@
 // Traces of the model check in the driver, about the count of the chain: gaps below the next nonce, and counts that rise or fall.
+import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
@@ -16,7 +17,7 @@ layerEach(ledger)("B5: a count", (it) => {
       world.chain.include([{ bytes: yield* world.foreign(0), isSuccess: true }])
       const [id] = yield* world.accept()
       yield* world.poll()
-      assert.strictEqual((yield* world.transaction(id)).nonce, 1)
+      assert.strictEqual(nonceOf(yield* world.transaction(id)), 1)
       world.chain.reorg(2)
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
@@ -62,7 +63,7 @@ layerEach(ledger)("B5: a count", (it) => {
       yield* Effect.flatMap(Ledger, (ledger) => ledger.resync(world.account, {}))
       world.chain.mine()
       yield* world.poll()
-      assert.strictEqual((yield* world.transaction(id)).nonce, 5)
+      assert.strictEqual(nonceOf(yield* world.transaction(id)), 5)
       yield* Scenes.finish(world, 1)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
     })
@@ -78,7 +79,7 @@ layerEach(ledger)("B5: a count", (it) => {
       )
       world.chain.mine()
       yield* world.poll(3)
-      assert.strictEqual((yield* world.transaction(id)).nonce, 1)
+      assert.strictEqual(nonceOf(yield* world.transaction(id)), 1)
     })
   )
 })
@@ -91,7 +92,7 @@ layerEach(ledger)("B10: a successor", (it) => {
       world.chain.include([{ bytes: yield* world.foreign(1), isSuccess: true }])
       yield* world.poll()
       const { chainNonce } = yield* world.lane
-      assert.deepStrictEqual([chainNonce, (yield* world.transaction(open)).nonce], [2, 2])
+      assert.deepStrictEqual([chainNonce, nonceOf(yield* world.transaction(open))], [2, 2])
       world.chain.reorg(1)
       yield* world.claim
       yield* Scenes.finish(world)

@@ -1,10 +1,9 @@
 // The rules of pools on real nodes, which disagree: anvil always, and geth if `TEST_GETH` names its binary.
+import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { privateKeyToAccount } from "viem/accounts"
-import { maxFeeOf, raised, tipOf } from "../../../src/domain/transaction/Fees.ts"
-import { classify } from "../../../src/domain/transaction/Refusal.ts"
-import type { AnswerClass } from "../../../src/domain/transaction/Refusal.ts"
+import { classify } from "../../../src/domain/transaction/evm/Refusal.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as EvmProxy from "../../../testkit/EvmProxy.ts"
 import * as Geth from "../../../testkit/Geth.ts"
@@ -12,6 +11,8 @@ import { until } from "../../../testkit/process/Folder.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { accept, api, becomes, key, read, receiver, relayerAt } from "./fixtures.ts"
 import type { Node } from "./fixtures.ts"
+import { ether, funds, rules, usual } from "./PoolTable.ts"
+import type { Sent } from "./PoolTable.ts"
 
 type Name = "anvil" | "geth"
 
@@ -22,77 +23,7 @@ const nodes: ReadonlyArray<readonly [Name, Layer.Layer<PoolNode>]> = [
   ...(Geth.binary === undefined ? [] : [["geth", Layer.effect(PoolNode, Geth.start(Geth.binary))] as const])
 ]
 
-const gwei = 10n ** 9n
-const ether = 10n ** 18n
-
-/** Wei of the account that sends. */
-const funds = 10n * ether
-
 const send = "eth_sendRawTransaction"
-
-/** What both nodes take. */
-const usual = { type: "eip1559", value: 1n, gas: 21_000n, maxFee: 100n * gwei, tip: 10n * gwei } as const
-
-const bumped = raised(usual)
-
-interface Sent {
-  readonly type: "eip1559"
-  readonly value: bigint
-  readonly gas: bigint
-  readonly maxFee: bigint
-  readonly tip: bigint
-  readonly chainId?: number
-  readonly data?: `0x${string}`
-}
-
-interface Rule {
-  /** Sent before, with the same nonce. */
-  readonly former?: Sent
-  readonly sent: Sent
-  readonly anvil: AnswerClass
-  readonly geth: AnswerClass
-}
-
-const both = (answer: AnswerClass) => ({ anvil: answer, geth: answer })
-
-/** A nonce with a gap before it is never mined, so that each rule finds the pool as it left it. */
-const rules: Readonly<Record<string, Rule>> = {
-  "the same bytes again": { former: usual, sent: usual, ...both("accepted") },
-  "the bump of the service": {
-    former: usual,
-    sent: { ...usual, maxFee: maxFeeOf(bumped), tip: tipOf(bumped) },
-    ...both("accepted")
-  },
-  "both fees 5 % higher": {
-    former: usual,
-    sent: { ...usual, maxFee: 105n * gwei, tip: (105n * gwei) / 10n },
-    anvil: "accepted",
-    geth: "bump"
-  },
-  "the max fee 20 % higher, the tip not": {
-    former: usual,
-    sent: { ...usual, maxFee: 120n * gwei },
-    anvil: "accepted",
-    geth: "bump"
-  },
-  "a lower price": { former: usual, sent: { ...usual, maxFee: 50n * gwei }, ...both("bump") },
-  "a max fee below the base fee": { sent: { ...usual, maxFee: 1n, tip: 1n }, anvil: "price", geth: "accepted" },
-  "no tip": { sent: { ...usual, tip: 0n }, anvil: "accepted", geth: "price" },
-  "a cost above the balance": { sent: { ...usual, value: funds }, ...both("funds") },
-  "the wrong chain": { sent: { ...usual, chainId: 5 }, ...both("permanent") },
-  "less gas than every transaction needs": { sent: { ...usual, gas: 20_999n }, ...both("permanent") },
-  "more gas than EIP-7825 allows": { sent: { ...usual, gas: 2n ** 24n + 1n }, anvil: "accepted", geth: "permanent" },
-  "a fee above one ether": {
-    sent: { ...usual, gas: 10_000_000n, maxFee: 200n * gwei },
-    anvil: "accepted",
-    geth: "permanent"
-  },
-  "more bytes than a pool keeps": {
-    sent: { ...usual, gas: 5_000_000n, data: `0x${"00".repeat(140_000)}` },
-    anvil: "accepted",
-    geth: "permanent"
-  }
-}
 
 const newAccount = Effect.fnUntraced(function* (node: Node) {
   const account = privateKeyToAccount(`0x${key()}`)
@@ -178,7 +109,7 @@ describe.each(nodes)("the pool of %s", (name, node) => {
           attempts.map(({ kind, outcome }) => ({ kind, outcome })),
           [{ kind: "noop", outcome: "accepted" }]
         )
-        assert.strictEqual((yield* becomes(lost, "confirmed")).nonce, 0)
+        assert.strictEqual(nonceOf(yield* becomes(lost, "confirmed")), 0)
       })
     )
 
@@ -187,10 +118,10 @@ describe.each(nodes)("the pool of %s", (name, node) => {
         const account = yield* relayerAt(yield* PoolNode)
         // Its code always reverts.
         const [creation] = yield* accept(account, 1, { request: { value: 0n, data: "0x6460006000fd6000526005601bf3" } })
-        const contract = (yield* becomes(creation, "confirmed")).mined?.receipt.contractAddress
+        const contract = (yield* becomes(creation, "confirmed")).mined?.receipt.details.contractAddress
         assert.isDefined(contract)
         const [id] = yield* accept(account, 1, { request: { ...(contract ? { to: contract } : {}), value: 0n } })
-        assert.isUndefined((yield* becomes(id, "failed", "would_revert")).nonce)
+        assert.isUndefined(nonceOf(yield* becomes(id, "failed", "would_revert")))
       })
     )
 

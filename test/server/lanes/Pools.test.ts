@@ -19,7 +19,7 @@ layerEach(ledger)("a pool", (it) => {
       yield* world.poll()
       const sent = [...world.chain.pool.values()].map(({ hash }) => hash)
       assert.lengthOf(sent, 20)
-      world.chain.pool.clear()
+      world.chain.forget()
       yield* world.poll(3)
       assert.deepStrictEqual([...world.chain.pool.values()].map(({ hash }) => hash).toSorted(), sent.toSorted())
       yield* Scenes.finish(world)
@@ -32,7 +32,7 @@ layerEach(ledger)("a pool", (it) => {
       const world = yield* World.make()
       const [head] = yield* world.accept(20)
       yield* world.poll()
-      world.chain.pool.delete(0)
+      world.chain.forget(0)
       yield* (yield* Ledger).cancel(1, head)
       yield* world.poll()
       world.chain.mine()
@@ -56,7 +56,7 @@ layerEach(ledger)("a pool", (it) => {
       yield* Scenes.finish(world)
       const { attempts, state } = yield* world.transaction(id)
       assert.strictEqual(state, "canceled")
-      const fees = attempts.map(({ fees }) => (fees.type === "eip1559" ? fees.maxFee : 0n))
+      const fees = attempts.map(({ offer: { fees } }) => (fees.type === "eip1559" ? fees.maxFee : 0n))
       for (const [index, fee] of fees.entries()) assert.isAtLeast(Number(fee) / Number(fees[index - 1] ?? 1n), 1.125)
       assert.isAtLeast(attempts.length, 4)
     })
@@ -74,8 +74,8 @@ layerEach(ledger)("a pool", (it) => {
         yield* world.poll()
       }
       const [original, bump] = (yield* world.transaction(id)).attempts
-      if (original?.fees.type !== "eip1559" || bump?.fees.type !== "eip1559") return assert.fail("no bump")
-      assert.isAtLeast(Number(bump.fees.maxFee), Number(original.fees.maxFee) * 1.125)
+      if (original?.offer.fees.type !== "eip1559" || bump?.offer.fees.type !== "eip1559") return assert.fail("no bump")
+      assert.isAtLeast(Number(bump.offer.fees.maxFee), Number(original.offer.fees.maxFee) * 1.125)
     })
   )
 
@@ -167,7 +167,7 @@ layerEach(ledger)("a chain", (it) => {
       node?.lies.set("eth_call", () => ({ _tag: "RpcError", code: 3, message: "execution reverted: paused" }))
       world.chain.mine(1, { isSuccess: false })
       yield* world.poll()
-      assert.strictEqual((yield* world.transaction(id)).mined?.receipt.revertReason, "paused")
+      assert.strictEqual((yield* world.transaction(id)).mined?.receipt.details.revertReason, "paused")
     })
   )
 

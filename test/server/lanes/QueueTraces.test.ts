@@ -1,4 +1,5 @@
 // Traces of the model check in the driver, about transactions that wait for their nonce: their order, and what holds them.
+import { nonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -112,7 +113,7 @@ layerEach(ledger)("C10: the window of a lane", (it) => {
       const [id] = yield* world.accept()
       world.chain.reorg(world.chain.blocks.length - 2)
       yield* world.poll()
-      assert.strictEqual((yield* world.transaction(id)).nonce, 3)
+      assert.strictEqual(nonceOf(yield* world.transaction(id)), 3)
       yield* Scenes.finish(world)
       assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
     })

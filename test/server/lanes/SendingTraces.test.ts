@@ -44,7 +44,7 @@ layerEach(ledger)("B12: bytes that nodes refuse", (it) => {
       }
       const bumped = yield* world.transaction(id)
       assert.strictEqual(bumped.attempts.at(-1)?.kind, "bump")
-      world.chain.pool.clear()
+      world.chain.forget()
       world.chain.balance = 10n ** 15n
       yield* TestClock.adjust("1 minute")
       yield* world.poll(4)

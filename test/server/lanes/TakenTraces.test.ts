@@ -1,9 +1,10 @@
 // Traces of the model check in the driver, about a nonce that another transaction used: what proves it, and what follows.
+import { nonceOf, attemptNonceOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { ledger } from "../ledger/Fixtures.ts"
-import { grow } from "./fake/Chain.ts"
+import { grow } from "../../../testkit/chain/Blocks.ts"
 import * as Scenes from "./fake/Scenes.ts"
 import * as World from "./fake/World.ts"
 
@@ -19,7 +20,7 @@ layerEach(ledger)("A2: a nonce", (it) => {
       if (second !== undefined) second.lag = 6
       yield* world.poll(4)
       const held = yield* world.transaction(id)
-      assert.deepStrictEqual([held.state, held.nonce, held.cause?.code], ["submitted", 0, "nonce_taken_unproven"])
+      assert.deepStrictEqual([held.state, nonceOf(held), held.cause?.code], ["submitted", 0, "nonce_taken_unproven"])
       first?.lies.clear()
       if (second !== undefined) second.lag = 0
       yield* Scenes.finish(world)
@@ -37,7 +38,7 @@ layerEach(ledger)("A2: a nonce", (it) => {
       if (first !== undefined) first.fork = fork
       yield* world.poll(4)
       const held = yield* world.transaction(id)
-      assert.deepStrictEqual([held.state, held.nonce, held.cause?.code], ["submitted", 0, "nonce_taken_unproven"])
+      assert.deepStrictEqual([held.state, nonceOf(held), held.cause?.code], ["submitted", 0, "nonce_taken_unproven"])
       if (first !== undefined) first.fork = undefined
       world.chain.mine(6)
       yield* Scenes.finish(world)
@@ -53,7 +54,7 @@ layerEach(ledger)("A2: a nonce", (it) => {
       world.chain.mine(4)
       yield* Scenes.finish(world)
       const { attempts, nonce, state } = yield* world.transaction(id)
-      assert.deepStrictEqual([state, nonce, attempts.map((one) => one.nonce)], ["confirmed", 1, [0, 1]])
+      assert.deepStrictEqual([state, nonce, attempts.map((one) => attemptNonceOf(one))], ["confirmed", 1, [0, 1]])
       assert.strictEqual(world.chain.effects(receiver), 1)
     })
   )

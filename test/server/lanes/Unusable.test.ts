@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger } from "effect"
 import { SqlClient } from "effect/sql"
-import type { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import type { Account } from "../../../src/server/ledger/NewTransaction.ts"
 import * as Anvil from "../../../testkit/Anvil.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"

@@ -2,19 +2,19 @@
 import { Array, Effect, Layer, Logger, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
-import type { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import type { State } from "../../../src/domain/transaction/Transaction.ts"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
-import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { Account, NewTransaction } from "../../../src/server/ledger/NewTransaction.ts"
-import { TransactionsRepo } from "../../../src/server/ledger/TransactionsRepo.ts"
+import * as TransactionsRepo from "../../../src/server/ledger/write/TransactionsRepo.ts"
 import { until } from "../../../testkit/process/Folder.ts"
+import { tables, withNonce } from "../../../testkit/EvmRows.ts"
 import * as LedgerRows from "../../../testkit/LedgerRows.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
 export const apiWith = <A>(logger: Layer.Layer<A>) =>
-  Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+  Layer.provideMerge(tables(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
     Layer.provideMerge(logger)
   )
 
@@ -86,8 +86,8 @@ export const accept = Effect.fnUntraced(function* (account: Account, count = 1, 
 })
 
 export const read = Effect.fnUntraced(function* (id: TransactionId) {
-  const [found] = yield* (yield* TransactionsRepo).find([id])
-  return Option.getOrThrow(Option.fromNullishOr(found)).transaction
+  const [found] = yield* (yield* TransactionsRepo.make).find([id])
+  return withNonce(Option.getOrThrow(Option.fromNullishOr(found)))
 })
 
 /** Waits until the transaction is in a state, and returns it. */

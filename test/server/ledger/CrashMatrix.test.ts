@@ -1,4 +1,5 @@
 // What a process leaves behind if it dies at any point, and what the next holder of its lane finds.
+import { laneOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import type { Context } from "effect"
@@ -35,7 +36,7 @@ layerEach(ledger)("a process that dies", (it) => {
         contents.pending.map((row) => row.id),
         [id]
       )
-      assert.strictEqual(contents.stored.lane.nextNonce, 0)
+      assert.strictEqual(noncesOf(contents.stored.lane).nextNonce, 0)
     })
   )
 
@@ -44,7 +45,7 @@ layerEach(ledger)("a process that dies", (it) => {
       yield* insert(account(1), 2)
       const { contents, lanes } = yield* afterDeath((hold) => signAll(hold))
       assert.deepStrictEqual(
-        contents.inFlight.map(({ transaction: { state, nonce } }) => [state, nonce]),
+        contents.inFlight.map(({ transaction }) => [transaction.state, nonceOf(transaction)]),
         [
           ["signed", 0],
           ["signed", 1]
@@ -55,7 +56,7 @@ layerEach(ledger)("a process that dies", (it) => {
       assert.deepInclude(attempt, { sends: 0, outcome: "unknown" })
       const [bytes] = first === undefined ? [] : yield* lanes.bytes([{ id: first.id, ordinal: 1 }])
       assert.strictEqual(new TextDecoder().decode(bytes?.raw), `bytes of ${attempt?.hash}`)
-      assert.strictEqual(contents.stored.lane.nextNonce, 2)
+      assert.strictEqual(noncesOf(contents.stored.lane).nextNonce, 2)
     })
   )
 
@@ -135,12 +136,12 @@ layerEach(ledger)("a commit of signatures", (it) => {
   it.effect("that fails in one row writes none of them, and no nonce", () =>
     Effect.gen(function* () {
       const { hold, lanes, pending, one, two } = yield* twoPending
-      const broken = signature(two, 1, { ordinal: 1, kind: "refresh" as "bump" })
-      const outOfRange = { ...broken, attempt: { ...broken.attempt, gasLimit: 2n ** 70n } }
+      const broken = signature(two, 1, { ordinal: 1 })
+      const outOfRange = { ...broken, attempt: { ...broken.attempt, ordinal: 2 ** 40 } }
       const exit = yield* Effect.exit(lanes.commitSignatures(hold, [signature(one, 0), outOfRange]))
       assert.isTrue(Exit.isFailure(exit))
       const after = yield* lanes.read(hold)
-      assert.strictEqual(after.stored.lane.nextNonce, 0)
+      assert.strictEqual(noncesOf(after.stored.lane).nextNonce, 0)
       assert.deepStrictEqual(after.pending, pending)
       assert.lengthOf(yield* signAll(hold), 2)
     })
@@ -164,10 +165,15 @@ layerEach(ledger)("a commit of signatures", (it) => {
       const [one] = (yield* lanes.read(hold)).pending
       if (one === undefined) return assert.fail("no row")
       const { lane } = stored
-      yield* lanes.saveLane(hold, { lane: { ...lane, nextNonce: 7, chainNonce: 7 }, usedTrust: false, nextPollAt: 0 })
+      yield* lanes.saveLane(hold, {
+        chain: stored.chain,
+        lane: laneOf({ ...noncesOf(lane), nextNonce: 7, chainNonce: 7 }),
+        usedTrust: false,
+        nextPollAt: 0
+      })
       assert.strictEqual((yield* Effect.flip(lanes.commitSignatures(hold, [signature(one, 0)])))._tag, "LaneChanged")
       const [signed] = yield* lanes.commitSignatures(hold, [signature(one, 7)])
-      assert.strictEqual(signed?.transaction.nonce, 7)
+      assert.strictEqual(signed?.transaction.place?.sequence, 7n)
     })
   )
 })

@@ -1,10 +1,10 @@
 // What deletes transactions, and what open ones keep from being deleted.
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Layer } from "effect"
+import { Duration, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import { TransactionRetentionRepo } from "../../../src/server/ledger/TransactionRetentionRepo.ts"
+import * as TransactionRetentionRepo from "../../../src/server/ledger/read/TransactionRetentionRepo.ts"
 import { evmRelayer } from "../../../testkit/fixtures.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
@@ -35,11 +35,11 @@ layer(prepared)("a relayer with open transactions", (it) => {
   )
 })
 
-layerEach(Layer.provideMerge(TransactionRetentionRepo.layer, ledger))("the retention", (it) => {
+layerEach(ledger)("the retention", (it) => {
   it.effect("deletes old final transactions with their attempts, in batches, and no open ones", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { prune } = yield* TransactionRetentionRepo
+      const { prune } = yield* TransactionRetentionRepo.make
       yield* insert(account(1), 5)
       yield* sql`
         UPDATE transactions SET state = 'canceled', final_at = now() - number * interval '1 day' WHERE number <= 4`

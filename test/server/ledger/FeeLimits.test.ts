@@ -1,8 +1,9 @@
 // The fees of an API key when signatures are committed: what it has left is used once, by whichever lane commits first.
+import { noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { HeldLane } from "../../../src/server/ledger/HeldLane.ts"
+import type { HeldLane } from "../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -12,10 +13,12 @@ import { claimOne, ledger, signature } from "./Fixtures.ts"
 /** What a signature of `Fixtures.signature` costs, in wei. */
 const cost = 21_000n * 10_000_000_000n
 
+const ofKey = { keyId: "key", networkType: "evm" }
+
 /** A limit of the key that `Fixtures.insert` accepts with; each test gives the amount to the commit. */
 const createLimit = Effect.flatMap(
   SqlClient.SqlClient,
-  (sql) => sql`INSERT INTO api_key_fee_limits (key_id, maximum) VALUES ('key', 1)`
+  (sql) => sql`INSERT INTO api_key_fee_limits (key_id, network_type, maximum) VALUES ('key', 'evm', 1)`
 )
 
 /** Signs the first pending transaction of a lane. */
@@ -23,7 +26,7 @@ const commitFirst = Effect.fnUntraced(function* ({ hold }: HeldLane, maximum: bi
   const lanes = yield* LaneLedger
   const { stored, pending } = yield* lanes.read(hold)
   const [row = assert.fail("nothing is pending")] = pending
-  const signed = { ...signature(row, stored.lane.nextNonce), feeLimits: [{ keyId: "key", maximum }] }
+  const signed = { ...signature(row, noncesOf(stored.lane).nextNonce), feeLimits: [{ ...ofKey, maximum }] }
   return yield* Effect.result(lanes.commitSignatures(hold, [signed]))
 })
 
@@ -41,7 +44,7 @@ layerEach(ledger)("a commit of signatures", (it) => {
         assert.deepStrictEqual(results.map(({ _tag }) => _tag).toSorted(), ["Failure", "Success"])
         const refused = results.find(({ _tag }) => _tag === "Failure")
         assert.strictEqual(refused?._tag === "Failure" && refused.failure._tag, "LaneChanged")
-        assert.strictEqual(yield* (yield* Ledger).feesOfLastDay("key"), limit)
+        assert.strictEqual(yield* (yield* Ledger).feesOfLastDay(ofKey), limit)
       }
     })
   )
@@ -56,7 +59,7 @@ layerEach(ledger)("a commit of signatures", (it) => {
       const lanes = yield* LaneLedger
       const { inFlight } = yield* lanes.read(lane.hold)
       const [row = assert.fail("nothing is in flight")] = inFlight
-      const feeLimits = [{ keyId: "key", maximum: 1n }]
+      const feeLimits = [{ ...ofKey, maximum: 1n }]
       const bump = { ...signature(row, 0), feeLimits }
       assert.strictEqual((yield* Effect.flip(lanes.commitSignatures(lane.hold, [bump])))._tag, "LaneChanged")
       yield* lanes.commitSignatures(lane.hold, [{ ...signature(row, 0, { kind: "noop" }), feeLimits }])

@@ -6,16 +6,22 @@ import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import type { Attempt } from "../../../src/domain/transaction/Attempt.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
-import type { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
-import { record } from "../../../src/domain/transaction/Sending.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
+import type { Evm } from "../../../src/domain/transaction/evm/Evm.ts"
+import { maxFeesOf } from "../../../src/domain/transaction/evm/Funds.ts"
+import type { Fees } from "../../../src/domain/transaction/evm/Fees.ts"
+import { hear } from "../../../src/domain/transaction/evm/Sending.ts"
+import type { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
+import type { LedgerMark } from "../../../src/server/ledger/LedgerMark.ts"
+import type { Holder } from "../../../src/server/ledger/Holder.ts"
+import type { ClaimsRepo } from "../../../src/server/ledger/hold/ClaimsRepo.ts"
+import { evmOf, tables } from "../../../testkit/EvmRows.ts"
 import { Audit } from "../../../src/server/audit/Audit.ts"
 import { Events } from "../../../src/server/events/Events.ts"
-import type { HeldLane, Signature } from "../../../src/server/ledger/HeldLane.ts"
+import type { HeldLane, Signature } from "../../../src/server/ledger/hold/HeldLane.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
-import type { LanesRepo } from "../../../src/server/ledger/LanesRepo.ts"
-import type { NewTransactionsRepo } from "../../../src/server/ledger/NewTransactionsRepo.ts"
+import type * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { Hold } from "../../../src/server/ledger/StoredLane.ts"
 import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
 import * as Lifecycle from "../../../src/server/lifecycle/Lifecycle.ts"
@@ -38,11 +44,9 @@ const database = Layer.provideMerge(
 )
 
 const services = (options: LedgerTables.Options) =>
-  Layer.fresh(
-    Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(Layer.provideMerge(LedgerTables.layer(options)))
-  )
+  Layer.fresh(Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(Layer.provideMerge(tables(options))))
 
-type Process = Ledger | LaneLedger | LanesRepo | NewTransactionsRepo
+type Process = Ledger | LaneLedger | LedgerRules | LedgerMark | Holder | ClaimsRepo
 
 /** A process with the ledger. It dies when the scope closes. */
 export const process = (
@@ -58,11 +62,23 @@ export const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
 
 const gwei = 1_000_000_000n
 
+/** What a test names of an attempt: its nonce and its offer stand beside the other fields. */
+type AttemptFields = Partial<Attempt<Evm>> & { readonly fees?: Fees; readonly gasLimit?: bigint }
+
 /** As the driver signs. */
-export const signature = (stored: StoredTransaction, nonce: number, over: Partial<Attempt> = {}): Signature => {
+export const signature = (
+  stored: StoredTransaction,
+  nonce: number,
+  over: AttemptFields = {}
+): Signature & { readonly attempt: Attempt<Evm> } => {
   const { attempts, generation } = stored.transaction
   const ordinal = attempts.length + 1
   const hash = `0x${randomUUID().replaceAll("-", "").padEnd(64, "0")}`
+  const { fees, gasLimit = 21_000n, ...others } = over
+  const offer = {
+    fees: fees ?? { type: "eip1559" as const, maxFee: BigInt(ordinal) * 10n * gwei, tip: gwei },
+    gasLimit
+  }
   return {
     stored,
     raw: new TextEncoder().encode(`bytes of ${hash}`),
@@ -73,13 +89,13 @@ export const signature = (stored: StoredTransaction, nonce: number, over: Partia
       generation,
       requestVersion: stored.transaction.versions.length,
       hash,
-      nonce,
-      fees: { type: "eip1559", maxFee: BigInt(ordinal) * 10n * gwei, tip: gwei },
-      gasLimit: 21_000n,
+      place: { account: stored.from, sequence: BigInt(nonce) },
+      offer,
+      maxFee: maxFeesOf(offer),
       signedAt: 0,
       sends: 0,
       outcome: "unknown",
-      ...over
+      ...others
     }
   }
 }
@@ -88,16 +104,16 @@ export const signature = (stored: StoredTransaction, nonce: number, over: Partia
 export const signAll = Effect.fnUntraced(function* (hold: Hold) {
   const lanes = yield* LaneLedger
   const { stored, pending } = yield* lanes.read(hold)
-  const signatures = pending.map((row, index) => signature(row, stored.lane.nextNonce + index))
+  const signatures = pending.map((row, index) => signature(row, Number(stored.lane.accounts[0].nextSequence) + index))
   assert.isTrue(Array.isReadonlyArrayNonEmpty(signatures))
   return Array.isReadonlyArrayNonEmpty(signatures) ? yield* lanes.commitSignatures(hold, signatures) : []
 })
 
 /** The newest attempt, as a node answered. */
 export const sentOf = (stored: StoredTransaction, isAccepted: boolean, now = 0) => {
-  const newest = stored.transaction.attempts.at(-1) ?? assert.fail("no attempt")
+  const newest = evmOf(stored).transaction.attempts.at(-1) ?? assert.fail("no attempt")
   const answers = isAccepted ? [{ _tag: "Hash" } as const] : [{ _tag: "NoAnswer" } as const]
-  return { id: stored.id, sent: record(stored.transaction, newest, answers, { now, head: 100 }) }
+  return { id: stored.id, sent: hear(evmOf(stored).transaction, newest, answers, { at: now, height: 100 }) }
 }
 
 export const eventsOf = Effect.fnUntraced(function* (id: TransactionId) {

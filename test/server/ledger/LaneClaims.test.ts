@@ -1,9 +1,10 @@
 // Claims on lanes: exclusive, leased, fenced, and free as soon as their holder is dead.
+import { noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import type { Context } from "effect"
 import { SqlClient } from "effect/sql"
-import { Command } from "../../../src/domain/transaction/Command.ts"
+import { Command, finish } from "../../../src/domain/transaction/Command.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
@@ -106,7 +107,7 @@ layerEach(ledger)("claims on lanes", (it) => {
       assert.isFalse(yield* lanes.release(hold, "idle"))
       assert.deepStrictEqual(yield* lanes.renew([hold]), [hold])
       const { pending } = yield* lanes.read(hold)
-      const command = Command.Finish({ state: "canceled", cause: cause("canceled") })
+      const command = finish({ state: "canceled", cause: cause("canceled") })
       for (const stored of pending) yield* lanes.apply(hold, [{ stored, command }])
       assert.isTrue(yield* lanes.release(hold, "idle"))
       assert.deepStrictEqual(yield* lanes.claim(10), [])
@@ -149,14 +150,14 @@ layerEach(ledger)("a process that has lost its lane", (it) => {
           (SELECT json_agg(a) FROM attempts a) AS attempts, (SELECT count(*) FROM events) AS events`
       const before = yield* everything
       const hold1 = Command.Hold({ cause: cause("at_cap"), scope: "transaction" })
-      const state = { lane: lane.lane, usedTrust: false, nextPollAt: 0 }
+      const state = { chain: lane.chain, lane: lane.lane, usedTrust: false, nextPollAt: 0 }
       const writes: ReadonlyArray<Effect.Effect<unknown, { readonly _tag: string }>> = [
         lanes.commitSignatures(hold, [signature(two, 1)]),
         lanes.commitSignatures(hold, [signature(signed, 0)]),
         lanes.recordSends(hold, [sentOf(signed, true)]),
         lanes.apply(hold, [{ stored: signed, command: hold1 }]),
         lanes.saveLane(hold, state),
-        lanes.markRestored(hold, undefined),
+        lanes.markRestored(hold, lane.chain, undefined),
         lanes.reportReorgedFinal(hold, [signed]),
         lanes.read(hold)
       ]
@@ -175,7 +176,7 @@ layerEach(ledger)("a process that has lost its lane", (it) => {
         after.pending.map((row) => row.id),
         [two.id]
       )
-      assert.strictEqual(after.stored.lane.nextNonce, 1)
+      assert.strictEqual(noncesOf(after.stored.lane).nextNonce, 1)
     })
   )
 

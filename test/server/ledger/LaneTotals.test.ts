@@ -1,10 +1,12 @@
 // What the open transactions of a lane amount to: how many there are, and how much they can cost.
+import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
+import { evmOf } from "../../../testkit/EvmRows.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import * as TransactionRow from "../../../src/server/ledger/TransactionRow.ts"
+import * as TransactionRow from "../../../src/server/ledger/write/TransactionRow.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
 import { claimOne, ledger, sentOf, signAll } from "./Fixtures.ts"
@@ -17,7 +19,8 @@ const firstFee = 21_000n * 10n * gwei
 /** The largest call data. */
 const data = `0x${"ab".repeat(131_072)}`
 
-const large = { request: { to: account(2).address, value: 7n, gas_limit: 21_000n, data } }
+const largeRequest = { to: account(2).address, value: 7n, gas_limit: 21_000n, data }
+const large = { request: largeRequest }
 
 layerEach(ledger)("the totals of a lane", (it) => {
   it.effect("are zero for an account that has sent nothing", () =>
@@ -41,7 +44,7 @@ layerEach(ledger)("the totals of a lane", (it) => {
       assert.deepStrictEqual(yield* transactions.countLane(account(1)), {
         pending: 2000,
         inFlight: 3,
-        oldestNonce: 0
+        oldestSequence: 0n
       })
       assert.deepStrictEqual(yield* transactions.countLane(account(2)), { pending: 5, inFlight: 0 })
     })
@@ -65,15 +68,12 @@ layerEach(ledger)("the totals of a lane", (it) => {
       const sql = yield* SqlClient.SqlClient
       const [id] = yield* insert(account(1), 1, large)
       if (id === undefined) return assert.fail("nothing was inserted")
-      yield* transactions.replace(1, id, { ...large.request, value: 9n })
+      yield* transactions.replace(1, id, { ...largeRequest, value: 9n })
       const rows = yield* sql`
         SELECT ${TransactionRow.columnsWithoutData(sql)} FROM transactions t JOIN lanes l ON l.id = t.lane_id`
       assert.isBelow(JSON.stringify(rows).length, 4000)
-      const [stored] = yield* TransactionRow.readAll(rows)
-      assert.deepStrictEqual(
-        stored?.transaction.versions.map(({ value }) => value),
-        [7n, 9n]
-      )
+      const [stored] = yield* TransactionRow.reader(yield* LedgerRules)(rows)
+      assert.deepStrictEqual(stored && evmOf(stored).transaction.versions.map(({ value }) => value), [7n, 9n])
     })
   )
 })

@@ -1,4 +1,5 @@
 // Cancels and replacements in the ledger.
+import { evmOf } from "../../../testkit/EvmRows.ts"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
@@ -53,11 +54,11 @@ layerEach(ledger)("a replacement", (it) => {
       const replaced = yield* transactions.replace(1, id, { to: account(2).address, value: 2n })
       const twice = yield* transactions.replace(1, id, { value: 3n, data: "0x00" })
       assert.deepStrictEqual(
-        replaced.transaction.versions.map(({ value }) => value),
+        evmOf(replaced).transaction.versions.map(({ value }) => value),
         [1n, 2n]
       )
       assert.deepStrictEqual(
-        twice.transaction.versions.map(({ value }) => value),
+        evmOf(twice).transaction.versions.map(({ value }) => value),
         [1n, 2n, 3n]
       )
       assert.deepStrictEqual(yield* transactions.get(1, id), twice)

@@ -12,6 +12,9 @@ const count = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM transactions`, ([row]) => row?.n)
 )
 
+/** Names the limit of a key on evm networks. */
+const evm = (keyId: string) => ({ keyId, networkType: "evm" })
+
 const pause = (relayer: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`UPDATE relayers SET paused = true WHERE seq = ${relayer}::bigint`)
 
@@ -22,7 +25,13 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* sql`INSERT INTO notifications (id, type, url) VALUES ('n1', 'webhook', 'https://example.com')`
       yield* sql`UPDATE relayers SET notification_id = 'n1' WHERE seq = 1`
-      const given = newTransaction(0, { externalId: "order-1", notBefore: 5, requiredNonce: 7, priority: 1, fee: 12n })
+      const given = newTransaction(0, {
+        externalId: "order-1",
+        notBefore: 5,
+        requiredSequence: 7n,
+        priority: 1,
+        fee: 12n
+      })
       const [{ stored, isNew }] = yield* transactions.accept(account(1), [given])
       assert.isTrue(isNew)
       assert.deepStrictEqual(yield* transactions.get(1, stored.id), stored)
@@ -149,8 +158,8 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       const transactions = yield* Ledger
       const sql = yield* SqlClient.SqlClient
       const limits = [
-        { keyId: "program", maximum: 100n },
-        { keyId: "creator", maximum: 90n }
+        { ...evm("program"), maximum: 100n },
+        { ...evm("creator"), maximum: 90n }
       ]
       yield* sql`INSERT INTO api_key_descendants (ancestor, id) VALUES ('creator', 'program')`
       const accept = (fee: bigint) => transactions.accept(account(1), [newTransaction(0, { fee })], limits)
@@ -158,8 +167,30 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       const refused = yield* Effect.flip(accept(31n))
       assert.deepInclude(refused, { _tag: "FeeLimitExceeded", limit: 90n, used: 60n })
       yield* accept(30n)
-      assert.strictEqual(yield* transactions.feesOfLastDay("program"), 90n)
-      assert.strictEqual(yield* transactions.feesOfLastDay("other"), 0n)
+      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 90n)
+      assert.strictEqual(yield* transactions.feesOfLastDay(evm("other")), 0n)
+    })
+  )
+
+  it.effect("counts fees toward the limits of the network type of the lane, and of no other", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const solana = { keyId: "program", networkType: "solana" }
+      const devnet = { ...account(2), chain: "solana:devnet", address: "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV" }
+      const request = { transaction: "AQ==" }
+      const lamports = [{ ...solana, maximum: 100n }]
+      yield* transactions.accept(
+        account(1),
+        [newTransaction(0, { fee: 10n ** 18n })],
+        [{ ...evm("program"), maximum: 10n ** 18n }]
+      )
+      yield* transactions.accept(devnet, [newTransaction(0, { request, fee: 60n })], lamports)
+      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 10n ** 18n)
+      assert.strictEqual(yield* transactions.feesOfLastDay(solana), 60n)
+      const refused = yield* Effect.flip(
+        transactions.accept(devnet, [newTransaction(0, { request, fee: 41n })], lamports)
+      )
+      assert.deepInclude(refused, { _tag: "FeeLimitExceeded", limit: 100n, used: 60n })
     })
   )
 
@@ -169,11 +200,11 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       yield* transactions.accept(account(1), [newTransaction(0, { fee: 1n })])
       const { hold } = yield* claimOne
       const [signed] = yield* signAll(hold)
-      assert.strictEqual(yield* transactions.feesOfLastDay("program"), 21_000n * 10_000_000_000n)
+      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 21_000n * 10_000_000_000n)
       const lanes = yield* LaneLedger
       const [sent] = signed === undefined ? [] : yield* lanes.recordSends(hold, [sentOf(signed, true)])
       assert.strictEqual(sent?.transaction.state, "submitted")
-      assert.strictEqual(yield* transactions.feesOfLastDay("program"), 21_000n * 10_000_000_000n)
+      assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 21_000n * 10_000_000_000n)
     })
   )
 })

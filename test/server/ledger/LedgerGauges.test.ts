@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { RelayerTransactionsRepo } from "../../../src/server/ledger/RelayerTransactionsRepo.ts"
+import * as RelayerTransactionsRepo from "../../../src/server/ledger/read/RelayerTransactionsRepo.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
 import { claimOne, ledger, signAll } from "./Fixtures.ts"
@@ -10,7 +10,7 @@ import { claimOne, ledger, signAll } from "./Fixtures.ts"
 layerEach(ledger)("the backlog of transactions", (it) => {
   it.effect("counts pending transactions and those in flight, with the oldest of each", () =>
     Effect.gen(function* () {
-      const { backlog } = yield* RelayerTransactionsRepo
+      const { backlog } = yield* RelayerTransactionsRepo.make
       assert.deepStrictEqual(yield* backlog, [
         { state: "pending", count: 0 },
         { state: "in_flight", count: 0 }

@@ -1,16 +1,18 @@
 // Random sequences of everything that callers, operators and holders of a lane do, compared with the pure functions.
+import { evmOf } from "../../../testkit/EvmRows.ts"
+import { nonceOf, attemptNonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Array, Clock, Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { cancel } from "../../../src/domain/transaction/Cancellation.ts"
+import { cancel } from "../../../src/domain/transaction/evm/EvmChanges.ts"
+import type { Evm } from "../../../src/domain/transaction/evm/Evm.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { Command } from "../../../src/domain/transaction/Command.ts"
-import type { TransactionId } from "../../../src/domain/transaction/EvmTransaction.ts"
-import { endOf } from "../../../src/domain/transaction/Situation.ts"
+import { Command, finish, mine } from "../../../src/domain/transaction/Command.ts"
+import type { TransactionId } from "../../../src/domain/transaction/TransactionId.ts"
 import { isFinal } from "../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../src/domain/transaction/Transaction.ts"
-import { apply, withAttempt, withCancellation, withSent } from "../../../src/domain/transaction/Transition.ts"
+import { apply, endOf, withAttempt, withCancellation, withSent } from "../../../src/domain/transaction/Transition.ts"
 import { isWorthWriting } from "../../../src/domain/transaction/TransactionEvents.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
@@ -44,15 +46,23 @@ const Step = Schema.Struct({
 })
 type Step = typeof Step.Type
 
-const receipt = { blockNumber: 7, blockHash: "0x07", isSuccess: true, gasUsed: 21_000n, effectiveGasPrice: 3n }
+const receipt = {
+  height: 7,
+  blockHash: "0x07",
+  isSuccess: true,
+  paid: 63_000n,
+  details: { gasUsed: 21_000n, effectiveGasPrice: 3n }
+}
 
 /** What the holder may decide about a transaction in its state. Undefined: nothing. */
-const commandOf = (what: Step["what"], { state, mined, nonce, attempts }: Transaction): Command | undefined => {
+const commandOf = (what: Step["what"], transaction: Transaction<Evm>): Command<Evm> | undefined => {
+  const { state, mined, attempts } = transaction
+  const nonce = nonceOf(transaction)
   const isInFlight = (state === "signed" || state === "submitted") && mined === undefined
   switch (what) {
     case "mine":
       return isInFlight
-        ? Command.Mine({ mined: { ordinal: attempts.length, receipt }, state: "mined", cause: cause("mined_waiting") })
+        ? mine<Evm>({ mined: { ordinal: attempts.length, receipt }, state: "mined", cause: cause("mined_waiting") })
         : undefined
     case "unmine":
       return state === "mined" ? Command.Unmine({ cause: cause("reorged") }) : undefined
@@ -61,9 +71,7 @@ const commandOf = (what: Step["what"], { state, mined, nonce, attempts }: Transa
         ? Command.Requeue({ restored: false, requeues: 1, cause: cause("nonce_taken", { nonce }) })
         : undefined
     case "confirm":
-      return state === "mined"
-        ? Command.Finish({ state: "confirmed", cause: cause("confirmed", { block: 7 }) })
-        : undefined
+      return state === "mined" ? finish({ state: "confirmed", cause: cause("confirmed", { block: 7 }) }) : undefined
     case "hold":
       return state === "pending"
         ? Command.Hold({ cause: cause("insufficient_funds", { required: 5n }), scope: "lane" })
@@ -86,7 +94,7 @@ layer(ledger)("any sequence of changes", (it) => {
         const sql = yield* SqlClient.SqlClient
         runs += 1
         const accounts = [account(1, 1000 + runs), account(2, 1000 + runs)] as const
-        const model = new Map<TransactionId, Transaction>()
+        const model = new Map<TransactionId, Transaction<Evm>>()
         const owners = new Map<TransactionId, number>()
         const assigned: Array<number> = []
 
@@ -94,7 +102,7 @@ layer(ledger)("any sequence of changes", (it) => {
           const of = accounts[which % 2] ?? accounts[0]
           const now = yield* Clock.currentTimeMillis
           const [{ stored }] = yield* transactions.accept(of, [newTransaction(now, { priority: (which % 3) - 1 })])
-          model.set(stored.id, stored.transaction)
+          model.set(stored.id, evmOf(stored).transaction)
           owners.set(stored.id, of.relayerNumber)
         })
 
@@ -130,8 +138,8 @@ layer(ledger)("any sequence of changes", (it) => {
             return
           }
           if (what === "clear") {
-            for (const cleared of yield* transactions.clear(of, which, which))
-              model.set(cleared.id, cleared.transaction)
+            for (const cleared of yield* transactions.clear(of, BigInt(which), BigInt(which)))
+              model.set(cleared.id, evmOf(cleared).transaction)
             return
           }
           hold ??= yield* claim
@@ -150,28 +158,28 @@ layer(ledger)("any sequence of changes", (it) => {
           if (what === "sign") {
             const signatures = pending
               .slice(0, which)
-              .map((row, index) => signature(row, stored.lane.nextNonce + index))
+              .map((row, index) => signature(row, noncesOf(stored.lane).nextNonce + index))
             if (!Array.isReadonlyArrayNonEmpty(signatures)) return
             yield* lanes.commitSignatures(hold, signatures)
             for (const one of signatures) {
-              assigned.push(one.attempt.nonce)
-              model.set(one.stored.id, withAttempt(one.stored.transaction, one.attempt, one.cause, now))
+              assigned.push(attemptNonceOf(one.attempt))
+              model.set(one.stored.id, withAttempt<Evm>(evmOf(one.stored).transaction, one.attempt, one.cause, now))
             }
             return
           }
           const row = [...inFlight, ...pending].find((found) => found.id === id)
           if (row === undefined) return
-          const isInFlight = row.transaction.nonce !== undefined && row.transaction.mined === undefined
+          const isInFlight = nonceOf(row.transaction) !== undefined && row.transaction.mined === undefined
           if (what === "bump" && isInFlight) {
-            const one = signature(row, row.transaction.nonce ?? 0)
+            const one = signature(row, nonceOf(row.transaction) ?? 0)
             yield* lanes.commitSignatures(hold, [one])
-            model.set(id, withAttempt(transaction, one.attempt, one.cause, now))
+            model.set(id, withAttempt<Evm>(transaction, one.attempt, one.cause, now))
           } else if ((what === "send" || what === "refuse") && isInFlight) {
             const sent = sentOf(row, what === "send", now)
             yield* lanes.recordSends(hold, [sent])
             model.set(id, withSent(transaction, sent.sent))
           } else {
-            const command = commandOf(what, row.transaction)
+            const command = commandOf(what, evmOf(row).transaction)
             if (command === undefined) return
             yield* lanes.apply(hold, [{ stored: row, command }])
             const after = apply(transaction, command, now)
@@ -195,7 +203,7 @@ layer(ledger)("any sequence of changes", (it) => {
           assigned.map((_, index) => index),
           "every nonce is assigned once, without a hole"
         )
-        const { nextNonce } = Option.getOrThrow(yield* transactions.laneOf(accounts[0])).lane
+        const { nextNonce } = noncesOf(Option.getOrThrow(yield* transactions.laneOf(accounts[0])).lane)
         assert.strictEqual(nextNonce, assigned.length)
         const wrong = yield* sql`
           SELECT t.id FROM transactions t WHERE t.lane_id = ${lane}::bigint AND t.nonce IS NOT NULL

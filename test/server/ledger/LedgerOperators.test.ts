@@ -1,4 +1,5 @@
 // The commands of operators in the ledger: restored transactions, nonces and generations.
+import { laneOf, nonceOf, noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Array, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
@@ -55,14 +56,22 @@ layerEach(ledger)("an operator", (it) => {
       ])
       const [ended] = yield* transactions.resync(account(1), { answer: "give_up", id: two })
       assert.deepInclude(ended?.transaction, { state: "failed" })
-      assert.isUndefined(ended?.transaction.nonce)
+      assert.isUndefined(ended?.transaction.place)
       yield* transactions.resync(account(1), { answer: "send", id: one })
       const { stored, pending } = yield* lanes.read(hold)
-      yield* lanes.saveLane(hold, { lane: { ...stored.lane, nextNonce: 0 }, usedTrust: false, nextPollAt: 0 })
+      yield* lanes.saveLane(hold, {
+        chain: stored.chain,
+        lane: laneOf({ ...noncesOf(stored.lane), nextNonce: 0 }),
+        usedTrust: false,
+        nextPollAt: 0
+      })
       const [row = assert.fail("not pending")] = pending
       const { hash = assert.fail("no attempt") } = first.transaction.attempts[0] ?? {}
       const [again] = yield* lanes.commitSignatures(hold, [signature(row, 0, { hash })])
-      assert.deepStrictEqual([again?.id, again?.transaction.nonce, again?.transaction.attempts.length], [one, 0, 2])
+      assert.deepStrictEqual(
+        [again?.id, again?.transaction.place?.sequence, again?.transaction.attempts.length],
+        [one, 0n, 2]
+      )
     })
   )
 
@@ -72,15 +81,15 @@ layerEach(ledger)("an operator", (it) => {
       yield* insert(account(1), 3)
       const { hold } = yield* claimOne
       yield* signAll(hold)
-      const cleared = yield* transactions.clear(account(1), 1, 5)
+      const cleared = yield* transactions.clear(account(1), 1n, 5n)
       assert.deepStrictEqual(
-        cleared.map(({ transaction: { nonce, intent } }) => [nonce, intent]),
+        cleared.map(({ transaction }) => [nonceOf(transaction), transaction.intent]),
         [
           [1, "clear"],
           [2, "clear"]
         ]
       )
-      assert.deepStrictEqual(yield* transactions.clear(account(1), 1, 5), [])
+      assert.deepStrictEqual(yield* transactions.clear(account(1), 1n, 5n), [])
     })
   )
 
@@ -99,7 +108,7 @@ layerEach(ledger)("an operator", (it) => {
       )
       assert.strictEqual((yield* Effect.flip(lanes.read(hold)))._tag, "LaneLost")
       const next = yield* claimOne
-      assert.deepInclude(next.stored.lane, { generation: 1, nextNonce: 0 })
+      assert.deepInclude(noncesOf(next.stored.lane), { generation: 1, nextNonce: 0 })
       const contents = yield* lanes.read(next.hold)
       assert.deepStrictEqual(
         contents.pending.map(({ id }) => id),
@@ -109,8 +118,8 @@ layerEach(ledger)("an operator", (it) => {
         next.hold,
         Array.map([contents.pending[0] ?? assert.fail("none")] as const, (row) => signature(row, 0, { generation: 1 }))
       )
-      assert.deepInclude(signed?.transaction, { nonce: 0, generation: 1 })
-      assert.strictEqual((yield* transactions.byNonce(1, 0)).id, pending)
+      assert.deepInclude(signed?.transaction, { place: { account: account(1).address, sequence: 0n }, generation: 1 })
+      assert.strictEqual((yield* transactions.bySequence(1, 0n)).id, pending)
     })
   )
 })

@@ -2,11 +2,11 @@
 import { assert } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { TestClock } from "effect/testing"
-import { Command } from "../../../src/domain/transaction/Command.ts"
+import { finish, mine } from "../../../src/domain/transaction/Command.ts"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
-import type { SelectedTransactions } from "../../../src/server/ledger/Selection.ts"
+import type { SelectedTransactions } from "../../../src/server/ledger/read/Selection.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
 import { claimOne, eventsOf, ledger, signAll, signature } from "./Fixtures.ts"
@@ -55,9 +55,9 @@ layerEach(ledger)("lists of transactions", (it) => {
       assert.deepStrictEqual(yield* numbers({ createdAfter: 3_600_000, createdBefore: 7_200_000 }), [2])
       assert.deepStrictEqual(yield* numbers({ createdAfter: 9_000_000 }), [])
       assert.deepStrictEqual(yield* numbers({ origin: "gap" }), [])
-      assert.strictEqual((yield* transactions.byNonce(1, 0)).id, first.id)
-      assert.strictEqual((yield* Effect.flip(transactions.byNonce(1, 1)))._tag, "TransactionNotFound")
-      assert.strictEqual((yield* Effect.flip(transactions.byNonce(2, 0)))._tag, "TransactionNotFound")
+      assert.strictEqual((yield* transactions.bySequence(1, 0n)).id, first.id)
+      assert.strictEqual((yield* Effect.flip(transactions.bySequence(1, 1n)))._tag, "TransactionNotFound")
+      assert.strictEqual((yield* Effect.flip(transactions.bySequence(2, 0n)))._tag, "TransactionNotFound")
     })
   )
 })
@@ -74,17 +74,17 @@ layerEach(ledger)("a status", (it) => {
       if (first === undefined) return
       yield* TestClock.adjust("5 seconds")
       const receipt = {
-        blockNumber: 5,
+        height: 5,
         blockHash: "0x05",
         isSuccess: true,
-        gasUsed: 21_000n,
-        effectiveGasPrice: 2n
+        paid: 42_000n,
+        details: { gasUsed: 21_000n, effectiveGasPrice: 2n }
       }
-      const mine = Command.Mine({ mined: { ordinal: 1, receipt }, state: "mined", cause: cause("mined_waiting") })
-      const [mined] = yield* lanes.apply(hold, [{ stored: first, command: mine }])
+      const recorded = mine({ mined: { ordinal: 1, receipt }, state: "mined", cause: cause("mined_waiting") })
+      const [mined] = yield* lanes.apply(hold, [{ stored: first, command: recorded }])
       if (mined === undefined) return
-      const finish = Command.Finish({ state: "confirmed", cause: cause("confirmed", { block: 5 }) })
-      const [confirmed] = yield* lanes.apply(hold, [{ stored: mined, command: finish }])
+      const ended = finish({ state: "confirmed", cause: cause("confirmed", { block: 5 }) })
+      const [confirmed] = yield* lanes.apply(hold, [{ stored: mined, command: ended }])
       assert.strictEqual(confirmed?.confirmedAt, 5000)
       assert.deepStrictEqual(yield* transactions.get(1, first.id), confirmed)
       assert.strictEqual(Option.getOrThrow(yield* transactions.lastConfirmed(1)), 5000)

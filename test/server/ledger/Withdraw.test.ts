@@ -1,4 +1,5 @@
 // Withdrawals: what a client does with a transaction whose hash it does not want to wait for any longer.
+import { noncesOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import { assert } from "@effect/vitest"
 import { Effect, Exit, Option } from "effect"
 import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
@@ -43,7 +44,7 @@ layerEach(ledger)("a withdrawal", (it) => {
       for (let id = first, round = 0; round < 20; id = yield* one, round++) {
         const { stored, pending } = yield* lanes.read(hold)
         const row = pending[0] ?? assert.fail("nothing is pending")
-        const sign = Effect.exit(lanes.commitSignatures(hold, [signature(row, stored.lane.nextNonce)]))
+        const sign = Effect.exit(lanes.commitSignatures(hold, [signature(row, noncesOf(stored.lane).nextNonce)]))
         const [withdrawn, signed] = yield* Effect.all([transactions.withdraw(1, id), sign], { concurrency: 2 })
         const { state, attempts } = (yield* transactions.get(1, id)).transaction
         const isWithdrawn = Option.isSome(withdrawn)

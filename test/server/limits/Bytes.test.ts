@@ -7,8 +7,6 @@ import { evmRelayer } from "../../../testkit/fixtures.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 /** 45 kB of JSON. */
 const whitelist = { whitelist_receivers: Array.from({ length: 1000 }, (_, n) => `0x${String(n).padStart(40, "0")}`) }
 
@@ -39,7 +37,7 @@ const walk = Effect.fnUntraced(function* (first: string) {
   const pages: Array<{ readonly bytes: number; readonly items: ReadonlyArray<Item> }> = []
   let path: string | undefined = first
   while (path !== undefined) {
-    const answer: TestApi.Answer = yield* call(path)
+    const answer: TestApi.Answer = yield* TestApi.call(path)
     assert.strictEqual(answer.status, 200, answer.text.slice(0, 500))
     const items = answer.json.data as ReadonlyArray<Item>
     if (items.length === 0) break
@@ -56,14 +54,17 @@ layer(Prepared.layer(prepared))("of resources of 45 kB", (it) => {
   it.effect("a relayer may have 64 kB; the error names its largest field, and nothing is stored", () =>
     Effect.gen(function* () {
       const body = { ...relayer, id: "large", policies: whitelist, custom_rpc_urls: urls(100, 180) }
-      const created = yield* call("/api/v1/relayers", { body })
+      const created = yield* TestApi.call("/api/v1/relayers", { body })
       assert.strictEqual(created.status, 400)
       assert.match(
         created.json.error ?? "",
         /^policies: makes the resource \d{5} bytes of JSON; at most 65536 are allowed$/
       )
-      assert.strictEqual((yield* call("/api/v1/relayers/large")).status, 404)
-      const patched = yield* call("/api/v1/relayers/r0", { method: "PATCH", body: { custom_rpc_urls: urls(300, 180) } })
+      assert.strictEqual((yield* TestApi.call("/api/v1/relayers/large")).status, 404)
+      const patched = yield* TestApi.call("/api/v1/relayers/r0", {
+        method: "PATCH",
+        body: { custom_rpc_urls: urls(300, 180) }
+      })
       assert.strictEqual(patched.status, 400)
       assert.match(patched.json.error ?? "", /^custom_rpc_urls: makes the resource/)
     })
@@ -72,7 +73,7 @@ layer(Prepared.layer(prepared))("of resources of 45 kB", (it) => {
   it.effect("a network may have 64 kB", () =>
     Effect.gen(function* () {
       const body = { name: "large", network_type: "evm", chain_id: 424242, symbol: "ETH", rpc_urls: urls(40, 1900) }
-      const created = yield* call("/api/v1/networks", { body })
+      const created = yield* TestApi.call("/api/v1/networks", { body })
       assert.strictEqual(created.status, 400)
       assert.match(created.json.error ?? "", /^rpc_urls: makes the resource/)
     })
@@ -80,9 +81,9 @@ layer(Prepared.layer(prepared))("of resources of 45 kB", (it) => {
 
   it.effect("a page of relayers by number is whole, or refused if it has more than 2 MiB", () =>
     Effect.gen(function* () {
-      const fits = yield* call("/api/v1/relayers?per_page=40")
+      const fits = yield* TestApi.call("/api/v1/relayers?per_page=40")
       assert.strictEqual((fits.json.data as ReadonlyArray<Item>).length, 40)
-      const refused = yield* call("/api/v1/relayers?per_page=1000")
+      const refused = yield* TestApi.call("/api/v1/relayers?per_page=1000")
       assert.strictEqual(refused.status, 400)
       assert.match(refused.json.error ?? "", /^per_page: only 4\d of these relayers fit into 2097152 bytes$/)
     })
@@ -91,7 +92,7 @@ layer(Prepared.layer(prepared))("of resources of 45 kB", (it) => {
   for (const sort of ["created_at", "-created_at", "name", "-name"]) {
     it.effect(`pages of relayers by cursor have 1 MiB, and together every relayer once, in the order ${sort}`, () =>
       Effect.gen(function* () {
-        const first = yield* call(`/api/v1/relayers?per_page=1&sort=${sort}`)
+        const first = yield* TestApi.call(`/api/v1/relayers?per_page=1&sort=${sort}`)
         const next = /<([^>]+)>/.exec(first.headers.get("link") ?? "")?.[1] ?? ""
         const pages = yield* walk(next.replace("per_page=1", "per_page=1000"))
         assert.isAbove(pages.length, 3)

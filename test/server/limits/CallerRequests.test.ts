@@ -10,17 +10,17 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 import * as EventReader from "../events/EventReader.ts"
 import * as LiveApi from "../events/LiveApi.ts"
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 const newKey = Effect.gen(function* () {
-  const created = yield* call("/api/v1/api-keys", { body: { name: "x", scopes: ["relayers:read", "events:read"] } })
+  const created = yield* TestApi.call("/api/v1/api-keys", {
+    body: { name: "x", scopes: ["relayers:read", "events:read"] }
+  })
   return (created.json.data as { readonly key: string }).key
 })
 
 const start = <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.forkChild(self, { startImmediately: true })
 
 const statusesOf = Effect.fnUntraced(function* (paths: ReadonlyArray<string>, options: TestApi.Call) {
-  const answers = yield* Effect.forEach(paths, (path) => call(path, options), { concurrency: "unbounded" })
+  const answers = yield* Effect.forEach(paths, (path) => TestApi.call(path, options), { concurrency: "unbounded" })
   return answers.map(({ status }) => status)
 })
 
@@ -30,16 +30,18 @@ layerEach(LiveApi.layer())("one caller", (it) => {
       const [key, other] = [yield* newKey, yield* newKey]
       const polls = Array.from({ length: maxRequests }, () => "/api/v1/events?wait=25&resource_id=awaited")
       const polling = yield* start(statusesOf(polls, { key }))
-      const refused = yield* Effect.repeat(call("/api/v1/relayers", { key }), { until: ({ status }) => status !== 200 })
+      const refused = yield* Effect.repeat(TestApi.call("/api/v1/relayers", { key }), {
+        until: ({ status }) => status !== 200
+      })
       assert.strictEqual(refused.status, 429)
       assert.strictEqual(refused.headers.get("retry-after"), "1")
-      assert.strictEqual((yield* call("/api/v1/relayers", { key: other })).status, 200)
-      assert.strictEqual((yield* call("/api/v1/relayers")).status, 200)
-      assert.include((yield* call("/metrics/caller_limit_refusals_total")).text, 'limit="requests"')
+      assert.strictEqual((yield* TestApi.call("/api/v1/relayers", { key: other })).status, 200)
+      assert.strictEqual((yield* TestApi.call("/api/v1/relayers")).status, 200)
+      assert.include((yield* TestApi.call("/metrics/caller_limit_refusals_total")).text, 'limit="requests"')
       yield* LiveApi.emit("awaited")
       const statuses = yield* Fiber.join(polling)
       assert.deepStrictEqual([...new Set(statuses)].sort(), statuses.includes(429) ? [200, 429] : [200])
-      assert.strictEqual((yield* call("/api/v1/relayers", { key })).status, 200)
+      assert.strictEqual((yield* TestApi.call("/api/v1/relayers", { key })).status, 200)
     })
   )
 
@@ -64,8 +66,11 @@ layerEach(LiveApi.layer())("one caller", (it) => {
           searching.push(yield* start(statusesOf(searches, { key })))
           const expected = index === 0 ? maxConnections : maxConnectionsOfCallers
           counts.push(yield* Effect.repeat(waiting, { until: (count) => count >= expected }))
-          assert.strictEqual((yield* call("/api/v1/ready")).status, 200)
-          assert.strictEqual((yield* call("/api/v1/signers", { body: { ...signer, id: `s${index}` } })).status, 201)
+          assert.strictEqual((yield* TestApi.call("/api/v1/ready")).status, 200)
+          assert.strictEqual(
+            (yield* TestApi.call("/api/v1/signers", { body: { ...signer, id: `s${index}` } })).status,
+            201
+          )
         }
         return { counts, searching }
       })

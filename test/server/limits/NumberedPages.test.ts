@@ -5,10 +5,8 @@ import { maxNumberedBytes } from "../../../src/sql/FittingRows.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 const create = Effect.fnUntraced(function* (path: string, body: object) {
-  const created = yield* call(path, { body })
+  const created = yield* TestApi.call(path, { body })
   assert.strictEqual(created.status, 201, created.text.slice(0, 300))
 })
 
@@ -31,8 +29,10 @@ layerEach(TestApi.layer())("a page by number", (it) => {
       const relayer_ids = Array.from({ length: 1000 }, (_, n) => `relayer-${"x".repeat(20)}-${n}`)
       for (let n = 0; n < 80; n++)
         yield* create("/api/v1/api-keys", { name: `k${n}`, scopes: ["relayers:read"], relayer_ids })
-      refused(yield* call("/api/v1/api-keys?per_page=1000"))
-      const pages = yield* Effect.forEach([1, 2, 3, 4], (page) => call(`/api/v1/api-keys?per_page=30&page=${page}`))
+      refused(yield* TestApi.call("/api/v1/api-keys?per_page=1000"))
+      const pages = yield* Effect.forEach([1, 2, 3, 4], (page) =>
+        TestApi.call(`/api/v1/api-keys?per_page=30&page=${page}`)
+      )
       assert.deepStrictEqual(pages.map(lengthOf), [30, 30, 20, 0])
       const names = pages.flatMap(({ json }) =>
         (json.data as ReadonlyArray<{ readonly name: string }>).map(({ name }) => name)
@@ -49,10 +49,10 @@ layerEach(TestApi.layer())("a page by number", (it) => {
       const network = (name: string, more: object) => create("/api/v1/networks", { name, network_type: "evm", ...more })
       yield* network("parent", { from: "sepolia", explorer_urls })
       for (let n = 0; n < 60; n++) yield* network(`child-${n}`, { from: "parent" })
-      refused(yield* call("/api/v1/networks?per_page=1000"))
+      refused(yield* TestApi.call("/api/v1/networks?per_page=1000"))
       for (let n = 0; n < 60; n++) yield* network(`large-${n}`, { from: "sepolia", explorer_urls })
-      refused(yield* call("/api/v1/networks?per_page=1000"))
-      assert.strictEqual(lengthOf(yield* call("/api/v1/networks?per_page=10&page=9")), 10)
+      refused(yield* TestApi.call("/api/v1/networks?per_page=1000"))
+      assert.strictEqual(lengthOf(yield* TestApi.call("/api/v1/networks?per_page=10&page=9")), 10)
     })
   )
 })

@@ -8,14 +8,14 @@ import * as Server from "../../../src/server/Server.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-const call = (path: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(path, options))
-
 const statusesOf = Effect.fnUntraced(function* (count: number, path: string, options: () => TestApi.Call) {
-  const answers = yield* Effect.forEach(Array.from({ length: count }), () => call(path, options()), { concurrency: 20 })
+  const answers = yield* Effect.forEach(Array.from({ length: count }), () => TestApi.call(path, options()), {
+    concurrency: 20
+  })
   return new Map([...Map.groupBy(answers, ({ status }) => status)].map(([status, of]) => [status, of.length]))
 })
 
-const lookups = Effect.map(call("/metrics/database_query_seconds"), ({ text }) =>
+const lookups = Effect.map(TestApi.call("/metrics/database_query_seconds"), ({ text }) =>
   Number(/_count\{query="ApiKeysRepo.findByHashes"\} (\d+)/.exec(text)?.[1] ?? 0)
 )
 
@@ -60,9 +60,9 @@ describe("AddressLimit", () => {
 layerEach(TestApi.layer())("an address that sends many unknown keys", (it) => {
   it.effect("gets 429 without a lookup, while its valid keys and health work", () =>
     Effect.gen(function* () {
-      const created = yield* call("/api/v1/api-keys", { body: { name: "x", scopes: ["relayers:read"] } })
+      const created = yield* TestApi.call("/api/v1/api-keys", { body: { name: "x", scopes: ["relayers:read"] } })
       const { key } = created.json.data as { readonly key: string }
-      assert.strictEqual((yield* call("/api/v1/relayers", { key })).status, 200)
+      assert.strictEqual((yield* TestApi.call("/api/v1/relayers", { key })).status, 200)
       const unknown = () => ({ key: Redacted.value(makeKey()) })
       const first = yield* statusesOf(400, "/api/v1/relayers", unknown)
       assert.deepStrictEqual(Object.fromEntries(first), { 401: 200, 429: 200 })
@@ -70,10 +70,10 @@ layerEach(TestApi.layer())("an address that sends many unknown keys", (it) => {
       const next = yield* statusesOf(100, "/api/v1/relayers", unknown)
       assert.deepStrictEqual(Object.fromEntries(next), { 429: 100 })
       assert.strictEqual((yield* lookups) - before, 0)
-      assert.strictEqual((yield* call("/api/v1/relayers", { key })).status, 200)
-      assert.strictEqual((yield* call("/api/v1/relayers")).status, 200)
-      assert.strictEqual((yield* call("/v1/health", { key: null })).status, 200)
-      assert.strictEqual((yield* call("/api/v1/ready", { key: null })).status, 200)
+      assert.strictEqual((yield* TestApi.call("/api/v1/relayers", { key })).status, 200)
+      assert.strictEqual((yield* TestApi.call("/api/v1/relayers")).status, 200)
+      assert.strictEqual((yield* TestApi.call("/v1/health", { key: null })).status, 200)
+      assert.strictEqual((yield* TestApi.call("/api/v1/ready", { key: null })).status, 200)
       const malformed = yield* statusesOf(100, "/api/v1/unknown", () => ({ key: randomBytes(8).toString("hex") }))
       assert.deepStrictEqual(Object.fromEntries(malformed), { 429: 100 })
     })
@@ -93,7 +93,7 @@ layerEach(TestApi.layer())("an address that reads documents and metrics", (it) =
         "/docs",
         "/"
       ]) {
-        const refused = yield* call(path, { method: "HEAD" })
+        const refused = yield* TestApi.call(path, { method: "HEAD" })
         assert.strictEqual(refused.status, 429)
         assert.strictEqual(refused.headers.get("retry-after"), "1")
       }
@@ -112,7 +112,7 @@ layer(TestApi.layer({ server: closed }))("an instance with a metrics token and w
       Effect.gen(function* () {
         const statuses = []
         for (const key of [null, "token-of-the-scrapeR", TestApi.apiKey, "token-of-the-scraper"]) {
-          statuses.push((yield* call(path, { key })).status)
+          statuses.push((yield* TestApi.call(path, { key })).status)
         }
         assert.deepStrictEqual(statuses, [401, 401, 401, 200])
       })
@@ -122,7 +122,8 @@ layer(TestApi.layer({ server: closed }))("an instance with a metrics token and w
   for (const path of ["/", "/favicon.ico", "/docs", "/openapi.json", "/openapi.yaml"]) {
     it.effect(`answers 404 for ${path}, whatever the method`, () =>
       Effect.gen(function* () {
-        for (const method of ["GET", "POST", "OPTIONS"]) assert.strictEqual((yield* call(path, { method })).status, 404)
+        for (const method of ["GET", "POST", "OPTIONS"])
+          assert.strictEqual((yield* TestApi.call(path, { method })).status, 404)
       })
     )
   }

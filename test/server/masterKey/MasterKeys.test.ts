@@ -1,14 +1,12 @@
 // Rotations of the master key, one at a time.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Option, Redacted } from "effect"
-import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { MasterKeyRepo } from "../../../src/server/masterKey/MasterKeyRepo.ts"
 import { MasterKeys } from "../../../src/server/masterKey/MasterKeys.ts"
 import { MasterKeyStore } from "../../../src/server/masterKey/MasterKeyStore.ts"
 import type { Store } from "../../../src/server/masterKey/MasterKeyStore.ts"
-import { SealedRepo } from "../../../src/server/masterKey/SealedRepo.ts"
 import { Secrets } from "../../../src/server/secrets/Secrets.ts"
+import { afterTransaction } from "../../../testkit/Interference.ts"
 import {
   addSigners,
   ids,
@@ -193,21 +191,13 @@ describe("a rotation", () => {
     Effect.gen(function* () {
       const { kept, store } = yield* inMemory
       let lost = false
+      const broken = Effect.map(SqlClient.SqlClient, (sql) => afterTransaction(sql, breaking))
       /** As if the connection broke while the first mark was committed. */
-      const breaking = Layer.effect(
-        MasterKeyRepo,
-        Effect.map(MasterKeyRepo, (repo) =>
-          MasterKeyRepo.of({
-            ...repo,
-            admit: (mark, check) =>
-              Effect.tap(repo.admit(mark, check), () => {
-                if (lost) return Effect.void
-                lost = true
-                return Effect.die(new Error("lost"))
-              })
-          })
-        )
-      ).pipe(Layer.provide(MasterKeyRepo.layer))
+      const breaking = Effect.suspend(() => {
+        if (lost) return Effect.void
+        lost = true
+        return Effect.die(new Error("lost"))
+      })
       yield* Effect.gen(function* () {
         yield* addSigners("a")
         yield* Effect.gen(function* () {
@@ -217,9 +207,9 @@ describe("a rotation", () => {
         }).pipe(
           Effect.provide(
             Layer.fresh(
-              MasterKeys.layerNoDeps.pipe(
-                Layer.provide([breaking, SealedRepo.layer, SecureRandom.layerWebCrypto]),
-                Layer.provide(Layer.succeed(MasterKeyStore, Option.some(store)))
+              MasterKeys.layer.pipe(
+                Layer.provide(Layer.succeed(MasterKeyStore, Option.some(store))),
+                Layer.provide(Layer.effect(SqlClient.SqlClient, broken))
               )
             )
           )

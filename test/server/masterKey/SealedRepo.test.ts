@@ -1,8 +1,9 @@
 // The list of sealed columns against the schema.
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { SealedRepo, sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
+import * as SealedRepo from "../../../src/server/masterKey/SealedRepo.ts"
+import { sealedColumns } from "../../../src/server/masterKey/SealedRepo.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { insertSigner } from "./Start.ts"
 
@@ -50,7 +51,7 @@ layer(TestDatabase.layer)("sealedColumns", (it) => {
   )
 })
 
-layer(Layer.provideMerge(SealedRepo.layer, TestDatabase.layer))("SealedRepo", (it) => {
+layer(TestDatabase.layer)("SealedRepo", (it) => {
   // Too short to be sealed: what they are does not matter here.
   const [read, changed, rewrapped] = [Uint8Array.of(1), Uint8Array.of(2), Uint8Array.of(3)]
   const column = sealedColumns.find(({ sealed }) => sealed === "key_sealed") ?? assert.fail("no signers' keys")
@@ -58,7 +59,7 @@ layer(Layer.provideMerge(SealedRepo.layer, TestDatabase.layer))("SealedRepo", (i
   it.effect("replaces values that have not changed since they were read, and no others", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const repo = yield* SealedRepo
+      const repo = yield* SealedRepo.make
       for (const id of ["a", "b", "c"]) yield* insertSigner(id, read)
       const stale = yield* repo.stale(column, { header: rewrapped }, "", 10)
       assert.deepStrictEqual(

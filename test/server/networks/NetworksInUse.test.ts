@@ -4,9 +4,8 @@ import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { NetworkName, networkId } from "../../../src/domain/network/NetworkId.ts"
 import { Networks } from "../../../src/server/networks/Networks.ts"
-import { VersionedNetworks } from "../../../src/server/networks/VersionedNetworks.ts"
-import { NetworksRepo } from "../../../src/server/networks/NetworksRepo.ts"
 import { signer } from "../../../testkit/fixtures.ts"
+import { beforeStatement } from "../../../testkit/Interference.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -94,17 +93,11 @@ layerEach(withSigner)("a network in use", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* create("left")
       yield* post("relayers", relayer("leaving", "left"))
-      const repo = Layer.effect(
-        NetworksRepo,
-        Effect.map(NetworksRepo, (repo) => {
-          const leave = Effect.orDie(sql`DELETE FROM relayers WHERE id = 'leaving'`)
-          return NetworksRepo.of({ ...repo, users: (id, limit) => Effect.andThen(leave, repo.users(id, limit)) })
-        })
-      ).pipe(Layer.provide(NetworksRepo.layer))
-      const networks = Layer.fresh(VersionedNetworks.layerNoDeps).pipe(Layer.provide(repo))
+      const leave = Effect.orDie(sql`DELETE FROM relayers WHERE id = 'leaving'`)
       const id = networkId("evm", NetworkName.make("left"))
-      const done = yield* Effect.flatMap(VersionedNetworks, (networks) => networks.delete(id)).pipe(
-        Effect.provide(networks)
+      const done = yield* Effect.flatMap(Networks, (networks) => networks.delete(id)).pipe(
+        Effect.provide(Layer.fresh(Networks.layer)),
+        Effect.provideService(SqlClient.SqlClient, beforeStatement(sql, "SELECT 'relayers' AS kind", leave))
       )
       assert.strictEqual(done, "deleted")
     })

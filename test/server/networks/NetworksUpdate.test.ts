@@ -1,6 +1,7 @@
 // Networks over HTTP: changed, and built-in ones overridden and reset.
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { builtin } from "../../../src/server/networks/builtin.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { evmNetwork } from "./fixtures.ts"
@@ -88,6 +89,36 @@ layer(TestApi.layer())("changes of networks over HTTP", (it) => {
       const reset = yield* api.call(path, { method: "DELETE" })
       assert.strictEqual(reset.json.error, "network_id: is built in and has nothing to reset")
       assert.strictEqual(reset.status, 400)
+    })
+  )
+
+  it.effect("a patch without effect makes no version, no event and no audit record", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi.TestApi
+      const sql = yield* SqlClient.SqlClient
+      const path = `${networks}/evm:repeated`
+      const url = "https://repeated.example.com/key"
+      yield* api.call(networks, { body: { ...evmNetwork, name: "repeated", rpc_urls: [url] } })
+      const patch = (body: unknown) => api.call(path, { method: "PATCH", body })
+      const records = sql<{ audit: number; events: number }>`
+        SELECT (SELECT count(*)::int FROM audit WHERE resource_id = 'evm:repeated') AS audit,
+               (SELECT count(*)::int FROM events WHERE resource_id = 'evm:repeated') AS events`
+      const first = yield* patch({ required_confirmations: 9 })
+      const before = yield* records
+      for (const body of [
+        { required_confirmations: 9 },
+        { rpc_urls: [url] },
+        { rpc_urls: ["https://repeated.example.com/***"] }
+      ]) {
+        const repeated = yield* patch(body)
+        assert.deepStrictEqual([repeated.text, repeated.headers.get("etag")], [first.text, first.headers.get("etag")])
+      }
+      assert.deepStrictEqual(yield* records, before)
+      // Only the key of the URL differs, which no response shows.
+      const changed = yield* patch({ rpc_urls: ["https://repeated.example.com/key2"] })
+      assert.strictEqual(changed.text, first.text)
+      assert.notStrictEqual(changed.headers.get("etag"), first.headers.get("etag"))
+      assert.notDeepEqual(yield* records, before)
     })
   )
 })

@@ -1,8 +1,8 @@
 // A notification with many deliveries is deleted at once, and its deliveries afterwards.
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { QueueUpkeepRepo } from "../../../src/server/notifications/delivery/QueueUpkeepRepo.ts"
+import * as QueueUpkeepRepo from "../../../src/server/notifications/delivery/QueueUpkeepRepo.ts"
 import { notification } from "../../../testkit/fixtures.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -22,14 +22,14 @@ const countRows = Effect.gen(function* () {
 })
 
 // Without the delivery job, so that the test does not depend on it.
-layer(Layer.provideMerge(QueueUpkeepRepo.layer, TestApi.layer()))("a notification with 200,000 deliveries", (it) => {
+layer(TestApi.layer())("a notification with 200,000 deliveries", (it) => {
   it.effect(
     "is deleted at once, can be created again without them, and they are deleted in batches",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const api = yield* TestApi.TestApi
-        const upkeep = yield* QueueUpkeepRepo
+        const upkeep = yield* QueueUpkeepRepo.make
         assert.strictEqual((yield* post).status, 201)
         yield* sql`
         INSERT INTO deliveries (id, notification_seq, lane, event, body, state)

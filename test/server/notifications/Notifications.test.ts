@@ -10,8 +10,7 @@ import * as TestApi from "../../../testkit/TestApi.ts"
 
 const path = "/api/v1/notifications/notification-1"
 
-const call = (at: string, options?: TestApi.Call) => Effect.flatMap(TestApi.TestApi, (api) => api.call(at, options))
-const patch = (body: unknown) => call(path, { method: "PATCH", body })
+const patch = (body: unknown) => TestApi.call(path, { method: "PATCH", body })
 
 /** The stored signing key, which signs the next deliveries. */
 const storedKey = Effect.gen(function* () {
@@ -48,29 +47,51 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
       const removed = yield* patch({ signing_key: "" })
       assert.deepInclude(removed.json.data, { has_signing_key: false })
       assert.deepStrictEqual(yield* storedKey, Option.none())
-      assert.strictEqual((yield* call(path)).text, removed.text)
+      assert.strictEqual((yield* TestApi.call(path)).text, removed.text)
+    })
+  )
+
+  it.effect("a patch without effect makes no version, no event and no audit record", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const records = sql<{ audit: number; events: number }>`
+        SELECT (SELECT count(*)::int FROM audit WHERE resource_id = 'notification-1') AS audit,
+               (SELECT count(*)::int FROM events WHERE resource_id = 'notification-1') AS events`
+      const found = yield* TestApi.call(path)
+      const before = yield* records
+      const same = [{}, { url: notification.url, paused: false }, { signing_key: notification.signing_key }]
+      for (const body of same) {
+        const repeated = yield* patch(body)
+        assert.deepStrictEqual([repeated.text, repeated.headers.get("etag")], [found.text, found.headers.get("etag")])
+      }
+      assert.deepStrictEqual(yield* records, before)
+      const changed = yield* patch({ signing_key: "x".repeat(32) })
+      assert.notStrictEqual(changed.headers.get("etag"), found.headers.get("etag"))
+      const removed = yield* patch({ signing_key: "" })
+      assert.strictEqual((yield* patch({ signing_key: "" })).headers.get("etag"), removed.headers.get("etag"))
+      assert.notDeepEqual(yield* records, before)
     })
   )
 
   it.effect("a notification has the four fields of the specification, and `paused` only while it is true", () =>
     Effect.gen(function* () {
       const body = { id: "four", url: notification.url }
-      const created = yield* call("/api/v1/notifications", { body })
+      const created = yield* TestApi.call("/api/v1/notifications", { body })
       const shown = { id: "four", type: "webhook", url: notification.url, has_signing_key: false }
       assert.deepStrictEqual(created.json.data, shown)
       const at = "/api/v1/notifications/four"
-      const pause = (paused: boolean) => call(at, { method: "PATCH", body: { paused } })
+      const pause = (paused: boolean) => TestApi.call(at, { method: "PATCH", body: { paused } })
       assert.deepStrictEqual((yield* pause(true)).json.data, { ...shown, paused: true })
-      assert.deepStrictEqual((yield* call(at)).json.data, { ...shown, paused: true })
+      assert.deepStrictEqual((yield* TestApi.call(at)).json.data, { ...shown, paused: true })
       assert.deepStrictEqual((yield* pause(false)).json.data, shown)
-      const listed = yield* call("/api/v1/notifications")
+      const listed = yield* TestApi.call("/api/v1/notifications")
       assert.deepInclude(listed.json.data, shown)
     })
   )
 
   it.effect("a URL with an internal address or with credentials is refused on create and on change", () =>
     Effect.gen(function* () {
-      const before = yield* call(path)
+      const before = yield* TestApi.call(path)
       const cases: ReadonlyArray<readonly [string, string]> = [
         ["http://hooks.example.com/x", "Expected an https URL (http only for loopback)"],
         ["ftp://hooks.example.com/x", "Expected an http or https URL"],
@@ -81,14 +102,14 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
         ["https://0xa000001/x", "points to a private address, which is not allowed"]
       ]
       for (const [url, error] of cases) {
-        for (const answer of [yield* patch({ url }), yield* call("/api/v1/notifications", { body: { url } })]) {
+        for (const answer of [yield* patch({ url }), yield* TestApi.call("/api/v1/notifications", { body: { url } })]) {
           assert.strictEqual(answer.status, 400, url)
           assert.strictEqual(answer.json.error, `url: ${error}`)
         }
       }
       assert.strictEqual((yield* patch({ signing_key: "short" })).status, 400)
       assert.strictEqual((yield* patch({ id: "other" })).json.error, "id: is not a known field")
-      assert.strictEqual((yield* call(path)).text, before.text)
+      assert.strictEqual((yield* TestApi.call(path)).text, before.text)
       // The allow list of this test contains loopback.
       assert.strictEqual((yield* patch({ url: "http://127.0.0.1:9/x" })).status, 200)
     })
@@ -97,11 +118,11 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
   it.effect("a notification in use is not deleted, and the error names up to ten of its relayers", () =>
     Effect.gen(function* () {
       for (let n = 1; n <= 12; n++) {
-        yield* call("/api/v1/signers", { body: { ...signer, id: `signer-${n}` } })
+        yield* TestApi.call("/api/v1/signers", { body: { ...signer, id: `signer-${n}` } })
         const body = { ...evmRelayer, id: `relayer-${n}`, signer_id: `signer-${n}` }
-        assert.strictEqual((yield* call("/api/v1/relayers", { body })).status, 201)
+        assert.strictEqual((yield* TestApi.call("/api/v1/relayers", { body })).status, 201)
       }
-      const remove = call(path, { method: "DELETE" })
+      const remove = TestApi.call(path, { method: "DELETE" })
       const names = Array.from({ length: 10 }, (_, index) => `relayer-${index + 1}`).join(", ")
       const refused = yield* remove
       assert.strictEqual(refused.status, 409)
@@ -112,12 +133,12 @@ layerEach(Prepared.layer(Prepared.references))("notifications", (it) => {
         error: `used by relayers: ${names}, and more`
       })
       for (let n = 1; n <= 11; n++) {
-        yield* call(`/api/v1/relayers/relayer-${n}`, { method: "PATCH", body: { notification_id: null } })
+        yield* TestApi.call(`/api/v1/relayers/relayer-${n}`, { method: "PATCH", body: { notification_id: null } })
       }
       assert.strictEqual((yield* remove).json.error, "used by relayers: relayer-12")
-      yield* call("/api/v1/relayers/relayer-12", { method: "DELETE" })
+      yield* TestApi.call("/api/v1/relayers/relayer-12", { method: "DELETE" })
       assert.deepStrictEqual((yield* remove).json, { success: true, data: "Notification deleted successfully" })
-      for (const answer of [yield* remove, yield* call(path), yield* patch({})]) {
+      for (const answer of [yield* remove, yield* TestApi.call(path), yield* patch({})]) {
         assert.deepStrictEqual([answer.status, answer.json.message], [404, "Notification not found"])
       }
     })

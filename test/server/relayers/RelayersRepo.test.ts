@@ -3,19 +3,14 @@ import { assert, layer } from "@effect/vitest"
 import { Arbitrary, Effect, Equal, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
-import { NewRelayersRepo } from "../../../src/server/relayers/NewRelayersRepo.ts"
 import { RelayerMacs } from "../../../src/server/relayers/RelayerMacs.ts"
-import { RelayerPagesRepo } from "../../../src/server/relayers/RelayerPagesRepo.ts"
-import { RelayersRepo } from "../../../src/server/relayers/RelayersRepo.ts"
+import * as RelayersRepo from "../../../src/server/relayers/RelayersRepo.ts"
 import { authenticateRows, layer as authenticated } from "../../../testkit/authenticateRows.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { Small, clear, insert, page as readPage, toRequest } from "./requests.ts"
 
 const encode = Schema.encodeSync(Relayer)
-const repos = Layer.provideMerge(
-  Layer.mergeAll(RelayersRepo.layer, NewRelayersRepo.layer, RelayerPagesRepo.layer, RelayerMacs.layer),
-  Layer.provideMerge(authenticated(), TestDatabase.layer)
-)
+const repos = Layer.provideMerge(RelayerMacs.layer, Layer.provideMerge(authenticated(), TestDatabase.layer))
 
 layer(repos)("RelayersRepo", (it) => {
   it.effect.prop(
@@ -26,7 +21,7 @@ layer(repos)("RelayersRepo", (it) => {
         yield* clear
         const request = toRequest({ ...small, signer: "s1" })
         const created = yield* insert(request)
-        const repo = yield* RelayersRepo
+        const repo = yield* RelayersRepo.make
         const stored = Option.getOrThrow(yield* repo.find(created.value.id))
         assert.isTrue(Equal.equals(stored, created))
         assert.strictEqual(stored.json, JSON.stringify(encode(stored.value)))

@@ -9,8 +9,8 @@ import type { RelayerSort } from "../../../src/domain/relayer/Relayer.ts"
 import { maskRpc } from "../../../src/domain/chain/Rpc.ts"
 import { SignerId } from "../../../src/domain/signer/SignerId.ts"
 import { RelayerMacs } from "../../../src/server/relayers/RelayerMacs.ts"
-import { RelayerPagesRepo } from "../../../src/server/relayers/RelayerPagesRepo.ts"
-import { NewRelayersRepo } from "../../../src/server/relayers/NewRelayersRepo.ts"
+import * as RelayerPagesRepo from "../../../src/server/relayers/RelayerPagesRepo.ts"
+import * as NewRelayersRepo from "../../../src/server/relayers/NewRelayersRepo.ts"
 
 /** Three signers, and nothing else. */
 export const clear = Effect.gen(function* () {
@@ -40,7 +40,7 @@ export const toRequest = ({ id, signer, network, template }: typeof Small.Type):
 
 export const insert = (request: CreateRelayer) =>
   Effect.gen(function* () {
-    const repo = yield* NewRelayersRepo
+    const repo = yield* NewRelayersRepo.make
     const urls = request.custom_rpc_urls
     const masked = urls === undefined || urls.length === 0 ? undefined : urls.map(maskRpc)
     const id = RelayerId.make(request.id ?? "never")
@@ -52,6 +52,6 @@ export const insert = (request: CreateRelayer) =>
   })
 
 export const page = (query: PageQuery, sort: RelayerSort = "created_at") =>
-  Effect.flatMap(RelayerPagesRepo, (repo) =>
+  Effect.flatMap(RelayerPagesRepo.make, (repo) =>
     repo.find({ request: pageRequest(query), filter: {}, ids: undefined, sort, from: undefined })
-  ).pipe(Effect.map(({ page }) => page.page))
+  ).pipe(Effect.map(({ page }) => page))

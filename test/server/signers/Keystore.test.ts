@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schema } from "effect"
 import * as nodeCrypto from "node:crypto"
 import { PrivateKey } from "../../../src/domain/signer/CreateSigner.ts"
-import * as Keystore from "../../../src/server/signers/backends/Keystore.ts"
+import * as Keystore from "../../../src/server/signers/backends/local/Keystore.ts"
 import { KeyDerivation } from "../../../src/threads/KeyDerivation.ts"
 import * as keystores from "../../../testkit/keystores.ts"
 

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { CurrentCaller } from "../../../src/domain/access/Caller.ts"
-import * as KeystoreQueue from "../../../src/server/signers/backends/KeystoreQueue.ts"
+import * as KeystoreQueue from "../../../src/server/signers/backends/local/KeystoreQueue.ts"
 
 const { maxOfCaller, maxQueued } = KeystoreQueue
 

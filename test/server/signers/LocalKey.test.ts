@@ -10,7 +10,7 @@ import { recoverAddress } from "viem/utils"
 import { PrivateKey } from "../../../src/domain/signer/CreateSigner.ts"
 import * as Addresses from "../../../src/server/signers/Addresses.ts"
 import { operations } from "../../../src/server/signers/backends/Curves.ts"
-import * as LocalKey from "../../../src/server/signers/backends/LocalKey.ts"
+import * as LocalKey from "../../../src/server/signers/backends/local/LocalKey.ts"
 
 const hexOf = (key: Redacted.Redacted) => Redacted.value(key).replace(/^0x/, "")
 const bytesOf = (key: Redacted.Redacted) => Buffer.from(hexOf(key), "hex")

@@ -33,9 +33,9 @@ const sign = Effect.fnUntraced(function* (id: string, hashes: ReadonlyArray<stri
   const sql = yield* SqlClient.SqlClient
   yield* sql`UPDATE transactions SET state = 'signed', nonce = 0 WHERE id = ${id}::uuid`
   yield* sql`
-    INSERT INTO attempts (transaction_id, ordinal, kind, request_version, hash, raw, nonce, fees, gas_limit, epoch, signed_at)
+    INSERT INTO attempts (transaction_id, ordinal, kind, request_version, hash, raw, nonce, offer, epoch, signed_at)
     SELECT ${id}::uuid, ordinal, CASE WHEN ordinal = 1 THEN 'original' ELSE 'bump' END, 1, hash, '\\x02c0', 0,
-      '{"type":"legacy","gasPrice":"1"}', 21000, 1, now()
+      '{"type":"legacy","gasPrice":"1","gasLimit":"21000"}', 1, now()
     FROM unnest(${hashes}::text[]) WITH ORDINALITY AS given (hash, ordinal)`
 })
 

@@ -1,9 +1,11 @@
 // Reading, replacing and canceling transactions that wait, over HTTP.
+import { evmOf } from "../../../testkit/EvmRows.ts"
 import { assert } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
+import { asTimePasses } from "../events/LiveApi.ts"
 import { dataOf, prepare, receiver, send, transactions } from "./Fixtures.ts"
 import type { Shown } from "./Fixtures.ts"
 
@@ -116,7 +118,7 @@ layerEach(TestApi.layer())("transactions", (it) => {
         })
         const [stored] = (yield* ledger.select({ filter: {}, limit: 1 })).transactions
         const { valid_until } = json.data as { readonly valid_until: string }
-        return [status, valid_until, stored?.transaction.versions.at(-1)?.wait_for_funds]
+        return [status, valid_until, stored && evmOf(stored).transaction.versions.at(-1)?.wait_for_funds]
       })
       assert.deepStrictEqual(yield* replace({ value: 2 }), [200, first, false])
       assert.deepStrictEqual(yield* replace({ valid_until: second, wait_for_funds: true }), [200, second, true])
@@ -183,7 +185,7 @@ layerEach(TestApi.layer())("transactions", (it) => {
       yield* prepare()
       const { call } = yield* TestApi.TestApi
       yield* send({ to: receiver })
-      const { status, json } = yield* call("/api/v1/relayers/sender/nonce")
+      const { status, json } = yield* asTimePasses(call("/api/v1/relayers/sender/nonce"))
       assert.strictEqual(status, 200)
       assert.deepInclude(json.data as object, { chain_id: 31_337, pending: 1, in_flight: 0, next_nonce: 0 })
       assert.notProperty(json.data, "chain_count")
@@ -196,7 +198,7 @@ layerEach(TestApi.layer())("transactions", (it) => {
     Effect.gen(function* () {
       yield* prepare()
       const { call } = yield* TestApi.TestApi
-      const { status, json } = yield* call(`${transactions}/simulate`, { body: { to: receiver } })
+      const { status, json } = yield* asTimePasses(call(`${transactions}/simulate`, { body: { to: receiver } }))
       assert.deepStrictEqual(
         [status, json.message, json.error],
         [502, "Bad Gateway", "http://127.0.0.1:1: eth_chainId: cannot be reached"]

@@ -1,8 +1,10 @@
 // The figures of a simulation, from what a provider and the ledger say.
 import { assert, describe, it } from "@effect/vitest"
-import type { Request } from "../../../src/domain/transaction/Transaction.ts"
-import { simulationOf } from "../../../src/server/transactions/Simulated.ts"
-import type { Known, Rules } from "../../../src/server/transactions/Simulated.ts"
+import type { Request } from "../../../src/domain/transaction/evm/Evm.ts"
+import type { EvmPolicy } from "../../../src/domain/relayer/Policy.ts"
+import { networkOf, relayerOf } from "../lanes/fake/World.ts"
+import { simulationOf } from "../../../src/server/transactions/evm/Simulated.ts"
+import type { Known, Rules } from "../../../src/server/transactions/evm/Simulated.ts"
 
 const gwei = 10n ** 9n
 const ether = 10n ** 18n
@@ -16,7 +18,13 @@ const known: Known = {
   reserved: 0n
 }
 
-const rules: Rules = { relayer: {}, numbers: { isEip1559: true } }
+const rulesOf = (policies: EvmPolicy = {}, features: ReadonlyArray<string> = ["eip1559"]): Rules => ({
+  relayer: relayerOf(policies),
+  network: networkOf({ features }),
+  numbers: {}
+})
+
+const rules = rulesOf()
 
 const request: Request = { to: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8", value: 5n }
 
@@ -82,10 +90,7 @@ describe("a simulation", () => {
   })
 
   it("stays within the cap of the policy and the gas cap of the network", () => {
-    const capped: Rules = {
-      relayer: { policies: { gas_price_cap: 15n * gwei } },
-      numbers: { isEip1559: true, transactionGasCap: 55_000n }
-    }
+    const capped: Rules = { ...rulesOf({ gas_price_cap: 15n * gwei }), numbers: { transactionGasCap: 55_000n } }
     const { gas_limit, price, prices } = simulated({ rules: capped })
     assert.strictEqual(gas_limit, 55_000)
     assert.strictEqual(price?.max_fee_per_gas, 15n * gwei)
@@ -93,10 +98,7 @@ describe("a simulation", () => {
   })
 
   it("has legacy prices if the network or the policy does not price by EIP-1559", () => {
-    for (const legacy of [
-      { ...rules, numbers: { isEip1559: false } },
-      { ...rules, relayer: { policies: { eip1559_pricing: false } } }
-    ]) {
+    for (const legacy of [rulesOf({}, []), rulesOf({ eip1559_pricing: false })]) {
       const { price } = simulated({ rules: legacy, known: { market: { ...known.market, gasPrice: 11n * gwei } } })
       assert.hasAllKeys(price, ["gas_price", "max_cost"])
     }
@@ -106,9 +108,7 @@ describe("a simulation", () => {
     assert.deepStrictEqual(problemsOf({ request: { gas_price: 9n * gwei } }), ["fees"])
     assert.deepStrictEqual(problemsOf({ request: { value: ether } }), ["balance"])
     assert.deepStrictEqual(problemsOf({ known: { reserved: ether } }), ["balance"])
-    assert.deepStrictEqual(problemsOf({ rules: { ...rules, relayer: { policies: { min_balance: ether } } } }), [
-      "balance"
-    ])
+    assert.deepStrictEqual(problemsOf({ rules: rulesOf({ min_balance: ether }) }), ["balance"])
     const reverts: Known["estimate"] = { _tag: "Reverts", second: "not_configured", reason: "too late" }
     const { problems, would_revert, revert_reason, price } = simulated({ known: { estimate: reverts } })
     assert.deepStrictEqual([problems[0]?.field, would_revert, revert_reason], ["data", true, "too late"])

@@ -54,8 +54,8 @@ layerEach(TestApi.layer())("a chain that does not answer", (it) => {
         `${maskOf(other.url)}: eth_chainId: serves another chain`,
         `${maskOf(dead)}: eth_chainId: cannot be reached`
       ].sort()
-      assert.deepStrictEqual(partsOf(yield* simulate), expected)
-      assert.deepStrictEqual(partsOf(yield* pass("eth_blockNumber")), expected)
+      assert.deepStrictEqual(partsOf(yield* asTimePasses(simulate)), expected)
+      assert.deepStrictEqual(partsOf(yield* asTimePasses(pass("eth_blockNumber"))), expected)
     })
   )
 

@@ -2,7 +2,7 @@
 // loaded when the first transaction is signed.
 import { Effect } from "effect"
 import type { TransactionSerializable } from "viem"
-import type { Fees } from "../../../domain/transaction/Fees.ts"
+import type { Fees } from "../../../domain/transaction/evm/Fees.ts"
 import type { SignedTransaction } from "./SignedTransaction.ts"
 
 type Hex = `0x${string}`
@@ -19,7 +19,7 @@ export interface Unsigned {
   readonly fees: Fees
 }
 
-export interface Signed {
+export interface SealedTransaction {
   readonly hash: string
   readonly raw: Uint8Array
 }
@@ -69,7 +69,7 @@ const partsOf = (signature: Uint8Array) => {
 export const seal = Effect.fnUntraced(function* (unsigned: Unsigned, signature: Uint8Array) {
   const { hexToBytes, keccak256, serializeTransaction } = yield* load
   const raw = serializeTransaction(serializable(unsigned), partsOf(signature))
-  const signed: Signed = { hash: keccak256(raw), raw: hexToBytes(raw) }
+  const signed: SealedTransaction = { hash: keccak256(raw), raw: hexToBytes(raw) }
   return signed
 })
 

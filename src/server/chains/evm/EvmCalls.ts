@@ -1,11 +1,30 @@
 // The calls of Ethereum's JSON-RPC that transactions need, with the types of their results.
 import { Effect, Schema, SchemaTransformation } from "effect"
 import type { Receipt } from "../../../domain/transaction/Attempt.ts"
-import { percentiles } from "../../../domain/transaction/Market.ts"
-import { feeHistoryBlocks } from "../../../domain/transaction/Numbers.ts"
-import { fromParameters, operatorFeeAt } from "../../../domain/transaction/OperatorFee.ts"
-import { Uint128, Uint64 } from "../Quantity.ts"
-import type { EvmCall } from "./EvmNode.ts"
+import type { Evm, ReceiptDetails } from "../../../domain/transaction/evm/Evm.ts"
+import { paidOf } from "../../../domain/transaction/evm/Funds.ts"
+import { percentiles } from "../../../domain/transaction/evm/Market.ts"
+import { feeHistoryBlocks } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import { fromParameters, operatorFeeAt } from "../../../domain/transaction/evm/OperatorFee.ts"
+import type { TypedCall } from "../RpcNode.ts"
+
+const Hex = Schema.String.check(Schema.isPattern(/^0x[0-9a-fA-F]{1,64}$/u, { expected: "a hexadecimal quantity" }))
+
+/** A quantity from 0 to `maximum`. */
+const quantity = (maximum: bigint) =>
+  Hex.pipe(
+    Schema.decodeTo(
+      Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum })),
+      SchemaTransformation.transform({
+        decode: (hex: string) => BigInt(hex),
+        encode: (value: bigint) => `0x${value.toString(16)}`
+      })
+    )
+  )
+
+export const Uint64 = quantity(2n ** 64n - 1n)
+
+export const Uint128 = quantity(2n ** 128n - 1n)
 
 /** A height or a nonce: JSON numbers are exact up to 2^53. */
 const Height = Uint64.check(Schema.isLessThanOrEqualToBigInt(BigInt(Number.MAX_SAFE_INTEGER))).pipe(
@@ -44,31 +63,31 @@ const Block = Schema.Struct({
 export type Block = typeof Block.Type
 
 /** Null: the node does not have it yet. */
-export const blockAt = (block: BlockAt): EvmCall<Block | null> => ({
+export const blockAt = (block: BlockAt): TypedCall<Block | null> => ({
   method: "eth_getBlockByNumber",
   params: [at(block), false],
   result: Schema.NullOr(Block)
 })
 
-export const countAt = (address: string, block: BlockAt): EvmCall<number> => ({
+export const countAt = (address: string, block: BlockAt): TypedCall<number> => ({
   method: "eth_getTransactionCount",
   params: [address, at(block)],
   result: Height
 })
 
-export const balanceOf = (address: string): EvmCall<bigint> => ({
+export const balanceOf = (address: string): TypedCall<bigint> => ({
   method: "eth_getBalance",
   params: [address, "latest"],
   result: Wei
 })
 
-export const codeOf = (address: string): EvmCall<string> => ({
+export const codeOf = (address: string): TypedCall<string> => ({
   method: "eth_getCode",
   params: [address, "latest"],
   result: Schema.String
 })
 
-export const chainId: EvmCall<bigint> = { method: "eth_chainId", params: [], result: Uint64 }
+export const chainId: TypedCall<bigint> = { method: "eth_chainId", params: [], result: Uint64 }
 
 /** What a rollup charges is not needed to finish a transaction: a value that is no quantity counts as absent. */
 const Charge = Schema.optionalKey(Schema.NullOr(Uint128).pipe(Schema.catchDecoding(() => Effect.succeedSome(null))))
@@ -97,28 +116,27 @@ const operatorFeeOf = (fields: typeof ReceiptFields.Type): bigint | undefined =>
   return fee && operatorFeeAt(fee, gasUsed)
 }
 
-const toReceipt = (fields: typeof ReceiptFields.Type): Receipt => {
+const toReceipt = (fields: typeof ReceiptFields.Type): Receipt<Evm> => {
   const operatorFee = operatorFeeOf(fields)
-  return {
-    blockNumber: fields.blockNumber,
-    blockHash: fields.blockHash,
-    isSuccess: fields.status !== 0n,
+  const details: ReceiptDetails = {
     gasUsed: fields.gasUsed,
     effectiveGasPrice: fields.effectiveGasPrice ?? 0n,
     ...(fields.l1Fee ? { dataFee: fields.l1Fee } : {}),
     ...(operatorFee === undefined ? {} : { operatorFee }),
     ...(fields.contractAddress ? { contractAddress: fields.contractAddress } : {})
   }
+  const { blockNumber, blockHash, status } = fields
+  return { height: blockNumber, blockHash, isSuccess: status !== 0n, paid: paidOf(details), details }
 }
 
 /** Null: the node knows of no block with it. */
-export const receiptOf = (hash: string): EvmCall<typeof ReceiptFields.Type | null> => ({
+export const receiptOf = (hash: string): TypedCall<typeof ReceiptFields.Type | null> => ({
   method: "eth_getTransactionReceipt",
   params: [hash],
   result: Schema.NullOr(ReceiptFields)
 })
 
-export const receiptIn = (fields: typeof ReceiptFields.Type | null): Receipt | undefined =>
+export const receiptIn = (fields: typeof ReceiptFields.Type | null): Receipt<Evm> | undefined =>
   fields === null ? undefined : toReceipt(fields)
 
 /** A transaction as nodes return it; the fields of its type are read where it is verified. */
@@ -132,14 +150,14 @@ export const RpcTransaction = Schema.Struct({
   blockHash: Schema.NullOr(LowerCase)
 })
 
-export const transactionOf = (hash: string): EvmCall<unknown> => ({
+export const transactionOf = (hash: string): TypedCall<unknown> => ({
   method: "eth_getTransactionByHash",
   params: [hash],
   result: Schema.Unknown
 })
 
 /** reth, Erigon, Besu and anvil have it. */
-export const transactionBy = (address: string, nonce: number): EvmCall<unknown> => ({
+export const transactionBy = (address: string, nonce: number): TypedCall<unknown> => ({
   method: "eth_getTransactionBySenderAndNonce",
   params: [address, hex(nonce)],
   result: Schema.Unknown
@@ -150,15 +168,15 @@ const History = Schema.Struct({
   reward: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Array(Uint128))))
 })
 
-export const feeHistory: EvmCall<typeof History.Type> = {
+export const feeHistory: TypedCall<typeof History.Type> = {
   method: "eth_feeHistory",
   params: [hex(feeHistoryBlocks), "latest", Object.values(percentiles)],
   result: History
 }
 
-export const gasPrice: EvmCall<bigint> = { method: "eth_gasPrice", params: [], result: Uint128 }
+export const gasPrice: TypedCall<bigint> = { method: "eth_gasPrice", params: [], result: Uint128 }
 
-export const suggestedTip: EvmCall<bigint> = { method: "eth_maxPriorityFeePerGas", params: [], result: Uint128 }
+export const suggestedTip: TypedCall<bigint> = { method: "eth_maxPriorityFeePerGas", params: [], result: Uint128 }
 
 /** What a transaction does, as `eth_estimateGas` and `eth_call` take it. */
 export interface CallFields {
@@ -176,14 +194,14 @@ const callParams = ({ from, to, value, data }: CallFields) => ({
   ...(data === undefined ? {} : { data })
 })
 
-export const estimateGas = (call: CallFields): EvmCall<bigint> => ({
+export const estimateGas = (call: CallFields): TypedCall<bigint> => ({
   method: "eth_estimateGas",
   params: [callParams(call)],
   result: Uint64
 })
 
 /** At the state of a block: shows why a call that was mined there has failed. */
-export const callAt = (call: CallFields & { readonly gas: bigint }, block: number): EvmCall<unknown> => ({
+export const callAt = (call: CallFields & { readonly gas: bigint }, block: number): TypedCall<unknown> => ({
   method: "eth_call",
   params: [{ ...callParams(call), gas: hex(call.gas) }, hex(block)],
   result: Schema.Unknown

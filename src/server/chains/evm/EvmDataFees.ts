@@ -1,14 +1,14 @@
 // The fee that a rollup charges for the data of a transaction, besides gas. Chains of the OP stack have a contract that
 // calculates it. Chains that include it in gas, such as Arbitrum, do not use this module.
 import { Effect } from "effect"
-import { scaleUp } from "../../../domain/transaction/Fees.ts"
-import type { NetworkNumbers } from "../../../domain/transaction/NetworkNumbers.ts"
-import { dataFeeFactor } from "../../../domain/transaction/Numbers.ts"
+import { scaleUp } from "../../../domain/transaction/evm/Fees.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
+import { dataFeeFactor } from "../../../domain/transaction/evm/EvmNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import * as EvmBytes from "./EvmBytes.ts"
 import type { CallFields } from "./EvmCalls.ts"
 import { ask, word } from "./EvmFeeOracle.ts"
-import type { EvmNode } from "./EvmNode.ts"
+import type { RpcNode } from "../RpcNode.ts"
 
 /** Selector of `getL1Fee(bytes)`. */
 const getL1Fee = "49948e0e"
@@ -28,7 +28,7 @@ const placeholder = {
 
 /** The fee that the contract calculates now. Undefined: the chain has no such contract. */
 const asked = Effect.fnUntraced(function* (
-  node: EvmNode,
+  node: RpcNode,
   { chainId }: NetworkNumbers,
   { to, value, data }: Omit<CallFields, "from">
 ) {
@@ -42,7 +42,7 @@ const asked = Effect.fnUntraced(function* (
  * If there is no contract, a multiple of `last`, what the newest receipt of the account names. Undefined: neither is known.
  */
 export const dataFee = Effect.fnUntraced(function* (
-  node: EvmNode,
+  node: RpcNode,
   numbers: NetworkNumbers,
   call: Omit<CallFields, "from">,
   last?: bigint

@@ -1,23 +1,23 @@
 // What a call needs, and whether it reverts. A call is only said to revert if a second provider says so as well.
 import { Effect } from "effect"
-import { classify } from "../../../domain/transaction/Refusal.ts"
-import type { Estimate } from "../../../domain/transaction/View.ts"
+import { classify } from "../../../domain/transaction/evm/Refusal.ts"
+import type { Estimate } from "../../../domain/transaction/evm/View.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import { estimateGas } from "./EvmCalls.ts"
 import type { CallFields } from "./EvmCalls.ts"
-import type { EvmNode } from "./EvmNode.ts"
-import type { EvmProviders } from "./EvmProviders.ts"
+import type { RpcNode } from "../RpcNode.ts"
+import type { Providers } from "../Providers.ts"
 import * as RevertReason from "./RevertReason.ts"
-import type { RpcAnswer } from "./RpcBatch.ts"
+import type { RpcAnswer } from "../RpcBatch.ts"
 
 /** What one node says. */
-export type First =
+export type NodeEstimate =
   | Exclude<Estimate, { readonly _tag: "Reverts" }>
   | { readonly _tag: "Reverts"; readonly reason: string | undefined }
 
 const gas = /^0x[0-9a-fA-F]{1,16}$/
 
-const read = (answer: RpcAnswer): First => {
+const read = (answer: RpcAnswer): NodeEstimate => {
   switch (answer._tag) {
     case "Result":
       return typeof answer.value === "string" && gas.test(answer.value)
@@ -31,18 +31,18 @@ const read = (answer: RpcAnswer): First => {
   }
 }
 
-export const at = (node: EvmNode, call: CallFields): Effect.Effect<First, RpcFailure> =>
+export const at = (node: RpcNode, call: CallFields): Effect.Effect<NodeEstimate, RpcFailure> =>
   Effect.map(node.ask(estimateGas(call)), read)
 
-const opinionOf = (second: First | undefined | "not_configured"): "agrees" | "differs" | "not_configured" => {
+const opinionOf = (second: NodeEstimate | undefined | "not_configured"): "agrees" | "differs" | "not_configured" => {
   if (second === "not_configured") return second
   return second?._tag === "Reverts" ? "agrees" : "differs"
 }
 
 /** Never cached: state moves with each block. */
 export const estimate = Effect.fnUntraced(function* (
-  providers: EvmProviders,
-  node: EvmNode,
+  providers: Providers,
+  node: RpcNode,
   call: CallFields
 ): Effect.fn.Return<Estimate, RpcFailure> {
   const first = yield* at(node, call)

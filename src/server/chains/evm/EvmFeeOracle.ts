@@ -1,7 +1,7 @@
 // The contract GasPriceOracle, which chains of the OP stack have at a fixed address: what they charge besides gas.
 import { Effect } from "effect"
-import type { EvmNode } from "./EvmNode.ts"
-import type { RpcCall } from "./RpcBatch.ts"
+import type { RpcNode } from "../RpcNode.ts"
+import type { RpcCall } from "../RpcBatch.ts"
 
 const address = "0x420000000000000000000000000000000000000f"
 
@@ -17,7 +17,7 @@ export const callOf = (input: string): RpcCall => ({
 const amount = /^0x[0-9a-fA-F]{64}$/
 
 /** Undefined: the chain has no such contract or function, or the answer is no amount. */
-export const ask = Effect.fnUntraced(function* (node: EvmNode, input: string) {
+export const ask = Effect.fnUntraced(function* (node: RpcNode, input: string) {
   const answer = yield* node.ask(callOf(input))
   return answer._tag === "Result" && typeof answer.value === "string" && amount.test(answer.value)
     ? BigInt(answer.value)

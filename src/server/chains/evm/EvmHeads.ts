@@ -2,11 +2,11 @@
 // because all accounts of a chain wait for the same head.
 import { Clock, Effect } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
-import type { Finality } from "../../../domain/transaction/NetworkNumbers.ts"
+import type { Finality } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
 import { blockAt } from "./EvmCalls.ts"
 import type { Block } from "./EvmCalls.ts"
-import type { EvmNode } from "./EvmNode.ts"
+import type { RpcNode } from "../RpcNode.ts"
 
 /**
  * Milliseconds for which a head is shared: the block time of the fastest chains. The other answers of a poll can be newer than
@@ -14,7 +14,7 @@ import type { EvmNode } from "./EvmNode.ts"
  */
 const sharedFor = 250
 
-type Asked<A> = Effect.Effect<A, RpcFailure.RpcFailure>
+type HeadAnswer<A> = Effect.Effect<A, RpcFailure.RpcFailure>
 
 /** One reading of the newest block of a provider. */
 export interface ChainHead {
@@ -23,23 +23,24 @@ export interface ChainHead {
   readonly finalHeight: number
   readonly askedAt: Moment
   /** Hashes of the blocks at these heights. A height that the node does not have is left out. */
-  hashesAt(heights: Iterable<number>): Asked<ReadonlyMap<number, string>>
+  hashesAt(heights: Iterable<number>): HeadAnswer<ReadonlyMap<number, string>>
 }
 
 export interface EvmHeads {
   /** `after`: when the lane's previous poll asked for its head. The result is newer. */
-  at(node: EvmNode, finality: Finality, after: Moment): Asked<ChainHead>
+  at(node: RpcNode, finality: Finality, after: Moment): HeadAnswer<ChainHead>
 }
 
 /** Runs `ask` once and shares its result with all callers. A failure is not kept. */
-const once = <A>(ask: Asked<A>, forget: () => void) => Effect.cached(Effect.tapError(ask, () => Effect.sync(forget)))
+const once = <A>(ask: HeadAnswer<A>, forget: () => void) =>
+  Effect.cached(Effect.tapError(ask, () => Effect.sync(forget)))
 
-const finalBlock = (node: EvmNode, tag: "safe" | "finalized") =>
+const finalBlock = (node: RpcNode, tag: "safe" | "finalized") =>
   Effect.map(node.call(blockAt(tag)), (block) => block?.number ?? -1)
 
 /** The head names the hashes of itself and of its parent. */
-const hashesBelow = (node: EvmNode, { number, hash, parentHash }: Block): ChainHead["hashesAt"] => {
-  const kept = new Map<number, Asked<string | undefined>>([[number, Effect.succeed(hash)]])
+const hashesBelow = (node: RpcNode, { number, hash, parentHash }: Block): ChainHead["hashesAt"] => {
+  const kept = new Map<number, HeadAnswer<string | undefined>>([[number, Effect.succeed(hash)]])
   if (parentHash !== undefined) kept.set(number - 1, Effect.succeed(parentHash))
   const hashAt = Effect.fnUntraced(function* (height: number) {
     const found =
@@ -59,7 +60,7 @@ const hashesBelow = (node: EvmNode, { number, hash, parentHash }: Block): ChainH
 }
 
 /** A reading that is not shared. */
-export const read = Effect.fnUntraced(function* (node: EvmNode, finality: Finality) {
+export const read = Effect.fnUntraced(function* (node: RpcNode, finality: Finality) {
   const askedAt = yield* Clock.currentTimeMillis
   const [head, final] = yield* Effect.all(
     [
@@ -80,7 +81,7 @@ export const read = Effect.fnUntraced(function* (node: EvmNode, finality: Finali
 })
 
 export const make = (): EvmHeads => {
-  const kept = new Map<string, { readonly askedAt: Moment; readonly head: Asked<ChainHead> }>()
+  const kept = new Map<string, { readonly askedAt: Moment; readonly head: HeadAnswer<ChainHead> }>()
 
   const at: EvmHeads["at"] = Effect.fnUntraced(function* (node, finality, after) {
     const now = yield* Clock.currentTimeMillis

@@ -1,17 +1,17 @@
 // The fees of a chain: asked once per chain and block, and shared by all lanes of the process.
 import { Effect, Result } from "effect"
-import { marketOf } from "../../../domain/transaction/Market.ts"
-import type { FeeHistory, Market } from "../../../domain/transaction/Market.ts"
-import type { NetworkNumbers } from "../../../domain/transaction/NetworkNumbers.ts"
+import { marketOf } from "../../../domain/transaction/evm/Market.ts"
+import type { FeeHistory, Market } from "../../../domain/transaction/evm/Market.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import { feeHistory, gasPrice, suggestedTip } from "./EvmCalls.ts"
-import type { EvmNode } from "./EvmNode.ts"
+import type { RpcNode } from "../RpcNode.ts"
 import { operatorFee } from "./EvmOperatorFees.ts"
 
 const unknown: FeeHistory = { baseFees: [], rewards: [] }
 
 /** A chain without EIP-1559 may not know the method. */
-const historyOf = (node: EvmNode) =>
+const historyOf = (node: RpcNode) =>
   node.call(feeHistory).pipe(
     Effect.map(({ baseFeePerGas, reward }): FeeHistory => ({ baseFees: baseFeePerGas ?? [], rewards: reward ?? [] })),
     Effect.catchIf(
@@ -23,7 +23,7 @@ const historyOf = (node: EvmNode) =>
 const hasBaseFee = ({ baseFees }: FeeHistory): boolean => (baseFees.at(-1) ?? 0n) > 0n
 const hasTips = ({ rewards }: FeeHistory): boolean => rewards.some((row) => row.some((tip) => tip > 0n))
 
-const ask = Effect.fnUntraced(function* (node: EvmNode, numbers: NetworkNumbers) {
+const ask = Effect.fnUntraced(function* (node: RpcNode, numbers: NetworkNumbers) {
   const { isEip1559, minimumTip } = numbers
   const [history, charge] = yield* Effect.all([historyOf(node), operatorFee(node, numbers)], { concurrency: 2 })
   const needsPrice = !isEip1559 || !hasBaseFee(history)
@@ -42,7 +42,7 @@ const ask = Effect.fnUntraced(function* (node: EvmNode, numbers: NetworkNumbers)
 
 export interface EvmMarkets {
   /** `head`: hash of the newest block, of which the answer is kept. */
-  at(node: EvmNode, numbers: NetworkNumbers, head: string): Effect.Effect<Market, RpcFailure>
+  at(node: RpcNode, numbers: NetworkNumbers, head: string): Effect.Effect<Market, RpcFailure>
 }
 
 export const make = (): EvmMarkets => {

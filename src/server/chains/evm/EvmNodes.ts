@@ -1,37 +1,67 @@
-// Providers of evm chains, for transactions. Breakers are shared with the health checks.
+// Providers of evm chains, and what lanes of one chain share.
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
-import { Breakers } from "../Breakers.ts"
-import { ChainAccess } from "../ChainAccess.ts"
+import * as Providers from "../Providers.ts"
+import * as RpcFailure from "../RpcFailure.ts"
+import type { RpcNode } from "../RpcNode.ts"
+import { RpcNodes } from "../RpcNodes.ts"
+import { blockAt, chainId } from "./EvmCalls.ts"
 import * as EvmHeads from "./EvmHeads.ts"
 import * as EvmMarkets from "./EvmMarkets.ts"
-import * as EvmNode from "./EvmNode.ts"
-import * as EvmProviders from "./EvmProviders.ts"
+import { dialect } from "./EvmNode.ts"
+
+export interface ChainIdentity {
+  readonly chainId: number
+  /** Hash of block 0. Absent: the first provider that is asked decides. */
+  readonly genesis?: string
+}
+
+export interface EvmProviders extends Providers.Providers {
+  /** Hash of block 0, once it is known. */
+  readonly genesis: Effect.Effect<string | undefined>
+}
+
+/** Providers prove the chain id and the hash of block 0. */
+export const providers = Effect.fnUntraced(function* (
+  nodeOf: (url: string) => RpcNode,
+  urls: ReadonlyArray<RpcConfig>,
+  identity: ChainIdentity
+) {
+  let genesis = identity.genesis
+
+  const prove = Effect.fnUntraced(function* (node: RpcNode) {
+    const [id, block] = yield* Effect.all([node.call(chainId), node.call(blockAt(0))], { concurrency: 2 })
+    if (id !== BigInt(identity.chainId)) return yield* RpcFailure.answered("mismatch").of("eth_chainId")
+    genesis ??= block?.hash
+    if (block !== null && block.hash !== genesis) {
+      return yield* RpcFailure.answered("mismatch").of("eth_getBlockByNumber")
+    }
+  })
+
+  const found: EvmProviders = {
+    ...(yield* Providers.make({ nodeOf, prove }, urls)),
+    genesis: Effect.sync(() => genesis)
+  }
+  return found
+})
 
 export class EvmNodes extends Context.Service<
   EvmNodes,
   {
     /** The order of the providers is chosen by weight, once. */
-    providers(
-      urls: ReadonlyArray<RpcConfig>,
-      identity: EvmProviders.ChainIdentity
-    ): Effect.Effect<EvmProviders.EvmProviders>
+    providers(urls: ReadonlyArray<RpcConfig>, identity: ChainIdentity): Effect.Effect<EvmProviders>
     readonly heads: EvmHeads.EvmHeads
     readonly markets: EvmMarkets.EvmMarkets
   }
 >()("effect-relayer/server/chains/evm/EvmNodes") {
   static readonly layerNoDeps = Layer.effect(
     EvmNodes,
-    Effect.gen(function* () {
-      const { client } = yield* ChainAccess
-      const breakers = yield* Breakers
-      const withoutBatches = new Set<string>()
-      const nodeOf = (url: string) => EvmNode.make({ client, breakers, withoutBatches }, url)
-      return EvmNodes.of({
-        providers: (urls, identity) => EvmProviders.make(nodeOf, urls, identity),
+    Effect.map(RpcNodes, (nodes) =>
+      EvmNodes.of({
+        providers: (urls, identity) => providers((url) => nodes.of(dialect, url), urls, identity),
         heads: EvmHeads.make(),
         markets: EvmMarkets.make()
       })
-    })
+    )
   )
 }

@@ -2,12 +2,12 @@
 // upgrade Isthmus (docs.base.org: Isthmus, "Predeploys"). The fee is linear in gas, so that two answers give it for every amount,
 // whichever of its formulas the chain uses.
 import { Effect } from "effect"
-import { fromSamples, million } from "../../../domain/transaction/OperatorFee.ts"
-import type { OperatorFee } from "../../../domain/transaction/OperatorFee.ts"
-import type { NetworkNumbers } from "../../../domain/transaction/NetworkNumbers.ts"
+import { fromSamples, million } from "../../../domain/transaction/evm/OperatorFee.ts"
+import type { OperatorFee } from "../../../domain/transaction/evm/OperatorFee.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import { ask, word } from "./EvmFeeOracle.ts"
-import type { EvmNode } from "./EvmNode.ts"
+import type { RpcNode } from "../RpcNode.ts"
 
 /** Selector of `getOperatorFee(uint256)`. */
 const getOperatorFee = "275aedd2"
@@ -17,7 +17,7 @@ export const inputFor = (gas: bigint): string => `${getOperatorFee}${word(gas)}`
 
 /** Undefined: the chain charges none, as before Isthmus, or what the node answers is impossible. */
 export const operatorFee = Effect.fnUntraced(function* (
-  node: EvmNode,
+  node: RpcNode,
   { hasDataFeeOracle }: Pick<NetworkNumbers, "hasDataFeeOracle">
 ): Effect.fn.Return<OperatorFee | undefined, RpcFailure> {
   if (!hasDataFeeOracle) return undefined

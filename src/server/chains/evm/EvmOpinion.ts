@@ -1,16 +1,16 @@
 // What a second provider says about blocks.
 import { Effect } from "effect"
-import type { SecondOpinion } from "../../../domain/transaction/View.ts"
+import type { SecondOpinion } from "../../../domain/transaction/evm/View.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import type { ChainHead } from "./EvmHeads.ts"
-import type { EvmNode } from "./EvmNode.ts"
-import type { EvmProviders } from "./EvmProviders.ts"
+import type { RpcNode } from "../RpcNode.ts"
+import type { Providers } from "../Providers.ts"
 
 /** The opinion of a provider other than `first` about each height. A height without one is unknown. */
 export const opinionsOf = Effect.fnUntraced(function* (
-  providers: EvmProviders,
-  first: EvmNode,
-  headOf: (node: EvmNode) => Effect.Effect<ChainHead, RpcFailure>,
+  providers: Providers,
+  first: RpcNode,
+  headOf: (node: RpcNode) => Effect.Effect<ChainHead, RpcFailure>,
   heights: ReadonlyArray<number>
 ) {
   if (heights.length === 0) return new Map<number, SecondOpinion>()

@@ -1,18 +1,18 @@
 // Finds the transaction that used a nonce of an account: by the method that some nodes have, else by the block in which the
 // account's count passed the nonce. If a node can do neither, two providers must have none of the attempts.
 import { Effect, Option, Schema } from "effect"
-import type { Finality } from "../../../domain/transaction/NetworkNumbers.ts"
-import type { SilentBatch, TakerEvidence } from "../../../domain/transaction/Taker.ts"
+import type { Finality } from "../../../domain/transaction/evm/NetworkNumbers.ts"
+import type { SilentBatch, TakerEvidence } from "../../../domain/transaction/evm/ForeignTransaction.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import * as EvmBytes from "./EvmBytes.ts"
 import { blockAt, countAt, receiptOf, RpcTransaction, transactionBy, transactionOf } from "./EvmCalls.ts"
 import * as EvmHeads from "./EvmHeads.ts"
-import type { EvmNode } from "./EvmNode.ts"
+import type { RpcNode } from "../RpcNode.ts"
 import { opinionsOf } from "./EvmOpinion.ts"
-import type { EvmProviders } from "./EvmProviders.ts"
+import type { Providers } from "../Providers.ts"
 import * as SignedTransaction from "./SignedTransaction.ts"
 
-export interface Wanted {
+export interface TakerQuery {
   /** Lower-case hex. */
   readonly address: string
   readonly nonce: number
@@ -26,7 +26,7 @@ const decode = Schema.decodeUnknownOption(RpcTransaction)
 const all = { concurrency: "unbounded" } as const
 
 /** The first block in which the account's count is above the nonce. Fails if the node has no state that old. */
-const blockOf = Effect.fnUntraced(function* (node: EvmNode, { address, nonce }: Wanted, head: number) {
+const blockOf = Effect.fnUntraced(function* (node: RpcNode, { address, nonce }: TakerQuery, head: number) {
   let [low, high] = [0, head]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
@@ -37,14 +37,14 @@ const blockOf = Effect.fnUntraced(function* (node: EvmNode, { address, nonce }: 
   return low
 })
 
-const isBy = Effect.fnUntraced(function* (value: unknown, { address, nonce }: Wanted) {
+const isBy = Effect.fnUntraced(function* (value: unknown, { address, nonce }: TakerQuery) {
   const found = Option.getOrUndefined(decode(value))
   const signed = SignedTransaction.parse(value)
   if (found?.nonce !== nonce || signed === undefined) return false
   return (yield* EvmBytes.senderOf(signed)) === address
 })
 
-const bisect = Effect.fnUntraced(function* (node: EvmNode, wanted: Wanted, head: number) {
+const bisect = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, head: number) {
   const block = yield* node.call(blockAt(yield* blockOf(node, wanted, head)))
   const hashes = (block?.transactions ?? []).filter((hash) => typeof hash === "string")
   const transactions = yield* Effect.forEach(hashes, (hash) => node.call(transactionOf(hash)), all)
@@ -56,16 +56,16 @@ const bisect = Effect.fnUntraced(function* (node: EvmNode, wanted: Wanted, head:
 })
 
 /** Undefined: the node can neither find it nor search for it. */
-const search = Effect.fnUntraced(function* (node: EvmNode, wanted: Wanted, head: number) {
+const search = Effect.fnUntraced(function* (node: RpcNode, wanted: TakerQuery, head: number) {
   const direct = yield* node.ask(transactionBy(wanted.address, wanted.nonce))
   if (direct._tag === "Result" && direct.value !== null) return direct.value
   return yield* Effect.orElseSucceed(bisect(node, wanted, head), () => undefined)
 })
 
 const fetched = Effect.fnUntraced(function* (
-  providers: EvmProviders,
-  node: EvmNode,
-  wanted: Wanted,
+  providers: Providers,
+  node: RpcNode,
+  wanted: TakerQuery,
   value: unknown
 ): Effect.fn.Return<TakerEvidence> {
   const found = Option.getOrUndefined(decode(value))
@@ -74,7 +74,7 @@ const fetched = Effect.fnUntraced(function* (
   const sender = signed && (yield* EvmBytes.senderOf(signed))
   if (sender === undefined) return { _tag: "NotFound" }
   const { hash, nonce, to, value: wei, input, blockNumber, blockHash } = found
-  const headOf = (other: EvmNode) => EvmHeads.read(other, wanted.finality)
+  const headOf = (other: RpcNode) => EvmHeads.read(other, wanted.finality)
   const second = (yield* opinionsOf(providers, node, headOf, [blockNumber])).get(blockNumber)
   return {
     _tag: "Fetched",
@@ -89,8 +89,8 @@ const fetched = Effect.fnUntraced(function* (
 })
 
 const silence = Effect.fnUntraced(function* (
-  node: EvmNode,
-  { address, hashes, finality }: Wanted
+  node: RpcNode,
+  { address, hashes, finality }: TakerQuery
 ): Effect.fn.Return<SilentBatch, RpcFailure> {
   const { finalHeight } = yield* EvmHeads.read(node, finality)
   const { count, receipts, transactions } = yield* Effect.all(
@@ -110,9 +110,9 @@ const silence = Effect.fnUntraced(function* (
 
 /** `head`: height of the newest block of `node`. */
 export const find = Effect.fn("EvmTaker.find")(function* (
-  providers: EvmProviders,
-  node: EvmNode,
-  wanted: Wanted,
+  providers: Providers,
+  node: RpcNode,
+  wanted: TakerQuery,
   head: number
 ): Effect.fn.Return<TakerEvidence, RpcFailure> {
   const value = yield* search(node, wanted, head)

@@ -1,6 +1,6 @@
 // Why a call fails, from the error of a node: `Error(string)` and `Panic(uint256)` are decoded, other data is shown as it is.
 import { Predicate } from "effect"
-import type { RpcAnswer } from "./RpcBatch.ts"
+import type { RpcAnswer } from "../RpcBatch.ts"
 
 type RpcError = Extract<RpcAnswer, { readonly _tag: "RpcError" }>
 

@@ -21,9 +21,9 @@ import { Audit } from "../../audit/Audit.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
 import { Cursors } from "../../cursors/Cursors.ts"
 import { Notifications } from "../Notifications.ts"
-import { DeliveriesRepo } from "./DeliveriesRepo.ts"
-import { ReceiversRepo } from "./ReceiversRepo.ts"
-import { Sender } from "./Sender.ts"
+import * as DeliveriesRepo from "./DeliveriesRepo.ts"
+import * as ReceiversRepo from "./ReceiversRepo.ts"
+import * as WebhookClient from "./WebhookClient.ts"
 import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 
 const decodePlace = Schema.decodeUnknownEffect(Schema.Int)
@@ -61,12 +61,12 @@ export class Deliveries extends Context.Service<
   }
 >()("effect-relayer/server/notifications/delivery/Deliveries") {
   /** @internal */
-  static readonly layerNoDeps = Layer.effect(
+  static readonly layer = Layer.effect(
     Deliveries,
     Effect.gen(function* () {
-      const repo = yield* DeliveriesRepo
-      const receivers = yield* ReceiversRepo
-      const sender = yield* Sender
+      const repo = yield* DeliveriesRepo.make
+      const receivers = yield* ReceiversRepo.make
+      const webhooks = yield* WebhookClient.make
       const notifications = yield* Notifications
       const cursors = yield* Cursors
       const audit = yield* Audit
@@ -134,7 +134,7 @@ export class Deliveries extends Context.Service<
         const id = DeliveryId.make(yield* random.uuidV7())
         const body = Webhook.testBody({ id, at, notificationId })
         const { retryAfter: _, ...attempt } = yield* outboundWork.run(
-          sender.send({ id, event: "test", body }, receiver.value)
+          webhooks.send({ id, event: "test", body }, receiver.value)
         )
         const sent: TestDelivery = { id, at, ...attempt }
         const after = { delivery_id: id, outcome: sent.outcome }
@@ -149,17 +149,5 @@ export class Deliveries extends Context.Service<
 
       return Deliveries.of({ list, retry, replay, test })
     })
-  )
-
-  /** @internal */
-  static readonly layer = this.layerNoDeps.pipe(
-    Layer.provide([
-      DeliveriesRepo.layer,
-      ReceiversRepo.layer,
-      Sender.layer,
-      Cursors.layer,
-
-      SecureRandom.layerWebCrypto
-    ])
-  )
+  ).pipe(Layer.provide([Cursors.layer, SecureRandom.layerWebCrypto]))
 }

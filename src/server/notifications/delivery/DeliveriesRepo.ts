@@ -1,6 +1,5 @@
 // The tables `deliveries` and `delivery_attempts` for callers. `OutboxRepo` inserts deliveries, `QueueRepo` claims them.
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
-import type { Option } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { Delivery } from "../../../domain/notification/Delivery.ts"
 import type {
   DeliveryId,
@@ -41,106 +40,87 @@ const readDelivery = Rows.first(Rows.withoutNulls(Delivery, columns))
 const Placed = Schema.Struct({ ...Delivery.fields, seq: Rows.Integer })
 const readPlaced = Rows.allPaced(Rows.withoutNulls(Placed, columns))
 
-export class DeliveriesRepo extends Context.Service<
-  DeliveriesRepo,
-  {
-    /** The latest delivery first, of limited size: `isFull` if there may be further deliveries. */
-    select(
-      selection: Selection
-    ): Effect.Effect<{ readonly deliveries: ReadonlyArray<PlacedDelivery>; readonly isFull: boolean }>
-    /** Makes a delivery due now, unless it is claimed. None if it does not exist for the caller. */
-    retry(deliveries: Deliveries, id: DeliveryId): Effect.Effect<Option.Option<Delivery>>
-    /** Makes at most `limit` deliveries due, the oldest first, as if they were new. Returns how many. */
-    replay(deliveries: Deliveries, range: ReplayDeliveries, limit: number): Effect.Effect<number>
-    /** Inserts a test webhook that was sent. */
-    insertTest(
-      notification: NotificationId,
-      body: string,
-      test: TestDelivery
-    ): Effect.Effect<void, NotificationNotFound>
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+
+  const attempts = sql`(
+    SELECT coalesce(json_agg(json_strip_nulls(json_build_object('at', a.at, 'ms', a.milliseconds,
+      'outcome', a.outcome, 'status', a.status, 'answer', a.answer)) ORDER BY a.attempt DESC), '[]')
+    FROM (SELECT * FROM delivery_attempts WHERE delivery_id = t.id ORDER BY attempt DESC LIMIT 50) a
+  )::text AS attempts`
+  const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
+  const columns = sql`t.id, t.event AS type, t.event_id, nullif(t.lane, ${testLane}) AS relayer_id, t.state, t.body,
+    ${at("created_at")}, ${at("delivered_at")}, ${attempts},
+    CASE WHEN t.state = 'pending' THEN to_json(t.next_attempt_at) #>> '{}' END AS next_attempt_at`
+
+  const ofCaller = ({ notification, relayers }: Deliveries) =>
+    sql`notification_seq = (SELECT seq FROM notifications WHERE id = ${notification}) ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
+
+  /** The latest delivery first, of limited size: `isFull` if there may be further deliveries. */
+  const select = ({ state, limit, after, ...selected }: Selection) => {
+    const rows = sql`
+      SELECT t.seq, ${columns} FROM deliveries t
+      WHERE ${ofCaller(selected)} ${state === undefined ? sql`` : sql`AND state = ${state}`}
+        ${after === undefined ? sql`` : sql`AND seq < ${after}`}
+      ORDER BY t.seq DESC LIMIT ${limit + 1}`
+    return Effect.gen(function* () {
+      const size = sql`octet_length(body) + octet_length(attempts)`
+      const found = yield* FittingRows.select(sql, { rows, size, orderBy: sql`seq DESC` })
+      const placed = (yield* readPlaced(found.rows)).slice(0, limit)
+      const deliveries = placed.map(({ seq, ...delivery }): PlacedDelivery => ({ delivery, seq }))
+      return { deliveries, isFull: found.isCut || found.rows.length > limit }
+    }).pipe(query("DeliveriesRepo.select"))
   }
->()("effect-relayer/server/notifications/delivery/DeliveriesRepo") {
-  static readonly layer = Layer.effect(
-    DeliveriesRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
 
-      const attempts = sql`(
-        SELECT coalesce(json_agg(json_strip_nulls(json_build_object('at', a.at, 'ms', a.milliseconds,
-          'outcome', a.outcome, 'status', a.status, 'answer', a.answer)) ORDER BY a.attempt DESC), '[]')
-        FROM (SELECT * FROM delivery_attempts WHERE delivery_id = t.id ORDER BY attempt DESC LIMIT 50) a
-      )::text AS attempts`
-      const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
-      const columns = sql`t.id, t.event AS type, t.event_id, nullif(t.lane, ${testLane}) AS relayer_id, t.state, t.body,
-        ${at("created_at")}, ${at("delivered_at")}, ${attempts},
-        CASE WHEN t.state = 'pending' THEN to_json(t.next_attempt_at) #>> '{}' END AS next_attempt_at`
+  /** Makes a delivery due now, unless it is claimed. None if it does not exist for the caller. */
+  const retry = (deliveries: Deliveries, id: DeliveryId) =>
+    sql`
+      UPDATE deliveries t SET state = 'pending', failures = 0, once = once OR state <> 'pending',
+        next_attempt_at = CASE WHEN claim IS NULL THEN clock_timestamp() ELSE next_attempt_at END,
+        give_up_at = CASE WHEN state = 'pending' THEN give_up_at ELSE clock_timestamp() + interval '24 hours' END
+      WHERE id = ${id} AND ${ofCaller(deliveries)} RETURNING ${columns}`.pipe(
+      Effect.flatMap(readDelivery),
+      query("DeliveriesRepo.retry")
+    )
 
-      const ofCaller = ({ notification, relayers }: Deliveries) =>
-        sql`notification_seq = (SELECT seq FROM notifications WHERE id = ${notification}) ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
+  /** Makes at most `limit` deliveries due, the oldest first, as if they were new. Returns how many. */
+  const replay = (deliveries: Deliveries, { since, until, state }: ReplayDeliveries, limit: number) =>
+    sql`
+      UPDATE deliveries SET state = 'pending', failures = 0, once = false, next_attempt_at = clock_timestamp(),
+        give_up_at = clock_timestamp() + interval '24 hours'
+      WHERE seq IN (
+        SELECT seq FROM deliveries
+        WHERE ${ofCaller(deliveries)} AND lane <> ${testLane}
+          AND ${state === undefined ? sql`state <> 'pending'` : sql`state = ${state}`}
+          AND created_at >= ${DateTime.toDate(since)} AND created_at < ${DateTime.toDate(until)}
+        ORDER BY seq LIMIT ${limit} FOR UPDATE
+      ) RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("DeliveriesRepo.replay")
+    )
 
-      const select = ({ state, limit, after, ...selected }: Selection) => {
-        const rows = sql`
-          SELECT t.seq, ${columns} FROM deliveries t
-          WHERE ${ofCaller(selected)} ${state === undefined ? sql`` : sql`AND state = ${state}`}
-            ${after === undefined ? sql`` : sql`AND seq < ${after}`}
-          ORDER BY t.seq DESC LIMIT ${limit + 1}`
-        return Effect.gen(function* () {
-          const size = sql`octet_length(body) + octet_length(attempts)`
-          const found = yield* FittingRows.select(sql, { rows, size, orderBy: sql`seq DESC` })
-          const placed = (yield* readPlaced(found.rows)).slice(0, limit)
-          const deliveries = placed.map(({ seq, ...delivery }): PlacedDelivery => ({ delivery, seq }))
-          return { deliveries, isFull: found.isCut || found.rows.length > limit }
-        }).pipe(query("DeliveriesRepo.select"))
-      }
+  /** Inserts a test webhook that was sent. */
+  const insertTest = (notification: NotificationId, body: string, test: TestDelivery) =>
+    sql`
+      WITH delivery AS (
+        INSERT INTO deliveries (id, notification_seq, lane, event, body, state, attempts, delivered_at)
+        SELECT ${test.id}, seq, ${testLane}, 'test', ${body},
+          ${test.outcome === "delivered" ? "delivered" : "failed"}, 1,
+          ${test.outcome === "delivered" ? DateTime.toDate(test.at) : null}::timestamptz
+        FROM notifications WHERE id = ${notification}
+        RETURNING id
+      )
+      INSERT INTO delivery_attempts (delivery_id, attempt, at, milliseconds, status, outcome, answer)
+      SELECT id, 1, ${DateTime.toDate(test.at)}, ${test.ms}, ${test.status ?? null}::smallint, ${test.outcome},
+        ${test.answer ?? null}::text
+      FROM delivery RETURNING 1`.pipe(
+      Effect.filterOrFail(
+        (rows) => rows.length === 1,
+        () => new NotificationNotFound({})
+      ),
+      Effect.asVoid,
+      query("DeliveriesRepo.insertTest")
+    )
 
-      const retry = (deliveries: Deliveries, id: DeliveryId) =>
-        sql`
-          UPDATE deliveries t SET state = 'pending', failures = 0, once = once OR state <> 'pending',
-            next_attempt_at = CASE WHEN claim IS NULL THEN clock_timestamp() ELSE next_attempt_at END,
-            give_up_at = CASE WHEN state = 'pending' THEN give_up_at ELSE clock_timestamp() + interval '24 hours' END
-          WHERE id = ${id} AND ${ofCaller(deliveries)} RETURNING ${columns}`.pipe(
-          Effect.flatMap(readDelivery),
-          query("DeliveriesRepo.retry")
-        )
-
-      const replay = (deliveries: Deliveries, { since, until, state }: ReplayDeliveries, limit: number) =>
-        sql`
-          UPDATE deliveries SET state = 'pending', failures = 0, once = false, next_attempt_at = clock_timestamp(),
-            give_up_at = clock_timestamp() + interval '24 hours'
-          WHERE seq IN (
-            SELECT seq FROM deliveries
-            WHERE ${ofCaller(deliveries)} AND lane <> ${testLane}
-              AND ${state === undefined ? sql`state <> 'pending'` : sql`state = ${state}`}
-              AND created_at >= ${DateTime.toDate(since)} AND created_at < ${DateTime.toDate(until)}
-            ORDER BY seq LIMIT ${limit} FOR UPDATE
-          ) RETURNING 1`.pipe(
-          Effect.map((rows) => rows.length),
-          query("DeliveriesRepo.replay")
-        )
-
-      const insertTest = (notification: NotificationId, body: string, test: TestDelivery) =>
-        sql`
-          WITH delivery AS (
-            INSERT INTO deliveries (id, notification_seq, lane, event, body, state, attempts, delivered_at)
-            SELECT ${test.id}, seq, ${testLane}, 'test', ${body},
-              ${test.outcome === "delivered" ? "delivered" : "failed"}, 1,
-              ${test.outcome === "delivered" ? DateTime.toDate(test.at) : null}::timestamptz
-            FROM notifications WHERE id = ${notification}
-            RETURNING id
-          )
-          INSERT INTO delivery_attempts (delivery_id, attempt, at, milliseconds, status, outcome, answer)
-          SELECT id, 1, ${DateTime.toDate(test.at)}, ${test.ms}, ${test.status ?? null}::smallint, ${test.outcome},
-            ${test.answer ?? null}::text
-          FROM delivery RETURNING 1`.pipe(
-          Effect.filterOrFail(
-            (rows) => rows.length === 1,
-            () => new NotificationNotFound({})
-          ),
-          Effect.asVoid,
-          query("DeliveriesRepo.insertTest")
-        )
-
-      return DeliveriesRepo.of({ select, retry, replay, insertTest })
-    })
-  )
-}
+  return { select, retry, replay, insertTest }
+})

@@ -4,13 +4,14 @@ import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 import { Draining } from "../../lifecycle/Draining.ts"
 import { Jobs } from "../../lifecycle/Jobs.ts"
 import * as DeliveryAttempts from "./DeliveryAttempts.ts"
-import * as Metrics from "./DeliveryMetrics.ts"
 import * as DeliverySlots from "./DeliverySlots.ts"
-import { QueueRepo } from "./QueueRepo.ts"
+import * as QueueRepo from "./QueueRepo.ts"
 import type { Claimed } from "./QueueRepo.ts"
-import { QueueUpkeepRepo } from "./QueueUpkeepRepo.ts"
-import { ReceiversRepo } from "./ReceiversRepo.ts"
-import { Sender } from "./Sender.ts"
+import * as QueueUpkeepRepo from "./QueueUpkeepRepo.ts"
+
+export const webhookDeliveriesPending = Metric.gauge("webhook_deliveries_pending", {
+  description: "Pending deliveries of all instances."
+})
 
 /** Deliveries that one instance sends to one receiver concurrently, each for another relayer. */
 const perReceiver = 16
@@ -30,8 +31,8 @@ const measureEvery = "15 seconds"
 const grace = "5 seconds"
 
 const make = Effect.gen(function* () {
-  const queue = yield* QueueRepo
-  const upkeep = yield* QueueUpkeepRepo
+  const queue = yield* QueueRepo.make
+  const upkeep = yield* QueueUpkeepRepo.make
   const deliver = yield* DeliveryAttempts.make
   const due = yield* CommitSignal.make("deliveries")
   const draining = yield* Draining
@@ -64,7 +65,7 @@ const make = Effect.gen(function* () {
 
   const clear = Effect.asVoid(Effect.repeat(upkeep.clear, { while: (isMore) => isMore }))
 
-  const measure = Effect.flatMap(upkeep.countPending, (count) => Metric.update(Metrics.webhookDeliveriesPending, count))
+  const measure = Effect.flatMap(upkeep.countPending, (count) => Metric.update(webhookDeliveriesPending, count))
 
   const run = (task: string, work: Effect.Effect<void>, wait: Effect.Effect<void>) =>
     jobs.run({ job: "deliveries", task, work, wait: () => wait })
@@ -76,6 +77,4 @@ const make = Effect.gen(function* () {
 })
 
 /** Runs until its scope closes. While the instance drains, it claims nothing. */
-export const layer = Layer.effectDiscard(make).pipe(
-  Layer.provide([QueueRepo.layer, QueueUpkeepRepo.layer, ReceiversRepo.layer, Sender.layer])
-)
+export const layer = Layer.effectDiscard(make)

@@ -1,14 +1,14 @@
 // The table `deliveries` as a queue that all instances share. All times are those of the database: clocks of instances may
 // differ.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { DeliveryState } from "../../../domain/notification/Delivery.ts"
 import type { DeliveryOutcome } from "../../../domain/notification/Delivery.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import * as DueDeliveries from "./DueDeliveries.ts"
-import { Receiver, columns } from "./Receiver.ts"
-import type { Attempt } from "./Sender.ts"
+import { Receiver, columns } from "./ReceiversRepo.ts"
+import type { WebhookAttempt } from "./WebhookClient.ts"
 
 const Claimed = Schema.Struct({
   ...Receiver.fields,
@@ -58,65 +58,53 @@ const changes = (sql: SqlClient.SqlClient, outcome: DeliveryOutcome) => {
   return sql`failures = failures + 1, state = CASE WHEN once OR held.next > give_up_at THEN 'failed' ELSE 'pending' END`
 }
 
-export class QueueRepo extends Context.Service<
-  QueueRepo,
-  {
-    /** Claims due deliveries, the first of each lane. No other instance claims them until the lease ends. */
-    claim(slots: Slots): Effect.Effect<ReadonlyArray<Claimed>>
-    /** Records an attempt. Returns the state of the delivery; none if another claim has replaced this one. */
-    settle(claimed: Claimed, attempt: Attempt, wait: Wait): Effect.Effect<Option.Option<DeliveryState>>
-    /** Ends the claim: the delivery is due at once. */
-    release(claimed: Claimed): Effect.Effect<void>
-  }
->()("effect-relayer/server/notifications/delivery/QueueRepo") {
-  static readonly layer = Layer.effect(
-    QueueRepo,
-    Effect.gen(function* () {
-      const sql = yield* client
+export const make = Effect.gen(function* () {
+  const sql = yield* client
 
-      const claim = ({ free, perReceiver, busy }: Slots) =>
-        sql`
-          WITH RECURSIVE ${DueDeliveries.find(sql, busy)}, chosen AS (
-            SELECT seq FROM deliveries
-            WHERE seq IN (SELECT seq FROM due WHERE place <= ${perReceiver}::int ORDER BY place, next_attempt_at LIMIT ${free})
-              AND state = 'pending' AND next_attempt_at <= clock_timestamp()
-            FOR UPDATE SKIP LOCKED
-          )
-          UPDATE deliveries d SET claim = gen_random_uuid()::text, next_attempt_at = clock_timestamp() + ${lease}::interval
-          FROM chosen, notifications n
-          WHERE d.seq = chosen.seq AND n.seq = d.notification_seq
-          RETURNING d.id, d.claim, d.event, d.body, d.failures, ${columns(sql)}`.pipe(
-          Effect.flatMap(readClaimed),
-          query("QueueRepo.claim")
-        )
+  /** Claims due deliveries, the first of each lane. No other instance claims them until the lease ends. */
+  const claim = ({ free, perReceiver, busy }: Slots) =>
+    sql`
+      WITH RECURSIVE ${DueDeliveries.find(sql, busy)}, chosen AS (
+        SELECT seq FROM deliveries
+        WHERE seq IN (SELECT seq FROM due WHERE place <= ${perReceiver}::int ORDER BY place, next_attempt_at LIMIT ${free})
+          AND state = 'pending' AND next_attempt_at <= clock_timestamp()
+        FOR UPDATE SKIP LOCKED
+      )
+      UPDATE deliveries d SET claim = gen_random_uuid()::text, next_attempt_at = clock_timestamp() + ${lease}::interval
+      FROM chosen, notifications n
+      WHERE d.seq = chosen.seq AND n.seq = d.notification_seq
+      RETURNING d.id, d.claim, d.event, d.body, d.failures, ${columns(sql)}`.pipe(
+      Effect.flatMap(readClaimed),
+      query("QueueRepo.claim")
+    )
 
-      const settle = (claimed: Claimed, { outcome, ms, status, answer }: Attempt, wait: Wait) =>
-        sql`
-          WITH held AS (
-            SELECT seq, ${nextAttempt(sql, wait)} AS next FROM deliveries
-            WHERE id = ${claimed.id} AND claim = ${claimed.claim} FOR UPDATE
-          ), settled AS (
-            UPDATE deliveries d
-            SET claim = NULL, attempts = attempts + 1, next_attempt_at = held.next, ${changes(sql, outcome)}
-            FROM held WHERE d.seq = held.seq RETURNING d.id, d.attempts, d.state
-          ), logged AS (
-            INSERT INTO delivery_attempts (delivery_id, attempt, at, milliseconds, status, outcome, answer)
-            SELECT id, attempts, clock_timestamp() - ${milliseconds(sql, ms)}, ${ms}, ${status ?? null}::smallint,
-              ${outcome}, ${answer ?? null}::text
-            FROM settled
-          )
-          SELECT state FROM settled`.pipe(
-          Effect.flatMap(readState),
-          Effect.map(Option.map(({ state }) => state)),
-          query("QueueRepo.settle")
-        )
+  /** Records an attempt. Returns the state of the delivery; none if another claim has replaced this one. */
+  const settle = (claimed: Claimed, { outcome, ms, status, answer }: WebhookAttempt, wait: Wait) =>
+    sql`
+      WITH held AS (
+        SELECT seq, ${nextAttempt(sql, wait)} AS next FROM deliveries
+        WHERE id = ${claimed.id} AND claim = ${claimed.claim} FOR UPDATE
+      ), settled AS (
+        UPDATE deliveries d
+        SET claim = NULL, attempts = attempts + 1, next_attempt_at = held.next, ${changes(sql, outcome)}
+        FROM held WHERE d.seq = held.seq RETURNING d.id, d.attempts, d.state
+      ), logged AS (
+        INSERT INTO delivery_attempts (delivery_id, attempt, at, milliseconds, status, outcome, answer)
+        SELECT id, attempts, clock_timestamp() - ${milliseconds(sql, ms)}, ${ms}, ${status ?? null}::smallint,
+          ${outcome}, ${answer ?? null}::text
+        FROM settled
+      )
+      SELECT state FROM settled`.pipe(
+      Effect.flatMap(readState),
+      Effect.map(Option.map(({ state }) => state)),
+      query("QueueRepo.settle")
+    )
 
-      const release = ({ id, claim }: Claimed) =>
-        sql`
-          UPDATE deliveries SET claim = NULL, next_attempt_at = clock_timestamp()
-          WHERE id = ${id} AND claim = ${claim}`.pipe(Effect.asVoid, query("QueueRepo.release"))
+  /** Ends the claim: the delivery is due at once. */
+  const release = ({ id, claim }: Claimed) =>
+    sql`
+      UPDATE deliveries SET claim = NULL, next_attempt_at = clock_timestamp()
+      WHERE id = ${id} AND claim = ${claim}`.pipe(Effect.asVoid, query("QueueRepo.release"))
 
-      return QueueRepo.of({ claim, settle, release })
-    })
-  )
-}
+  return { claim, settle, release }
+})

@@ -10,7 +10,7 @@ const standardKey = (key: string) =>
 
 const hmac = (key: string | Uint8Array, text: string) => createHmac("sha256", key).update(text).digest("base64")
 
-export interface Signed {
+export interface SignedWebhook {
   readonly id: string
   readonly body: string
   /** Seconds since 1970. */
@@ -19,7 +19,7 @@ export interface Signed {
   readonly keys: ReadonlyArray<Redacted.Redacted>
 }
 
-export const headers = ({ id, body, timestamp, keys }: Signed): Record<string, string> => {
+export const headers = ({ id, body, timestamp, keys }: SignedWebhook): Record<string, string> => {
   const identity = { "webhook-id": id, "webhook-timestamp": String(timestamp) }
   const [current, ...previous] = keys.map(Redacted.value)
   if (current === undefined) return identity

@@ -65,3 +65,13 @@ const ed25519: Operations = {
 }
 
 export const operations: Readonly<Record<Curve, Operations>> = { secp256k1, ed25519 }
+
+/**
+ * A random message that is signed to test a key. It is never a valid transaction. On solana, its first byte would announce 101
+ * signers, for which it is too short. On stellar, signatures cover a hash, which is shorter. On evm, they cover a Keccak hash, not
+ * a SHA-256 hash.
+ */
+export const probeOf = (curve: Curve): Uint8Array => {
+  const message = Buffer.concat([Buffer.from("effect-relayer signer probe\n"), crypto.randomBytes(32)])
+  return curve === "ed25519" ? message : crypto.createHash("sha256").update(message).digest()
+}

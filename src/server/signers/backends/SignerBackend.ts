@@ -1,5 +1,5 @@
 // The interface of signer types: how a type prepares its configuration, and a key that signs.
-import { Schema } from "effect"
+import { Context, Schema } from "effect"
 import type { Effect, Redacted } from "effect"
 import type { BadRequest, ServiceUnavailable } from "../../../domain/request/Request.ts"
 import type { CreateSigner } from "../../../domain/signer/CreateSigner.ts"
@@ -98,3 +98,11 @@ export type ConfigOf<T extends SignerType> = Extract<Signer, { readonly type: T 
 
 /** A type of signer. */
 export type SignerKind<T extends SignerType> = Kind<RequestOf<T>, ConfigOf<T>>
+
+/**
+ * The implementation of each type, also called signer backends. A host program may replace a type, for example to keep the keys of
+ * `plain` signers in its own store.
+ */
+export class SignerKinds extends Context.Service<SignerKinds, { readonly [T in SignerType]: SignerKind<T> }>()(
+  "effect-relayer/server/signers/backends/SignerBackend/SignerKinds"
+) {}

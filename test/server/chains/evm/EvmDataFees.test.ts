@@ -2,11 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { decodeFunctionData, encodeFunctionData, parseAbi, parseTransaction } from "viem"
-import type { NetworkNumbers } from "../../../../src/domain/transaction/NetworkNumbers.ts"
+import type { NetworkNumbers } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
 import * as EvmDataFees from "../../../../src/server/chains/evm/EvmDataFees.ts"
 import { callOf } from "../../../../src/server/chains/evm/EvmFeeOracle.ts"
-import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/evm/RpcBatch.ts"
-import { network } from "../../../domain/transaction/simulation/World.ts"
+import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.ts"
+import { network } from "../../../domain/transaction/evm/simulation/World.ts"
 import * as Chain from "../../lanes/fake/Chain.ts"
 import * as Node from "../../lanes/fake/Node.ts"
 
@@ -23,7 +23,7 @@ const nodeWith = (answer: RpcAnswer) => {
 
 const sevenWei: RpcAnswer = { _tag: "Result", value: `0x${"7".padStart(64, "0")}` }
 
-const dataOf = ({ params: [given] }: RpcCall) => (given as { readonly data: `0x${string}` }).data
+const dataOf = (call: RpcCall) => (Node.paramsOf(call)[0] as { readonly data: `0x${string}` }).data
 
 describe("EvmDataFees", () => {
   it.each(["", "0102", "ab".repeat(32), "cd".repeat(33)])("encodes the argument %s as the ABI demands", (bytes) => {

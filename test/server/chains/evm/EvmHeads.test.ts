@@ -3,7 +3,8 @@ import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
-import type { EvmNode } from "../../../../src/server/chains/evm/EvmNode.ts"
+import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
+import { paramsOf } from "../../lanes/fake/Node.ts"
 import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
 
 const hash = (height: number) => `0x${String(height).padStart(64, "0")}`
@@ -12,11 +13,11 @@ const hash = (height: number) => `0x${String(height).padStart(64, "0")}`
 const provider = (url = "http://a.example") => {
   const latch = Latch.makeUnsafe(true)
   const state = { height: 100, isAway: false, asked: new Array<string>() }
-  const node: EvmNode = {
+  const node: RpcNode = {
     url,
     call: (call) =>
       Effect.gen(function* () {
-        const tag = String(call.params[0])
+        const tag = String(paramsOf(call)[0])
         state.asked.push(tag)
         yield* latch.await
         if (state.isAway) return yield* RpcFailure.failure("unreachable")
@@ -25,7 +26,8 @@ const provider = (url = "http://a.example") => {
         return yield* Effect.orDie(Schema.decodeUnknownEffect(call.result)(block))
       }),
     ask: () => Effect.die("not used"),
-    send: () => Effect.die("not used")
+    send: () => Effect.die("not used"),
+    breaker: Effect.succeed("closed")
   }
   return Object.assign(state, { node, latch })
 }

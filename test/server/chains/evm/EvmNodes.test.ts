@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import * as Anvil from "../../../../testkit/Anvil.ts"
 import * as EvmRpc from "../../../../testkit/EvmRpc.ts"
 import * as EvmCalls from "../../../../src/server/chains/evm/EvmCalls.ts"
+import * as EvmNode from "../../../../src/server/chains/evm/EvmNode.ts"
 import { estimate } from "../../../../src/server/chains/evm/EvmEstimates.ts"
 import { urls } from "../fixtures.ts"
 import { make, transfer } from "./fixtures.ts"
@@ -19,16 +20,16 @@ describe("EvmNodes", () => {
       const providers = yield* nodes.providers(urls(anvil.url), identity)
 
       const bytes = yield* transfer(0)
-      assert.deepStrictEqual(yield* providers.broadcast(bytes), [{ _tag: "Hash" }])
+      assert.deepStrictEqual(yield* providers.broadcast(EvmNode.send(bytes)), [{ _tag: "Hash" }])
       // anvil answers before the transaction is in its block.
       yield* Effect.repeat(anvil.call("eth_getTransactionCount", [Anvil.funded, "latest"]), {
         until: (count) => count === "0x1"
       })
-      const again = yield* providers.broadcast(yield* transfer(0, 20n ** 9n))
+      const again = yield* providers.broadcast(EvmNode.send(yield* transfer(0, 20n ** 9n)))
       assert.deepInclude(again[0], { _tag: "RpcError", message: "nonce too low" })
-      const poor = yield* providers.broadcast(yield* transfer(1, 10n ** 22n))
+      const poor = yield* providers.broadcast(EvmNode.send(yield* transfer(1, 10n ** 22n)))
       assert.match(JSON.stringify(poor), /insufficient funds/i)
-      assert.strictEqual(yield* breakers.state(anvil.url), "closed")
+      assert.strictEqual(yield* breakers.of(anvil.url).state, "closed")
 
       const seen = yield* providers.first((node) =>
         Effect.all(
@@ -75,12 +76,14 @@ describe("EvmNodes", () => {
   it.effect("asks a node that takes no batches call by call", () =>
     Effect.gen(function* () {
       const server = yield* EvmRpc.make({ chainId: 31337n })
+      server.refuseBatches()
       server.results.set("eth_getBlockByNumber", () => ({ number: "0x0", hash: "0xAA" }))
       const { nodes } = yield* make
       const providers = yield* nodes.providers(urls(server.url), identity)
       const count = yield* providers.first((node) => node.call(EvmCalls.countAt(other, "latest")))
       assert.strictEqual(count, 7)
       assert.strictEqual(yield* providers.genesis, "0xaa")
+      assert.strictEqual(server.batches(), 1)
     })
   )
 
@@ -91,12 +94,12 @@ describe("EvmNodes", () => {
       const alone = yield* nodes.providers(urls(wrong.url), identity)
       const failed = yield* Effect.flip(alone.first((node) => node.call(EvmCalls.chainId)))
       assert.strictEqual(failed.code, "mismatch")
-      assert.deepStrictEqual(yield* alone.broadcast(yield* transfer(0)), [])
+      assert.deepStrictEqual(yield* alone.broadcast(EvmNode.send(yield* transfer(0))), [])
 
       const both = yield* nodes.providers(urls(wrong.url, right.url), identity)
       const used = yield* both.first((node) => Effect.as(node.call(EvmCalls.chainId), node))
       assert.strictEqual(used.url, right.url)
-      assert.strictEqual((yield* both.broadcast(yield* transfer(0))).length, 1)
+      assert.strictEqual((yield* both.broadcast(EvmNode.send(yield* transfer(0)))).length, 1)
       assert.isUndefined(yield* both.second(used, (node) => node.call(EvmCalls.chainId)))
 
       const genesis = yield* both.genesis

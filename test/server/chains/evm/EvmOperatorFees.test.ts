@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { encodeFunctionData, parseAbi } from "viem"
-import type { NetworkNumbers } from "../../../../src/domain/transaction/NetworkNumbers.ts"
+import type { NetworkNumbers } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
 import { receiptIn, receiptOf } from "../../../../src/server/chains/evm/EvmCalls.ts"
 import { callOf } from "../../../../src/server/chains/evm/EvmFeeOracle.ts"
 import { make } from "../../../../src/server/chains/evm/EvmMarkets.ts"
 import { inputFor, operatorFee } from "../../../../src/server/chains/evm/EvmOperatorFees.ts"
-import type { RpcAnswer } from "../../../../src/server/chains/evm/RpcBatch.ts"
-import { network } from "../../../domain/transaction/simulation/World.ts"
+import type { RpcAnswer } from "../../../../src/server/chains/RpcBatch.ts"
+import { network } from "../../../domain/transaction/evm/simulation/World.ts"
 import * as Chain from "../../lanes/fake/Chain.ts"
 import * as Node from "../../lanes/fake/Node.ts"
 
@@ -93,9 +93,12 @@ describe("EvmOperatorFees", () => {
 
   it("of a receipt is that of its gas, by the formula of the upgrade that its fields show", () => {
     const parameters = { operatorFeeScalar: "0x5dc", operatorFeeConstant: "0x7" }
-    assert.strictEqual(receiptWith(parameters)?.operatorFee, 31n + 7n)
-    assert.strictEqual(receiptWith({ ...parameters, daFootprintGasScalar: "0x190" })?.operatorFee, 3_150_000_007n)
-    assert.strictEqual(receiptWith({ operatorFeeConstant: "0x7" })?.operatorFee, 7n)
+    assert.strictEqual(receiptWith(parameters)?.details.operatorFee, 31n + 7n)
+    assert.strictEqual(
+      receiptWith({ ...parameters, daFootprintGasScalar: "0x190" })?.details.operatorFee,
+      3_150_000_007n
+    )
+    assert.strictEqual(receiptWith({ operatorFeeConstant: "0x7" })?.details.operatorFee, 7n)
   })
 
   it("of a receipt is absent if the fields are absent, zero or nonsense, which does not hide the receipt", () => {
@@ -109,7 +112,7 @@ describe("EvmOperatorFees", () => {
     for (const each of fields) {
       const receipt = receiptWith(each)
       assert.deepStrictEqual(
-        [receipt?.gasUsed, receipt?.operatorFee, receipt?.dataFee],
+        [receipt?.details.gasUsed, receipt?.details.operatorFee, receipt?.details.dataFee],
         [21_000n, undefined, undefined]
       )
     }

@@ -1,8 +1,8 @@
 // Which provider answers for a lane, and what is said if none does.
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import type { EvmNode } from "../../../../src/server/chains/evm/EvmNode.ts"
-import * as EvmProviders from "../../../../src/server/chains/evm/EvmProviders.ts"
+import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
+import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
 import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
 
 /** Results of a node by method. A method without a result fails. */
@@ -15,14 +15,15 @@ const block = (digit: string) => ({
   timestamp: "0x0"
 })
 
-const node = (url: string, results: Results): EvmNode => ({
+const node = (url: string, results: Results): RpcNode => ({
   url,
   call: (call) =>
     call.method in results
       ? Effect.orDie(Schema.decodeUnknownEffect(call.result)(results[call.method]))
       : Effect.fail(RpcFailure.failure("unreachable", "HTTP 503").of(call.method)),
   ask: () => Effect.die("not used"),
-  send: () => Effect.die("not used")
+  send: () => Effect.die("not used"),
+  breaker: Effect.succeed("closed")
 })
 
 const right: Results = { eth_chainId: "0x1", eth_getBlockByNumber: block("a") }
@@ -30,7 +31,7 @@ const wrongChain: Results = { eth_chainId: "0x2", eth_getBlockByNumber: block("b
 
 /** The providers in a random order. */
 const providers = (nodes: Readonly<Record<string, Results>>) =>
-  EvmProviders.make(
+  EvmNodes.providers(
     (url) => node(url, nodes[url] ?? {}),
     Object.keys(nodes).map((url) => ({ url, weight: 100 })),
     { chainId: 1 }

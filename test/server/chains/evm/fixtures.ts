@@ -5,6 +5,7 @@ import * as AllowList from "../../../../src/outbound/AllowList.ts"
 import { Outbound } from "../../../../src/outbound/Outbound.ts"
 import { Breakers } from "../../../../src/server/chains/Breakers.ts"
 import { ChainAccess } from "../../../../src/server/chains/ChainAccess.ts"
+import { RpcNodes } from "../../../../src/server/chains/RpcNodes.ts"
 import { EvmNodes } from "../../../../src/server/chains/evm/EvmNodes.ts"
 
 /** The key of `Anvil.funded`, which anvil prints at its start. */
@@ -30,6 +31,7 @@ export const transfer = (nonce: number, price = 10n * gwei, chainId = 31337) =>
 export const make = Effect.map(
   Layer.build(
     EvmNodes.layerNoDeps.pipe(
+      Layer.provide(RpcNodes.layerNoDeps()),
       Layer.provideMerge(Breakers.layer()),
       Layer.provide(ChainAccess.layer),
       Layer.provide(Outbound.layer({ allow: AllowList.make(["127.0.0.0/8"]), timeout: "1 days" }))

@@ -1,20 +1,21 @@
 // A node of a chain in memory, with the pool rules of geth. A test makes it lag, follow a fork, stay away or lie.
 import { Effect, Schema } from "effect"
-import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/evm/RpcBatch.ts"
-import type { EvmNode } from "../../../../src/server/chains/evm/EvmNode.ts"
+import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
+import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.ts"
+import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
-import { countOf, gwei, parse } from "./Chain.ts"
-import type { Block, Blocks, Bytes, Chain } from "./Chain.ts"
+import { behind, countOf, minedIn } from "../../../../testkit/chain/Blocks.ts"
+import type { Block, Blocks } from "../../../../testkit/chain/Blocks.ts"
+import * as Pool from "../../../../testkit/chain/Pool.ts"
+import { gwei, parse } from "./Chain.ts"
+import type { Bytes, Chain } from "./Chain.ts"
 import { hex } from "./Hex.ts"
 import type { Hex } from "./Hex.ts"
 
 const result = (value: unknown): RpcAnswer => ({ _tag: "Result", value })
 const error = (message: string, code = -32000): RpcAnswer => ({ _tag: "RpcError", code, message })
 
-const minedIn = (blocks: Blocks) =>
-  blocks.flatMap((block) => block.transactions.map((transaction) => ({ ...transaction, block })))
-
-const shownBlock = (blocks: Blocks, block: Block | undefined) =>
+const shownBlock = (blocks: Blocks<Bytes>, block: Block<Bytes> | undefined) =>
   block === undefined
     ? null
     : {
@@ -25,7 +26,7 @@ const shownBlock = (blocks: Blocks, block: Block | undefined) =>
         transactions: block.transactions.map(({ bytes }) => bytes.hash)
       }
 
-const shownReceipt = (found: ReturnType<typeof minedIn>[number] | undefined) =>
+const shownReceipt = (found: ReturnType<typeof minedIn<Bytes>>[number] | undefined) =>
   found === undefined
     ? null
     : {
@@ -36,28 +37,22 @@ const shownReceipt = (found: ReturnType<typeof minedIn>[number] | undefined) =>
         effectiveGasPrice: hex(gwei)
       }
 
-/** geth's rule for two transactions with one nonce. */
-const replaces = (bytes: Bytes, former: Bytes): boolean =>
-  bytes.maxFee * 10n >= former.maxFee * 11n && bytes.tip * 10n >= former.tip * 11n
-
 const offer = (chain: Chain, bytes: Bytes): RpcAnswer => {
   chain.sent.set(bytes.hash, bytes)
-  const former = chain.pool.get(bytes.nonce)
-  if (former?.hash === bytes.hash) return error("already known")
-  if (bytes.nonce < countOf(chain.blocks)) return error("nonce too low")
-  if (former !== undefined && !replaces(bytes, former)) return error("replacement transaction underpriced")
-  if (bytes.cost > chain.balance) return error("insufficient funds for gas * price + value")
-  chain.pool.set(bytes.nonce, bytes)
+  const { pool, blocks, balance } = chain
+  const offered = Pool.offer({ pool, count: countOf(blocks), balance }, bytes)
+  if (typeof offered === "string") return error(offered)
+  chain.pool = offered
   return result(bytes.hash)
 }
+
+/** The parameters of Ethereum's methods are a list. */
+export const paramsOf = ({ params }: RpcCall): ReadonlyArray<unknown> => (Array.isArray(params) ? params : [])
 
 type Answer = (params: ReadonlyArray<unknown>) => RpcAnswer | undefined
 
 export const make = (chain: Chain, url: string) => {
-  const blocks = (): Blocks => {
-    const all = fake.fork ?? chain.blocks
-    return all.slice(0, all.length - fake.lag)
-  }
+  const blocks = (): Blocks<Bytes> => behind(fake.fork ?? chain.blocks, fake.lag)
   const at = (tag: unknown) =>
     typeof tag === "string" && tag.startsWith("0x") ? blocks().slice(0, Number(tag) + 1) : blocks()
   const find = (hash: unknown) => minedIn(blocks()).find(({ bytes }) => bytes.hash === hash)
@@ -94,7 +89,7 @@ export const make = (chain: Chain, url: string) => {
     /** Blocks of the chain that it does not have yet. */
     lag: 0,
     /** The chain that it has instead of the one that lasts. */
-    fork: undefined as Blocks | undefined,
+    fork: undefined as Blocks<Bytes> | undefined,
     isAway: false,
     /** Answers of a test, which come before its own. Undefined: its own. */
     lies: new Map<string, Answer>(),
@@ -105,11 +100,12 @@ export const make = (chain: Chain, url: string) => {
   const answer = (call: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> => {
     fake.seen.push(call)
     if (fake.isAway) return Effect.fail(RpcFailure.failure("unreachable"))
-    const own = () => methods[call.method]?.(call.params)
-    return Effect.succeed(fake.lies.get(call.method)?.(call.params) ?? own() ?? error("no such method", -32601))
+    const params = paramsOf(call)
+    const own = () => methods[call.method]?.(params)
+    return Effect.succeed(fake.lies.get(call.method)?.(params) ?? own() ?? error("no such method", -32601))
   }
 
-  const node: EvmNode = {
+  const node: RpcNode = {
     url,
     ask: answer,
     call: (call) =>
@@ -120,12 +116,8 @@ export const make = (chain: Chain, url: string) => {
             )
           : Effect.fail(RpcFailure.answered("refused"))
       ),
-    send: (raw) =>
-      answer({ method: "eth_sendRawTransaction", params: [raw] }).pipe(
-        Effect.map((given) => (given._tag === "Result" ? ({ _tag: "Hash" } as const) : given)),
-        Effect.map((given) => (given._tag === "Missing" ? ({ _tag: "NoAnswer" } as const) : given)),
-        Effect.orElseSucceed(() => ({ _tag: "NoAnswer" }) as const)
-      )
+    send: (call) => Effect.mapError(answer(call), (failure) => new Unanswered({ failure })),
+    breaker: Effect.succeed("closed")
   }
   return Object.assign(fake, { node })
 }

@@ -10,20 +10,23 @@ import type { EvmNetwork } from "../../../../src/domain/network/Network.ts"
 import type { EvmPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { EvmRelayer, RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
-import { TransactionId } from "../../../../src/domain/transaction/EvmTransaction.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
 import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../../src/server/chains/evm/EvmMarkets.ts"
-import * as EvmProviders from "../../../../src/server/chains/evm/EvmProviders.ts"
-import type { LaneContext } from "../../../../src/server/lanes/LaneContext.ts"
+import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
+import { noncesOf } from "../../../../src/domain/transaction/evm/Evm.ts"
+import * as EvmLane from "../../../../src/server/lanes/evm/EvmLane.ts"
+import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
 import * as LaneMemory from "../../../../src/server/lanes/LaneMemory.ts"
-import * as LaneSigner from "../../../../src/server/lanes/LaneSigner.ts"
+import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
 import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
 import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
 import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
 import type { SignerBackend } from "../../../../src/server/signers/backends/SignerBackend.ts"
-import * as LocalKey from "../../../../src/server/signers/backends/LocalKey.ts"
+import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import { withNonce } from "../../../../testkit/EvmRows.ts"
 import { insert } from "../../../../testkit/LedgerRows.ts"
 import { claimOne } from "../../ledger/Fixtures.ts"
 import * as Chain from "./Chain.ts"
@@ -109,10 +112,10 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     sign,
     context: undefined as LaneContext | undefined,
     accept: (count = 1, over: Partial<NewTransaction> = {}) => Effect.map(insert(account, count, over), notEmpty),
-    transaction: (id: TransactionId) => Effect.map(ledger.get(1, id), ({ transaction }) => transaction),
+    transaction: (id: TransactionId) => Effect.map(ledger.get(1, id), withNonce),
     /** The lane and its open transactions. */
     contents,
-    lane: Effect.map(contents, ({ stored }) => stored.lane)
+    lane: Effect.map(contents, ({ stored }) => noncesOf(stored.lane))
   }
 
   const nodeOf = (url: string) => nodes.find((node) => node.url === url)?.node ?? nodes[0]!.node
@@ -128,18 +131,21 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     if (hold !== undefined) yield* lanes.release(hold, "draining")
     const claimed = yield* claimOne
     hold = claimed.hold
+    const { genesis } = claimed.stored
+    const network = EvmLane.networkOf({
+      providers: (given: Parameters<typeof EvmNodes.providers>[1], identity: EvmNodes.ChainIdentity) =>
+        Effect.provideService(EvmNodes.providers(nodeOf, given, identity), Random.Random, inOrder),
+      heads: EvmHeads.make(),
+      markets: EvmMarkets.make()
+    })
+    const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
     const context: LaneContext = {
       ledger: lanes,
-      nodes: {
-        providers: (given, identity) =>
-          Effect.provideService(EvmProviders.make(nodeOf, given, identity), Random.Random, inOrder),
-        heads: EvmHeads.make(),
-        markets: EvmMarkets.make()
-      },
+      rules: network.rules,
+      chain: network.open({ chain: account.chain, address, genesis, keys }),
       targets: {
         get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: world.network, urls })
       },
-      signer: LaneSigner.make({ use: () => Effect.succeed(backend) }, address),
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
       hold,

@@ -1,19 +1,19 @@
 // Jumps of the database's clock lose no delivery.
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, Layer, Option } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { Deliveries } from "../../../../src/server/notifications/delivery/Deliveries.ts"
-import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
-import { QueueUpkeepRepo } from "../../../../src/server/notifications/delivery/QueueUpkeepRepo.ts"
+import * as QueueRepo from "../../../../src/server/notifications/delivery/QueueRepo.ts"
+import * as QueueUpkeepRepo from "../../../../src/server/notifications/delivery/QueueUpkeepRepo.ts"
 import * as World from "./World.ts"
 
 const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
 
 describe("the database's clock", () => {
-  const queue = Layer.provideMerge(Layer.merge(QueueRepo.layer, QueueUpkeepRepo.layer), World.layer({ job: false }))
+  const queue = World.layer({ job: false })
 
   it.effect("that is set back delays pending deliveries by as much, and a retry sends them at once", () =>
     Effect.gen(function* () {
-      const repo = yield* QueueRepo
+      const repo = yield* QueueRepo.make
       const { id } = yield* World.create("http://127.0.0.1:9/hook")
       yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.pass("-1 hour")
@@ -30,8 +30,8 @@ describe("the database's clock", () => {
   it.effect("that jumps past the end of a delivery does not prevent its first attempt", () =>
     Effect.gen(function* () {
       const { id } = yield* World.create("http://127.0.0.1:9/hook")
-      const repo = yield* QueueRepo
-      const upkeep = yield* QueueUpkeepRepo
+      const repo = yield* QueueRepo.make
+      const upkeep = yield* QueueUpkeepRepo.make
       yield* World.publish("relayer.updated", World.relayer(id))
       yield* World.pass("30 hours")
       yield* upkeep.expire

@@ -11,8 +11,6 @@ import * as World from "./World.ts"
 
 const base64 = (key: string, text: string) => createHmac("sha256", key).update(text).digest("base64")
 
-const webhookId = (seen: Receiver.Seen) => String(seen.headers["webhook-id"])
-
 describe("a webhook", () => {
   it.effect("is sent at once in the format of the specification, with two kinds of signatures", () =>
     Effect.gen(function* () {
@@ -223,7 +221,7 @@ describe("an attempt", () => {
         assert.isTrue(wait > most * 0.74 && wait < most + 1000, `${index}: ${wait}`)
       }
       assert.isTrue(all.length > 25 && all.length < 40, String(all.length))
-      assert.strictEqual(new Set(receiver.seen.map(webhookId)).size, 2)
+      assert.strictEqual(new Set(receiver.seen.map(Receiver.webhookId)).size, 2)
     }).pipe(Effect.provide(World.layer()))
   )
 })

@@ -4,8 +4,6 @@ import { Effect } from "effect"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as World from "./World.ts"
 
-const webhookId = (seen: Receiver.Seen) => String(seen.headers["webhook-id"])
-
 describe("deliveries of a relayer", () => {
   it.effect("arrive in order: while one fails, later ones wait, and those of other relayers do not", () =>
     Effect.gen(function* () {
@@ -47,14 +45,14 @@ describe("deliveries of a relayer", () => {
       yield* slow.arrived(16)
       for (let n = 1; n <= 100; n++) yield* World.publish("relayer.updated", World.relayer(fastId, `fast-${n}`))
       yield* fast.arrived(100)
-      assert.strictEqual(new Set(fast.seen.map(webhookId)).size, 100)
+      assert.strictEqual(new Set(fast.seen.map(Receiver.webhookId)).size, 100)
       assert.strictEqual(slow.seen.length, 16)
       slow.answer = () => undefined
       slow.letGo()
       yield* slow.arrived(100)
       assert.isAtMost(slow.mostAtOnce(), 16)
       assert.isAtMost(fast.mostAtOnce(), 16)
-      assert.strictEqual(new Set(slow.seen.map(webhookId)).size, 100)
+      assert.strictEqual(new Set(slow.seen.map(Receiver.webhookId)).size, 100)
     }).pipe(Effect.provide(World.layer()))
   )
 })

@@ -6,12 +6,10 @@ import { TestClock } from "effect/testing"
 import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
 import { CommitSignals } from "../../../../src/server/lifecycle/CommitSignal.ts"
 import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
-import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
+import * as QueueRepo from "../../../../src/server/notifications/delivery/QueueRepo.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
 import * as World from "./World.ts"
-
-const webhookId = (seen: Receiver.Seen) => String(seen.headers["webhook-id"])
 
 const all = { free: 1000, perReceiver: 1000, busy: new Map<string, number>() }
 
@@ -48,7 +46,7 @@ describe("two instances", () => {
         yield* receiver.arrived(100)
       }).pipe(Effect.provideContext(writer))
       assert.strictEqual(receiver.seen.length, 100)
-      assert.strictEqual(new Set(receiver.seen.map(webhookId)).size, 100)
+      assert.strictEqual(new Set(receiver.seen.map(Receiver.webhookId)).size, 100)
       assert.strictEqual(overlaps, 0)
       for (const lane of lanes) {
         const names = receiver.seen
@@ -64,7 +62,7 @@ describe("two instances", () => {
 
   it.effect("claim every delivery once, and claims of a dead instance end with their lease", () =>
     Effect.gen(function* () {
-      const repo = yield* QueueRepo
+      const repo = yield* QueueRepo.make
       const { id } = yield* World.create("http://127.0.0.1:9/hook")
       for (let n = 0; n < 50; n++) yield* World.publish("relayer.updated", World.relayer(id, `relayer-${n}`))
       const claims = yield* Effect.all(
@@ -91,12 +89,12 @@ describe("two instances", () => {
       assert.isTrue(Option.isNone(yield* repo.settle(before, attempt, wait)))
       assert.deepStrictEqual(yield* repo.settle(first, attempt, wait), Option.some("delivered"))
       assert.isTrue(Option.isNone(yield* repo.settle(first, attempt, wait)))
-    }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ job: false }))))
+    }).pipe(Effect.provide(World.layer({ job: false })))
   )
 
   it.effect("claim no more deliveries than they can send, in total and per receiver", () =>
     Effect.gen(function* () {
-      const repo = yield* QueueRepo
+      const repo = yield* QueueRepo.make
       const ids: Array<NotificationId> = []
       for (let n = 0; n < 3; n++) ids.push((yield* World.create("http://127.0.0.1:9/hook")).id)
       for (const id of ids) {
@@ -111,7 +109,7 @@ describe("two instances", () => {
       const counts = ids.map((id) => claimed.filter(({ notification_id }) => notification_id === id).length)
       assert.deepStrictEqual(counts, [0, 2, 4])
       assert.strictEqual((yield* repo.claim({ free: 3, perReceiver: 4, busy: new Map() })).length, 3)
-    }).pipe(Effect.provide(Layer.provideMerge(QueueRepo.layer, World.layer({ job: false }))))
+    }).pipe(Effect.provide(World.layer({ job: false })))
   )
 })
 

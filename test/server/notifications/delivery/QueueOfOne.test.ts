@@ -26,7 +26,7 @@ describe("a notification", () => {
       const receiver = yield* Receiver.make
       const notifications = yield* Notifications
       const { id } = yield* World.create(receiver.url)
-      const paused = yield* notifications.update(id, { paused: true })
+      const { value: paused } = yield* notifications.update(id, { paused: true })
       assert.isTrue(paused.paused)
       yield* World.publish("relayer.updated", World.relayer(id, "relayer-1", { name: "too old" }))
       yield* World.pass("25 hours")
@@ -57,7 +57,7 @@ describe("a notification", () => {
       yield* World.publish("relayer.updated", World.relayer(id))
       const [delivery] = yield* World.attempted(id, 1)
       assert.deepStrictEqual(World.outcomes(delivery === undefined ? [] : [delivery]), [["failed", "gone"]])
-      assert.isTrue((yield* notifications.get(id)).paused)
+      assert.isTrue((yield* notifications.get(id)).value.paused)
       assert.deepStrictEqual(yield* eventsOf(id), ["notification.created", "notification.paused"])
     }).pipe(Effect.provide(World.layer()))
   )
@@ -68,7 +68,7 @@ describe("a notification", () => {
       const notifications = yield* Notifications
       const { id } = yield* World.create(receiver.url)
       const sql = yield* SqlClient.SqlClient
-      const isPaused = Effect.map(notifications.get(id), ({ paused }) => paused)
+      const isPaused = Effect.map(notifications.get(id), ({ value }) => value.paused)
       let count = 0
       const send = Effect.fnUntraced(function* (status: number) {
         receiver.answer = () => ({ status })

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as CommitSignal from "../../../../src/server/lifecycle/CommitSignal.ts"
 import { Draining } from "../../../../src/server/lifecycle/Draining.ts"
-import { QueueRepo } from "../../../../src/server/notifications/delivery/QueueRepo.ts"
+import * as QueueRepo from "../../../../src/server/notifications/delivery/QueueRepo.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
 import * as TestDatabase from "../../../../testkit/TestDatabase.ts"
 import * as World from "./World.ts"
@@ -33,7 +33,7 @@ describe("an instance that stops", () => {
       yield* during(receiver)
       yield* Effect.forkChild(Effect.forever(Effect.andThen(Effect.yieldNow, TestClock.adjust("10 millis"))))
       yield* Fiber.join(closing)
-      const repo = Context.get(yield* Layer.build(QueueRepo.layer), QueueRepo)
+      const repo = yield* QueueRepo.make
       return { log: yield* World.log(id), claimable: yield* repo.claim(all) }
     }).pipe(Effect.provideContext(services), Effect.provideService(SqlClient.SqlClient, database))
   })
@@ -73,9 +73,9 @@ describe("an instance that drains", () => {
       yield* World.publish("relayer.paused", World.relayer(id))
       yield* rounds
       const { log, claimable } = yield* Effect.gen(function* () {
-        const repo = yield* QueueRepo
+        const repo = yield* QueueRepo.make
         return { log: yield* World.log(id), claimable: yield* repo.claim(all) }
-      }).pipe(Effect.provide(QueueRepo.layer))
+      })
       assert.deepStrictEqual(World.outcomes(log), [["pending"], ["delivered", "delivered"]])
       assert.lengthOf(claimable, 1)
     }).pipe(Effect.provide(World.layer()))

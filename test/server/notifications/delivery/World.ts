@@ -58,7 +58,7 @@ export const connection = (database: string) => Layer.fresh(PgClient.layer(clien
 export const create = (url: string, signing_key: string | undefined = signingKey) =>
   Effect.flatMap(Notifications, (notifications) =>
     notifications.create(Schema.decodeSync(CreateNotification)({ url, ...(signing_key === "" ? {} : { signing_key }) }))
-  )
+  ).pipe(Effect.map(({ value }) => value))
 
 export const relayer = (notification_id: NotificationId, id = "relayer-1", changes: object = {}): Relayer =>
   Schema.decodeUnknownSync(Relayer)({

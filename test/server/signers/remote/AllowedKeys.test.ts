@@ -1,6 +1,6 @@
 // The names of keys in `SIGNER_KEYS`.
 import { assert, describe, it } from "@effect/vitest"
-import { isAllowed } from "../../../../src/server/signers/backends/remote/AllowedKeys.ts"
+import { isAllowed } from "../../../../src/server/signers/SignerSettings.ts"
 
 const key = "arn:aws:kms:eu-west-1:111122223333:key/1234"
 

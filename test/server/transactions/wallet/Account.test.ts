@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { recoverMessageAddress, recoverTypedDataAddress } from "viem"
 import { layerEach } from "../../../../testkit/layerEach.ts"
 import * as TestApi from "../../../../testkit/TestApi.ts"
+import { asTimePasses } from "../../events/LiveApi.ts"
 import { count, makeKey, prepare, receiver } from "../Fixtures.ts"
 import { addressOf, post, rpc } from "./fixtures.ts"
 
@@ -57,13 +58,14 @@ layerEach(TestApi.layer())("a relayer as the account of a wallet", (it) => {
   it.effect("answers the calls of a batch in their order, and no notification", () =>
     Effect.gen(function* () {
       yield* prepare()
-      const { status, text } = yield* post([
+      const posted = post([
         { jsonrpc: "2.0", id: 0, method: "eth_chainId" },
         { jsonrpc: "2.0", method: "net_version" },
         { jsonrpc: "2.0", id: "b", method: "eth_blockNumber" },
         { jsonrpc: "2.0", id: 2, method: "eth_sendRawTransaction", params: ["0x"] },
         { jsonrpc: "2.0", id: 3, method: "net_version", params: { named: true } }
       ])
+      const { status, text } = yield* asTimePasses(posted)
       assert.strictEqual(status, 200)
       const replies: ReadonlyArray<{ readonly id: unknown; readonly result?: unknown; readonly error?: object }> =
         JSON.parse(text)

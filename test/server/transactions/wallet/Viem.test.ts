@@ -1,4 +1,5 @@
 // viem sends, deploys, signs and waits through a relayer, on a real node, without a private key.
+import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import {
@@ -81,7 +82,7 @@ layer(api, { excludeTestServices: true })("viem", (it) => {
       const receipt = yield* Effect.promise(() => client.waitForTransactionReceipt({ hash }))
       assert.deepStrictEqual([receipt.status, receipt.transactionHash], ["success", hash])
       assert.strictEqual(yield* node.call("eth_getBalance", [receiver, "latest"]), "0x7")
-      assert.strictEqual((yield* becomes(yield* idOf(relayerNumber, hash), "confirmed")).nonce, 0)
+      assert.strictEqual(nonceOf(yield* becomes(yield* idOf(relayerNumber, hash), "confirmed")), 0)
     })
   )
 

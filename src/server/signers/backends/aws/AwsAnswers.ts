@@ -31,9 +31,12 @@ export const readKey = Effect.fnUntraced(function* (answer: unknown) {
   )
   const curve = curves.get(KeySpec)
   if (curve === undefined) {
-    return yield* unavailable("bad_key", `is a key of ${KeySpec}: it has to be of ${[...curves.keys()].join(" or ")}`)
+    return yield* unavailable("bad_key", {
+      detail: `is a key of ${KeySpec}: it has to be of ${[...curves.keys()].join(" or ")}`
+    })
   }
-  if (KeyUsage !== "SIGN_VERIFY") return yield* unavailable("bad_key", "is not a key for signatures (SIGN_VERIFY)")
+  if (KeyUsage !== "SIGN_VERIFY")
+    return yield* unavailable("bad_key", { detail: "is not a key for signatures (SIGN_VERIFY)" })
   const decoded = Decode.ofSpki(PublicKey)
   if (decoded?.curve !== curve) return yield* unavailable("unexpected")
   // AWS returns no public key for a key that is disabled or scheduled for deletion.

@@ -1,10 +1,10 @@
 // The failures of a key in AWS KMS: for each, the field of the request that causes it, the message, and the errors of AWS.
-import { Option, Record, Schema } from "effect"
+import { Option, Schema } from "effect"
 import * as RequestIds from "../RequestIds.ts"
-import { SignerUnavailable } from "../SignerBackend.ts"
-import type { Reason } from "../SignerBackend.ts"
+import type { SignerUnavailable } from "../SignerBackend.ts"
+import * as Failures from "../remote/Failures.ts"
 
-const table = {
+export const { fields, unavailable } = Failures.make({
   forbidden: ["config.key_id", "SIGNER_KEYS does not allow this key"],
   unreachable: ["config.region", "AWS KMS does not answer"],
   unexpected: ["config.region", "does not answer as AWS KMS does"],
@@ -15,15 +15,9 @@ const table = {
   bad_key: ["config.key_id", "the key is disabled, or does not sign"],
   mismatch: ["config.key_id", "the key signs with another key than its public key"],
   not_installed: ["type", "needs the package @aws-sdk/client-kms"]
-} as const satisfies Partial<Record<Reason, readonly [string, string]>>
+})
 
-type AwsReason = keyof typeof table
-
-export const fields = Record.map(table, ([field]) => field)
-
-/** `detail` replaces the message of the reason. */
-export const unavailable = (reason: AwsReason, detail?: string) =>
-  new SignerUnavailable({ reason, message: detail ?? table[reason][1] })
+type AwsReason = Parameters<typeof unavailable>[0]
 
 const reasons = new Map<string, AwsReason>(
   Object.entries({
@@ -97,12 +91,9 @@ const Seconds = Schema.decodeUnknownOption(
 export const ofError = (error: unknown): SignerUnavailable => {
   const sdk = Option.getOrUndefined(read(error))
   if (sdk === undefined) return unavailable("unexpected")
-  const failure = unavailable(reasonOf(sdk))
   const seconds = Option.getOrUndefined(Seconds(sdk.$response?.headers?.["retry-after"]))
-  return new SignerUnavailable({
-    ...failure,
-    message: failure.message,
-    ...(seconds === undefined ? {} : { retryAfter: seconds * 1000 }),
+  return unavailable(reasonOf(sdk), {
+    retryAfter: seconds === undefined ? undefined : seconds * 1000,
     ...RequestIds.field(sdk.$metadata?.requestId)
   })
 }

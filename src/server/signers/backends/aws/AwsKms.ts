@@ -83,7 +83,7 @@ export const make = (call: Call): Provider<Request, Named, Config> => {
     }),
     sign: Effect.fnUntraced(function* ({ config }, curve, message) {
       if (curve === "ed25519" && message.length > longestMessage) {
-        return yield* unavailable("refused", `AWS KMS signs at most ${longestMessage} bytes on ed25519`)
+        return yield* unavailable("refused", { detail: `AWS KMS signs at most ${longestMessage} bytes on ed25519` })
       }
       const answer = yield* call(config.region, (client, kms, abortSignal) =>
         client.send(new kms.SignCommand({ KeyId: config.key_arn, Message: message, ...algorithms[curve] }), {

@@ -5,9 +5,28 @@ import type { HttpClient } from "effect/http"
 import type { Curve } from "../../../../domain/signer/Curve.ts"
 import * as Rest from "../remote/Rest.ts"
 import type { Tokens } from "../remote/Tokens.ts"
-import { crc32c } from "./Crc32c.ts"
 import { failures, unavailable } from "./GoogleFailures.ts"
 import type { GoogleLogin } from "./GoogleLogin.ts"
+
+const reversedPolynomial = 0x82f63b78
+
+const shift = (crc: number) => (crc & 1 ? (crc >>> 1) ^ reversedPolynomial : crc >>> 1)
+
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte
+  for (let bit = 0; bit < 8; bit++) crc = shift(crc)
+  return crc
+})
+
+/**
+ * CRC-32C (Castagnoli), with which Google Cloud KMS and its callers detect changed bytes: `zlib.crc32` has another polynomial. The checksum
+ * as decimal text, as Google's JSON encodes 64-bit integers.
+ */
+export const crc32c = (bytes: Uint8Array): string => {
+  let crc = 0xffffffff
+  for (const byte of bytes) crc = (crcTable[(crc ^ byte) & 0xff] ?? 0) ^ (crc >>> 8)
+  return String((crc ^ 0xffffffff) >>> 0)
+}
 
 const origin = "https://cloudkms.googleapis.com"
 

@@ -1,11 +1,11 @@
 // The failures of a key in a token of PKCS#11: for each, the field of the request that causes it, the message, and the results
 // of the library.
-import { Predicate, Record } from "effect"
+import { Predicate } from "effect"
 import { SignerUnavailable } from "../SignerBackend.ts"
-import type { Reason } from "../SignerBackend.ts"
+import * as Failures from "../remote/Failures.ts"
 import { results } from "./Cryptoki.ts"
 
-const table = {
+export const { fields, unavailable } = Failures.make({
   unreachable: ["config.module", "the token does not answer"],
   unexpected: ["config.module", "the library does not answer as PKCS#11 requires"],
   login: ["config.pin", "the token refuses the PIN"],
@@ -16,15 +16,9 @@ const table = {
   mismatch: ["config.key_label", "the private key is not the one of the public key"],
   curve: ["config.key_label", "the key is not on secp256k1 or Ed25519"],
   not_installed: ["type", "needs the package pkcs11js"]
-} as const satisfies Partial<Record<Reason, readonly [string, string]>>
+})
 
-type Pkcs11Reason = keyof typeof table
-
-export const fields = Record.map(table, ([field]) => field)
-
-/** `detail` replaces the message of the reason. */
-export const unavailable = (reason: Pkcs11Reason, detail?: string) =>
-  new SignerUnavailable({ reason, message: detail ?? table[reason][1] })
+type Pkcs11Reason = Parameters<typeof unavailable>[0]
 
 const reasons = new Map<number, Pkcs11Reason>([
   [results.generalError, "unreachable"],

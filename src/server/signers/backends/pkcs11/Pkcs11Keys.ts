@@ -28,12 +28,13 @@ const find = (library: Cryptoki, session: Handle, ofClass: number, { key_label, 
   const found = library.C_FindObjects(session, 2)
   library.C_FindObjectsFinal(session)
   const half = ofClass === classes.privateKey ? "private" : "public"
-  if (found.length > 1) throw unavailable("bad_key", `the token has several ${half} keys with this name: give key_id`)
+  if (found.length > 1)
+    throw unavailable("bad_key", { detail: `the token has several ${half} keys with this name: give key_id` })
   return found[0] ?? fail(half)
 }
 
 const fail = (half: string): never => {
-  throw unavailable("bad_key", `the token has no ${half} key with this label and id`)
+  throw unavailable("bad_key", { detail: `the token has no ${half} key with this label and id` })
 }
 
 export const findPrivate = (library: Cryptoki, session: Handle, name: KeyName) =>

@@ -35,19 +35,20 @@ const isAccepted = (digest: Buffer, { accepted }: PinMemory) =>
 const compare = (digest: Buffer, memory: PinMemory) => {
   if (isAccepted(digest, memory)) return
   memory.wrong.add(digest.toString("hex"))
-  throw unavailable("login", "the token has accepted another PIN before")
+  throw unavailable("login", { detail: "the token has accepted another PIN before" })
 }
 
 const prepare = ({ pin, isNew }: Login, { wrong }: PinMemory) => {
   if (isNew && wrong.size >= maxWrong) {
-    throw unavailable(
-      "login",
-      "too many wrong PINs were given for this token: restart the service to create its signers"
-    )
+    throw unavailable("login", {
+      detail: "too many wrong PINs were given for this token: restart the service to create its signers"
+    })
   }
   const digest = digestOf(pin)
   if (wrong.has(digest.toString("hex"))) {
-    throw unavailable("login", "the token has refused this PIN, which is not tried again until the service restarts")
+    throw unavailable("login", {
+      detail: "the token has refused this PIN, which is not tried again until the service restarts"
+    })
   }
   return digest
 }
@@ -64,9 +65,11 @@ export const logIn = (
   memory: PinMemory
 ): void => {
   const digest = prepare(login, memory)
-  if ((tokenFlags & flags.locked) !== 0) throw unavailable("login", "the PIN of the token is locked")
+  if ((tokenFlags & flags.locked) !== 0) throw unavailable("login", { detail: "the PIN of the token is locked" })
   if ((tokenFlags & flags.finalTry) !== 0 && !isAccepted(digest, memory)) {
-    throw unavailable("login", "one more wrong PIN would lock the token: log in to it with another program first")
+    throw unavailable("login", {
+      detail: "one more wrong PIN would lock the token: log in to it with another program first"
+    })
   }
   // The token counts wrong PINs, so a PIN that is known to be wrong does not reach it.
   if (memory.accepted !== undefined) compare(digest, memory)

@@ -43,7 +43,9 @@ const open = Effect.fnUntraced(function* (module: string, path: string) {
     Effect.catchTag("UnknownError", ({ cause }) =>
       Effect.logWarning("library of a PKCS#11 module cannot be loaded").pipe(
         Effect.annotateLogs({ module, error: String(cause) }),
-        Effect.andThen(unavailable("unexpected", "the library of the module cannot be loaded: the log says why"))
+        Effect.andThen(
+          unavailable("unexpected", { detail: "the library of the module cannot be loaded: the log says why" })
+        )
       )
     )
   )
@@ -84,7 +86,7 @@ export const make = (paths: ReadonlyMap<string, string>): Pkcs11Modules => {
       const path = paths.get(module)
       const turnsOfModule = turnsOf.get(module)
       if (path === undefined || turnsOfModule === undefined) {
-        return yield* unavailable("not_found", "PKCS11_MODULES has no module with this name")
+        return yield* unavailable("not_found", { detail: "PKCS11_MODULES has no module with this name" })
       }
       const tokens = yield* open(module, path)
       return yield* detached(turnsOfModule, () => tokens.use(token, { pin: Redacted.value(pin), isNew }, call))

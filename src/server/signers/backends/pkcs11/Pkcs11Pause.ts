@@ -19,7 +19,9 @@ export const make = (now: () => number = () => performance.now()): Pkcs11Pause =
     run: (call) => {
       const began = now()
       if (began < until) {
-        throw unavailable("unreachable", "the library has blocked the service, and is left alone for a minute")
+        throw unavailable("unreachable", {
+          detail: "the library has blocked the service, and is left alone for a minute"
+        })
       }
       try {
         return call()

@@ -46,7 +46,8 @@ const slotOf = (library: Cryptoki, { token_label, token_serial }: TokenName) => 
     const isWanted = unpadded(label) === token_label && (token_serial === undefined || serial === token_serial)
     return isWanted ? [{ slot, serial, flags }] : []
   })
-  if (found.length > 1) throw unavailable("not_found", "several tokens have this label: give config.token_serial")
+  if (found.length > 1)
+    throw unavailable("not_found", { detail: "several tokens have this label: give config.token_serial" })
   const [only] = found
   if (only === undefined) throw unavailable("not_found")
   return only

@@ -1,4 +1,4 @@
-// The failures of a key service: for each, the field of the request that causes it, and the message.
+// The failures of the keys of a signer type: for each, the field of the request that causes it, and the message.
 import { Record } from "effect"
 import { SignerUnavailable } from "../SignerBackend.ts"
 import type { Reason } from "../SignerBackend.ts"
@@ -10,13 +10,11 @@ export interface More {
   readonly requestId?: string | undefined
 }
 
-/** A missing package is not a failure of the key service. */
-export type RemoteReason = Exclude<Reason, "not_installed">
-
 /** By reason: the field of the request, and a message whose subject is that field or the key service. */
-export const make = (table: Readonly<Record<RemoteReason, readonly [field: string, message: string]>>) => ({
-  fields: { ...Record.map(table, ([field]) => field), not_installed: "type" },
-  unavailable: (reason: RemoteReason, { detail, retryAfter, requestId }: More = {}) =>
+export const make = <R extends Reason>(table: Readonly<Record<R, readonly [field: string, message: string]>>) => ({
+  /** A missing package is a problem of the type. */
+  fields: { not_installed: "type", ...Record.map(table, ([field]) => field) },
+  unavailable: (reason: R, { detail, retryAfter, requestId }: More = {}) =>
     new SignerUnavailable({
       reason,
       message: detail ?? table[reason][1],
@@ -25,4 +23,6 @@ export const make = (table: Readonly<Record<RemoteReason, readonly [field: strin
     })
 })
 
-export type Failures = ReturnType<typeof make>
+/** A key service that is called over HTTP has all failures but a missing package. */
+export type RemoteReason = Exclude<Reason, "not_installed">
+export type Failures = ReturnType<typeof make<RemoteReason>>

@@ -14,7 +14,7 @@ interface Resolved<Config> extends Described {
   readonly config: Config
 }
 
-interface Signed {
+interface RemoteSignature {
   /** secp256k1: r and s, 64 bytes, with any s. ed25519: 64 bytes. */
   readonly signature: Uint8Array
   /** The id that the key service gave to the call. */
@@ -48,7 +48,7 @@ export interface Provider<Request, Named, Config extends Named> {
   /** Asks about the key of a signer, and warns if the request would find another key now. */
   describe(pinned: Prepared<Config>): Effect.Effect<Described, SignerUnavailable>
   /** `message` is a digest of 32 bytes on secp256k1, and the message itself on ed25519. */
-  sign(pinned: Prepared<Config>, curve: Curve, message: Uint8Array): Effect.Effect<Signed, SignerUnavailable>
+  sign(pinned: Prepared<Config>, curve: Curve, message: Uint8Array): Effect.Effect<RemoteSignature, SignerUnavailable>
   identity(prepared: Prepared<Named>): Identity
   /**
    * The name of the key for `SIGNER_KEYS`, if the service uses its own login. Undefined if the signer has credentials. Until the key

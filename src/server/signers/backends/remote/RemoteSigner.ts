@@ -1,11 +1,11 @@
 // Builds the backend of a key service: pins the key at creation, limits and repeats calls, and checks every signature.
 import { Effect } from "effect"
+import { isAllowed, mayBeAllowed } from "../../SignerSettings.ts"
 import type { SignerSettings } from "../../SignerSettings.ts"
 import * as RequestIds from "../RequestIds.ts"
-import * as ProbeMessage from "../ProbeMessage.ts"
+import { probeOf } from "../Curves.ts"
 import { SignerUnavailable } from "../SignerBackend.ts"
 import type { Kind, Pinned, Prepared, Reason, SignerBackend } from "../SignerBackend.ts"
-import { isAllowed, mayBeAllowed } from "./AllowedKeys.ts"
 import * as PinnedKey from "./Pinned.ts"
 import type { RemoteCalls } from "./RemoteCalls.ts"
 import type { Identity, Provider } from "./RemoteKey.ts"
@@ -82,7 +82,7 @@ export const make = <Request, Named, Config extends Named>(
       const prepared = { config, secret: named.secret, pinned: { curve, publicKey } }
       // Signs a probe, because a signer without the right to sign would only fail when it is first used.
       const backend = backendOf(prepared, prepared.pinned, ofRequest(provider.identity(prepared)))
-      yield* backend.sign(curve, ProbeMessage.make(curve))
+      yield* backend.sign(curve, probeOf(curve))
       return prepared
     }),
     open: (prepared) => {

@@ -1,0 +1,50 @@
+// A family: the shapes of one network type. Everything else about transactions is the same for all networks.
+
+/**
+ * Each family registers itself here, by a declaration in its own file, so that unions over all of them need no list.
+ *
+ * @public
+ */
+export interface Families {}
+
+/** A transaction as the API shows it. */
+export type ShownTransaction = Families[keyof Families]["shown"]
+
+/**
+ * A container of types. Each network type has one, such as `Evm`. All shapes are plain data. A neutral module that names no
+ * family uses this one: its shapes are opaque there, and only the rules of the row's own network read them.
+ */
+export interface Family {
+  /** The network type, which is also the prefix of the chain of a lane. */
+  readonly type: string
+  /** A relayer of this network type with its network. */
+  readonly target: unknown
+  /** The body of a send. */
+  readonly body: unknown
+  /** What is stored of a body: what is to be executed. */
+  readonly request: unknown
+  /** Facts of a row besides its request. They never change. */
+  readonly facts: unknown
+  /** What one attempt offers: its price, and until when it is valid. */
+  readonly offer: unknown
+  /** Why nodes refused an attempt. */
+  readonly refusal: unknown
+  /** What a receipt has besides the neutral fields. */
+  readonly details: unknown
+  /** What a lane remembers of an account besides its sequences. */
+  readonly counters: unknown
+  /** What policy, network and limits allow now, besides the neutral terms. */
+  readonly terms: unknown
+  /** What one pass over the open transactions of a lane finds out for the decision about each of them. */
+  readonly survey: unknown
+  /** What a poll has seen about one transaction. */
+  readonly seen: unknown
+  /** What a decision can ask of the chain besides a poll. */
+  readonly question: unknown
+  /** What a node says to a broadcast. */
+  readonly answer: unknown
+  /** What a transaction of the account is, that no attempt names. */
+  readonly foreign: unknown
+  /** A transaction as the API shows it. */
+  readonly shown: ShownTransaction
+}

@@ -1,0 +1,74 @@
+// Decisions about pending transactions that are the same for all networks: nothing of the chain is needed for them.
+import { cause } from "./Cause.ts"
+import { Command, finish } from "./Command.ts"
+import type { Commands, Scope } from "./Command.ts"
+import type { Cause } from "./Cause.ts"
+import type { Family } from "./Family.ts"
+import { earliest } from "./Moment.ts"
+import type { Moment } from "./Moment.ts"
+import type { Row, Situation } from "./Situation.ts"
+import { endOf } from "./Transition.ts"
+
+/** The state stays, with a code, until a moment and no longer than until the deadline. */
+export const holdUntil = <F extends Family, V>(
+  { transaction, now }: Pick<Situation<F, V>, "transaction" | "now">,
+  why: Cause,
+  scope: Scope,
+  until: Moment
+): Commands<F> => [
+  Command.Hold({ cause: why, scope }),
+  Command.PollAt({ at: transaction.validUntil > now ? earliest(until, transaction.validUntil) : until })
+]
+
+/** `nextPoll`: when the network is asked again. */
+export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Moment) => {
+  const hold = (situation: Situation<F>, why: Cause, scope: Scope = "transaction"): Commands<F> => [
+    Command.Hold({ cause: why, scope }),
+    Command.PollAt({ at: nextPoll(situation) })
+  ]
+
+  /** Neither a cancel nor a deadline ends it: it may have been executed by bytes that the ledger has forgotten. */
+  const restored: Row<F> = (situation) =>
+    situation.transaction.restored ? hold(situation, cause("restored_unproven")) : undefined
+
+  const notWanted: Row<F> = ({ transaction }) => (transaction.intent === "execute" ? undefined : [endOf(transaction)])
+
+  const deadline: Row<F> = ({ transaction, now }) =>
+    now >= transaction.validUntil
+      ? [finish({ state: "expired", cause: cause("deadline_passed", { until: transaction.validUntil }) })]
+      : undefined
+
+  const policy: Row<F> = ({ terms }) =>
+    terms.isAllowed ? undefined : [finish({ state: "failed", cause: cause("policy_changed") })]
+
+  const stopped: Row<F> = (situation) =>
+    situation.stop === undefined ? undefined : hold(situation, situation.stop, "lane")
+
+  const paused: Row<F> = (situation) => {
+    const { isPaused, disabled } = situation.terms
+    if (isPaused) return hold(situation, cause("relayer_paused"), "relayer")
+    return disabled === undefined ? undefined : hold(situation, cause(disabled), "relayer")
+  }
+
+  const notBefore: Row<F> = (situation) => {
+    const { transaction, now } = situation
+    const { notBefore } = transaction
+    if (notBefore === undefined || now >= notBefore) return undefined
+    return holdUntil(situation, cause("not_before", { until: notBefore }), "transaction", notBefore)
+  }
+
+  const signer: Row<F> = (situation) => {
+    const { signerRetry } = situation
+    if (signerRetry === undefined) return undefined
+    const { code, at } = signerRetry
+    return holdUntil(situation, cause(code, { until: at }), "lane", at)
+  }
+
+  const windowFull: Row<F> = (situation) => {
+    const { lane, rest } = situation
+    if (rest.inFlight < lane.windowSize) return undefined
+    return hold(situation, cause("lane_window_full", { window: lane.windowSize, in_flight: rest.inFlight }), "lane")
+  }
+
+  return { restored, notWanted, deadline, policy, stopped, paused, notBefore, signer, windowFull }
+}

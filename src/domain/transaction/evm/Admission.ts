@@ -1,0 +1,96 @@
+// Checks of a send that need its relayer, its network and the time. The first ones are repeated before a signature.
+import { contractCreation } from "../../relayer/Policy.ts"
+import type { Violation } from "../../request/Request.ts"
+import type { Moment } from "../Moment.ts"
+import { timing } from "../Timing.ts"
+import { inconsistenciesOf } from "./Consistency.ts"
+import { byteLength } from "./Gas.ts"
+import { defaultValidity } from "../Numbers.ts"
+import { initCode } from "./EvmNumbers.ts"
+import { givenFees } from "./Offer.ts"
+import { maxFeeOf } from "./Fees.ts"
+import type { SendEvmTransaction } from "./SendEvmTransaction.ts"
+import type { EvmTerms, Request } from "./Evm.ts"
+import { includes } from "../TransactionLimits.ts"
+
+export interface Admission {
+  readonly now: Moment
+  readonly terms: EvmTerms
+  /** EIP-55, which needs keccak-256: the server passes its implementation. */
+  readonly checksum: (address: string) => string
+}
+
+/** A list allows its entries and the relayer's own address; the empty list allows only that. */
+export const isReceiverAllowed = ({ to }: Request, { receivers }: EvmTerms): boolean =>
+  receivers === undefined || includes("evm", receivers, to ?? contractCreation)
+
+type Rule = (request: SendEvmTransaction, admission: Admission) => Violation | undefined
+
+/** Whether the address has a checksum (EIP-55). */
+export const isMixedCase = (address: string): boolean => /[a-f]/.test(address) && /[A-F]/.test(address.slice(2))
+
+const checksum: Rule = ({ to }, admission) =>
+  to !== undefined && isMixedCase(to) && admission.checksum(to) !== to
+    ? { field: "to", message: "has a wrong checksum (EIP-55); check it, or write it in lower case" }
+    : undefined
+
+const receiver: Rule = (request, { terms }) =>
+  isReceiverAllowed(request, terms)
+    ? undefined
+    : { field: "to", message: "is not in whitelist_receivers of the relayer's policy" }
+
+const gasLimit: Rule = ({ gas_limit }, { terms }) => {
+  const cap = terms.network.transactionGasCap
+  if (gas_limit === undefined) {
+    return !terms.estimatesGas
+      ? { field: "gas_limit", message: "is required because the relayer's policy turns estimates off" }
+      : undefined
+  }
+  return cap !== undefined && gas_limit > cap
+    ? { field: "gas_limit", message: `must be at most ${cap} on this network (EIP-7825)` }
+    : undefined
+}
+
+const priceType: Rule = (request, { terms }) =>
+  givenFees(request)?.type === "eip1559" && !terms.network.isEip1559
+    ? { field: "max_fee_per_gas", message: "cannot be used because the network does not support EIP-1559 fees" }
+    : undefined
+
+const priceCap: Rule = (request, { terms: { cap } }) => {
+  const given = givenFees(request)
+  if (given === undefined || cap === undefined || maxFeeOf(given) <= cap) return undefined
+  const field = given.type === "legacy" ? "gas_price" : "max_fee_per_gas"
+  return { field, message: `must be at most ${cap}, the gas_price_cap of the relayer` }
+}
+
+const creation: Rule = ({ to, data = "0x" }) =>
+  to === undefined && byteLength(data) > initCode.maxBytes
+    ? { field: "data", message: `must be at most ${initCode.maxBytes} bytes of init code (EIP-3860)` }
+    : undefined
+
+/** A send without `valid_until` ends eight hours after it may begin. */
+const times = timing(defaultValidity)
+
+export const { deadlineOf } = times
+
+/** What the relayer's policy forbids, however valid the request is. */
+const policyRules: ReadonlyArray<Rule> = [receiver, priceCap]
+
+const rules: ReadonlyArray<Rule> = [
+  checksum,
+  gasLimit,
+  priceType,
+  creation,
+  times.deadline,
+  times.beginning,
+  ...policyRules
+]
+
+export const policyViolationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> =>
+  policyRules.flatMap((rule) => rule(request, admission) ?? [])
+
+/** Everything that is wrong with a request that was decoded, a field each. Empty: it is admitted. */
+export const violationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> => [
+  ...inconsistenciesOf(request),
+  ...rules.flatMap((rule) => rule(request, admission) ?? [])
+]

@@ -1,0 +1,148 @@
+// Decisions about a pending transaction that only the chain can still hold: by its window, price, funds or estimate.
+import { cause } from "../Cause.ts"
+import type { Figures } from "../Cause.ts"
+import { ask, finish, sign as signed } from "../Command.ts"
+import type { Commands } from "../Command.ts"
+import type { Evm } from "./Evm.ts"
+import { hold, nextPoll, pollNext } from "./Holding.ts"
+import * as Rows from "../Rows.ts"
+import { atMost, maxFeeOf } from "./Fees.ts"
+import type { Fees } from "./Fees.ts"
+import { chargesOf, costOf, maxFeesOf, noopReserve, priceWithin, shortageOf } from "./Funds.ts"
+import type { Shortage } from "./Funds.ts"
+import { capsOf, isEstimated, limitOf, minimum } from "./Gas.ts"
+import { floorOf } from "./Market.ts"
+import type { Market } from "./Market.ts"
+import { maxWaitForFunds } from "../Numbers.ts"
+import { firstOffer } from "./Offer.ts"
+import { firstOf } from "../Situation.ts"
+import type { Row, Situation } from "../Situation.ts"
+import { newestRequest } from "../Transaction.ts"
+import type { Seen } from "./View.ts"
+
+const rows = Rows.make<Evm>(nextPoll)
+
+/** The limit that the request gives, else that of the estimate; without either what the call needs at least. */
+const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): bigint => {
+  const { gas_limit, to, data = "0x" } = newestRequest(transaction)
+  if (gas_limit !== undefined) return gas_limit
+  const { estimate } = view
+  return estimate?._tag === "Gas"
+    ? limitOf(estimate.gas, capsOf(view.head, terms.network))
+    : minimum(to === undefined ? { data } : { to, data })
+}
+
+const chargedOf = (situation: Situation<Evm, Seen>) => chargesOf(gasLimitOf(situation), situation.view)
+
+/** Wei per gas that policy and limits of the API key allow. Undefined: no limit. */
+const capOf = (situation: Situation<Evm, Seen>): bigint | undefined => {
+  const { cap, feeLimit } = situation.terms
+  if (feeLimit === undefined) return cap
+  const limit = priceWithin(feeLimit, chargedOf(situation))
+  return cap === undefined || limit < cap ? limit : cap
+}
+
+const priceAboveCap: Row<Evm, Seen> = (situation) => {
+  const { market } = situation.view
+  const cap = capOf(situation)
+  if (market === undefined || cap === undefined || cap >= floorOf(market)) return undefined
+  return hold(situation, cause("gas_price_above_cap", { base_fee: floorOf(market), cap }), "relayer")
+}
+
+const needsEstimate = ({ transaction }: Situation<Evm>): boolean => isEstimated(newestRequest(transaction))
+
+/** What a signature needs to know. */
+interface OfferInputs {
+  readonly fees: Fees
+  readonly market: Market
+  readonly balance: bigint
+}
+
+const knownOf = (situation: Situation<Evm, Seen>): OfferInputs | undefined => {
+  const { transaction, terms, view } = situation
+  const { market, balance } = view
+  const offer = firstOffer(newestRequest(transaction), terms, market)
+  if (offer === undefined || market === undefined || balance === undefined) return undefined
+  return { fees: atMost(offer, capOf(situation)), market, balance }
+}
+
+const unknown: Row<Evm, Seen> = (situation) => {
+  const { estimate } = situation.view
+  const isMissing = estimate === undefined ? needsEstimate(situation) : estimate._tag === "Unknown"
+  if (knownOf(situation) === undefined) return hold(situation, cause("providers_unavailable"), "lane")
+  // A node may be unable to estimate this call alone.
+  return isMissing ? hold(situation, cause("providers_unavailable"), "relayer") : undefined
+}
+
+const shortage = (situation: Situation<Evm, Seen>): Shortage | undefined => {
+  const { transaction, rest, terms, view } = situation
+  const known = knownOf(situation)
+  if (known === undefined) return undefined
+  const { value } = newestRequest(transaction)
+  const required = costOf({ fees: known.fees, ...chargedOf(situation) }, value)
+  return shortageOf(required, {
+    balance: known.balance,
+    reserved: rest.reserved,
+    minBalance: terms.minBalance,
+    reserve: noopReserve(known.market, view)
+  })
+}
+
+/** The wait for funds begins when nothing of the lane is in flight: until then the missing part may only be reserved. */
+const fundsDeadline = ({ transaction, rest, now }: Situation<Evm>): number | undefined => {
+  const { quietSince } = rest
+  if (newestRequest(transaction).wait_for_funds === true || quietSince === undefined) return undefined
+  const since = transaction.cause?.code === "insufficient_funds" ? transaction.causeSince : now
+  return Math.max(since, quietSince) + maxWaitForFunds
+}
+
+const short = (situation: Situation<Evm, Seen>, figures: Figures, isOfRelayer: boolean): Commands<Evm> => {
+  const until = fundsDeadline(situation)
+  const why = cause("insufficient_funds", until === undefined ? figures : { ...figures, until })
+  return until !== undefined && situation.now >= until
+    ? [finish({ state: "failed", cause: why })]
+    : hold(situation, why, isOfRelayer ? "relayer" : "lane")
+}
+
+const funds: Row<Evm, Seen> = (situation) => {
+  const missing = shortage(situation)
+  if (missing !== undefined) return short(situation, missing.figures, missing.isOfRelayer)
+  return needsEstimate(situation) && situation.view.estimate?._tag === "Unaffordable"
+    ? short(situation, {}, false)
+    : undefined
+}
+
+/**
+ * A call may only fail now because a predecessor is not mined yet: approve and transferFrom, sent one after the other. A
+ * pending predecessor of its relayer cannot be there: `Queue.ts` decides about this one only after it.
+ */
+const reverts: Row<Evm, Seen> = (situation) => {
+  const { view, rest } = situation
+  const { estimate } = view
+  if (!needsEstimate(situation) || estimate?._tag !== "Reverts") return undefined
+  if (rest.inFlight > 0) return hold(situation, cause("waits_for_predecessors"), "relayer")
+  if (estimate.second === "differs") return hold(situation, cause("providers_unavailable"), "relayer")
+  const { reason } = estimate
+  const why = cause("would_revert", reason === undefined ? {} : { revert_reason: reason })
+  return [finish({ state: "failed", cause: why })]
+}
+
+const sign = (situation: Situation<Evm, Seen>): Commands<Evm> => {
+  const known = knownOf(situation)
+  if (known === undefined) return hold(situation, cause("providers_unavailable"), "lane")
+  const why = cause("sending", { price: maxFeeOf(known.fees), sends: 0 })
+  const offer = { fees: known.fees, ...chargedOf(situation) }
+  const signature = signed<Evm>({ kind: "original", offer, maxFee: maxFeesOf(offer), cause: why })
+  return [signature, pollNext(situation)]
+}
+
+/** A call is estimated, and its data priced, before anything else is asked of the chain. */
+const inquiry: Row<Evm, Seen> = ({ transaction, view }) =>
+  view.isInquired !== true && (isEstimated(newestRequest(transaction)) || view.chargesForData)
+    ? [ask<Evm>({ _tag: "Estimate" })]
+    : undefined
+
+export const decideFirstSignature = firstOf<Evm, Seen>(
+  [rows.signer, rows.windowFull, inquiry, priceAboveCap, unknown, funds, reverts],
+  sign
+)

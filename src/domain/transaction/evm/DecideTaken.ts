@@ -1,0 +1,72 @@
+// Decisions about a transaction whose nonce the chain has passed without a receipt of one of its attempts.
+import { cause } from "../Cause.ts"
+import type { Cause } from "../Cause.ts"
+import { ask, Command, finish } from "../Command.ts"
+import type { Commands } from "../Command.ts"
+import { noncesOf, nonceOf, requiredNonceOf } from "./Evm.ts"
+import type { Evm } from "./Evm.ts"
+import { hold, pollNext } from "./Holding.ts"
+import { maxRequeues } from "../Numbers.ts"
+import { endOf } from "../Transition.ts"
+import type { Row, Situation } from "../Situation.ts"
+import { couldBe, verdictOf } from "./ForeignTransaction.ts"
+import type { Effect } from "./ForeignTransaction.ts"
+import { depthOf } from "./View.ts"
+import type { Seen } from "./View.ts"
+
+interface Taken {
+  readonly hash?: string
+  readonly effect?: Effect
+}
+
+/**
+ * The nonce is proven lost, so all bytes of the transaction are dead. A request gets a new nonce, unless the ledger may
+ * have forgotten an attempt of it: then the transaction that used the nonce could be this one, and an operator decides.
+ * What ends here keeps no nonce: if a deep reorganisation opens it again, only a no-op of the lane may use it.
+ */
+const lost = ({ transaction }: Situation<Evm>, { hash, effect }: Taken): Command<Evm> => {
+  const { restored, intent, requeues } = transaction
+  const nonce = nonceOf(transaction)
+  const required = requiredNonceOf(transaction)
+  const figures = { ...(hash === undefined ? {} : { hash }), ...(nonce === undefined ? {} : { nonce }) }
+  if (restored || couldBe(transaction, effect)) {
+    return Command.Requeue({ restored: true, requeues, cause: cause("restored_unproven", figures) })
+  }
+  if (intent !== "execute") return { ...endOf(transaction), losesPlace: true }
+  const failed = (why: Cause) => finish<Evm>({ state: "failed", cause: why, losesPlace: true })
+  if (required !== undefined) {
+    return failed(cause("nonce_unavailable", { ...figures, required_nonce: required }))
+  }
+  return requeues >= maxRequeues
+    ? failed(cause("nonce_taken_too_often", figures))
+    : Command.Requeue({ restored: false, requeues: requeues + 1, cause: cause("nonce_taken", figures) })
+}
+
+const prove = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> => {
+  const { transaction, lane, view } = situation
+  if (view.countAtFinal !== undefined && view.countAtFinal <= nonce) return [pollNext(situation)]
+  if (view.taker === undefined) return [ask<Evm>({ _tag: "Foreign", nonce })]
+  const verdict = verdictOf(transaction, noncesOf(lane).address, view)
+  switch (verdict._tag) {
+    case "Own":
+      return hold(situation, cause("mined_waiting", depthOf(view, verdict.block)))
+    case "NotDeep":
+      return [pollNext(situation)]
+    case "Unproven":
+      return hold(situation, cause("nonce_taken_unproven", { nonce, count: view.count }))
+    case "Taken":
+      return [lost(situation, verdict), Command.PollAt({ at: situation.now })]
+  }
+}
+
+/** `count` is what this view says, never what the ledger remembers: the ledger may know of a block that is gone. */
+export const decideTaken: Row<Evm, Seen> = (situation) => {
+  const { transaction, view } = situation
+  const { origin } = transaction
+  const nonce = nonceOf(transaction)
+  if (nonce === undefined || view.count <= nonce) return undefined
+  if (origin === "request") return prove(situation, nonce)
+  // Whatever used the nonce of a gap, the gap is gone.
+  const isGone = view.countAtFinal !== undefined && view.countAtFinal > nonce
+  return [isGone ? endOf(transaction) : pollNext(situation)]
+}

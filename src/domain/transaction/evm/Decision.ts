@@ -1,0 +1,60 @@
+// The state machine of evm transactions: what to do next about one transaction, from what the ledger knows and what one
+// poll of the chain has seen. Pure and total; there is always at least one command.
+import { cause } from "../Cause.ts"
+import { Command, finish } from "../Command.ts"
+import type { Commands } from "../Command.ts"
+import { decideInFlight } from "./DecideInFlight.ts"
+import { decideMined } from "./DecideMined.ts"
+import { decidePending } from "./DecidePending.ts"
+import { formerOf } from "./Replacements.ts"
+import { hold, pollNext } from "./Holding.ts"
+import { holdUntil } from "../Rows.ts"
+import type { Situation } from "../Situation.ts"
+import { nonceOf } from "./Evm.ts"
+import type { Evm } from "./Evm.ts"
+import { isNoop } from "../Attempt.ts"
+import { isFinal } from "../Transaction.ts"
+
+/** Bytes of an older generation belong to a chain that is gone. */
+const isOfOlderGeneration = ({ transaction, lane }: Situation<Evm>): boolean => {
+  const { attempts, generation, place } = transaction
+  return place === undefined
+    ? attempts.some((attempt) => attempt.generation !== lane.generation)
+    : generation !== lane.generation
+}
+
+/**
+ * A final transaction stays final. After a reorganisation deeper than what counts as final its nonce is open again, and
+ * its bytes are sent again: they are all that can close it.
+ */
+const decideFinal = (situation: Situation<Evm>): Commands<Evm> => {
+  const { transaction, view, lane } = situation
+  const { mined, generation } = transaction
+  const nonce = nonceOf(transaction)
+  if (nonce === undefined || view._tag !== "Seen" || view.count > nonce) return [Command.Rest()]
+  if (generation !== lane.generation) return [Command.Rest()]
+  const newest = formerOf(transaction)?.newest
+  const ordinal = mined?.ordinal ?? (newest !== undefined && isNoop(newest) ? newest.ordinal : undefined)
+  return ordinal === undefined ? [Command.Rest()] : [Command.Broadcast({ ordinals: [ordinal] }), pollNext(situation)]
+}
+
+/** Nothing that another chain says is believed, and nothing is sent to it. */
+const isOnOtherChain = ({ stop, terms }: Situation<Evm>): boolean =>
+  stop?.code === "chain_changed" || terms.disabled === "chain_changed"
+
+const decideWithNonce = (situation: Situation<Evm>): Commands<Evm> => {
+  const { transaction, view } = situation
+  if (isOnOtherChain(situation)) return hold(situation, cause("chain_changed"))
+  if (view._tag === "Unreachable") {
+    return holdUntil(situation, cause(view.code, { until: view.retryAt }), "transaction", view.retryAt)
+  }
+  const seen = { ...situation, view }
+  return transaction.mined === undefined ? decideInFlight(seen) : decideMined(seen, transaction.mined)
+}
+
+export const decide = (situation: Situation<Evm>): Commands<Evm> => {
+  const { transaction } = situation
+  if (isFinal(transaction)) return decideFinal(situation)
+  if (isOfOlderGeneration(situation)) return [finish({ state: "failed", cause: cause("chain_changed") })]
+  return transaction.state === "pending" ? decidePending(situation) : decideWithNonce(situation)
+}

@@ -1,0 +1,108 @@
+// Every number that decides something about evm transactions, with its unit and its source. `../Numbers.ts` has those of all
+// networks, and `NetworkNumbers.ts` the ones that a network can override.
+
+import type { Ratio } from "../Numbers.ts"
+
+/** Milliseconds. */
+const second = 1000
+
+/** Polls in a row in which a node does not have the bytes before they are sent again: one poll may hit another back end. */
+export const absencesBeforeRebroadcast = 2
+
+/** Transactions of a lane in flight. geth guarantees 16 executable slots per account and queues 64. */
+export const window = 64
+
+/** Transactions in flight on a chain that keeps no queue of future nonces (Arbitrum holds them for about 1 s). */
+export const windowWithoutMempool = 4
+
+/** Transactions in flight of an account with an EIP-7702 delegation: geth and op-geth refuse a second one. */
+export const windowOfDelegated = 1
+
+/** The highest nonce that the service assigns: JSON numbers are exact up to here, and no account gets that far. */
+export const maxNonce = Number.MAX_SAFE_INTEGER - 1
+
+/** Milliseconds that a transaction with a required nonce waits for predecessors that a script may still send. */
+export const predecessorGrace = 15 * second
+
+/** Blocks that `eth_feeHistory` is asked for. */
+export const feeHistoryBlocks = 10
+
+/** Blocks that the head of a lane waits before its price is raised. */
+export const patienceBlocks = { fastest: 2, fast: 4, average: 6, safeLow: 10 } as const
+
+/** Milliseconds that the head of a lane waits at least: blocks of 250 ms would raise the price four times a second. */
+export const minimumPatience = 6 * second
+
+/** Times the patience after which the price is raised although the market is not above it. */
+export const patienceAboveMarket = 3
+
+/** Factor of both fees from one attempt to the next. geth wants 10 %, and reth refuses exactly 10 %. */
+export const bump: Ratio = { numerator: 9n, denominator: 8n }
+
+/** A replacement with given fees has to be above the former ones by more than this: the rule of the nodes' pools. */
+export const minimumBump: Ratio = { numerator: 11n, denominator: 10n }
+
+/** Bumps that follow at once after a node has refused bytes as underpriced. */
+export const immediateBumps = 3
+
+/** Base fees that a new attempt can pay: 1.125^6 ≈ 2.03, so `double` survives five full blocks. */
+export const baseFeeFactor = {
+  double: { numerator: 2n, denominator: 1n },
+  oneAndAHalf: { numerator: 3n, denominator: 2n }
+} as const satisfies Record<string, Ratio>
+
+/** Factors of `eth_gasPrice` for legacy transactions, as the field does it. */
+export const legacyFactor = {
+  safeLow: { numerator: 1n, denominator: 1n },
+  average: { numerator: 5n, denominator: 4n },
+  fast: { numerator: 3n, denominator: 2n },
+  fastest: { numerator: 2n, denominator: 1n }
+} as const satisfies Record<string, Ratio>
+
+/**
+ * Factor by which the data fee that is reserved exceeds the present one. Its price follows the fees of the chain below, which
+ * grow by at most 12.5 % per block: a factor of two covers five blocks.
+ */
+export const dataFeeFactor: Ratio = { numerator: 2n, denominator: 1n }
+
+/** Times the given price that a bump may reach if the relayer has no cap. */
+export const explicitCeiling = 3n
+
+/** Times the first attempt's price that a bump may reach above the market, and that a no-op may cost, without a cap. */
+export const ceilingWithoutCap = 10n
+
+/** Times the cap that the price of a no-op may reach: its gas is a fraction of what its transaction was allowed to cost. */
+export const noopCapFactor = 10n
+
+/** A balance is read less often than at each poll if it is at least this many times the cost of what is in flight. */
+export const ampleBalance = 100n
+
+/** No-ops at the current fast price that the balance of an account keeps back. */
+export const noopsInReserve = 2n
+
+/** Gas of every transaction (Yellow Paper, G_transaction). */
+export const transactionGas = 21_000n
+
+/** Additional gas of a creation (EIP-2). */
+export const creationGas = 32_000n
+
+/** Gas of calldata per byte (EIP-2028). */
+export const calldataGas = { zero: 4n, nonZero: 16n } as const
+
+/** Floor of gas per token of calldata (EIP-7623): a zero byte is one token, another byte four. */
+export const floor = { gasPerToken: 10n, tokensPerNonZero: 4n } as const
+
+/** Init code of a creation (EIP-3860): gas per 32-byte word, and bytes at most. */
+export const initCode = { gasPerWord: 2n, maxBytes: 49_152 } as const
+
+/** Gas of one transaction at most where EIP-7825 is active: 2^24. */
+export const eip7825GasCap = 2n ** 24n
+
+/** Factor of an estimate: state moves between the estimate and the block. */
+export const estimateMargin: Ratio = { numerator: 6n, denominator: 5n }
+
+/** Bytes of a signed transaction that geth's pool accepts (txMaxSize). */
+const maxTransactionBytes = 131_072
+
+/** Bytes of `data`: what the limit of a transaction leaves after its other fields, which are below 512 bytes. */
+export const maxDataBytes = maxTransactionBytes - 512

@@ -1,0 +1,78 @@
+// The rules of evm, as the core asks for them. The rest of this folder is behind them.
+import { Schema } from "effect"
+import { canonical } from "../../chain/Address.ts"
+import { isInFlight, currentAttempts, newestRequest } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
+import type { Rules } from "../Rules.ts"
+import { isReceiverAllowed } from "./Admission.ts"
+import { decide } from "./Decision.ts"
+import { nonceOf } from "./Evm.ts"
+import type { Evm, EvmSurvey } from "./Evm.ts"
+import { cancel, replaced, replacementViolations } from "./EvmChanges.ts"
+import { OfferJson, ReceiptJson, RefusalJson, RequestJson } from "./EvmCodecs.ts"
+import { evmTermsOf } from "./EvmTerms.ts"
+import { EvmTransaction } from "./EvmTransaction.ts"
+import { explain } from "./EvmWords.ts"
+import { couldBe } from "./ForeignTransaction.ts"
+import { costOf, maxFeesOf } from "./Funds.ts"
+import { networkNumbers, pollInterval } from "./NetworkNumbers.ts"
+import { speedOf } from "./Offer.ts"
+import { hear } from "./Sending.ts"
+import { show } from "./Show.ts"
+import { max } from "./Speed.ts"
+
+const isAccepted = (transaction: Transaction<Evm>): boolean =>
+  currentAttempts(transaction).some(({ outcome }) => outcome === "accepted")
+
+const survey = (open: ReadonlyArray<Transaction<Evm>>): EvmSurvey => {
+  let found: EvmSurvey = { urgency: "safeLow" }
+  for (const transaction of open) {
+    const urgency = max(found.urgency, speedOf(newestRequest(transaction)))
+    const nonce = isInFlight(transaction) && !isAccepted(transaction) ? nonceOf(transaction) : undefined
+    const { lowestUnaccepted = nonce } = found
+    found = {
+      urgency,
+      lowestUnaccepted:
+        nonce === undefined || lowestUnaccepted === undefined ? lowestUnaccepted : Math.min(lowestUnaccepted, nonce)
+    }
+  }
+  return found
+}
+
+export const evmRules: Rules<Evm> = {
+  type: "evm",
+  request: RequestJson,
+  facts: Schema.Struct({}),
+  offer: OfferJson,
+  refusal: RefusalJson,
+  counters: Schema.Struct({}),
+  receipt: ReceiptJson,
+  shown: EvmTransaction,
+  targetOf: ({ relayer, network }) =>
+    relayer.network_type === "evm" && network.network_type === "evm" ? { relayer, network } : undefined,
+  laneOf: ({ relayer, network }) => {
+    const { chainId, window } = networkNumbers(network)
+    return { chain: `evm:${chainId}`, address: canonical("evm", relayer.address), window }
+  },
+  pollInterval: ({ network }) => pollInterval(networkNumbers(network)),
+  auditedOf: ({ to, value }) => ({ to, value: String(value) }),
+  identityOf: () => undefined,
+  exclusiveOf: () => undefined,
+  termsOf: (target, transaction) => {
+    const terms = evmTermsOf(target)
+    const isAllowed = transaction.origin !== "request" || isReceiverAllowed(newestRequest(transaction), terms)
+    return { ...terms, isAllowed }
+  },
+  survey,
+  placeOf: ({ accounts: [{ address, nextSequence }] }) => ({ account: address, sequence: nextSequence }),
+  decide,
+  costOf: (request, offer) => costOf(offer, request?.value ?? 0n),
+  maxFeeOf: maxFeesOf,
+  hear,
+  couldBe,
+  replacementViolations,
+  replaced,
+  cancel,
+  explain,
+  show
+}

@@ -1,0 +1,171 @@
+// Sentences of the codes of evm transactions.
+import { DateTime } from "effect"
+import type { Figures } from "../Cause.ts"
+import type { Code } from "../Code.ts"
+import { because, explainWith, final, hashed, number, operator, times, transactions } from "../Explanation.ts"
+import type { Sentences } from "../Explanation.ts"
+import type { Moment } from "../Moment.ts"
+
+const wei = (amount: bigint | undefined): string =>
+  amount === undefined ? "an unknown amount of wei" : `${amount} wei`
+
+const withoutFunds = (until: Moment | undefined): string =>
+  until === undefined
+    ? "Without a nonce and without `wait_for_funds`, it fails after ten minutes in which nothing of its lane is in flight."
+    : `Otherwise it fails at ${DateTime.formatIso(DateTime.makeUnsafe(until))}.`
+
+const confirmations = ({ blocks, required_blocks }: Figures): string =>
+  `${number(blocks)} of ${number(required_blocks)} blocks are on top of its block`
+
+const nextBlock = "It is checked again with each block."
+
+/** Codes of transactions without a nonce. */
+const waiting = {
+  queued: ({ position }) =>
+    position === undefined || position === 0
+      ? { reason: "It waits for its nonce.", next: "It gets its nonce in the next step of its lane." }
+      : {
+          reason: `It waits for its nonce behind ${transactions(position)} of its lane.`,
+          next: "It gets a nonce as soon as those ahead have theirs."
+        },
+  lane_window_full: ({ in_flight, window }) => ({
+    reason: `Its account has ${transactions(in_flight)} in flight; the limit is ${number(window)}.`,
+    next: "It gets a nonce when one of them is mined."
+  }),
+  waits_for_predecessors: ({ required_nonce, next_nonce }) =>
+    required_nonce === undefined
+      ? {
+          reason: "Its call reverts at the moment, but earlier transactions of the account are not mined yet.",
+          next: "It is estimated again with each block, and fails if it still reverts after they are mined."
+        }
+      : {
+          reason: `It requires nonce ${required_nonce}, and the next nonce of its lane is ${number(next_nonce)}.`,
+          next: "It waits for transactions that use the nonces in between; without any, it fails."
+        },
+  nonce_taken: ({ nonce, hash }) => ({
+    reason: `Another transaction of the account${hashed(hash)} used its nonce ${number(nonce)}, so none of its attempts can be mined.`,
+    next: "It gets a new nonce. Somebody else signs with this key: give the service a key of its own."
+  })
+} as const satisfies Sentences
+
+/** Codes before and after the nonce. */
+const held = {
+  gas_price_above_cap: ({ base_fee, cap }) => ({
+    reason: `The base fee of the next block is ${wei(base_fee)} per gas, and the transaction may pay at most ${wei(cap)}.`,
+    next: `${nextBlock} A higher \`gas_price_cap\` takes effect at once.`
+  }),
+  insufficient_funds: ({ required, available, reserved, minimum, until }) => ({
+    reason: `It needs ${wei(required)}. The account has ${wei(available)} available: other transactions reserve ${wei(reserved)}, and ${wei(minimum)} must stay.`,
+    next: `${nextBlock} Send funds to the account. ${withoutFunds(until)}`
+  }),
+  chain_changed: () => ({
+    reason: "The RPC URL serves another chain than the one that the transaction belongs to.",
+    next: "Nothing is sent there. Correct the URL; if a test network was restarted, use `POST /api/v1/relayers/{id}/nonce/generation`."
+  }),
+  nonce_out_of_range: () => ({
+    reason: "The nonce of the account is larger than the service can handle.",
+    next: "Use another account: no transaction of this one can be sent."
+  }),
+  nonce_ahead: ({ count, next_nonce }) => ({
+    reason: `The chain counts ${transactions(count)} of the account, far more than the service has sent; its next nonce is ${number(next_nonce)}.`,
+    next: operator
+  }),
+  deep_reorg: ({ nonce, count }) => ({
+    reason: `The chain has dropped transactions that were final: it counts ${number(count)}, and this one has nonce ${number(nonce)}.`,
+    next: "The dropped transactions are sent again, then this one is mined."
+  }),
+  nonce_taken_unproven: ({ nonce, count }) => ({
+    reason: `The chain counts ${transactions(count)} of the account, so its nonce ${number(nonce)} is used, but no provider shows which transaction used it.`,
+    next: `It is checked again with each block. ${operator}`
+  }),
+  restored_unproven: ({ hash }) => ({
+    reason: `The database was restored, so it may have been executed already${hashed(hash)}.`,
+    next: `It is not sent by itself. ${operator}`
+  })
+} as const satisfies Sentences
+
+/** Codes of transactions with a nonce. */
+const flying = {
+  sending: ({ sends }) =>
+    sends === 0
+      ? { reason: "It is signed and stored, and was not sent yet.", next: "It is sent now, until a node accepts it." }
+      : {
+          reason: `It is signed, and it was sent ${times(sends)}. No node has confirmed that it received it.`,
+          next: "It is sent again until a node accepts it."
+        },
+  in_pool: ({ sends }) => ({
+    reason: `A node has accepted it; it was sent ${times(sends)}.`,
+    next: "It is sent again after 30 seconds, and its price is raised if blocks do not include it."
+  }),
+  not_in_pool_rebroadcast: ({ sends }) => ({
+    reason: `The node that is asked does not have it; it was sent ${times(sends)}.`,
+    next: "The same bytes are sent again."
+  }),
+  underpriced_bumping: ({ price }) => ({
+    reason: `Its price of ${wei(price)} per gas is too low for nodes or blocks.`,
+    next: "It is signed again at the same nonce with a higher price."
+  }),
+  at_cap: ({ price, cap }) => ({
+    reason: `It would have to offer ${wei(price)} per gas, and may offer at most ${wei(cap)}.`,
+    next: "The same bytes are sent again until it is mined or its deadline passes. A higher `gas_price_cap`, or a higher limit of the API key, helps."
+  }),
+  canceling: ({ hash }) => ({
+    reason: `It is being canceled by a no-op${hashed(hash)} at its nonce.`,
+    next: "It becomes `canceled` if the no-op is mined, and `confirmed` if its own bytes are mined."
+  }),
+  expiring: ({ hash }) => ({
+    reason: `Its deadline has passed, and a no-op${hashed(hash)} is to use its nonce.`,
+    next: "It becomes `expired` if the no-op is mined, and `confirmed` if its own bytes are mined."
+  }),
+  mined_waiting: (figures) => ({
+    reason: `It is mined in block ${number(figures.block)}; ${confirmations(figures)}.`,
+    next: "It is confirmed when the block is final at every provider."
+  }),
+  reverted_unconfirmed: (figures) => ({
+    reason: `It was mined in block ${number(figures.block)} and reverted; ${confirmations(figures)}.`,
+    next: "It fails when the block is final. If the chain drops the block, it is sent again."
+  }),
+  reorged: ({ block }) => ({
+    reason: `The chain has dropped block ${number(block)}, in which it was mined.`,
+    next: "It is sent again."
+  })
+} as const satisfies Sentences
+
+/** Codes that only final transactions have. */
+const ended = {
+  confirmed: ({ block }) => final(`It was executed in block ${number(block)}, which is final.`),
+  executed_late: ({ block }) =>
+    final(`It was executed in block ${number(block)}, after its deadline: it was mined before the no-op.`),
+  would_revert: ({ revert_reason }) =>
+    final(`Its call reverts${because(revert_reason)}, so it was not sent. No nonce was used.`),
+  reverted: ({ revert_reason }) => final(`It was mined and reverted${because(revert_reason)}.`),
+  out_of_gas: () => final("It was mined and used all of its gas. A higher `gas_limit` helps."),
+  refused_by_all: () => final("Every node refused it for good, and a no-op has used its nonce."),
+  nonce_taken_too_often: ({ hash }) =>
+    final(
+      `Other transactions of the account used each nonce that it got, most recently${hashed(hash)}. It has no effect.`
+    ),
+  nonce_unavailable: ({ required_nonce, next_nonce }) =>
+    final(
+      `It required nonce ${number(required_nonce)}, and the next nonce was ${number(next_nonce)}. It was not executed.`
+    ),
+  gap_filled: () => final("A no-op of the service used a nonce that nothing else used.")
+} as const satisfies Sentences
+
+/** Why a no-op is to use the nonce of an open transaction. The transaction ends with the same code. */
+const clearing: Partial<Record<Code, string>> = {
+  canceled: "An operator has cleared its nonce",
+  refused_by_all: "Every node refused it for good",
+  policy_changed: "The relayer's policy, or a limit of the API key, no longer allows it",
+  gap_filled: "Nothing else uses its nonce"
+}
+
+export const explain = explainWith({ ...waiting, ...held, ...flying, ...ended }, ({ code, figures }) => {
+  const why = clearing[code]
+  return why === undefined
+    ? undefined
+    : {
+        reason: `${why}; a no-op${hashed(figures.hash)} is to use its nonce.`,
+        next: "It becomes `failed` if the no-op is mined, and `confirmed` if its own bytes are mined."
+      }
+})

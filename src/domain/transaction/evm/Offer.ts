@@ -1,0 +1,64 @@
+// What a transaction offers per gas, and the most that it may ever offer.
+import { isNoop } from "../Attempt.ts"
+import type { Attempt } from "../Attempt.ts"
+import { atMost, highest, maxFeeOf, raised } from "./Fees.ts"
+import type { Fees } from "./Fees.ts"
+import type { Evm, EvmTerms, Request } from "./Evm.ts"
+import { priceOf } from "./Market.ts"
+import type { Market } from "./Market.ts"
+import { ceilingWithoutCap, explicitCeiling, noopCapFactor } from "./EvmNumbers.ts"
+import { defaultSpeed } from "./Speed.ts"
+import type { Speed } from "./Speed.ts"
+
+export const speedOf = ({ speed = defaultSpeed }: Request): Speed => speed
+
+/** The fees that the request gives. Undefined: its speed decides. */
+export const givenFees = ({ gas_price, max_fee_per_gas, max_priority_fee_per_gas }: Request): Fees | undefined => {
+  if (gas_price !== undefined) return { type: "legacy", gasPrice: gas_price }
+  if (max_fee_per_gas === undefined || max_priority_fee_per_gas === undefined) return undefined
+  return { type: "eip1559", maxFee: max_fee_per_gas, tip: max_priority_fee_per_gas }
+}
+
+export const priceType = ({ isEip1559 }: Pick<EvmTerms, "isEip1559">): Fees["type"] =>
+  isEip1559 ? "eip1559" : "legacy"
+
+/** The first offer of a request, within the cap. Undefined: the fees of the chain are not known. */
+export const firstOffer = (request: Request, terms: EvmTerms, market: Market | undefined): Fees | undefined => {
+  const given = givenFees(request)
+  if (given !== undefined) return atMost(given, terms.cap)
+  return market && atMost(priceOf(market, speedOf(request), priceType(terms)), terms.cap)
+}
+
+const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other)
+const smaller = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+
+/**
+ * The most that attempts of the request may offer: the cap, else a multiple of the given price. Without either, the market
+ * or a multiple of the first attempt's price, whichever is higher: blind raises end, but the market is always followed.
+ */
+export const requestCeiling = (request: Request, terms: EvmTerms, first: Fees, market: Fees | undefined): bigint => {
+  if (terms.cap !== undefined) return terms.cap
+  const given = givenFees(request)
+  if (given !== undefined) return explicitCeiling * maxFeeOf(given)
+  return larger(ceilingWithoutCap * maxFeeOf(first), market === undefined ? 0n : maxFeeOf(market))
+}
+
+/**
+ * The most that a no-op may offer: what the request was allowed to cost, spread over the gas of a no-op, at most ten times
+ * the cap; without a cap ten times the first attempt. Never below what replaces the attempts that execute the request, or
+ * a request of 21,000 gas at the cap could not be cleared.
+ */
+export const noopCeiling = (
+  attempts: ReadonlyArray<Attempt<Evm>>,
+  { cap }: EvmTerms,
+  noopGas: bigint
+): bigint | undefined => {
+  const [first] = attempts
+  const executing = attempts.filter((attempt) => !isNoop(attempt))
+  const [one, ...others] = executing.map(({ offer }) => offer.fees)
+  const replacing = one === undefined ? 0n : maxFeeOf(raised(highest(one, ...others)))
+  if (cap === undefined) return first && larger(ceilingWithoutCap * maxFeeOf(first.offer.fees), replacing)
+  const gas = executing.reduce((most, { offer }) => larger(most, offer.gasLimit), 0n)
+  const allowed = one === undefined ? noopCapFactor * cap : (cap * gas) / noopGas
+  return larger(smaller(allowed, noopCapFactor * cap), replacing)
+}

@@ -1,0 +1,178 @@
+// The signature that is due at a nonce that already has bytes: a no-op, a newer version of the request, or a higher price.
+import { Result } from "effect"
+import type { DueSignature } from "./Allowance.ts"
+import { isNoop } from "../Attempt.ts"
+import { isRefusedForGood, isUnderpriced } from "./Refusal.ts"
+import { nonceOf } from "./Evm.ts"
+import type { Evm } from "./Evm.ts"
+import type { Attempt } from "../Attempt.ts"
+import { cause } from "../Cause.ts"
+import type { Cause } from "../Cause.ts"
+import { atLeast, highest, maxFeeOf, isReplacement, minimumReplacement, raised } from "./Fees.ts"
+import type { Fees } from "./Fees.ts"
+import { chargesOf, noopChargesOf, withRollupFee } from "./Funds.ts"
+import { capsOf, isEstimated, limitOf } from "./Gas.ts"
+import { isAbove, priceOf } from "./Market.ts"
+import { immediateBumps, patienceAboveMarket } from "./EvmNumbers.ts"
+import { givenFees, noopCeiling, priceType, requestCeiling, speedOf } from "./Offer.ts"
+import type { Situation } from "../Situation.ts"
+import { defaultSpeed, isPatienceOver, max } from "./Speed.ts"
+import type { Speed } from "./Speed.ts"
+import { currentAttempts, newestRequest, requestOf } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
+import type { Seen } from "./View.ts"
+
+/** Nothing of the lane can be mined before the transaction at the chain's count. */
+const isHead = ({ transaction, view }: Situation<Evm, Seen>): boolean => nonceOf(transaction) === view.count
+
+/** The head inherits the most urgent speed behind it; no-ops are at least fast. */
+const speedIn = (situation: Situation<Evm, Seen>, newest: Attempt<Evm>): Speed => {
+  const { transaction, rest } = situation
+  const own = isNoop(newest) ? defaultSpeed : speedOf(requestOf(transaction, newest))
+  return isHead(situation) ? max(own, rest.survey.urgency) : own
+}
+
+/** Each fee at least what the market asks of this speed and, if nodes have named a minimum, at least that. */
+const marketPrice = (
+  { view }: Situation<Evm, Seen>,
+  type: Fees["type"],
+  speed: Speed,
+  needed: bigint | undefined
+): Fees | undefined => {
+  const price = view.market && priceOf(view.market, speed, type)
+  if (needed === undefined) return price
+  const minimum: Fees = { type: "eip1559", maxFee: needed, tip: needed }
+  return price === undefined ? minimum : atLeast(price, minimum)
+}
+
+/** Why the nonce is to be used by a no-op. */
+export const intentCause = ({ intent, clearCode = "gap_filled" }: Transaction<Evm>): Cause => {
+  if (intent === "cancel") return cause("canceling")
+  return intent === "expire" ? cause("expiring") : cause(clearCode)
+}
+
+export interface Former {
+  readonly attempts: ReadonlyArray<Attempt<Evm>>
+  readonly first: Attempt<Evm>
+  readonly newest: Attempt<Evm>
+  /** The highest fees of all of them. */
+  readonly fees: Fees
+}
+
+/** Undefined: there are no bytes at the nonce, which the ledger makes impossible. */
+export const formerOf = (transaction: Transaction<Evm>): Former | undefined => {
+  const attempts = currentAttempts(transaction)
+  const [first, ...others] = attempts
+  const newest = attempts.at(-1)
+  if (first === undefined || newest === undefined) return undefined
+  return { attempts, first, newest, fees: highest(first.offer.fees, ...others.map(({ offer }) => offer.fees)) }
+}
+
+const noop = (situation: Situation<Evm, Seen>, { attempts, newest, fees }: Former): DueSignature => {
+  const { transaction, terms, view } = situation
+  const speed = max(defaultSpeed, speedIn(situation, newest))
+  const ceiling = noopCeiling(attempts, terms, view.noopGas)
+  const least = raised(fees)
+  return {
+    kind: "noop",
+    fees: marketPrice(situation, fees.type, speed, newest.refusal?.minimumNeeded) ?? least,
+    least,
+    ...(ceiling === undefined ? {} : { ceiling }),
+    ...noopChargesOf(view, view.market),
+    value: 0n,
+    cause: intentCause(transaction)
+  }
+}
+
+/** The gas limit of the newest version, or why it is not known. */
+const gasLimitOf = ({ transaction, terms, view }: Situation<Evm, Seen>): Result.Result<bigint, Cause> => {
+  const { gas_limit } = newestRequest(transaction)
+  if (gas_limit !== undefined) return Result.succeed(gas_limit)
+  const { estimate } = view
+  if (estimate?._tag === "Reverts") return Result.fail(cause("waits_for_predecessors"))
+  if (estimate?._tag !== "Gas") return Result.fail(cause("providers_unavailable"))
+  return Result.succeed(limitOf(estimate.gas, capsOf(view.head, terms.network)))
+}
+
+const execution = (
+  situation: Situation<Evm, Seen>,
+  former: Former,
+  version: number,
+  gasLimit: bigint
+): DueSignature => {
+  const { transaction, terms } = situation
+  const request = transaction.versions[version - 1] ?? newestRequest(transaction)
+  const given = givenFees(request)
+  const isBump = version === former.newest.requestVersion
+  const type = given?.type ?? (isBump ? former.fees.type : priceType(terms))
+  const market = marketPrice(situation, type, speedIn(situation, former.newest), former.newest.refusal?.minimumNeeded)
+  return {
+    kind: isBump ? "bump" : "replace",
+    fees: market ?? former.fees,
+    least: raised(former.fees),
+    ceiling: requestCeiling(request, terms, former.first.offer.fees, market),
+    ...(isBump ? { gasLimit, ...withRollupFee(former.newest.offer.rollupFee) } : chargesOf(gasLimit, situation.view)),
+    value: request.value,
+    cause: cause("underpriced_bumping", { price: maxFeeOf(former.newest.offer.fees) })
+  }
+}
+
+/** A newer version keeps the fees that it gives if they replace the former ones; if others were sent since, it is raised. */
+const replacement = (situation: Situation<Evm, Seen>, former: Former, gasLimit: bigint): DueSignature => {
+  const { versions } = situation.transaction
+  const wanted = { ...execution(situation, former, versions.length, gasLimit), cause: cause("sending", { sends: 0 }) }
+  const given = givenFees(newestRequest(situation.transaction))
+  if (given === undefined) return wanted
+  return isReplacement(given, former.fees)
+    ? { ...wanted, fees: given, least: minimumReplacement(former.fees) }
+    : { ...wanted, fees: given }
+}
+
+/** Attempts in a row, up to the newest, whose price nodes refused. */
+const refusals = (attempts: ReadonlyArray<Attempt<Evm>>): number =>
+  attempts.length - 1 - attempts.findLastIndex((attempt) => !isUnderpriced(attempt))
+
+const isRefusedAgain = (attempts: ReadonlyArray<Attempt<Evm>>): boolean => {
+  const count = refusals(attempts)
+  return count > 0 && count <= immediateBumps
+}
+
+/** The head waited too long: the market has passed it, or it has waited three times as long. */
+const isOverdue = (situation: Situation<Evm, Seen>, { newest }: Former): boolean => {
+  const { firstSent } = newest
+  // A higher price does not change what nodes refuse for good, and raises what a no-op has to offer.
+  if (!isHead(situation) || firstSent === undefined || isRefusedForGood(newest)) return false
+  const { view, now } = situation
+  const at = { at: now, height: view.head.number }
+  const speed = speedIn(situation, newest)
+  if (!isPatienceOver(speed, firstSent, at)) return false
+  const isBelowMarket = view.market !== undefined && isAbove(view.market, speed, newest.offer.fees)
+  return isBelowMarket || isPatienceOver(speed, firstSent, at, patienceAboveMarket)
+}
+
+const isNewer = ({ versions }: Transaction<Evm>, { newest }: Former): boolean => newest.requestVersion < versions.length
+
+/** A newer version of a request is estimated, and its data priced, before it is signed. */
+export const needsEstimate = ({ transaction, view }: Situation<Evm, Seen>, former: Former): boolean =>
+  view.isInquired !== true &&
+  transaction.intent === "execute" &&
+  isNewer(transaction, former) &&
+  (isEstimated(newestRequest(transaction)) || view.chargesForData)
+
+/** The signature that is due. A failure says why its gas is not known. Undefined: none is due. */
+export const dueOf = (
+  situation: Situation<Evm, Seen>,
+  former: Former
+): Result.Result<DueSignature, Cause> | undefined => {
+  const { transaction } = situation
+  const { newest, attempts } = former
+  const executes = transaction.intent === "execute"
+  if (!executes && !isNoop(newest)) return Result.succeed(noop(situation, former))
+  if (executes && isNewer(transaction, former)) {
+    return Result.map(gasLimitOf(situation), (gasLimit) => replacement(situation, former, gasLimit))
+  }
+  if (!isRefusedAgain(attempts) && !isOverdue(situation, former)) return undefined
+  return Result.succeed(
+    executes ? execution(situation, former, newest.requestVersion, newest.offer.gasLimit) : noop(situation, former)
+  )
+}

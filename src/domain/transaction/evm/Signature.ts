@@ -1,0 +1,85 @@
+// Signatures of messages and of typed data, by an evm relayer.
+import { Schema } from "effect"
+import * as Shown from "../../request/Shown.ts"
+import { Value } from "../../request/ExactJson.ts"
+import { field } from "../../request/Field.ts"
+
+const r = "1a".repeat(32)
+const s = "2b".repeat(32)
+
+/** Clients of this wire format expect hex digits without `0x`. */
+export const EvmSignature = Schema.Struct({
+  r: field(Shown.hex(64), "64 hex digits.", r),
+  s: field(Shown.hex(64), "64 hex digits.", s),
+  v: field(Schema.Natural, "27 or 28; the parity, 0 or 1, for a transaction that is not a legacy one.", 27),
+  sig: field(Shown.hex(130), "`r`, `s` and `v` as 130 hex digits.", `${r}${s}1b`)
+}).annotate({ identifier: "EvmSignature", description: "An ECDSA signature on secp256k1." })
+export type EvmSignature = typeof EvmSignature.Type
+
+/** UTF-16 code units of a message; bytes of one that is given as hex. */
+export const maxMessageLength = 65_536
+
+export const SignMessage = Schema.Struct({
+  message: field(
+    Schema.String.check(Schema.isMaxLength(maxMessageLength)),
+    "Text whose UTF-8 bytes are signed with the prefix of EIP-191, so that the signature is never one of a transaction. Hex is not decoded.",
+    "Sign in to example.com"
+  )
+}).annotate({ identifier: "SignMessageRequest", description: "A message to sign (EIP-191)." })
+export type SignMessage = typeof SignMessage.Type
+
+const hash32 = Schema.String.check(
+  Schema.isPattern(/^(0x)?[0-9a-fA-F]{64}$/u, { expected: "32 bytes: 64 hex digits, with or without 0x" })
+)
+
+const SignTypedDataHashes = Schema.Struct({
+  domain_separator: field(hash32, "Hash of the domain.", `0x${"5c".repeat(32)}`),
+  hash_struct_message: field(hash32, "Hash of the message.", `0x${"6d".repeat(32)}`)
+}).annotate({ identifier: "SignTypedDataHashesRequest", description: "The two hashes of typed data." })
+export type SignTypedDataHashes = typeof SignTypedDataHashes.Type
+
+const Member = Schema.Struct({
+  name: field(Schema.String, "Name of the member.", "owner"),
+  type: field(Schema.String, "Solidity type of the member, or the name of another type.", "address")
+}).annotate({ identifier: "TypedDataMember", description: "A member of a type." })
+
+const hex = (digits: number, expected: string) =>
+  Schema.String.check(Schema.isPattern(new RegExp(`^0x[0-9a-fA-F]{${digits}}$`, "u"), { expected }))
+
+const Contract = hex(40, "an address: 0x and 40 hex digits")
+const Salt = hex(64, "32 bytes: 0x and 64 hex digits")
+
+/** The five fields that EIP-712 defines. */
+const Domain = Schema.Struct({
+  name: Schema.optionalKey(field(Schema.String, "Name of the application.", "Example")),
+  version: Schema.optionalKey(field(Schema.String, "Version of the application.", "1")),
+  chainId: Schema.optionalKey(field(Schema.Natural, "Chain id (EIP-155).", 1)),
+  verifyingContract: Schema.optionalKey(
+    field(Contract, "Contract that checks the signature.", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
+  ),
+  salt: Schema.optionalKey(field(Salt, "Distinguishes domains that are otherwise the same.", `0x${"5c".repeat(32)}`))
+}).annotate({ identifier: "TypedDataDomain", description: "Domain that typed data belongs to (EIP-712)." })
+
+export const SignTypedDataJson = Schema.Struct({
+  domain: field(Domain, "Domain that the data belongs to.", {
+    name: "Example",
+    version: "1",
+    chainId: 1,
+    verifyingContract: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+  }),
+  types: field(Schema.Record(Schema.String, Schema.Array(Member)), "Members of each type.", {
+    Permit: [{ name: "owner", type: "address" }]
+  }),
+  primaryType: field(Schema.String, "Type of the message.", "Permit"),
+  message: field(Schema.Record(Schema.String, Value), "The data.", {
+    owner: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+  })
+}).annotate({ identifier: "SignTypedDataJsonRequest", description: "Typed data as `eth_signTypedData_v4` takes it." })
+export type SignTypedDataJson = typeof SignTypedDataJson.Type
+
+export const SignTypedData = Schema.Union([SignTypedDataHashes, SignTypedDataJson]).annotate({
+  identifier: "SignTypedDataRequest",
+  message: "Expected domain_separator and hash_struct_message, or domain, types, primaryType and message",
+  description: "Typed data to sign (EIP-712): its two hashes, or all of it."
+})
+export type SignTypedData = typeof SignTypedData.Type

@@ -1,0 +1,59 @@
+// What `effect-relayer dev` prints.
+import { Redacted } from "effect"
+import * as path from "node:path"
+import { version } from "../../api/Version.ts"
+import type { DevelopmentNetwork, LocalChain } from "./DevelopmentNetwork.ts"
+import * as FirstTransaction from "./FirstTransaction.ts"
+
+interface Prepared {
+  readonly network: DevelopmentNetwork
+  readonly chain: LocalChain
+  readonly relayer: { readonly address: string; readonly paused: boolean }
+}
+
+/** The pages of the service, and what they are for. */
+const pages: ReadonlyArray<readonly [path: string, use: string]> = [
+  ["/", "version and readiness"],
+  ["/docs", "API documents"]
+]
+
+export const warning = (unused: ReadonlyArray<string>): string => {
+  const lines = [
+    "effect-relayer dev is for development, NOT FOR PRODUCTION: its chains have no real money, and it prints its API key."
+  ]
+  if (unused.length > 0) lines.push(`It does not use these settings: ${unused.join(", ")}.`)
+  return lines.join("\n")
+}
+
+interface Started {
+  readonly baseUrl: string
+  /** The data directory. */
+  readonly folder: string
+  readonly prepared: ReadonlyArray<Prepared>
+}
+
+export const started = ({ baseUrl, folder, prepared }: Started): string =>
+  [
+    `\neffect-relayer listens on ${baseUrl}   version ${version}   data in ${folder}`,
+    ...prepared.flatMap(({ network, chain, relayer }) => [
+      `  chain    ${chain.description}`,
+      `  relayer  ${FirstTransaction.relayerId(network)}, ${relayer.address}${relayer.paused ? ", paused" : ""}`
+    ])
+  ].join("\n")
+
+const curl = (baseUrl: string, key: Redacted.Redacted, { network }: Prepared): string =>
+  [
+    `  curl -X POST ${baseUrl}/api/v1/relayers/${FirstTransaction.relayerId(network)}/transactions \\`,
+    `    -H "Authorization: Bearer ${Redacted.value(key)}" -H "Content-Type: application/json" \\`,
+    `    -d '${JSON.stringify(network.transaction)}'`
+  ].join("\n")
+
+const width = Math.max(...pages.map(([page]) => page.length))
+
+export const use = ({ baseUrl, folder, key, prepared }: Started & { readonly key: Redacted.Redacted }): string =>
+  [
+    `\nAPI key, also in ${path.join(folder, "api-key")}:\n\n  ${Redacted.value(key)}`,
+    ...prepared.map((one) => `\nSend ${one.network.effect}:\n\n${curl(baseUrl, key, one)}`),
+    `\nPages:\n\n${pages.map(([page, about]) => `  ${`${baseUrl}${page}`.padEnd(baseUrl.length + width)}  ${about}`).join("\n")}`,
+    "\nThe service runs until Ctrl+C. The next start finds chains and relayers as they were; --reset begins anew."
+  ].join("\n")

@@ -1,0 +1,42 @@
+// What the job `retention` deletes: a task per feature. Deliveries of webhooks have a retention of their own.
+import { Duration, Effect, Layer } from "effect"
+import * as AuditCheckpointsRepo from "./audit/AuditCheckpointsRepo.ts"
+import * as EventRetentionRepo from "./events/EventRetentionRepo.ts"
+import { IdempotencyStore } from "./idempotency/IdempotencyStore.ts"
+import * as TransactionRetention from "./ledger/read/TransactionRetention.ts"
+import * as Retention from "./lifecycle/Retention.ts"
+
+/** Rows that one statement deletes: few enough to lock nothing for long. */
+const batch = 1000
+
+/** Audit records that were pruned. */
+export const audit = Layer.effectDiscard(
+  Effect.flatMap(AuditCheckpointsRepo.make, ({ deletePruned }) =>
+    Retention.run(
+      "audit",
+      Effect.map(deletePruned(batch), (count) => count === batch)
+    )
+  )
+)
+
+/** Stored responses after 24 hours, also if no request with an idempotency key comes. */
+export const idempotency = Layer.effectDiscard(
+  Effect.flatMap(IdempotencyStore, ({ prune }) => Retention.run("idempotency", prune))
+)
+
+/** Events that are older than `age`; `Duration.infinity` keeps them forever. */
+export const events = (age: Duration.Duration) =>
+  Duration.isFinite(age)
+    ? Layer.effectDiscard(
+        Effect.flatMap(EventRetentionRepo.make, ({ prune }) =>
+          Retention.run(
+            "events",
+            Effect.map(prune(age, batch), (count) => count === batch)
+          )
+        )
+      )
+    : Layer.empty
+
+/** All of them until the scope closes. `age` applies to events and final transactions. */
+export const layer = (age: Duration.Duration) =>
+  Layer.mergeAll(audit, idempotency, events(age), TransactionRetention.layer(age))

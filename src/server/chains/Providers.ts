@@ -1,0 +1,194 @@
+// The providers of one lane, request or inspection: the first answers as long as it can, so that counts do not jump between
+// back ends; the others give second opinions. Every provider proves that it is on the right chain before it is believed or
+// gets bytes.
+import { Data, Effect, Order, Random, Result } from "effect"
+import type { ProviderReading } from "../../domain/chain/ChainSnapshot.ts"
+import { maskRpc } from "../../domain/chain/Rpc.ts"
+import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import * as RpcFailure from "./RpcFailure.ts"
+import type { RpcNode } from "./RpcNode.ts"
+
+/** Providers that get the same bytes. */
+const maxBroadcast = 2
+
+/** The largest number of providers that prove themselves at the same time. */
+const maxProved = 20
+
+export interface ProviderFailure {
+  /** Not masked. */
+  readonly url: string
+  readonly failure: RpcFailure.RpcFailure
+}
+
+/** No provider answered. Each has a failure, in the order of the calls. */
+export class NoProvider extends Data.TaggedError("NoProvider")<{
+  readonly failures: ReadonlyArray<ProviderFailure>
+}> {}
+
+type Use<A> = (node: RpcNode) => Effect.Effect<A, RpcFailure.RpcFailure>
+
+export interface Providers {
+  /** Asks the present provider, and the next ones if it fails. The one that answered is asked first from then on. */
+  first<A>(use: Use<A>): Effect.Effect<A, RpcFailure.RpcFailure>
+  /** The same, with the failure of each provider. */
+  tryAll<A>(use: Use<A>): Effect.Effect<A, NoProvider>
+  /** Asks others than `asked`, until one answers. Undefined: none does. `not_configured`: there is only one. */
+  second<A>(asked: RpcNode, use: Use<A>): Effect.Effect<A | undefined | "not_configured">
+  /** Sends to up to two providers. Empty: none of them is on the chain. */
+  broadcast<A>(send: (node: RpcNode) => Effect.Effect<A>): Effect.Effect<ReadonlyArray<A>>
+  /** The chain may have begun anew: every provider has to prove itself again. */
+  readonly doubt: Effect.Effect<void>
+  /** Asks all for their proof at the same time. Those that give it, in the same order. Fails if none does. */
+  readonly proven: Effect.Effect<Providers, RpcFailure.RpcFailure>
+  /** The state of each URL, with its last failure here and at the `proven` ones. */
+  readonly readings: Effect.Effect<ReadonlyArray<ProviderReading>>
+}
+
+export interface PoolOptions {
+  readonly nodeOf: (url: string) => RpcNode
+  /** Fails if the node is not on the right chain. */
+  readonly prove: (node: RpcNode) => Effect.Effect<void, RpcFailure.RpcFailure>
+  /** The time limit of a call over all providers, in milliseconds. Absent: none. */
+  readonly budgetMs?: number
+}
+
+/**
+ * Shuffles by weight. The probability that an item comes first is its share of all weights. The same holds for the second item
+ * among the rest, and so on (Efraimidis and Spirakis). Items with weight 0 are omitted.
+ */
+export const shuffle = <A extends { readonly weight: number }>(
+  items: ReadonlyArray<A>
+): Effect.Effect<ReadonlyArray<A>> =>
+  Effect.forEach(
+    items.filter(({ weight }) => weight > 0),
+    (item) => Effect.map(Random.next, (random) => ({ item, rank: -Math.log(1 - random) / item.weight }))
+  ).pipe(Effect.map((ranked) => ranked.sort(Order.mapInput(Order.Number, ({ rank }) => rank)).map(({ item }) => item)))
+
+/** Nodes whose breakers are open come last: they are asked if no other one answers. */
+const byBreaker = Effect.fnUntraced(function* (nodes: ReadonlyArray<RpcNode>) {
+  if (nodes.length < 2) return [nodes, []] as const
+  const states = yield* Effect.forEach(nodes, ({ breaker }) => breaker)
+  return [
+    nodes.filter((_, index) => states[index] !== "open"),
+    nodes.filter((_, index) => states[index] === "open")
+  ] as const
+})
+
+/** `urls` with a weight of 0 are not called. The order is chosen by weight, once. */
+export const make = Effect.fnUntraced(function* (
+  { nodeOf, prove, budgetMs }: PoolOptions,
+  urls: ReadonlyArray<RpcConfig>
+) {
+  const shuffled = yield* shuffle(urls)
+  /** The last failure of each URL. */
+  const failed = new Map<string, RpcFailure.RpcFailure>()
+  let trusted = new Set<RpcNode>()
+
+  const proof = (node: RpcNode) =>
+    Effect.suspend(() => (trusted.has(node) ? Effect.void : Effect.map(prove(node), () => void trusted.add(node))))
+
+  const on = <A>(node: RpcNode, use: Use<A>) => {
+    const note = (failure: RpcFailure.RpcFailure) => Effect.sync(() => failed.set(node.url, failure))
+    return proof(node).pipe(
+      Effect.andThen(Effect.suspend(() => use(node))),
+      Effect.tapError(note),
+      Effect.onInterrupt(() => note(RpcFailure.failure("unreachable")))
+    )
+  }
+
+  const within = <A, E>(self: Effect.Effect<A, E>, late: () => E) =>
+    budgetMs === undefined
+      ? self
+      : Effect.timeoutOrElse(self, { duration: budgetMs, orElse: () => Effect.fail(late()) })
+
+  const over = (nodes: ReadonlyArray<RpcNode>): Providers => {
+    let order = nodes
+    const sorted = Effect.suspend(() => Effect.map(byBreaker(order), (sorted) => sorted.flat()))
+
+    const tryAll: Providers["tryAll"] = (use) => {
+      const failures: Array<ProviderFailure> = []
+      const inTurn = Effect.gen(function* () {
+        for (const node of yield* sorted) {
+          const asked = yield* Effect.result(on(node, use))
+          if (Result.isSuccess(asked)) {
+            order = [node, ...order.filter((other) => other !== node)]
+            return asked.success
+          }
+          failures.push({ url: node.url, failure: asked.failure })
+        }
+        return yield* new NoProvider({ failures })
+      })
+      return within(inTurn, () => {
+        const left = order.filter(({ url }) => !failures.some((failure) => failure.url === url))
+        const late = left.map(({ url }) => ({ url, failure: RpcFailure.failure("unreachable") }))
+        return new NoProvider({ failures: [...failures, ...late] })
+      })
+    }
+
+    // Not the order decides: it is not changed before the whole poll of a provider has succeeded.
+    const second = Effect.fnUntraced(function* <A>(asked: RpcNode, use: Use<A>) {
+      const others = (yield* sorted).filter(({ url }) => url !== asked.url)
+      if (others.length === 0) return "not_configured" as const
+      for (const node of others) {
+        const found = yield* Effect.result(on(node, use))
+        if (Result.isSuccess(found)) return found.success
+      }
+      return undefined
+    })
+
+    const broadcast: Providers["broadcast"] = Effect.fnUntraced(function* (send) {
+      const chosen = (yield* sorted).slice(0, maxBroadcast)
+      const proved = yield* Effect.filter(chosen, (node) => Effect.isSuccess(proof(node)), {
+        concurrency: maxBroadcast
+      })
+      return yield* Effect.forEach(proved, send, { concurrency: maxBroadcast })
+    })
+
+    const proven: Providers["proven"] = Effect.gen(function* () {
+      const failures: Array<RpcFailure.RpcFailure> = []
+      for (const round of yield* byBreaker(order.slice(0, maxProved))) {
+        const answers = yield* Effect.forEach(
+          round,
+          (node) =>
+            Effect.result(
+              within(
+                Effect.as(
+                  on(node, () => Effect.void),
+                  node
+                ),
+                () => RpcFailure.failure("unreachable")
+              )
+            ),
+          { concurrency: "unbounded" }
+        )
+        const right = answers.flatMap((answer) => (Result.isSuccess(answer) ? [answer.success] : []))
+        if (right.length > 0) return over(right)
+        failures.push(...answers.flatMap((answer) => (Result.isFailure(answer) ? [answer.failure] : [])))
+      }
+      return yield* RpcFailure.firstOver(failures)
+    })
+
+    return {
+      tryAll,
+      first: (use) =>
+        Effect.mapError(tryAll(use), ({ failures }) => RpcFailure.firstOver(failures.map(({ failure }) => failure))),
+      second,
+      broadcast,
+      doubt: Effect.sync(() => void (trusted = new Set())),
+      proven,
+      readings: Effect.forEach(urls, (config) =>
+        Effect.map(nodeOf(config.url).breaker, (breaker) => {
+          const failure = failed.get(config.url)
+          return {
+            ...maskRpc(config),
+            breaker,
+            failed: failure !== undefined || (config.weight > 0 && breaker !== "closed"),
+            ...(failure === undefined ? {} : { code: failure.code, error: failure.text })
+          }
+        })
+      )
+    }
+  }
+
+  return over([...new Set(shuffled.map(({ url }) => url))].map(nodeOf))
+})

@@ -1,0 +1,153 @@
+// What a lane asks of its network: to read the chain, to sign and to send. The rules of the network decide, and only the lane
+// writes. The terms:
+//
+// - lane: the order in which the accounts of one relayer account sign; one process at a time holds it
+// - family, rules: the shapes and the pure functions of a network type (`domain/transaction/Rules.ts`)
+// - poll: one reading of the chain for all open transactions of the lane
+// - seen: what a poll has found out about one transaction
+// - question: what a decision needs to know besides it; `inquire` answers
+// - place: an account of the lane and a sequence there; also called a nonce on evm
+// - filler: what uses up a sequence that no transaction has
+// - foreign: a transaction of the account that no attempt of the ledger names
+// - step: poll, decide, sign, commit, send; in this order
+import type { Array as Arr, Effect } from "effect"
+import type { SignerId } from "../../domain/signer/SignerId.ts"
+import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { Cause } from "../../domain/transaction/Cause.ts"
+import type { Sign } from "../../domain/transaction/Command.ts"
+import type { Family } from "../../domain/transaction/Family.ts"
+import type { Lane, Terms } from "../../domain/transaction/Lane.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { Place } from "../../domain/transaction/Place.ts"
+import type { Rules } from "../../domain/transaction/Rules.ts"
+import type { Unreachable } from "../../domain/transaction/Situation.ts"
+import type { Totals } from "../../domain/transaction/Totals.ts"
+import type { Transaction } from "../../domain/transaction/Transaction.ts"
+import type { LaneLost } from "../ledger/hold/HeldLane.ts"
+import type { StoredLane } from "../ledger/StoredLane.ts"
+import type { KeyOptions, LaneKeys, SigningFailed } from "./LaneKeys.ts"
+
+/** A relayer whose transactions are in the lane, as it is now. */
+export interface LaneRelayer<F extends Family = Family> {
+  readonly id: RelayerId
+  readonly signerId: SignerId
+  readonly target: F["target"]
+  readonly urls: ReadonlyArray<RpcConfig>
+  /** The same text means the same providers. */
+  readonly urlsKey: string
+  readonly isPaused: boolean
+  readonly disabled: Terms["disabled"]
+}
+
+/** An open transaction with its relayer. */
+export interface LaneRow<F extends Family = Family> {
+  readonly transaction: Transaction<F>
+  readonly relayer: LaneRelayer<F>
+}
+
+/** What uses up a sequence that no transaction has. */
+export interface Filler<F extends Family = Family> {
+  readonly place: Place
+  readonly request: F["request"]
+  readonly sign: Sign<F>
+}
+
+/** What a poll has found out about the lane as a whole. */
+export interface LaneReading<F extends Family = Family> {
+  /** With the counters that the poll believes. */
+  readonly lane: Lane<F>
+  /** Why the lane gives away no places. */
+  readonly stop?: Cause
+  /** Identity of the chain, once it is known. */
+  readonly genesis?: string
+  /** Whether the operator's word about the chain's count is used up. */
+  readonly usedTrust: boolean
+  /** Final transactions of the first account from this sequence on are open again: a reorganisation was deeper than final. */
+  readonly openFrom?: bigint
+  readonly fillers: ReadonlyArray<Filler<F>>
+  /** The requests that they could be are marked before anything else is decided. */
+  readonly foreign: ReadonlyArray<F["foreign"]>
+}
+
+export interface Poll<F extends Family = Family> {
+  /** Whether a provider answered for any relayer. */
+  readonly isAnswered: boolean
+  /** Whether a provider is on another chain than the lane. */
+  readonly isOtherChain: boolean
+  /** Also for a row that changed since. */
+  seenOf(row: LaneRow<F>, now: Moment): F["seen"] | Unreachable
+  /** The newest height that the relayer's providers have. */
+  heightOf(relayer: LaneRelayer<F>): number
+  /** Absent: the providers of the oldest transaction did not answer. */
+  readonly reading?: LaneReading<F>
+}
+
+export interface PollOptions<F extends Family = Family> {
+  readonly lane: Lane<F>
+  readonly stored: Pick<StoredLane, "genesis" | "trustsCount" | "code">
+  /** Those that were accepted first in front. */
+  readonly rows: Arr.NonEmptyReadonlyArray<LaneRow<F>>
+  readonly totals: Totals<F>
+  /** Why the signer cannot sign now, so that no filler can be made. */
+  readonly canSign: boolean
+  readonly now: Moment
+  /** Sequences of the first account from this one on that the ledger has given away. */
+  committed(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
+}
+
+/** A row with a question about it. */
+export interface Inquiry<F extends Family = Family> {
+  readonly row: LaneRow<F>
+  readonly seen: F["seen"]
+  readonly question: F["question"]
+}
+
+export interface Finding<F extends Family = Family> {
+  /** With the answer. */
+  readonly seen: F["seen"]
+  /** Found on the way. */
+  readonly foreign?: ReadonlyArray<F["foreign"]>
+}
+
+/** What is to be signed. Without a request, nothing is to happen at the place. */
+export interface Unsigned<F extends Family = Family> {
+  readonly lane: Lane<F>
+  readonly relayer: LaneRelayer<F>
+  readonly request: F["request"] | undefined
+  readonly place: Place
+  readonly sign: Pick<Sign<F>, "kind" | "offer">
+}
+
+interface SignedBytes {
+  readonly hash: string
+  readonly raw: Uint8Array
+}
+
+/** A held lane on its chain. It writes nothing, and forgets everything with the lane. */
+export interface LaneChain<F extends Family = Family> {
+  poll(options: PollOptions<F>): Effect.Effect<Poll<F>, LaneLost>
+  /** Answers questions, in their order. */
+  inquire(lane: Lane<F>, inquiries: Arr.NonEmptyReadonlyArray<Inquiry<F>>): Effect.Effect<ReadonlyArray<Finding<F>>>
+  sign(unsigned: Unsigned<F>): Effect.Effect<SignedBytes, SigningFailed>
+  broadcast(relayer: LaneRelayer<F>, raw: Uint8Array): Effect.Effect<ReadonlyArray<F["answer"]>>
+  /** Transactions on their way to a node at once. 1: each one after the chain has accepted the former. */
+  broadcastsAtOnce(relayers: ReadonlyArray<LaneRelayer<F>>): number
+  /** A transaction became final: for metrics of the network. */
+  noteFinal(transaction: Transaction<F>): Effect.Effect<void>
+}
+
+export interface LaneOptions {
+  readonly chain: string
+  readonly address: string
+  readonly genesis: string | undefined
+  /** Opens keys of signers. */
+  keys(options: KeyOptions): LaneKeys
+}
+
+export interface SendingNetwork<F extends Family = Family> {
+  readonly rules: Rules<F>
+  open(lane: LaneOptions): LaneChain<F>
+  /** Loads what the first signature of a process would wait for. */
+  readonly warmUp: Effect.Effect<void>
+}

@@ -1,0 +1,159 @@
+// Evm, as lanes ask for it: polls, answers to questions, signatures and broadcasts for one account.
+import { Effect } from "effect"
+import { Hex } from "effect/encoding"
+import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
+import { ampleBalance } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
+import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
+import { classify } from "../../../domain/transaction/evm/Refusal.ts"
+import type { NodeAnswer } from "../../../domain/transaction/evm/Refusal.ts"
+import { noncesOf } from "../../../domain/transaction/evm/Evm.ts"
+import { poll as pollBounds } from "../../../domain/transaction/Numbers.ts"
+import type { Unreachable } from "../../../domain/transaction/Situation.ts"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import * as EvmNode from "../../chains/evm/EvmNode.ts"
+import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
+import * as Metrics from "../LaneMetrics.ts"
+import type { LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
+import { numbersOf, providersOf } from "./EvmContext.ts"
+import type { EvmContext, EvmRelayer } from "./EvmContext.ts"
+import * as EvmCounts from "./EvmCounts.ts"
+import * as EvmInquiries from "./EvmInquiries.ts"
+import * as EvmMemory from "./EvmMemory.ts"
+import * as EvmMetrics from "./EvmMetrics.ts"
+import * as EvmPoll from "./EvmPoll.ts"
+import * as EvmSigner from "./EvmSigner.ts"
+import * as EvmWarmUp from "./EvmWarmUp.ts"
+
+/**
+ * Transactions of a lane that are on their way to a node at once, in one JSON-RPC batch; one if the node keeps no gaps. A step
+ * has at most 64, which eight at a time took eight exchanges: 32 take a tenth less processor time per transaction.
+ */
+const inParallel = 32
+
+const dependsOnBalance = ({ state, cause }: Transaction<Evm>): boolean =>
+  state === "pending" || cause?.code === "insufficient_funds"
+
+/**
+ * The balance of a previous poll, if no transaction waits for a decision about funds and the balance is far above what is in
+ * flight. This saves a call per second on chains with short blocks. Undefined: the poll reads the balance. Decisions about
+ * transactions that arrive before the next poll use it as well. If it is too high, because another program uses the key, a
+ * node refuses the bytes.
+ */
+const knownBalance = ({ memory }: EvmContext, { rows, totals, now }: PollOptions<Evm>): bigint | undefined => {
+  const { balance } = memory
+  if (balance === undefined || now >= balance.readAt + pollBounds.maximum) return undefined
+  if (rows.some(({ transaction }) => dependsOnBalance(transaction))) return undefined
+  return totals.reserved > 0n && balance.wei >= ampleBalance * totals.reserved ? balance.wei : undefined
+}
+
+const logged = new Set<string>()
+
+/** Texts that the table of refusals does not know are logged once: they may need a line there. */
+const logUnknown = (answers: ReadonlyArray<NodeAnswer>) =>
+  Effect.forEach(
+    answers.filter((answer) => classify(answer) === "unknown"),
+    (answer) => {
+      const text = "message" in answer ? (answer.message ?? "").slice(0, 200) : ""
+      if (logged.has(text) || logged.size > 1000) return Effect.void
+      logged.add(text)
+      return Effect.annotateLogs(Effect.logWarning("answer of a node is not known"), { answer: text })
+    },
+    { discard: true }
+  )
+
+/** One poll for each set of providers. */
+const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: PollOptions<Evm>) {
+  const { rows, lane, now } = options
+  const { memory, nodes } = context
+  const polls = new Map<string, EvmPoll.EvmPoll>()
+  const failures = new Map<string, Unreachable>()
+  let isOtherChain = false
+  const inFlight = rows.filter(({ transaction }) => transaction.place !== undefined && !isFinal(transaction))
+  const balance = knownBalance(context, options)
+  for (const relayer of new Map(rows.map((row) => [row.relayer.urlsKey, row.relayer])).values()) {
+    const { urlsKey } = relayer
+    const numbers = numbersOf(relayer)
+    const providers = yield* providersOf(context, relayer)
+    const own = inFlight.filter((row) => row.relayer.urlsKey === urlsKey)
+    const taken = yield* Effect.result(
+      EvmPoll.take({
+        providers,
+        nodes,
+        numbers,
+        lane: noncesOf(lane),
+        transactions: own.map(({ transaction }) => transaction),
+        memory,
+        now,
+        headAfter: memory.polls.get(urlsKey)?.headAskedAt ?? 0,
+        balance
+      })
+    )
+    if (taken._tag === "Success") {
+      polls.set(urlsKey, taken.success)
+      yield* Metrics.countPoll("seen")
+    } else {
+      const isMismatch = taken.failure.code === "mismatch"
+      failures.set(urlsKey, EvmPoll.unreachable(taken.failure, numbers, now))
+      isOtherChain ||= isMismatch
+      yield* Metrics.countPoll(isMismatch ? "chain_changed" : "unreachable")
+    }
+  }
+  memory.polls = polls
+  return { polls, failures, isOtherChain }
+})
+
+const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Evm> => {
+  const context: EvmContext = { address, nodes, memory: EvmMemory.make(genesis) }
+  const { memory } = context
+  const signer = EvmSigner.make(keys, address)
+
+  const poll = Effect.fn("EvmLane.poll")(function* (options: PollOptions<Evm>) {
+    memory.genesis = options.stored.genesis
+    const { polls, failures, isOtherChain } = yield* pollEach(context, options)
+    const [{ relayer: lead }] = options.rows
+    const leading = polls.get(lead.urlsKey)
+    const reading = leading === undefined ? undefined : yield* EvmCounts.read(context, options, lead, leading)
+    const found: Poll<Evm> = {
+      isAnswered: polls.size > 0,
+      isOtherChain,
+      seenOf: ({ transaction, relayer }, now) => {
+        const seen = polls.get(relayer.urlsKey)
+        if (seen !== undefined) return seen.views.get(transaction.number) ?? seen.base
+        const failure = failures.get(relayer.urlsKey)
+        const retryAt = now + pollInterval(numbersOf(relayer))
+        return failure === undefined || failure.retryAt <= now
+          ? { _tag: "Unreachable", code: failure?.code ?? "providers_unavailable", retryAt }
+          : failure
+      },
+      heightOf: ({ urlsKey }) => polls.get(urlsKey)?.base.head.number ?? 0,
+      ...(reading === undefined ? {} : { reading })
+    }
+    return found
+  })
+
+  return {
+    poll,
+    inquire: (_, inquiries) =>
+      Effect.forEach(inquiries, (inquiry) => EvmInquiries.answer(context, inquiry), { concurrency: "unbounded" }),
+    sign: (unsigned) => signer.sign(unsigned.relayer.signerId, EvmSigner.unsignedOf(unsigned)),
+    broadcast: Effect.fnUntraced(function* (relayer: EvmRelayer, raw: Uint8Array) {
+      const providers = yield* providersOf(context, relayer)
+      const answers = yield* providers.broadcast(EvmNode.send(`0x${Hex.encode(raw)}`))
+      yield* logUnknown(answers)
+      return answers
+    }),
+    broadcastsAtOnce: (relayers) => (relayers.every((relayer) => numbersOf(relayer).hasMempool) ? inParallel : 1),
+    noteFinal: ({ mined }) => (mined === undefined ? Effect.void : EvmMetrics.countFee(mined.receipt.paid))
+  }
+}
+
+export const networkOf = (nodes: EvmNodes["Service"]): SendingNetwork<Evm> => ({
+  rules: evmRules,
+  open: (lane) => open(nodes, lane),
+  // The first real signature meets the same failure and reports it.
+  warmUp: Effect.ignore(EvmWarmUp.sign)
+})
+
+export const network = Effect.map(EvmNodes, networkOf)

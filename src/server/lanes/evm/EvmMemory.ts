@@ -1,0 +1,38 @@
+// What an evm lane remembers from poll to poll.
+import type { Claim } from "../../../domain/transaction/evm/BelievedCount.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
+import type { EvmPoll } from "./EvmPoll.ts"
+
+export interface EvmMemory {
+  /** Hash of block 0. Undefined: not seen in this generation. */
+  genesis: string | undefined
+  /** A count that was not believed yet. */
+  claim: Claim | undefined
+  /** Transactions of the account that polls have proven to be in final blocks. */
+  finalCount: number
+  /** The balance when it was last read. Undefined: it was not read yet. */
+  balance: { readonly wei: bigint; readonly readAt: Moment } | undefined
+  /** Polls in a row in which a node did not have the bytes, by hash. */
+  readonly absences: Map<string, number>
+  /** Code of the account itself. Undefined: not asked yet. */
+  accountCode: string | undefined
+  /** Wei that a rollup charged besides gas, according to the receipt that was read last. */
+  lastRollupFee: bigint | undefined
+  /** By genesis hash and `LaneRelayer.urlsKey`. */
+  readonly providers: Map<string, EvmProviders>
+  /** The newest poll, by `LaneRelayer.urlsKey`. */
+  polls: ReadonlyMap<string, EvmPoll>
+}
+
+export const make = (genesis: string | undefined): EvmMemory => ({
+  genesis,
+  claim: undefined,
+  finalCount: 0,
+  balance: undefined,
+  absences: new Map(),
+  accountCode: undefined,
+  lastRollupFee: undefined,
+  providers: new Map(),
+  polls: new Map()
+})

@@ -1,0 +1,138 @@
+// One poll of the chain for the transactions of a lane that share providers: what the answers of the providers mean for each.
+import { Effect } from "effect"
+import type { LaneView } from "../../../domain/transaction/evm/BelievedCount.ts"
+import type { Market } from "../../../domain/transaction/evm/Market.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
+import { currentAttempts } from "../../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
+import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
+import type { Unreachable } from "../../../domain/transaction/Situation.ts"
+import type { BlockHashes, SecondOpinion, Seen, Sight } from "../../../domain/transaction/evm/View.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import * as RpcFailure from "../../chains/RpcFailure.ts"
+import * as EvmReading from "./EvmReading.ts"
+import type { Account, Details, EvmPollOptions } from "./EvmReading.ts"
+
+/** What a poll has seen of the account as a whole, without the parts about single transactions. */
+export interface EvmPoll {
+  readonly lane: LaneView
+  /** Transactions of the account that are certainly in blocks which count as final. */
+  readonly finalCount: number
+  /** When the head was asked for. */
+  readonly headAskedAt: Moment
+  /** By number of the transaction. */
+  readonly views: ReadonlyMap<number, Seen>
+  /** For transactions without a nonce, and for final ones. */
+  readonly base: Seen
+}
+
+const blockHashes = (
+  transaction: Transaction<Evm>,
+  found: Details,
+  opinions: ReadonlyMap<number, SecondOpinion>
+): BlockHashes | undefined => {
+  const height = EvmReading.heightOf(transaction, found)
+  if (height === undefined) return undefined
+  const first = found.hashes.get(height)
+  const second = opinions.get(height)
+  return { ...(first === undefined ? {} : { first }), ...(second === undefined ? {} : { second }) }
+}
+
+const sightsOf = (transaction: Transaction<Evm>, found: Details): ReadonlyMap<number, Sight> => {
+  const sights = new Map<number, Sight>()
+  for (const { hash, ordinal } of currentAttempts(transaction)) {
+    const receipt = found.receipts.get(hash)
+    const sight = receipt === undefined ? found.pool.get(hash) : ({ _tag: "Receipt", receipt } as const)
+    if (sight !== undefined) sights.set(ordinal, sight)
+  }
+  return sights
+}
+
+/** Transactions of the account at the final height: what was asked, or what the receipts in final blocks prove. */
+const finalCountOf = (asked: EvmPollOptions, { at }: Account, found: Details, countAtFinal = 0): number => {
+  const isFinal = (transaction: Transaction<Evm>) => {
+    const receipt = EvmReading.receiptOf(transaction, found)
+    if (receipt === undefined || receipt.height > at.finalHeight) return false
+    return found.hashes.get(receipt.height) === receipt.blockHash
+  }
+  const nonces = asked.transactions.filter(isFinal).flatMap((transaction) => nonceOf(transaction) ?? [])
+  return Math.max(countAtFinal, ...nonces.map((nonce) => nonce + 1))
+}
+
+const baseOf = (
+  { memory, numbers }: EvmPollOptions,
+  { at, count, balance }: Account,
+  found: Details,
+  countAtFinal: number | undefined
+): Seen => {
+  const { number, hash, gasLimit } = at.head
+  const market: Market = found.market
+  return {
+    _tag: "Seen",
+    head: { number, hash, ...(gasLimit === undefined ? {} : { gasLimit }) },
+    finalHeight: at.finalHeight,
+    count,
+    ...(countAtFinal === undefined ? {} : { countAtFinal }),
+    market,
+    balance,
+    sights: new Map(),
+    chargesForData: numbers.hasDataFeeOracle || memory.lastRollupFee !== undefined,
+    noopGas: found.noopGas,
+    ...(found.noopDataFee === undefined ? {} : { noopDataFee: found.noopDataFee })
+  }
+}
+
+const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) {
+  const seen = yield* EvmReading.account(node, asked)
+  const { lane, providers } = asked
+  if (seen.at.head.number < (lane.chainBlock?.number ?? 0)) yield* providers.doubt
+  const found = yield* EvmReading.withNewHeights(asked, seen, yield* EvmReading.details(node, asked, seen))
+  const { second, countAtFinal } = yield* Effect.all(
+    {
+      second: EvmReading.seconds(node, asked, seen, found),
+      countAtFinal: EvmReading.readFinalCount(node, asked, seen, found)
+    },
+    { concurrency: "unbounded" }
+  )
+  const base = baseOf(asked, seen, found, countAtFinal)
+  const hashAtChainBlock = lane.chainBlock && found.hashes.get(lane.chainBlock.number)
+  const views = asked.transactions.map((transaction): readonly [number, Seen] => {
+    const minedAt = blockHashes(transaction, found, second.opinions)
+    const sights = sightsOf(transaction, found)
+    return [transaction.number, { ...base, sights, ...(minedAt === undefined ? {} : { minedAt }) }]
+  })
+  const result: EvmPoll = {
+    lane: {
+      head: { number: base.head.number, hash: base.head.hash },
+      count: seen.count,
+      ...(hashAtChainBlock === undefined ? {} : { hashAtChainBlock }),
+      ...(typeof second.count === "number" ? { secondCount: second.count } : {})
+    },
+    finalCount: finalCountOf(asked, seen, found, countAtFinal),
+    headAskedAt: seen.at.askedAt,
+    views: new Map(views),
+    base
+  }
+  return result
+})
+
+/** Milliseconds of one poll, over all its requests and providers. */
+const budget = 10_000
+
+/** Fails with the code of what all providers had. `mismatch`: they are on another chain. */
+export const take = Effect.fn("ChainPoll.take")((asked: EvmPollOptions) =>
+  Effect.timeoutOrElse(
+    asked.providers.first((node) => poll(node, asked)),
+    { duration: budget, orElse: () => Effect.fail(RpcFailure.failure("unreachable")) }
+  )
+)
+
+/** What a failed poll means for the transactions. */
+export const unreachable = ({ code }: RpcFailure.RpcFailure, numbers: NetworkNumbers, now: Moment): Unreachable => ({
+  _tag: "Unreachable",
+  code: code === "rate_limited" ? "rate_limited" : "providers_unavailable",
+  retryAt: now + pollInterval(numbers)
+})

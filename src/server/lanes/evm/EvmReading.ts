@@ -1,0 +1,192 @@
+// What a poll of the chain asks providers. All questions go to one provider, in as few batches as possible; a second one is asked
+// only about what would end a transaction or move a nonce.
+import { Effect } from "effect"
+import { chargedByRollup } from "../../../domain/transaction/evm/Funds.ts"
+import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
+import type { Evm, Nonces } from "../../../domain/transaction/evm/Evm.ts"
+import type { Receipt } from "../../../domain/transaction/Attempt.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
+import { estimateMargin, transactionGas } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import { scaleUp } from "../../../domain/transaction/evm/Fees.ts"
+import { questionsOf } from "../../../domain/transaction/evm/Questions.ts"
+import { currentAttempts } from "../../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import type { Sight } from "../../../domain/transaction/evm/View.ts"
+import * as Calls from "../../chains/evm/EvmCalls.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import { dataFee } from "../../chains/evm/EvmDataFees.ts"
+import type { EvmNodes, EvmProviders } from "../../chains/evm/EvmNodes.ts"
+import { opinionsOf } from "../../chains/evm/EvmOpinion.ts"
+import type { EvmMemory } from "./EvmMemory.ts"
+
+export interface EvmPollOptions {
+  readonly providers: EvmProviders
+  readonly nodes: Pick<EvmNodes["Service"], "heads" | "markets">
+  readonly numbers: NetworkNumbers
+  readonly lane: Nonces
+  /** Those with a nonce. */
+  readonly transactions: ReadonlyArray<Transaction<Evm>>
+  readonly memory: EvmMemory
+  readonly now: Moment
+  /** When the previous poll asked for its head. 0: there was no poll. */
+  readonly headAfter: Moment
+  /** Wei. Present if no decision needs a newer reading. */
+  readonly balance: bigint | undefined
+}
+
+const all = { concurrency: "unbounded" } as const
+
+const readBalance = Effect.fnUntraced(function* (node: RpcNode, { balance, lane, memory, now }: EvmPollOptions) {
+  if (balance !== undefined) return balance
+  const wei = yield* node.call(Calls.balanceOf(lane.address))
+  memory.balance = { wei, readAt: now }
+  return wei
+})
+
+/** Wei per gas and all that is the same for the whole account. */
+export const account = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) {
+  const { lane, nodes, numbers, headAfter } = asked
+  return yield* Effect.all(
+    {
+      at: nodes.heads.at(node, numbers.finality, headAfter),
+      count: node.call(Calls.countAt(lane.address, "latest")),
+      balance: readBalance(node, asked)
+    },
+    all
+  )
+})
+export type Account = Effect.Success<ReturnType<typeof account>>
+
+/** The poll does not ask for bytes that were sent within this poll interval: the next poll is soon enough. */
+const isJustSent = ({ numbers, now }: EvmPollOptions, transaction: Transaction<Evm>): boolean => {
+  const newest = currentAttempts(transaction).at(-1)
+  return newest?.outcome === "accepted" && now - (newest.lastSentAt ?? 0) < pollInterval(numbers)
+}
+
+const readReceipt = (node: RpcNode, hash: string) => Effect.map(node.call(Calls.receiptOf(hash)), Calls.receiptIn)
+
+const readReceipts = Effect.fnUntraced(function* (node: RpcNode, hashes: ReadonlyArray<string>, memory: EvmMemory) {
+  const receipts = yield* Effect.forEach(hashes, (hash) => readReceipt(node, hash), all)
+  const charged = receipts.flatMap((receipt) => (receipt && chargedByRollup(receipt.details)) ?? [])
+  memory.lastRollupFee = charged.at(-1) ?? memory.lastRollupFee
+  return new Map<string, Receipt<Evm>>(
+    hashes.flatMap((hash, index) => {
+      const receipt = receipts[index]
+      return receipt === undefined ? [] : [[hash, receipt] as const]
+    })
+  )
+})
+
+const readPool = Effect.fnUntraced(function* (node: RpcNode, hashes: ReadonlyArray<string>, memory: EvmMemory) {
+  const found = yield* Effect.forEach(hashes, (hash) => node.call(Calls.transactionOf(hash)), all)
+  const sights = new Map<string, Sight>()
+  for (const [index, hash] of hashes.entries()) {
+    const isThere = found[index] !== null
+    const polls = isThere ? 0 : (memory.absences.get(hash) ?? 0) + 1
+    if (isThere) memory.absences.delete(hash)
+    else memory.absences.set(hash, polls)
+    sights.set(hash, isThere ? { _tag: "InPool" } : { _tag: "Absent", polls })
+  }
+  return sights
+})
+
+/** Where gas includes what a rollup pays for data, and where the account has code of its own, 21,000 is not enough. */
+const noopGas = Effect.fnUntraced(function* (node: RpcNode, { lane, numbers }: EvmPollOptions, code: string) {
+  if (numbers.hasMempool && code === "0x") return transactionGas
+  const call = { from: lane.address, to: lane.address, value: 0n }
+  const gas = yield* Effect.orElseSucceed(node.call(Calls.estimateGas(call)), () => transactionGas)
+  return gas === transactionGas ? gas : scaleUp(gas, estimateMargin)
+})
+
+const noopDataFee = (node: RpcNode, { lane, numbers, memory }: EvmPollOptions) =>
+  dataFee(node, numbers, { to: lane.address, value: 0n }, memory.lastRollupFee)
+
+const needsSecondCount = ({ lane }: EvmPollOptions, { count }: Account): boolean =>
+  lane.chainBlock !== undefined && (count > lane.nextNonce || count < lane.chainNonce)
+
+/** The hash at the block of the last believed count is needed if the count fell. */
+const floorBlock = ({ lane }: EvmPollOptions, { at, count }: Account): ReadonlyArray<number> => {
+  const { chainBlock, chainNonce } = lane
+  return chainBlock !== undefined && count < chainNonce && chainBlock.number <= at.head.number
+    ? [chainBlock.number]
+    : []
+}
+
+export const details = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions, seen: Account) {
+  const { lane, memory, nodes, numbers, transactions } = asked
+  const { head, hashesAt } = seen.at
+  const questions = transactions.map((transaction) => questionsOf(transaction, seen.count))
+  const pooled = transactions.flatMap((transaction, index) => {
+    const hash = questions[index]?.pooled
+    return hash === undefined || isJustSent(asked, transaction) ? [] : [hash]
+  })
+  const heights = new Set([...questions.flatMap(({ block }) => block ?? []), ...floorBlock(asked, seen)])
+  const code = memory.accountCode ?? (yield* node.call(Calls.codeOf(lane.address)))
+  memory.accountCode = code
+  return yield* Effect.all(
+    {
+      receipts: readReceipts(
+        node,
+        questions.flatMap(({ receipts }) => receipts),
+        memory
+      ),
+      pool: readPool(node, pooled, memory),
+      hashes: hashesAt(heights),
+      market: nodes.markets.at(node, numbers, head.hash),
+      noopGas: noopGas(node, asked, code),
+      noopDataFee: noopDataFee(node, asked)
+    },
+    all
+  )
+})
+export type Details = Effect.Success<ReturnType<typeof details>>
+
+/** The recorded receipt of a transaction, else one that was just seen. */
+export const receiptOf = (
+  transaction: Transaction<Evm>,
+  { receipts }: Pick<Details, "receipts">
+): Receipt<Evm> | undefined =>
+  transaction.mined?.receipt ?? currentAttempts(transaction).flatMap(({ hash }) => receipts.get(hash) ?? [])[0]
+
+/** Height of the block of a transaction. */
+export const heightOf = (transaction: Transaction<Evm>, found: Pick<Details, "receipts">): number | undefined =>
+  receiptOf(transaction, found)?.height
+
+/** A receipt that is final when it is first seen needs no further poll. */
+export const withNewHeights = Effect.fnUntraced(function* (asked: EvmPollOptions, { at }: Account, found: Details) {
+  const heights = asked.transactions.flatMap((transaction) => heightOf(transaction, found) ?? [])
+  const deep = heights.filter((height) => height <= at.finalHeight && !found.hashes.has(height))
+  if (deep.length === 0) return found
+  return { ...found, hashes: new Map([...found.hashes, ...(yield* at.hashesAt(deep))]) }
+})
+
+/** A nonce that the count has passed without a receipt: the decision needs the count at the final height. */
+const isPassed = ({ transactions }: EvmPollOptions, { count }: Account, found: Details): boolean =>
+  transactions.some(
+    (transaction) => (nonceOf(transaction) ?? count) < count && receiptOf(transaction, found) === undefined
+  )
+
+export const readFinalCount = (node: RpcNode, asked: EvmPollOptions, seen: Account, found: Details) => {
+  const { lane } = asked
+  const { finalHeight } = seen.at
+  if (lane.chainBlock !== undefined && !isPassed(asked, seen, found)) return Effect.undefined
+  return finalHeight < 0 ? Effect.succeed(0) : node.call(Calls.countAt(lane.address, finalHeight))
+}
+
+/** Only about blocks that the first provider calls final. */
+export const seconds = Effect.fnUntraced(function* (
+  node: RpcNode,
+  asked: EvmPollOptions,
+  seen: Account,
+  found: Details
+) {
+  const { providers, numbers, lane, nodes, headAfter } = asked
+  const headOf = (other: RpcNode) => nodes.heads.at(other, numbers.finality, headAfter)
+  const deep = [...found.hashes.keys()].filter((height) => height <= seen.at.finalHeight)
+  const count = needsSecondCount(asked, seen)
+    ? yield* providers.second(node, (other) => other.call(Calls.countAt(lane.address, "latest")))
+    : undefined
+  return { opinions: yield* opinionsOf(providers, node, headOf, deep), count }
+})

@@ -1,0 +1,139 @@
+// Accepts transactions. Those that arrive while two batches are written form the next batches (ADR 0010, 0017).
+import { Array, Clock, Context, Data, Effect, Option, Tracer } from "effect"
+import { SqlClient } from "effect/sql"
+import { createHash } from "node:crypto"
+import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
+import * as Batcher from "../../../sql/batch/Batcher.ts"
+import * as Deadlock from "../../../sql/Deadlock.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import { isTraced } from "../../../sql/Traced.ts"
+import { isUnavailable } from "../../../sql/Unavailable.ts"
+import * as Origin from "../../responses/Origin.ts"
+import * as Admitting from "./Admitting.ts"
+import * as Inserting from "./Inserting.ts"
+import type { Accepted, Account, FeeLimit, NewTransaction } from "../NewTransaction.ts"
+import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
+import type { Acceptance } from "./NewTransactionsRepo.ts"
+import * as OpenCounts from "./OpenCounts.ts"
+import type { StoredTransaction } from "../StoredTransaction.ts"
+
+/** Batches written at the same time. A relayer is in one group, so that its transactions get numbers in order of arrival. */
+const groups = 2
+
+/** A batch that waits for a lock longer than this does not hold up the next one. */
+const patience = "100 millis"
+
+/** Another request committed the same `external_id` between the lookup and the insertion: the next lookup finds it. */
+class Raced extends Data.TaggedError("Raced") {}
+
+/** `traceparent` of the running request. Undefined: no spans are exported. */
+const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
+  const span = isTraced(context) ? Context.getOrUndefined(context, Tracer.ParentSpan) : undefined
+  return Effect.succeed(
+    span === undefined ? undefined : `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`
+  )
+})
+
+const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
+
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const repo = yield* NewTransactionsRepo.make
+  const insert = yield* Inserting.make
+  const admitting = yield* Admitting.make
+  const counts = yield* OpenCounts.make
+  const transaction = yield* Transaction.make
+
+  const insertBatch = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
+    const hasRoom = yield* counts.addAll(
+      acceptances.map(({ account: { relayerNumber } }) => ({ relayerNumber, count: 1 }))
+    )
+    const admitted = acceptances.filter((_, index) => hasRoom[index])
+    const found = admitted.length === 0 ? [] : yield* insert(admitted, false)
+    const stored = new Map(Array.getSomes(found).map((one) => [one.id, one]))
+    return acceptances.map((acceptance) => Option.fromUndefinedOr(stored.get(acceptance.transaction.id)))
+  }, transaction)
+
+  /** A batch that fails as a whole, for example by a deadlock, is accepted one by one, so that each reports its own error. */
+  const batched = yield* Batcher.make<Acceptance, Option.Option<StoredTransaction>>(sql, {
+    group: ({ account }) => String(account.relayerNumber % groups),
+    patience,
+    all: (acceptances) =>
+      Effect.catchDefect(insertBatch(acceptances), (defect) =>
+        isUnavailable(defect)
+          ? Effect.die(defect)
+          : Effect.as(
+              Effect.logWarning("transactions are accepted one by one because their batch failed"),
+              acceptances.map(Option.none<StoredTransaction>)
+            )
+      )
+  })
+
+  const acceptOnce = Effect.fnUntraced(function* (
+    account: Account,
+    acceptances: Array.NonEmptyReadonlyArray<Acceptance>,
+    limits: ReadonlyArray<FeeLimit>
+  ) {
+    const relayer = yield* repo.holdRelayer(account.relayerNumber)
+    if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
+    if (relayer.value.paused) return yield* new RelayerPaused({})
+    const former = yield* admitting.formerOf(account, acceptances)
+    const isNew = ({ transaction: { externalId } }: Acceptance) => externalId === undefined || !former.has(externalId)
+    const added = acceptances.filter(isNew)
+    if (added.length > 0) {
+      yield* counts.add({ relayerNumber: account.relayerNumber, count: added.length })
+      yield* admitting.checkFees(
+        added.map(({ transaction }) => transaction),
+        limits,
+        acceptances[0].now
+      )
+    }
+    const inserted = added.length === 0 ? [] : yield* insert(added, true)
+    if (inserted.some(Option.isNone)) return yield* new Raced()
+    const stored = new Map(Array.getSomes(inserted).map((one) => [one.id, one]))
+    return Array.map(acceptances, ({ transaction: { id, externalId } }): Accepted => {
+      const fresh = stored.get(id)
+      if (fresh !== undefined) return { stored: fresh, isNew: true }
+      const found = former.get(externalId)
+      if (found === undefined) throw new Error("an accepted transaction is neither new nor known")
+      return { stored: found, isNew: false }
+    })
+  }, transaction)
+
+  const acceptAlone = (
+    account: Account,
+    acceptances: Array.NonEmptyReadonlyArray<Acceptance>,
+    limits: ReadonlyArray<FeeLimit>
+  ) =>
+    acceptOnce(account, acceptances, limits).pipe(
+      Deadlock.retry,
+      Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
+      Effect.catchTag("Raced", Effect.die)
+    )
+
+  const accept = Effect.fn("Ledger.accept")(function* (
+    account: Account,
+    added: Array.NonEmptyReadonlyArray<NewTransaction>,
+    limits: ReadonlyArray<FeeLimit> = []
+  ) {
+    const origin = yield* Origin.current
+    const trace = yield* currentTrace
+    const now = yield* Clock.currentTimeMillis
+    const acceptances = Array.map(added, (one): Acceptance => ({
+      account,
+      transaction: one,
+      bodyHash: hashOf(one.body),
+      origin,
+      trace,
+      now
+    }))
+    if (acceptances.length === 1 && limits.length === 0) {
+      const stored = yield* batched(acceptances[0])
+      if (Option.isSome(stored)) return Array.of<Accepted>({ stored: stored.value, isNew: true })
+    }
+    return yield* acceptAlone(account, acceptances, limits)
+  })
+
+  return { accept }
+})

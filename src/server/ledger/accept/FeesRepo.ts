@@ -1,0 +1,42 @@
+// The fees of API keys in the table `transactions`.
+import { Effect, Schema } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { FeeLimit } from "../NewTransaction.ts"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+
+const readSum = Rows.one(Schema.Struct({ sum: Schema.BigIntFromString }))
+
+/** Names a limit. */
+export type LimitKey = Pick<FeeLimit, "keyId" | "networkType">
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+
+  /** Locks the limits in the order of their keys and network types, until the transaction ends. */
+  const lockLimits = (limits: ReadonlyArray<LimitKey>) => {
+    const ids = limits.map(({ keyId }) => keyId)
+    const types = limits.map(({ networkType }) => networkType)
+    return sql`
+      SELECT 1 FROM api_key_fee_limits l
+      WHERE (l.key_id, l.network_type) IN (SELECT * FROM unnest(${ids}::text[], ${types}::text[]))
+      ORDER BY l.key_id, l.network_type FOR UPDATE`.pipe(Effect.asVoid, query("FeesRepo.lockLimits"))
+  }
+
+  /**
+   * What transactions of the key and of its descendants on networks of the type can cost, or have cost if they became final
+   * after `since`, in the smallest unit. Deleted descendants are included. `chain` of a lane begins with the network type.
+   */
+  const sum = ({ keyId, networkType }: LimitKey, since: Moment) =>
+    sql`
+      SELECT coalesce(sum(t.fee), 0)::text AS sum FROM transactions t JOIN lanes l ON l.id = t.lane_id
+      WHERE split_part(l.chain, ':', 1) = ${networkType} AND t.api_key_id = ANY(ARRAY(
+          SELECT ${keyId}::text UNION ALL SELECT d.id FROM api_key_descendants d WHERE d.ancestor = ${keyId}
+        )) AND t.fee IS NOT NULL AND (t.final_at IS NULL OR t.final_at > to_timestamp(${since}::float8 / 1000))`.pipe(
+      Effect.flatMap(readSum),
+      Effect.map((row) => row.sum),
+      query("FeesRepo.sum")
+    )
+
+  return { lockLimits, sum }
+})

@@ -1,0 +1,106 @@
+// Inserts accepted transactions with their lanes, audit records and events, in the running SQL transaction.
+import { Array, Effect, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { cause } from "../../../domain/transaction/Cause.ts"
+import { Audit } from "../../audit/Audit.ts"
+import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import type { Origin } from "../../responses/Origin.ts"
+import * as Auditing from "../write/Auditing.ts"
+import * as LanesRepo from "../hold/LanesRepo.ts"
+import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
+import type { Account } from "../NewTransaction.ts"
+import type { Acceptance, Inserted } from "./NewTransactionsRepo.ts"
+import * as Publishing from "../write/Publishing.ts"
+import type { StoredTransaction } from "../StoredTransaction.ts"
+
+const storedOf = ({ account, transaction, origin, trace, now }: Acceptance, row: Inserted): StoredTransaction => {
+  const { id, request, validUntil, notBefore, requiredSequence, priority, externalId, fee } = transaction
+  return {
+    id,
+    version: 1,
+    laneId: row.lane_id,
+    relayerId: account.relayerId,
+    chain: account.chain,
+    from: account.address,
+    apiKeyId: origin.keyId,
+    ...(origin.requestId === null ? {} : { requestId: origin.requestId }),
+    ...(externalId === undefined ? {} : { externalId }),
+    ...(trace === undefined ? {} : { trace }),
+    ...(fee === undefined ? {} : { fee }),
+    transaction: {
+      number: row.number,
+      relayerNumber: account.relayerNumber,
+      origin: "request",
+      generation: row.generation,
+      versions: [request],
+      facts: transaction.facts,
+      intent: "execute",
+      state: "pending",
+      cause: cause("queued"),
+      causeSince: now,
+      priority,
+      restored: false,
+      validUntil,
+      requeues: 0,
+      createdAt: now,
+      attempts: [],
+      ...(notBefore === undefined ? {} : { notBefore }),
+      ...(requiredSequence === undefined ? {} : { requiredSequence })
+    }
+  }
+}
+
+const keyOf = ({ chain, address }: Account): string => `${chain} ${address}`
+
+export const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const repo = yield* NewTransactionsRepo.make
+  const lanes = yield* LanesRepo.make
+  const audit = yield* Audit
+  const { changeOf } = yield* Auditing.make
+  const publish = yield* Publishing.make
+  const work = yield* CommitSignal.make("lanes")
+
+  /** Lanes that are known to exist. The service never deletes a lane. */
+  const known = new Set<string>()
+
+  const ensureLanes = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>) {
+    const missing = acceptances.map(({ account }) => account).filter((account) => !known.has(keyOf(account)))
+    if (missing.length === 0) return
+    yield* lanes.ensure(missing)
+    yield* sql.afterCommit(Effect.sync(() => missing.forEach((account) => known.add(keyOf(account)))))
+  })
+
+  const record = Effect.fnUntraced(function* (
+    accepted: ReadonlyArray<{ readonly stored: StoredTransaction; readonly origin: Origin }>
+  ) {
+    if (accepted.length === 0) return
+    yield* audit.recordMany(
+      accepted.map(({ stored, origin }) => changeOf("transaction.sent", { after: stored }, origin))
+    )
+    yield* publish(
+      accepted.map(({ stored, origin }) => ({ type: "transaction.created", stored, requestId: origin.requestId }))
+    )
+    yield* work.afterCommit
+  })
+
+  /** In the order of the acceptances; none for those that were not inserted. */
+  const insert = Effect.fnUntraced(function* (acceptances: ReadonlyArray<Acceptance>, waits: boolean) {
+    yield* ensureLanes(acceptances)
+    const rows = new Map((yield* repo.insert(acceptances, waits)).map((row) => [row.id, row]))
+    const found = acceptances.map((acceptance) =>
+      Option.map(Option.fromUndefinedOr(rows.get(acceptance.transaction.id)), (row) => storedOf(acceptance, row))
+    )
+    // Another program may have deleted the lane: the next insertion ensures that it exists.
+    for (const [index, { account }] of acceptances.entries())
+      if (found[index]?._tag === "None") known.delete(keyOf(account))
+    yield* record(
+      Array.getSomes(
+        Array.zipWith(found, acceptances, (one, { origin }) => Option.map(one, (stored) => ({ stored, origin })))
+      )
+    )
+    return found
+  })
+
+  return insert
+})

@@ -1,0 +1,105 @@
+// Inserts accepted transactions into the table `transactions`.
+import { Effect, Schema } from "effect"
+import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+import type { Origin } from "../../responses/Origin.ts"
+import * as AttemptRow from "../write/AttemptRow.ts"
+import type { Account, NewTransaction } from "../NewTransaction.ts"
+import { LedgerRules } from "../LedgerRules.ts"
+import type { LedgerNetwork } from "../LedgerRules.ts"
+import { LaneId } from "../StoredLane.ts"
+
+/** A transaction of a request. */
+export interface Acceptance {
+  readonly account: Account
+  readonly transaction: NewTransaction
+  /** Identifies the body. */
+  readonly bodyHash: string
+  readonly origin: Origin
+  /** `traceparent`. */
+  readonly trace: string | undefined
+  readonly now: Moment
+}
+
+const Inserted = Schema.Struct({ id: TransactionId, number: Schema.Int, lane_id: LaneId, generation: Schema.Int })
+export type Inserted = typeof Inserted.Type
+
+const readInserted = Rows.all(Inserted)
+const readRelayer = Rows.first(Schema.Struct({ paused: Schema.Boolean }))
+
+const text = (value: number | bigint | undefined) => (value === undefined ? null : String(value))
+
+const givenOf = (
+  network: LedgerNetwork,
+  { account, transaction, bodyHash, origin, trace, now }: Acceptance
+): UnnestRows.Row => ({
+  id: transaction.id,
+  relayer_id: account.relayerId,
+  relayer_number: String(account.relayerNumber),
+  chain: account.chain,
+  address: account.address,
+  request: network.request.text(transaction.request),
+  facts: network.facts.text(transaction.facts),
+  identity: transaction.identity ?? null,
+  exclusive: transaction.exclusive ?? null,
+  body_hash: bodyHash,
+  priority: String(transaction.priority),
+  required_nonce: text(transaction.requiredSequence),
+  external_id: transaction.externalId ?? null,
+  api_key_id: origin.keyId,
+  request_id: origin.requestId,
+  trace: trace ?? null,
+  valid_until: String(transaction.validUntil),
+  not_before: text(transaction.notBefore),
+  fee: text(transaction.fee),
+  now: String(now)
+})
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const networks = yield* LedgerRules
+  const moment = (column: string) => AttemptRow.moment(sql, column)
+
+  /**
+   * Inserts them in their order. Left out are those of relayers that are paused or do not exist, and those whose
+   * `external_id` exists. `waits`: for relayers that are being changed; otherwise their transactions are left out.
+   */
+  const insert = (acceptances: ReadonlyArray<Acceptance>, waits: boolean) =>
+    sql`
+      WITH given AS (SELECT * FROM ${UnnestRows.make(
+        sql,
+        acceptances.map((one) => givenOf(networks.of(one.account.chain), one))
+      )}),
+      sending AS (
+        SELECT r.seq FROM relayers r
+        WHERE r.seq IN (SELECT relayer_number::bigint FROM given) AND NOT r.paused
+        FOR KEY SHARE ${waits ? sql`` : sql`SKIP LOCKED`}
+      )
+      INSERT INTO transactions (
+        id, relayer_id, relayer_number, lane_id, generation, request, facts, identity, exclusive, body_hash, state, code, code_since, figures, priority,
+        required_nonce, external_id, api_key_id, request_id, trace, valid_until, not_before, fee, created_at
+      )
+      SELECT given.id::uuid, relayer_id, relayer_number::bigint, l.id, l.generation, request::json, facts::json, identity, exclusive, body_hash, 'pending',
+        'queued', ${moment("now")}, '{}', priority::smallint, required_nonce::bigint, external_id, api_key_id, request_id,
+        trace, ${moment("valid_until")}, ${moment("not_before")}, fee::numeric, ${moment("now")}
+      FROM given JOIN sending ON sending.seq = given.relayer_number::bigint
+      JOIN lanes l ON l.chain = given.chain AND l.address = given.address
+      ORDER BY n
+      ON CONFLICT (relayer_number, external_id) WHERE external_id IS NOT NULL DO NOTHING
+      RETURNING id, number::float8 AS number, lane_id::float8 AS lane_id, generation`.pipe(
+      Effect.flatMap(readInserted),
+      query("NewTransactionsRepo.insert")
+    )
+
+  /** Whether the relayer is paused. It exists until the transaction ends. None if it does not exist. */
+  const holdRelayer = (relayerNumber: number) =>
+    sql`SELECT r.paused FROM relayers r WHERE r.seq = ${relayerNumber}::bigint FOR KEY SHARE`.pipe(
+      Effect.flatMap(readRelayer),
+      query("NewTransactionsRepo.holdRelayer")
+    )
+
+  return { insert, holdRelayer }
+})

@@ -1,0 +1,139 @@
+// Claims on the table `lanes`. The clock of leases is the database's, so that no process's own clock matters.
+import { Context, Duration, Effect, Layer, Schema } from "effect"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+import * as SessionLock from "../../../sql/SessionLock.ts"
+import { Holder } from "../Holder.ts"
+import * as LaneRow from "./LaneRow.ts"
+import type { LaneAtEpoch } from "./LaneRow.ts"
+import { LedgerMark } from "../LedgerMark.ts"
+import { LedgerRules } from "../LedgerRules.ts"
+import { LaneId } from "../StoredLane.ts"
+import type { Hold } from "../StoredLane.ts"
+
+export interface Options {
+  /** Time after which another process may claim a lane that was not renewed. Absent: 30 seconds. */
+  readonly lease?: Duration.Input
+}
+
+/** Longer than the longest call of a provider. */
+const defaultLease = "30 seconds"
+
+const readHolds = Rows.all(Schema.Struct({ id: LaneId, epoch: Schema.Int }))
+const readHas = Rows.one(Schema.Struct({ has: Schema.Boolean }))
+const readNewest = Rows.all(Schema.Struct({ id: LaneId, number: Schema.Int }))
+
+export class ClaimsRepo extends Context.Service<
+  ClaimsRepo,
+  {
+    /** A lane that is not renewed for this long is free. */
+    readonly lease: Duration.Duration
+    claim(limit: number, among: ReadonlyArray<LaneId> | undefined): Effect.Effect<ReadonlyArray<LaneAtEpoch>>
+    renew(holds: ReadonlyArray<Hold>): Effect.Effect<ReadonlyArray<Hold>>
+    /** False if it is not held, or not idle although `ifIdle`. */
+    release(hold: Hold, ifIdle: boolean): Effect.Effect<boolean>
+    isHeld(hold: Hold): Effect.Effect<boolean>
+    readonly hasLanes: Effect.Effect<boolean>
+    readonly hasWork: Effect.Effect<boolean>
+    newestPending(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, number>>
+  }
+>()("effect-relayer/server/ledger/hold/ClaimsRepo") {
+  static readonly layer = (options: Options = {}) =>
+    Layer.effect(
+      ClaimsRepo,
+      Effect.gen(function* () {
+        const sql = yield* client
+        const { id: holder } = yield* Holder
+        const mark = yield* LedgerMark
+        const readLanes = LaneRow.reader(yield* LedgerRules)
+        const lease = Duration.fromInputUnsafe(options.lease ?? defaultLease)
+        const until = sql`now() + ${Duration.toMillis(lease)}::float8 * interval '1 millisecond'`
+
+        // Two conditions, so that each one uses its partial index.
+        const hasOpen = sql`(
+          EXISTS (SELECT FROM transactions t WHERE t.lane_id = l.id AND t.state = 'pending')
+          OR EXISTS (SELECT FROM transactions t WHERE t.lane_id = l.id AND t.state IN ('signed', 'submitted', 'mined')))`
+
+        const isFree = sql`(l.holder IS NULL OR l.held_until < now() OR NOT ${SessionLock.isHeld(sql, "l.holder")})`
+        const isMine = sql`l.holder = ${holder}::uuid AND l.held_until > now() AND ${mark.isCurrent}`
+
+        // A stronger lock would wait for every transaction that is being accepted: each holds its lane FOR KEY SHARE.
+        const claim = (limit: number, among: ReadonlyArray<LaneId> | undefined) =>
+          sql`
+            WITH free AS MATERIALIZED (
+              SELECT l.id FROM lanes l
+              WHERE ${isFree} AND ${hasOpen} AND ${mark.isCurrent}
+                AND ${among === undefined ? sql`true` : sql`l.id = ANY(${among.map(String)}::bigint[])`}
+              ORDER BY ${among === undefined ? sql`l.next_poll_at` : sql`l.id`} LIMIT ${limit}
+              FOR NO KEY UPDATE SKIP LOCKED
+            )
+            UPDATE lanes l SET holder = ${holder}::uuid, held_until = ${until}, epoch = l.epoch + 1
+            FROM free WHERE l.id = free.id RETURNING ${LaneRow.columns(sql)}`.pipe(
+            Effect.flatMap(readLanes),
+            query("ClaimsRepo.claim")
+          )
+
+        const given = (holds: ReadonlyArray<Hold>) => {
+          const ids = holds.map(({ laneId }) => String(laneId))
+          const epochs = holds.map(({ epoch }) => String(epoch))
+          return sql`unnest(${ids}::bigint[], ${epochs}::bigint[]) AS given (id, epoch)`
+        }
+
+        const renew = (holds: ReadonlyArray<Hold>) =>
+          sql`
+            WITH mine AS MATERIALIZED (
+              SELECT l.id FROM lanes l JOIN ${given(holds)} ON given.id = l.id AND given.epoch = l.epoch
+              WHERE ${isMine} ORDER BY l.id FOR NO KEY UPDATE OF l
+            )
+            UPDATE lanes l SET held_until = ${until} FROM mine
+            WHERE l.id = mine.id RETURNING l.id::float8 AS id, l.epoch::float8 AS epoch`.pipe(
+            Effect.flatMap(readHolds),
+            Effect.map((rows) => rows.map(({ id, epoch }): Hold => ({ laneId: id, epoch }))),
+            query("ClaimsRepo.renew")
+          )
+
+        const release = ({ laneId, epoch }: Hold, ifIdle: boolean) =>
+          sql`
+            UPDATE lanes l SET holder = NULL, held_until = NULL
+            WHERE l.id = ${laneId}::bigint AND l.epoch = ${epoch}::bigint AND l.holder = ${holder}::uuid
+              AND ${ifIdle ? sql`NOT ${hasOpen}` : sql`true`}
+            RETURNING l.id`.pipe(
+            Effect.map((rows) => rows.length > 0),
+            query("ClaimsRepo.release")
+          )
+
+        const isHeld = ({ laneId, epoch }: Hold) =>
+          sql`
+            SELECT EXISTS (
+              SELECT FROM lanes l WHERE l.id = ${laneId}::bigint AND l.epoch = ${epoch}::bigint AND ${isMine}
+            ) AS has`.pipe(
+            Effect.flatMap(readHas),
+            Effect.map(({ has }) => has),
+            query("ClaimsRepo.isHeld")
+          )
+
+        const hasLanes = sql`SELECT EXISTS (SELECT FROM lanes) AS has`.pipe(
+          Effect.flatMap(readHas),
+          Effect.map(({ has }) => has),
+          query("ClaimsRepo.hasLanes")
+        )
+
+        const hasWork = sql`SELECT EXISTS (SELECT FROM lanes l WHERE ${isFree} AND ${hasOpen}) AS has`.pipe(
+          Effect.flatMap(readHas),
+          Effect.map(({ has }) => has),
+          query("ClaimsRepo.hasWork")
+        )
+
+        const newestPending = (lanes: ReadonlyArray<LaneId>) =>
+          sql`
+            SELECT t.lane_id::float8 AS id, max(t.number)::float8 AS number FROM transactions t
+            WHERE t.lane_id = ANY(${lanes.map(String)}::bigint[]) AND t.state = 'pending' GROUP BY t.lane_id`.pipe(
+            Effect.flatMap(readNewest),
+            Effect.map((rows) => new Map(rows.map(({ id, number }) => [id, number]))),
+            query("ClaimsRepo.newestPending")
+          )
+
+        return ClaimsRepo.of({ lease, claim, renew, release, isHeld, hasLanes, hasWork, newestPending })
+      })
+    )
+}

@@ -1,0 +1,127 @@
+// Commits signatures of a held lane: a place and its bytes are there together, or not at all.
+import { Clock, Effect } from "effect"
+import type { Array } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { withAttempt } from "../../../domain/transaction/Transition.ts"
+import * as AttemptsRepo from "../write/AttemptsRepo.ts"
+import * as FeeLimits from "../accept/FeeLimits.ts"
+import * as FillersRepo from "./FillersRepo.ts"
+import { LaneChanged } from "./HeldLane.ts"
+import type { GapSignature, Signature } from "./HeldLane.ts"
+import type { Shared } from "./LaneFence.ts"
+import type { Assignment, Assignments } from "./LanesRepo.ts"
+import type { Hold } from "../StoredLane.ts"
+import type { StoredTransaction } from "../StoredTransaction.ts"
+import * as TransactionsRepo from "../write/TransactionsRepo.ts"
+import * as Writing from "../write/Writing.ts"
+
+/** Sequences of one account that these signatures take. Dies if they are not consecutive. */
+const assignmentOf = (account: string, sequences: ReadonlyArray<bigint>): Assignment => {
+  const [from = 0n] = sequences
+  sequences.forEach((sequence, index) => {
+    if (sequence !== from + BigInt(index)) {
+      throw new Error(`sequences of a commit are consecutive: ${sequence} is not ${from + BigInt(index)}`)
+    }
+  })
+  return { account, from, count: BigInt(sequences.length) }
+}
+
+/** The sequences that these signatures take from accounts of the lane. Undefined: none. */
+const assignmentsOf = (signatures: ReadonlyArray<Signature>): Assignments | undefined => {
+  const originals = signatures.filter(({ stored }) => stored.transaction.state === "pending")
+  const [first] = originals
+  if (first === undefined) return undefined
+  const taken = new Map<string, Array<bigint>>()
+  for (const { attempt } of originals) {
+    const { account, sequence } = attempt.place
+    if (sequence !== undefined) taken.set(account, [...(taken.get(account) ?? []), sequence])
+  }
+  const all = [...taken].map(([account, sequences]) => assignmentOf(account, sequences))
+  const { from } = first.stored
+  return {
+    generation: first.attempt.generation,
+    own: all.find(({ account }) => account === from),
+    channels: all.filter(({ account }) => account !== from)
+  }
+}
+
+export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
+  const transactions = yield* TransactionsRepo.make
+  const attempts = yield* AttemptsRepo.make
+  const gapRows = yield* FillersRepo.make
+  const { spend } = yield* FeeLimits.make
+  const { writeUnchanged } = yield* Writing.make
+
+  /** Another lane, or an acceptance, may have used what was left when the fees were decided. */
+  const spendOn = (hold: Hold, signatures: ReadonlyArray<Signature>, now: Moment) =>
+    Effect.mapError(spend(FeeLimits.spendingsOf(signatures, now), now), () => new LaneChanged({ laneId: hold.laneId }))
+
+  const writeSignatures = Effect.fnUntraced(function* (
+    hold: Hold,
+    signatures: Array.NonEmptyReadonlyArray<Signature>,
+    now: Moment
+  ) {
+    yield* spendOn(hold, signatures, now)
+    const written = yield* writeUnchanged(
+      signatures.map(({ stored, attempt, cause }) => ({
+        before: stored,
+        after: withAttempt(stored.transaction, attempt, cause, now)
+      })),
+      now
+    )
+    if (written.length < signatures.length) return yield* new LaneChanged({ laneId: hold.laneId })
+    yield* attempts.insert(
+      signatures.map(({ stored: { id, chain, from }, attempt, raw }) => ({
+        id,
+        chain,
+        address: from,
+        attempt,
+        raw,
+        epoch: hold.epoch
+      }))
+    )
+    return written
+  })
+
+  const commitSignatures = Effect.fn("LaneLedger.commitSignatures")(function* (
+    hold: Hold,
+    signatures: Array.NonEmptyReadonlyArray<Signature>
+  ) {
+    const writes = writeSignatures(hold, signatures, yield* Clock.currentTimeMillis)
+    const assignments = assignmentsOf(signatures)
+    const written = yield* assignments === undefined
+      ? fence.held(hold, writes)
+      : fence.assigning(hold, assignments, writes)
+    memory.update(hold, written)
+    return written
+  })
+
+  const commitGaps = Effect.fn("LaneLedger.commitGaps")(function* (
+    hold: Hold,
+    owner: StoredTransaction,
+    gaps: Array.NonEmptyReadonlyArray<GapSignature>
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const written = yield* fence.held(
+      hold,
+      Effect.gen(function* () {
+        yield* gapRows.insert(hold.laneId, owner, gaps, now)
+        yield* attempts.insert(
+          gaps.map(({ id, attempt, raw }) => ({
+            id,
+            chain: owner.chain,
+            address: owner.from,
+            attempt,
+            raw,
+            epoch: hold.epoch
+          }))
+        )
+        return yield* transactions.find(gaps.map(({ id }) => id))
+      })
+    )
+    memory.update(hold, written)
+    return written
+  })
+
+  return { commitSignatures, commitGaps }
+})

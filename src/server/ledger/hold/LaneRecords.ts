@@ -1,0 +1,165 @@
+// Records what a poll of the chain, a broadcast or a decision has changed about a held lane.
+import { Clock, Effect } from "effect"
+import type { Array } from "effect"
+import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { suspects } from "../../../domain/transaction/Restore.ts"
+import { apply as applyTo, endOf, withSent } from "../../../domain/transaction/Transition.ts"
+import { isWorthWriting } from "../../../domain/transaction/TransactionEvents.ts"
+import { LaneLost } from "./HeldLane.ts"
+import type { Decided, SentAttempt } from "./HeldLane.ts"
+import * as LaneContentsRepo from "./LaneContentsRepo.ts"
+import type { Shared } from "./LaneFence.ts"
+import * as LanesRepo from "./LanesRepo.ts"
+import type { Move } from "./LanesRepo.ts"
+import { LedgerRules } from "../LedgerRules.ts"
+import * as Publishing from "../write/Publishing.ts"
+import type { Hold, LaneState } from "../StoredLane.ts"
+import type { StoredTransaction } from "../StoredTransaction.ts"
+import * as TransactionsRepo from "../write/TransactionsRepo.ts"
+import * as Writing from "../write/Writing.ts"
+import type { Change } from "../write/Writing.ts"
+
+/** What sends change in these rows. Sends of other rows are left out. */
+const sentChanges = (
+  rows: ReadonlyMap<TransactionId, StoredTransaction>,
+  sends: ReadonlyArray<SentAttempt>
+): ReadonlyArray<Change> => {
+  const changes = new Map<TransactionId, Change>()
+  for (const { id, sent } of sends) {
+    const before = rows.get(id)
+    if (before === undefined) continue
+    changes.set(id, { before, after: withSent(changes.get(id)?.after ?? before.transaction, sent) })
+  }
+  return [...changes.values()]
+}
+
+/** The counter of an account whose place is given up goes back, unless it has moved on since the place was given away. */
+const freedBy = ({ stored: { transaction }, command }: Decided): ReadonlyArray<Move> => {
+  if (command._tag !== "Finish" && command._tag !== "Requeue") return []
+  const { account, sequence } = transaction.place ?? {}
+  return command.frees === undefined || account === undefined || sequence === undefined
+    ? []
+    : [{ account, from: sequence + 1n, next: command.frees.next }]
+}
+
+export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
+  const lanes = yield* LanesRepo.make
+  const contents = yield* LaneContentsRepo.make
+  const transactions = yield* TransactionsRepo.make
+  const networks = yield* LedgerRules
+  const { writeUnchanged, writeHeld } = yield* Writing.make
+  const publish = yield* Publishing.make
+
+  /** Locks rows, and reads those that are not remembered as they are now. */
+  const lockedNow = Effect.fnUntraced(function* (hold: Hold, ids: ReadonlyArray<TransactionId>) {
+    const states = yield* transactions.lock(ids)
+    const unknown = states.filter((state) => memory.get(hold, state) === undefined)
+    const read = new Map((yield* transactions.find(unknown.map(({ id }) => id))).map((row) => [row.id, row]))
+    return new Map(
+      states.flatMap((state) => {
+        const row = memory.get(hold, state) ?? read.get(state.id)
+        return row === undefined ? [] : [[state.id, row] as const]
+      })
+    )
+  })
+
+  const written = Effect.fnUntraced(function* (
+    hold: Hold,
+    writes: Effect.Effect<ReadonlyArray<StoredTransaction>, LaneLost>
+  ) {
+    const rows = yield* fence.held(hold, writes)
+    memory.update(hold, rows)
+    return rows
+  })
+
+  const recordSends = Effect.fn("LaneLedger.recordSends")(function* (
+    hold: Hold,
+    sends: Array.NonEmptyReadonlyArray<SentAttempt>
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const ids = [...new Set(sends.map(({ id }) => id))]
+    const record = Effect.gen(function* () {
+      const unchanged = yield* writeUnchanged(sentChanges(memory.rows(hold), sends), now)
+      const recorded = new Set(unchanged.map(({ id }) => id))
+      const others = ids.filter((id) => !recorded.has(id))
+      if (others.length === 0) return unchanged
+      return [...unchanged, ...(yield* writeHeld(sentChanges(yield* lockedNow(hold, others), sends), now))]
+    })
+    return yield* written(hold, record)
+  })
+
+  const applyAll = Effect.fnUntraced(function* (decided: ReadonlyArray<Decided>, now: Moment) {
+    const changes = new Map<TransactionId, Change>()
+    for (const { stored, command } of decided) {
+      const former = changes.get(stored.id)?.after ?? stored.transaction
+      changes.set(stored.id, { before: stored, after: applyTo(former, command, now) })
+    }
+    const worth = [...changes.values()].filter(({ before, after }) => isWorthWriting(before.transaction, after))
+    return yield* writeUnchanged(worth, now)
+  })
+
+  const apply = Effect.fn("LaneLedger.apply")(function* (hold: Hold, decided: Array.NonEmptyReadonlyArray<Decided>) {
+    const now = yield* Clock.currentTimeMillis
+    const freed = decided.flatMap(freedBy)
+    const writes = applyAll(decided, now)
+    if (freed.length === 0) return yield* written(hold, writes)
+    return yield* written(hold, Effect.tap(writes, lanes.moveChannels(hold.laneId, freed)))
+  })
+
+  const expire = Effect.fn("LaneLedger.expire")(function* (hold: Hold) {
+    const now = yield* Clock.currentTimeMillis
+    const overdue = yield* contents.overdue(hold.laneId, now)
+    if (overdue.length === 0) return []
+    const end = Effect.gen(function* () {
+      const rows = [...(yield* lockedNow(hold, overdue)).values()]
+      const pending = rows.filter(({ transaction }) => transaction.state === "pending" && !transaction.restored)
+      return yield* applyAll(
+        pending.map((stored) => {
+          const { intent } = stored.transaction
+          const command = endOf({ ...stored.transaction, intent: intent === "execute" ? "expire" : intent })
+          return { stored, command }
+        }),
+        now
+      )
+    })
+    return yield* written(hold, end)
+  })
+
+  const saveLane = Effect.fn("LaneLedger.saveLane")(function* (hold: Hold, state: LaneState) {
+    const saved = yield* lanes.save(hold, state, yield* Clock.currentTimeMillis)
+    return yield* Effect.fromOption(saved, () => new LaneLost({ laneId: hold.laneId }))
+  })
+
+  const markRestored = Effect.fn("LaneLedger.markRestored")(function* (hold: Hold, chain: string, foreign: unknown) {
+    const { rules } = networks.of(chain)
+    const now = yield* Clock.currentTimeMillis
+    const mark = Effect.gen(function* () {
+      const rows = [...(yield* lockedNow(hold, yield* contents.open(hold.laneId))).values()]
+      const suspected = new Set(
+        suspects(
+          rules,
+          rows.map(({ transaction }) => transaction),
+          foreign
+        )
+      )
+      const found = rows.filter(({ transaction }) => suspected.has(transaction))
+      return yield* writeHeld(
+        found.map((before) => ({ before, after: { ...before.transaction, restored: true } })),
+        now
+      )
+    })
+    return yield* written(hold, mark)
+  })
+
+  const reportReorgedFinal = Effect.fn("LaneLedger.reportReorgedFinal")(function* (
+    hold: Hold,
+    reorged: ReadonlyArray<StoredTransaction>
+  ) {
+    const events = reorged.map((stored) => ({ type: "transaction.reorged_final" as const, stored }))
+    const report = Effect.andThen(transactions.lock(reorged.map(({ id }) => id)), publish(events))
+    yield* fence.held(hold, report)
+  })
+
+  return { recordSends, apply, expire, saveLane, markRestored, reportReorgedFinal }
+})

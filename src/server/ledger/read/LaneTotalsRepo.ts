@@ -1,0 +1,73 @@
+// What the open transactions of a lane amount to. Their call data, up to 128 kB each, stays in the database.
+import { Effect, Schema } from "effect"
+import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import { reservationOf } from "../../../domain/transaction/Totals.ts"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+import type { LaneId } from "../StoredLane.ts"
+import { LedgerRules } from "../LedgerRules.ts"
+import * as TransactionRow from "../write/TransactionRow.ts"
+
+const Counts = Rows.withoutNulls(
+  Schema.Struct({
+    pending: Schema.Int,
+    in_flight: Schema.Int,
+    oldest_nonce: Schema.optionalKey(Schema.BigIntFromString)
+  })
+)
+
+const readCounts = Rows.one(Counts)
+const readAhead = Rows.one(Schema.Struct({ ahead: Schema.Int }))
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const networks = yield* LedgerRules
+  const readRows = TransactionRow.reader(networks)
+
+  const counts = (lane: LaneId) =>
+    sql`
+      SELECT
+        (SELECT count(*) FROM transactions t WHERE t.lane_id = ${lane}::bigint AND t.state = 'pending')::float8 AS pending,
+        count(*)::float8 AS in_flight, min(t.nonce)::text AS oldest_nonce
+      FROM transactions t
+      WHERE t.lane_id = ${lane}::bigint AND t.state IN ('signed', 'submitted', 'mined')`.pipe(
+      Effect.flatMap(readCounts),
+      Effect.map(({ pending, in_flight, oldest_nonce }) => ({
+        pending,
+        inFlight: in_flight,
+        ...(oldest_nonce === undefined ? {} : { oldestSequence: oldest_nonce })
+      })),
+      query("LaneTotalsRepo.counts")
+    )
+
+  /** Wei that the transactions in flight can cost. */
+  // A mined transaction reserves nothing.
+  const reserved = (lane: LaneId) =>
+    sql`
+      SELECT ${TransactionRow.columnsWithoutData(sql)} FROM transactions t JOIN lanes l ON l.id = t.lane_id
+      WHERE t.lane_id = ${lane}::bigint AND t.state IN ('signed', 'submitted')`.pipe(
+      Effect.flatMap(readRows),
+      Effect.map((rows) => {
+        const [first] = rows
+        if (first === undefined) return 0n
+        const { rules } = networks.of(first.chain)
+        return rows.reduce((sum, { transaction }) => sum + reservationOf(rules, transaction), 0n)
+      }),
+      query("LaneTotalsRepo.reserved")
+    )
+
+  /** The number of pending transactions that are ahead of this one in the lane. */
+  // The order of `byPlace`.
+  const ahead = (lane: LaneId, id: TransactionId) =>
+    sql`
+      SELECT count(*)::float8 AS ahead FROM transactions own JOIN transactions t ON t.lane_id = own.lane_id
+      WHERE own.id = ${id}::uuid AND own.lane_id = ${lane}::bigint AND t.state = 'pending' AND NOT t.restored
+        AND (-t.priority, greatest(t.created_at, t.not_before), t.number)
+          < (-own.priority, greatest(own.created_at, own.not_before), own.number)`.pipe(
+      Effect.flatMap(readAhead),
+      Effect.map((row) => row.ahead),
+      query("LaneTotalsRepo.ahead")
+    )
+
+  return { counts, reserved, ahead }
+})

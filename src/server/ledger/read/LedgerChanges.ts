@@ -1,0 +1,98 @@
+// Cancels and replacements by callers. They lock the transaction's row and never the lane; its holder sees the new version.
+import { Clock, Effect, Option } from "effect"
+import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
+import { canReplace } from "../../../domain/transaction/Cancellation.ts"
+import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
+import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { withCancellation } from "../../../domain/transaction/Transition.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import * as Deadlock from "../../../sql/Deadlock.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import { Audit } from "../../audit/Audit.ts"
+import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import * as Origin from "../../responses/Origin.ts"
+import * as Auditing from "../write/Auditing.ts"
+import { LedgerMark } from "../LedgerMark.ts"
+import { LedgerRules } from "../LedgerRules.ts"
+import * as NewTransactionsRepo from "../accept/NewTransactionsRepo.ts"
+import type { StoredTransaction } from "../StoredTransaction.ts"
+import * as TransactionsRepo from "../write/TransactionsRepo.ts"
+import * as Writing from "../write/Writing.ts"
+import type { Change } from "../write/Writing.ts"
+
+export const make = Effect.gen(function* () {
+  const transactions = yield* TransactionsRepo.make
+  const relayers = yield* NewTransactionsRepo.make
+  const mark = yield* LedgerMark
+  const networks = yield* LedgerRules
+  const { changeOf } = yield* Auditing.make
+  const audit = yield* Audit
+  const { writeHeld } = yield* Writing.make
+  const work = yield* CommitSignal.make("lanes")
+  const transaction = yield* Transaction.make
+
+  /** A pending transaction of a restored ledger may have been executed: a cancel must not end it before the mark is compared. */
+  const hold = (relayerNumber: number, id: TransactionId) =>
+    mark.renew.pipe(
+      Effect.andThen(transactions.hold(relayerNumber, id)),
+      Effect.flatMap(Effect.fromOption(() => new TransactionNotFound({})))
+    )
+
+  const save = Effect.fnUntraced(function* (action: "transaction.canceled" | "transaction.replaced", change: Change) {
+    const [after = change.before] = yield* writeHeld([change], yield* Clock.currentTimeMillis)
+    yield* audit.recordMany([changeOf(action, { before: change.before, after }, yield* Origin.current)])
+    yield* work.afterCommit
+    return after
+  })
+
+  const cancelHeld = Effect.fnUntraced(function* (before: StoredTransaction) {
+    const { rules } = networks.of(before.chain)
+    const cancellation = yield* Effect.fromResult(rules.cancel(before.transaction))
+    if (cancellation._tag === "unchanged") return before
+    const after = withCancellation(before.transaction, cancellation, yield* Clock.currentTimeMillis)
+    return yield* save("transaction.canceled", { before, after })
+  })
+
+  const cancel = Effect.fn("Ledger.cancel")(
+    function* (relayerNumber: number, id: TransactionId) {
+      return yield* cancelHeld(yield* hold(relayerNumber, id))
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  const withdraw = Effect.fn("Ledger.withdraw")(
+    function* (relayerNumber: number, id: TransactionId) {
+      const before = yield* hold(relayerNumber, id)
+      const { state, attempts } = before.transaction
+      if (state !== "pending" || attempts.length > 0) return Option.none()
+      yield* cancelHeld(before)
+      return Option.some(before)
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  const replace = Effect.fn("Ledger.replace")(
+    function* (relayerNumber: number, id: TransactionId, request: unknown, validUntil?: Moment) {
+      const relayer = yield* relayers.holdRelayer(relayerNumber)
+      if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
+      if (relayer.value.paused) return yield* new RelayerPaused({})
+      const before = yield* hold(relayerNumber, id)
+      yield* Effect.fromResult(canReplace(before.transaction))
+      const { rules } = networks.of(before.chain)
+      const violations = rules.replacementViolations(before.transaction, request, validUntil)
+      if (violations.length > 0) return yield* BadRequest.of(violations)
+      const after = rules.replaced(before.transaction, request, validUntil)
+      yield* transactions.addRequest(before, newestRequest(after), after.validUntil)
+      return yield* save("transaction.replaced", { before, after })
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  return { cancel, withdraw, replace }
+})

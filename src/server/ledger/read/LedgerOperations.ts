@@ -1,0 +1,136 @@
+// Commands of operators about the nonces of a lane. They lock the lane first, then its transactions.
+import { Array, Clock, Effect, Option, Result } from "effect"
+import * as Caller from "../../../domain/access/Caller.ts"
+import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
+import { cause } from "../../../domain/transaction/Cause.ts"
+import { Command } from "../../../domain/transaction/Command.ts"
+import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
+import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import { onNewGeneration, resolve } from "../../../domain/transaction/Restore.ts"
+import type { Answer } from "../../../domain/transaction/Restore.ts"
+import { isInFlight } from "../../../domain/transaction/Transaction.ts"
+import { apply } from "../../../domain/transaction/Transition.ts"
+import * as Deadlock from "../../../sql/Deadlock.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
+import * as Auditing from "../write/Auditing.ts"
+import * as LaneContentsRepo from "../hold/LaneContentsRepo.ts"
+import * as LanesRepo from "../hold/LanesRepo.ts"
+import type { Account } from "../NewTransaction.ts"
+import type { LaneId } from "../StoredLane.ts"
+import type { StoredTransaction } from "../StoredTransaction.ts"
+import * as TransactionsRepo from "../write/TransactionsRepo.ts"
+import * as Writing from "../write/Writing.ts"
+
+/** Why the intent of a transaction is to clear its nonce if an operator says so. */
+const cleared = Command.Intend({ intent: "clear", clearCode: "canceled", cause: cause("canceling") })
+
+/** The message names no relayer, because the caller may not use the other relayers. */
+const isShared = new TransactionConflict({
+  error: "other relayers have open transactions of this account; use an API key that may use all of them"
+})
+
+export const make = Effect.gen(function* () {
+  const lanes = yield* LanesRepo.make
+  const contents = yield* LaneContentsRepo.make
+  const transactions = yield* TransactionsRepo.make
+  const { writeHeld } = yield* Writing.make
+  const record = yield* Auditing.nonces
+  const work = yield* CommitSignal.make("lanes")
+  const transaction = yield* Transaction.make
+
+  const held = Effect.fnUntraced(function* (ids: ReadonlyArray<TransactionId>) {
+    yield* transactions.lock(ids)
+    return yield* transactions.find(ids)
+  })
+
+  const applyAll = Effect.fnUntraced(function* (
+    rows: ReadonlyArray<StoredTransaction>,
+    commandOf: (row: StoredTransaction) => Command | undefined
+  ) {
+    const now = yield* Clock.currentTimeMillis
+    const changes = rows.flatMap((before) => {
+      const command = commandOf(before)
+      return command === undefined ? [] : [{ before, after: apply(before.transaction, command, now) }]
+    })
+    return yield* writeHeld(changes, now)
+  })
+
+  const idsOf = (rows: ReadonlyArray<StoredTransaction>) => rows.map(({ id }) => id)
+
+  /** Fails if the lane has open transactions of relayers that the caller may not use. The lane must be locked. */
+  const checkShared = Effect.fnUntraced(function* (lane: LaneId) {
+    const caller = yield* Caller.current
+    if (caller.relayerIds === undefined) return
+    const open = yield* transactions.find(yield* contents.open(lane))
+    if (open.some(({ relayerId }) => !Caller.mayUseRelayer(caller, relayerId))) return yield* isShared
+  })
+
+  const resync = Effect.fn("Ledger.resync")(
+    function* (account: Account, { answer, id }: { readonly answer?: Answer; readonly id?: TransactionId }) {
+      const lane = yield* lanes.lock(account)
+      if (Option.isNone(lane)) return id === undefined ? [] : yield* new TransactionNotFound({})
+      yield* checkShared(lane.value.id)
+      yield* lanes.trustCount(account)
+      const isOwn = ({ laneId, transaction: { relayerNumber } }: StoredTransaction) =>
+        relayerNumber === account.relayerNumber && laneId === lane.value.id
+      const found =
+        answer === undefined && id === undefined
+          ? []
+          : yield* held(id === undefined ? yield* contents.open(lane.value.id) : [id])
+      const rows = found.filter(isOwn)
+      const [only] = rows
+      if (id !== undefined && only === undefined) return yield* new TransactionNotFound({})
+      if (answer !== undefined && id !== undefined && only !== undefined)
+        yield* Effect.fromResult(resolve(only.transaction, answer))
+      const decided = yield* applyAll(rows, ({ transaction }) =>
+        answer === undefined ? undefined : Result.getOrUndefined(resolve(transaction, answer))
+      )
+      yield* record("nonce.resynced", account, { answer, transaction_ids: idsOf(decided) })
+      yield* work.afterCommit
+      return decided
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  const clear = Effect.fn("Ledger.clear")(
+    function* (account: Account, from: bigint, to: bigint) {
+      const lane = yield* lanes.lock(account)
+      const ids = Option.isNone(lane) ? [] : yield* contents.openBetween(lane.value.id, from, to)
+      const rows = yield* held(ids)
+      const decided = yield* applyAll(rows, ({ transaction }) =>
+        transaction.relayerNumber === account.relayerNumber &&
+        transaction.intent === "execute" &&
+        isInFlight(transaction)
+          ? cleared
+          : undefined
+      )
+      yield* record("nonce.cleared", account, { from: Number(from), to: Number(to), transaction_ids: idsOf(decided) })
+      yield* work.afterCommit
+      return decided
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  const beginGeneration = Effect.fn("Ledger.beginGeneration")(
+    function* (account: Account) {
+      yield* lanes.ensure([account])
+      const lane = yield* lanes.lock(account)
+      if (Option.isNone(lane)) return Array.empty<StoredTransaction>()
+      yield* checkShared(lane.value.id)
+      yield* lanes.beginGeneration(account, account.window)
+      const rows = yield* held(yield* contents.open(lane.value.id))
+      const ended = yield* applyAll(rows, ({ transaction }) => onNewGeneration(transaction))
+      const generation = lane.value.lane.generation + 1
+      yield* record("nonce.generation_begun", account, { generation, transaction_ids: idsOf(ended) })
+      yield* work.afterCommit
+      return ended
+    },
+    transaction,
+    Deadlock.retry
+  )
+
+  return { resync, clear, beginGeneration }
+})

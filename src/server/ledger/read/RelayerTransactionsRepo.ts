@@ -1,0 +1,130 @@
+// What the table `transactions` says about relayers.
+import { Effect, Option, Schema } from "effect"
+import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Statement } from "effect/sql"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+
+const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
+const readMoments = Rows.all(Schema.Struct({ at: Schema.Int }))
+const readCounts = Rows.all(Schema.Struct({ relayer: Schema.Int, count: Schema.Int }))
+const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
+const readExternal = Rows.all(
+  Schema.Struct({ id: TransactionId, external_id: Schema.String, body_hash: Schema.String })
+)
+
+/** Transactions that are not final. */
+const Backlog = Schema.Struct({
+  state: Schema.Literals(["pending", "in_flight"]),
+  count: Schema.Int,
+  /** When the oldest one was accepted, or could begin. Absent: there is none. */
+  since: Schema.optionalKey(Schema.Int)
+})
+export type Backlog = typeof Backlog.Type
+
+const readBacklog = Rows.all(Rows.withoutNulls(Backlog))
+
+/** A transaction that was accepted with an `external_id`. */
+export interface External {
+  readonly id: TransactionId
+  readonly bodyHash: string
+}
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const isOpen = sql`t.state IN ('pending', 'signed', 'submitted', 'mined')`
+
+  /** With this nonce in the present generation of the relayer's lane. */
+  const bySequence = (relayerNumber: number, sequence: bigint) =>
+    sql`
+      SELECT t.id FROM lanes l
+      JOIN transactions t ON t.lane_id = l.id AND t.generation = l.generation AND t.nonce = ${String(sequence)}::bigint
+      WHERE l.id = (
+        SELECT lane_id FROM transactions WHERE relayer_number = ${relayerNumber}::bigint ORDER BY -number LIMIT 1
+      ) AND t.relayer_number = ${relayerNumber}::bigint`.pipe(
+      Effect.flatMap(readIds),
+      Effect.map(([row]) => Option.fromUndefinedOr(row?.id)),
+      query("RelayerTransactionsRepo.bySequence")
+    )
+
+  /** By `external_id`. */
+  const external = (relayerNumber: number, ids: ReadonlyArray<string>) =>
+    ids.length === 0
+      ? Effect.succeed(new Map<string, External>())
+      : sql`
+          SELECT t.id, t.external_id, t.body_hash FROM transactions t
+          WHERE t.relayer_number = ${relayerNumber}::bigint AND t.external_id = ANY(${ids}::text[])`.pipe(
+          Effect.flatMap(readExternal),
+          Effect.map((rows) => new Map(rows.map((row) => [row.external_id, { id: row.id, bodyHash: row.body_hash }]))),
+          query("RelayerTransactionsRepo.external")
+        )
+
+  /** Requests that have no receipt, oldest first. */
+  const cancelable = (relayerNumber: number) =>
+    sql`
+      SELECT t.id FROM transactions t WHERE t.relayer_number = ${relayerNumber}::bigint
+        AND t.state IN ('pending', 'signed', 'submitted') AND t.origin = 'request' ORDER BY t.number`.pipe(
+      Effect.flatMap(readIds),
+      Effect.map((rows) => rows.map(({ id }) => id)),
+      query("RelayerTransactionsRepo.cancelable")
+    )
+
+  /** Open transactions by relayer, no-ops for gaps included. Relayers without any are left out. */
+  const countOpen = (relayerNumbers: ReadonlyArray<number>) =>
+    sql`
+      SELECT t.relayer_number::float8 AS relayer, count(*)::float8 AS count FROM transactions t
+      WHERE t.relayer_number = ANY(${relayerNumbers.map(String)}::bigint[]) AND ${isOpen} GROUP BY 1`.pipe(
+      Effect.flatMap(readCounts),
+      Effect.map((rows) => new Map(rows.map(({ relayer, count }) => [relayer, count]))),
+      query("RelayerTransactionsRepo.countOpen")
+    )
+
+  /** Open transactions of all relayers, counted to `limit`. */
+  // Two parts, so that each one uses its partial index.
+  const countAllOpen = (limit: number) =>
+    sql`
+      SELECT count(*)::float8 AS count FROM (
+        SELECT FROM transactions t WHERE t.state = 'pending'
+        UNION ALL SELECT FROM transactions t WHERE t.state IN ('signed', 'submitted', 'mined')
+        LIMIT ${limit}
+      ) counted`.pipe(
+      Effect.flatMap(readCount),
+      Effect.map(({ count }) => count),
+      query("RelayerTransactionsRepo.countAllOpen")
+    )
+
+  const waiting = (state: string, condition: Statement.Fragment) => sql`
+    SELECT ${state} AS state, count(*)::float8 AS count,
+      (extract(epoch FROM min(greatest(t.created_at, t.not_before))) * 1000)::bigint::float8 AS since
+    FROM transactions t WHERE ${condition}`
+
+  /** Open transactions of all relayers, by state. Reads every one of them. */
+  // Two parts, so that each one uses its partial index.
+  const backlog = sql`
+    ${waiting("pending", sql`t.state = 'pending'`)}
+    UNION ALL ${waiting("in_flight", sql`t.state IN ('signed', 'submitted', 'mined')`)}`.pipe(
+    Effect.flatMap(readBacklog),
+    query("RelayerTransactionsRepo.backlog")
+  )
+
+  // By number, because an index has this order: the confirmation of the newest confirmed one is the last but for seconds.
+  const lastConfirmed = (relayerNumber: number) =>
+    sql`
+      SELECT (extract(epoch FROM t.final_at) * 1000)::bigint::float8 AS at FROM transactions t
+      WHERE t.relayer_number = ${relayerNumber}::bigint AND t.state = 'confirmed' AND t.origin = 'request'
+      ORDER BY -t.number LIMIT 1`.pipe(
+      Effect.flatMap(readMoments),
+      Effect.map(([row]) => Option.fromUndefinedOr(row?.at)),
+      query("RelayerTransactionsRepo.lastConfirmed")
+    )
+
+  return {
+    bySequence,
+    external,
+    cancelable,
+    countOpen,
+    countAllOpen,
+    backlog,
+    lastConfirmed
+  }
+})

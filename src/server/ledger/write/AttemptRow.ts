@@ -1,0 +1,122 @@
+// Attempts as the rows of the table `attempts`.
+import { Schema } from "effect"
+import { Hex } from "effect/encoding"
+import type { SqlClient } from "effect/sql"
+import type * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
+import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Attempt, Receipt } from "../../../domain/transaction/Attempt.ts"
+import type { LedgerNetwork } from "../LedgerRules.ts"
+
+/** The attempt, and the receipt that is recorded for it. */
+export const AttemptJson = Schema.Struct({
+  ordinal: Schema.Int,
+  kind: Schema.Literals(["original", "bump", "replace", "noop", "refresh"]),
+  generation: Schema.Int,
+  requestVersion: Schema.Int,
+  hash: Schema.String,
+  /** Absent: the first account of the lane. */
+  account: Schema.optionalKey(Schema.String),
+  /** Sequences are texts: those of stellar are above 2^53. */
+  sequence: Schema.optionalKey(Schema.BigIntFromString),
+  offer: Schema.Unknown,
+  signedAt: Schema.Int,
+  sends: Schema.Int,
+  firstSent: Schema.optionalKey(Schema.Struct({ at: Schema.Int, height: Schema.Int })),
+  lastSentAt: Schema.optionalKey(Schema.Int),
+  outcome: Schema.Literals(["unknown", "accepted", "refused"]),
+  refusal: Schema.optionalKey(Schema.Unknown),
+  receipt: Schema.optionalKey(Schema.Unknown)
+})
+
+/** All attempts of the transaction `t` as a JSON array, by ordinal. */
+export const jsonOf = (sql: SqlClient.SqlClient) => {
+  const millis = (column: string) => sql`(extract(epoch FROM a.${sql(column)}) * 1000)::bigint`
+  return sql`
+    (SELECT json_agg(json_strip_nulls(json_build_object(
+      'ordinal', a.ordinal, 'kind', a.kind, 'generation', a.generation, 'requestVersion', a.request_version,
+      'hash', a.hash, 'account', a.account, 'sequence', a.nonce::text, 'offer', a.offer,
+      'signedAt', ${millis("signed_at")}, 'sends', a.sends,
+      'firstSent', CASE WHEN a.first_sent_at IS NOT NULL
+        THEN json_build_object('at', ${millis("first_sent_at")}, 'height', a.first_sent_block) END,
+      'lastSentAt', ${millis("last_sent_at")}, 'outcome', a.outcome, 'refusal', a.refusal, 'receipt', a.receipt
+    )) ORDER BY a.ordinal)::text FROM attempts a WHERE a.transaction_id = t.id) AS attempts`
+}
+
+/** The attempt, and its receipt if one is recorded. `address`: the first account of the lane. */
+export const attemptOf = (
+  { rules, offer, refusal, receipt }: LedgerNetwork,
+  address: string,
+  row: typeof AttemptJson.Type
+): { readonly attempt: Attempt; readonly receipt?: Receipt } => {
+  const { account = address, sequence, offer: stored, refusal: refused, receipt: mined, ...fields } = row
+  const offered = offer.decode(stored)
+  return {
+    attempt: {
+      ...fields,
+      place: { account, ...(sequence === undefined ? {} : { sequence }) },
+      offer: offered,
+      maxFee: rules.maxFeeOf(offered),
+      ...(refused === undefined ? {} : { refusal: refusal.decode(refused) })
+    },
+    ...(mined === undefined ? {} : { receipt: receipt.decode(mined) })
+  }
+}
+
+const text = (value: number | bigint | undefined): string | null => (value === undefined ? null : String(value))
+
+export const answered = (
+  { refusal, receipt }: LedgerNetwork,
+  { id, attempt, receipt: mined }: Answered
+): UnnestRows.Row => ({
+  transaction_id: id,
+  ordinal: String(attempt.ordinal),
+  sends: String(attempt.sends),
+  first_sent_at: text(attempt.firstSent?.at),
+  first_sent_block: text(attempt.firstSent?.height),
+  last_sent_at: text(attempt.lastSentAt),
+  outcome: attempt.outcome,
+  refusal: attempt.refusal === undefined ? null : refusal.text(attempt.refusal),
+  receipt: mined === undefined ? null : receipt.text(mined)
+})
+
+/** What a broadcast or a receipt changes about an attempt. */
+export interface Answered {
+  readonly id: TransactionId
+  readonly chain: string
+  readonly attempt: Attempt
+  /** Absent: none is recorded. */
+  readonly receipt: Receipt | undefined
+}
+
+/** A signature that a commit stores. */
+export interface SignedAttempt {
+  readonly id: TransactionId
+  readonly chain: string
+  /** The first account of the lane. */
+  readonly address: string
+  readonly attempt: Attempt
+  readonly raw: Uint8Array
+  readonly epoch: number
+}
+
+export const signed = (
+  { offer }: LedgerNetwork,
+  { id, address, attempt, raw, epoch }: SignedAttempt
+): UnnestRows.Row => ({
+  transaction_id: id,
+  ordinal: String(attempt.ordinal),
+  kind: attempt.kind,
+  generation: String(attempt.generation),
+  request_version: String(attempt.requestVersion),
+  hash: attempt.hash,
+  raw: `\\x${Hex.encode(raw)}`,
+  account: attempt.place.account === address ? null : attempt.place.account,
+  nonce: text(attempt.place.sequence),
+  offer: offer.text(attempt.offer),
+  epoch: String(epoch),
+  signed_at: text(attempt.signedAt)
+})
+
+/** A moment in a statement, from the text of its milliseconds. */
+export const moment = (sql: SqlClient.SqlClient, column: string) =>
+  sql`to_timestamp(given.${sql(column)}::float8 / 1000)`

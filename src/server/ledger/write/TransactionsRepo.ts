@@ -1,0 +1,97 @@
+// Writes of the table `transactions`, and its rows by id.
+import { Effect, Option, Schema } from "effect"
+import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+import * as AttemptRow from "./AttemptRow.ts"
+import { LedgerRules } from "../LedgerRules.ts"
+import type { StoredTransaction } from "../StoredTransaction.ts"
+import * as TransactionColumns from "./TransactionColumns.ts"
+import * as TransactionRow from "./TransactionRow.ts"
+
+/** Identifies a state of a row. */
+export const RowState = Schema.Struct({ id: TransactionId, version: Schema.Int })
+export type RowState = typeof RowState.Type
+
+const readStates = Rows.all(RowState)
+const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const networks = yield* LedgerRules
+  const readRows = TransactionRow.reader(networks)
+  const moment = (column: string) => AttemptRow.moment(sql, column)
+
+  /** In the order of their numbers. Ids that do not exist are left out. */
+  const find = (ids: ReadonlyArray<TransactionId>) =>
+    ids.length === 0
+      ? Effect.succeed([])
+      : sql`
+          SELECT ${TransactionRow.columns(sql)} FROM transactions t JOIN lanes l ON l.id = t.lane_id
+          WHERE t.id = ANY(${ids}::uuid[]) ORDER BY t.number`.pipe(
+          Effect.flatMap(readRows),
+          query("TransactionsRepo.find")
+        )
+
+  /** Locks the row of a relayer's transaction until the transaction ends. */
+  const hold = (relayerNumber: number, id: TransactionId) =>
+    sql`
+      SELECT 1 FROM transactions t WHERE t.id = ${id}::uuid AND t.relayer_number = ${relayerNumber}::bigint
+      FOR NO KEY UPDATE`.pipe(
+      Effect.flatMap((rows) => find(rows.length === 0 ? [] : [id])),
+      Effect.map(([row]) => Option.fromUndefinedOr(row)),
+      query("TransactionsRepo.hold")
+    )
+
+  /** Locks the rows, in the order of their numbers, until the transaction ends. */
+  const lock = (ids: ReadonlyArray<TransactionId>) =>
+    sql`
+      SELECT t.id, t.version::float8 AS version FROM transactions t WHERE t.id = ANY(${ids}::uuid[])
+      ORDER BY t.number FOR NO KEY UPDATE`.pipe(Effect.flatMap(readStates), query("TransactionsRepo.lock"))
+
+  /**
+   * Locks the rows, in the order of their numbers, and writes what can change, except the request. Each has the version that
+   * its row had before. Returns those whose rows had this version; the others are as they were.
+   */
+  const update = (changed: ReadonlyArray<StoredTransaction>, now: Moment) =>
+    sql`
+      WITH given AS (
+        SELECT given.* FROM ${UnnestRows.make(
+          sql,
+          changed.map((stored) => TransactionColumns.changed(networks.of(stored.chain), stored, now))
+        )}
+        JOIN transactions t ON t.id = given.id::uuid ORDER BY t.number FOR NO KEY UPDATE OF t
+      )
+      UPDATE transactions t SET generation = given.generation::integer, intent = given.intent,
+        clear_code = given.clear_code, state = given.state, code = given.code, code_since = ${moment("code_since")},
+        figures = given.figures::json, nonce = given.nonce::bigint, guest = given.guest, receipt = given.receipt::json,
+            channel_id = CASE WHEN given.channel IS NOT NULL THEN (
+              SELECT c.id FROM lanes c WHERE c.parent_id = t.lane_id AND c.address = given.channel
+            ) END,
+            identity = CASE WHEN given.has_effect::boolean THEN t.identity END, mined_attempt = given.mined_attempt::integer,
+        restored = given.restored::boolean, requeues = given.requeues::smallint, fee = given.fee::numeric,
+        sent_at = ${moment("sent_at")},
+        mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
+        final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1
+      FROM given WHERE t.id = given.id::uuid AND t.version = given.version::bigint
+      RETURNING t.id`.pipe(
+      Effect.flatMap(readIds),
+      Effect.map((rows) => new Set(rows.map(({ id }) => id))),
+      query("TransactionsRepo.update")
+    )
+
+  /** Keeps the newest request as a former version. The row is locked. */
+  const addRequest = ({ id, chain }: StoredTransaction, request: unknown, validUntil: Moment) =>
+    sql`
+      WITH kept AS (
+        INSERT INTO transaction_requests (transaction_id, version, request)
+        SELECT t.id, t.request_version, t.request FROM transactions t WHERE t.id = ${id}::uuid
+      )
+      UPDATE transactions t SET request = ${networks.of(chain).request.text(request)}::text::json, request_version = t.request_version + 1,
+        valid_until = to_timestamp(${validUntil}::float8 / 1000)
+      WHERE t.id = ${id}::uuid`.pipe(Effect.asVoid, query("TransactionsRepo.addRequest"))
+
+  return { find, hold, lock, update, addRequest }
+})

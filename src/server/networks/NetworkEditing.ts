@@ -1,0 +1,144 @@
+// The rules of creating, changing and deleting a network.
+import { Effect, Equal } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { RpcConfig } from "../../domain/chain/Rpc.ts"
+import { Network, NetworkIdTaken, NetworkInUse } from "../../domain/network/Network.ts"
+import { networkId } from "../../domain/network/NetworkId.ts"
+import type { NetworkNotFound } from "../../domain/network/Network.ts"
+import type { NetworkId } from "../../domain/network/NetworkId.ts"
+import type { CreateNetwork, UpdateNetwork } from "../../domain/network/NetworkRequest.ts"
+import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
+import * as NetworkPatch from "../../domain/network/NetworkPatch.ts"
+import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import * as ResourceSize from "../../domain/request/ResourceSize.ts"
+import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
+import { Outbound } from "../../outbound/Outbound.ts"
+import * as Transaction from "../../sql/Transaction.ts"
+import { Changes } from "../changes/Changes.ts"
+import { Secrets } from "../secrets/Secrets.ts"
+import * as NetworkReading from "./NetworkReading.ts"
+import * as NetworkResolver from "./NetworkResolver.ts"
+import * as NetworksRepo from "./NetworksRepo.ts"
+import * as NetworkUrls from "./NetworkUrls.ts"
+
+export const make = Effect.gen(function* () {
+  const repo = yield* NetworksRepo.make
+  const secrets = yield* Secrets
+  const outbound = yield* Outbound
+  const changes = yield* Changes
+  const transaction = yield* Transaction.make
+  const { read, rpcUrls } = yield* NetworkReading.make
+
+  const current = (id: NetworkId) =>
+    Effect.flatMap(read(id), (resolver) => NetworkReading.orNotFound(resolver.versioned(id)))
+
+  /** A network that was changed in the database can still be deleted. */
+  const deletable = Effect.fnUntraced(function* (id: NetworkId) {
+    const rows = yield* repo.findForDelete([id])
+    return yield* NetworkReading.orNotFound(NetworkResolver.make(rows).versioned(id))
+  })
+
+  /** Excludes every other change of a network until the transaction ends. */
+  const hold = Effect.fnUntraced(function* (
+    id: NetworkId,
+    ifMatch: string | undefined,
+    find: (id: NetworkId) => Effect.Effect<Versioned<Network>, NetworkNotFound> = current
+  ) {
+    yield* repo.lock
+    const found = yield* find(id)
+    return isCurrent(ifMatch, found.version) ? found : yield* new PreconditionFailed({})
+  })
+
+  /** Whether the network has these URLs. Stored URLs that do not open can only be replaced. */
+  const hasUrls = (resolver: NetworkResolver.NetworkResolver, id: NetworkId, urls: ReadonlyArray<RpcConfig>) =>
+    rpcUrls(resolver, id).pipe(
+      Effect.map((stored) => Equal.equals(urls, stored)),
+      Effect.catchCause(() => Effect.succeed(false))
+    )
+
+  const resolve = (
+    resolver: NetworkResolver.NetworkResolver,
+    id: NetworkId,
+    definition: NetworkDefinition
+  ): Effect.Effect<Network, BadRequest> =>
+    Effect.mapError(Effect.fromResult(resolver.resolve(id, definition)), BadRequest.of)
+
+  const create = Effect.fn("Networks.create")(function* (request: CreateNetwork) {
+    yield* ResourceSize.check(request)
+    yield* NetworkUrls.check(outbound, request)
+    const id = networkId(request.network_type, request.name)
+    yield* repo.lock
+    const resolver = yield* read(id, request.from)
+    if (resolver.own(id) !== undefined) return yield* new NetworkIdTaken({})
+    const definition = NetworkUrls.masked(request)
+    const after = yield* resolve(resolver, id, definition)
+    yield* repo.save(id, definition, { sealed: yield* NetworkUrls.seal(secrets, id, request) })
+    yield* changes.record({ action: "network.created", id, schema: Network, after })
+    yield* Effect.annotateLogs(Effect.logInfo("network created"), { network_id: id })
+    return yield* Effect.orDie(current(id))
+  }, transaction)
+
+  const update = Effect.fn("Networks.update")(function* (id: NetworkId, given: UpdateNetwork, ifMatch?: string) {
+    const held = yield* hold(id, ifMatch)
+    const before = held.value
+    if (NetworkResolver.isBuiltin(id) && "from" in given) {
+      return yield* BadRequest.of([{ field: "from", message: "cannot be changed" }])
+    }
+    const resolver = yield* read(id, given.from)
+    const patch = yield* NetworkUrls.unmask(given, rpcUrls(resolver, id))
+    yield* NetworkUrls.check(outbound, patch)
+    const own = yield* NetworkReading.orNotFound(resolver.own(id))
+    const definition = yield* NetworkPatch.apply(own, NetworkUrls.masked(patch))
+    // A patch without effect makes no version, no event and no audit record. Definitions have masked URLs, without their keys.
+    if (Equal.equals(own, definition) && (!patch.rpc_urls || (yield* hasUrls(resolver, id, patch.rpc_urls))))
+      return held
+    yield* ResourceSize.check({ ...definition, rpc_urls: patch.rpc_urls ?? definition.rpc_urls }, own)
+    const after = yield* resolve(resolver, id, definition)
+    const violations = NetworkPatch.chainViolations(before, after)
+    if (violations.length > 0) return yield* BadRequest.of(violations)
+    const urls = patch.rpc_urls === undefined ? undefined : { sealed: yield* NetworkUrls.seal(secrets, id, patch) }
+    yield* repo.save(id, definition, urls)
+    yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
+    yield* Effect.annotateLogs(Effect.logInfo("network updated"), { network_id: id })
+    return yield* current(id)
+  }, transaction)
+
+  const deleteRow = Effect.fn("Networks.delete")(function* (id: NetworkId, ifMatch?: string) {
+    const { value: before } = yield* hold(id, ifMatch, deletable)
+    if (before.source === "builtin") {
+      return yield* BadRequest.of([{ field: "network_id", message: "is built in and has nothing to reset" }])
+    }
+    yield* repo.delete(id)
+    const after = NetworkResolver.make([]).get(id)
+    if (after === undefined) {
+      yield* changes.record({ action: "network.deleted", id, schema: Network, before })
+      yield* Effect.annotateLogs(Effect.logInfo("network deleted"), { network_id: id })
+      return "deleted"
+    }
+    yield* changes.record({ action: "network.updated", id, schema: Network, before, after })
+    yield* Effect.annotateLogs(Effect.logInfo("network reset"), { network_id: id })
+    return "reset"
+  }, transaction)
+
+  /** Tries again if the last user has gone after the refusal, so that the error names users. */
+  const remove = (
+    id: NetworkId,
+    ifMatch?: string
+  ): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest | PreconditionFailed> =>
+    Effect.catchTag(
+      deleteRow(id, ifMatch),
+      "NetworkInUse",
+      Effect.fnUntraced(function* () {
+        const users = yield* repo.users(id, maxNamed + 1)
+        const kinds = (["relayers", "networks"] as const).filter((kind) => users[kind].length > 0)
+        if (kinds.length === 0) return yield* remove(id, ifMatch)
+        const caller = yield* Caller.current
+        const error = kinds.map((kind) => usedBy(caller, kind, users[kind])).join("; ")
+        return yield* new NetworkInUse({ error })
+      })
+    )
+
+  return { create, update, delete: remove }
+})

@@ -1,0 +1,122 @@
+// The nonces of a relayer's account, for operators: the ledger next to the chain, and three ways to repair them.
+import { Context, DateTime, Effect, Layer, Option } from "effect"
+import type { TooManyRequests } from "../../../domain/access/Caller.ts"
+import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import type { NotImplemented } from "../../../domain/request/Request.ts"
+import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
+import type { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
+import { maxCleared } from "../../../domain/transaction/evm/NonceState.ts"
+import type { ClearNonces, NonceDecision, NonceState } from "../../../domain/transaction/evm/NonceState.ts"
+import type { ResyncNonce } from "../../../domain/transaction/TransactionRequests.ts"
+import { countAt } from "../../chains/evm/EvmCalls.ts"
+import { Ledger } from "../../ledger/Ledger.ts"
+import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
+import type { LaneCounts, StoredLane } from "../../ledger/StoredLane.ts"
+import { OutboundWork } from "../../limits/OutboundWork.ts"
+import * as RelayerNodes from "./RelayerNodes.ts"
+import * as Senders from "../Senders.ts"
+import type { Sender } from "../Senders.ts"
+
+type Unknown = RelayerNotFound | NotImplemented
+
+const laneFields = (found: Option.Option<StoredLane>) => {
+  if (Option.isNone(found)) return { generation: 0, next_nonce: 0, known_count: 0, settled_nonce: 0 }
+  const { lane, code, codeSince } = found.value
+  const [own] = lane.accounts
+  return {
+    generation: lane.generation,
+    next_nonce: Number(own.nextSequence),
+    known_count: Number(own.chainSequence),
+    settled_nonce: Number(own.settledSequence),
+    window: lane.windowSize,
+    ...(code === undefined ? {} : { code }),
+    ...(codeSince === undefined ? {} : { code_since: DateTime.makeUnsafe(codeSince) })
+  }
+}
+
+const openFields = ({ pending, inFlight, oldestSequence }: LaneCounts) => ({
+  pending,
+  in_flight: inFlight,
+  ...(oldestSequence === undefined ? {} : { oldest_open_nonce: Number(oldestSequence) })
+})
+
+const decisionOf = (changed: ReadonlyArray<StoredTransaction>): NonceDecision => ({
+  transaction_ids: changed.map(({ id }) => id)
+})
+
+export class Nonces extends Context.Service<
+  Nonces,
+  {
+    /** The counts of the chain are absent if no provider answers. */
+    get(id: RelayerId): Effect.Effect<NonceState, Unknown | TooManyRequests>
+    resync(
+      id: RelayerId,
+      request: ResyncNonce
+    ): Effect.Effect<NonceDecision, Unknown | TransactionNotFound | TransactionConflict>
+    clear(id: RelayerId, range: ClearNonces): Effect.Effect<NonceDecision, Unknown | BadRequest>
+    /** Fails with `TransactionConflict` if the network is not a test network. */
+    beginGeneration(id: RelayerId): Effect.Effect<NonceState, Unknown | TransactionConflict>
+  }
+>()("effect-relayer/server/transactions/evm/Nonces") {
+  /** @internal */
+  static readonly layer = Layer.effect(
+    Nonces,
+    Effect.gen(function* () {
+      const senders = yield* Senders.make
+      const nodes = yield* RelayerNodes.make
+      const ledger = yield* Ledger
+      const outboundWork = yield* OutboundWork
+
+      const ofLedger = Effect.fnUntraced(function* ({ account, numbers }: Sender) {
+        const lane = yield* ledger.laneOf(account)
+        const open = yield* ledger.countLane(account)
+        return { address: account.address, chain_id: numbers.chainId, ...laneFields(lane), ...openFields(open) }
+      })
+
+      const ofChain = ({ account, numbers }: Sender) =>
+        nodes(account.relayerId, numbers.chainId, (node) =>
+          Effect.all([node.call(countAt(account.address, "latest")), node.call(countAt(account.address, "pending"))], {
+            concurrency: 2
+          })
+        ).pipe(
+          Effect.map(([chain_count, chain_pending_count]) => ({ chain_count, chain_pending_count })),
+          Effect.catchTag("BadGateway", () => Effect.succeed({}))
+        )
+
+      const get = Effect.fn("Nonces.get")(function* (id: RelayerId) {
+        const sender = yield* senders.get(id)
+        const known = yield* ofLedger(sender)
+        return { ...known, ...(yield* outboundWork.run(ofChain(sender))) }
+      })
+
+      const resync = Effect.fn("Nonces.resync")(function* (id: RelayerId, { answer, transaction_id }: ResyncNonce) {
+        const { account } = yield* senders.get(id)
+        const changed = yield* ledger.resync(account, {
+          ...(answer === undefined ? {} : { answer }),
+          ...(transaction_id === undefined ? {} : { id: transaction_id })
+        })
+        return decisionOf(changed)
+      })
+
+      const clear = Effect.fn("Nonces.clear")(function* (id: RelayerId, { from, to }: ClearNonces) {
+        const { account } = yield* senders.get(id)
+        if (to < from || to - from >= maxCleared) {
+          return yield* BadRequest.of([{ field: "to", message: `must be from ${from} to ${from + maxCleared - 1}` }])
+        }
+        return decisionOf(yield* ledger.clear(account, BigInt(from), BigInt(to)))
+      })
+
+      const beginGeneration = Effect.fn("Nonces.beginGeneration")(function* (id: RelayerId) {
+        const sender = yield* senders.get(id)
+        if (!sender.numbers.isTestnet) {
+          return yield* new TransactionConflict({ error: "the network is not a test network: its is_testnet is false" })
+        }
+        yield* ledger.beginGeneration(sender.account)
+        return yield* ofLedger(sender)
+      })
+
+      return Nonces.of({ get, resync, clear, beginGeneration })
+    })
+  )
+}

@@ -1,0 +1,21 @@
+// The handlers of `NoncesApi`.
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "../../../api/Api.ts"
+import * as GroupServices from "../../responses/GroupServices.ts"
+import * as Respond from "../../responses/Respond.ts"
+import { Nonces } from "./Nonces.ts"
+
+export const NoncesHttp = HttpApiBuilder.group(
+  Api,
+  "nonces",
+  Effect.fnUntraced(function* (handlers) {
+    const nonces = yield* Nonces
+    return handlers.handleAll({
+      get: ({ params }) => Respond.one(nonces.get(params.relayer_id)),
+      resync: ({ params, payload }) => Respond.one(nonces.resync(params.relayer_id, payload)),
+      clear: ({ params, payload }) => Respond.one(nonces.clear(params.relayer_id, payload)),
+      beginGeneration: ({ params }) => Respond.one(nonces.beginGeneration(params.relayer_id))
+    })
+  })
+).pipe(GroupServices.limitTo(Nonces))

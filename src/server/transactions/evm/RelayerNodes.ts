@@ -1,0 +1,58 @@
+// The providers of a relayer, for requests: they are chosen and checked once, and kept for the next requests.
+import { Cache, Duration, Effect } from "effect"
+import { maskUrl } from "../../../domain/chain/Rpc.ts"
+import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
+import { BadGateway } from "../../../domain/request/Request.ts"
+import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
+import type { Providers, NoProvider } from "../../chains/Providers.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+import type { RpcFailure } from "../../chains/RpcFailure.ts"
+import { RelayerTargets } from "../../relayers/RelayerTargets.ts"
+import type { RelayerTarget } from "../../relayers/RelayerTargets.ts"
+
+/** How many sets of providers are kept, and for how long. The restart of a test chain is noticed after this time. */
+const capacity = 1000
+const kept = Duration.minutes(1)
+
+interface Place {
+  readonly urls: RelayerTarget["urls"]
+  readonly chainId: number
+}
+
+/** The same text as that of a balance: each provider with its failure. */
+const toBadGateway = ({ failures }: NoProvider): BadGateway => {
+  const texts = failures.map(({ url, failure }) => `${maskUrl(url)}: ${failure.text}`)
+  return new BadGateway({
+    error: texts.length === 0 ? "no RPC URL of the relayer has a weight above 0" : texts.join("; ")
+  })
+}
+
+export const make = Effect.gen(function* () {
+  const nodes = yield* EvmNodes
+  const targets = yield* RelayerTargets
+
+  const providers = yield* Cache.make<string, Providers>({
+    capacity,
+    timeToLive: kept,
+    lookup: (key) => {
+      const { urls, chainId } = JSON.parse(key) as Place
+      return nodes.providers(urls, { chainId })
+    }
+  })
+
+  const of = Effect.fnUntraced(function* (id: RelayerId, chainId: number) {
+    const { urls } = yield* targets.get(id)
+    const place: Place = { urls, chainId }
+    return yield* Cache.get(providers, JSON.stringify(place))
+  })
+
+  /** Asks a provider of the relayer, and the next one if it fails. */
+  return Effect.fnUntraced(function* <A>(
+    id: RelayerId,
+    chainId: number,
+    use: (node: RpcNode) => Effect.Effect<A, RpcFailure>
+  ) {
+    const found = yield* of(id, chainId)
+    return yield* Effect.mapError(found.tryAll(use), toBadGateway)
+  })
+})

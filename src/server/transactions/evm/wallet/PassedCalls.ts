@@ -1,0 +1,35 @@
+// Passes calls on to a provider of the relayer, as far as the network allows the methods.
+import { Effect } from "effect"
+import type { RelayerNotFound } from "../../../../domain/relayer/Relayer.ts"
+import type { BadGateway } from "../../../../domain/request/Request.ts"
+import { readingMethods } from "../../../../domain/transaction/evm/NodeCall.ts"
+import type { NodeCall } from "../../../../domain/transaction/evm/NodeCall.ts"
+import { codes, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
+import * as RelayerNodes from "../RelayerNodes.ts"
+import type { Sender } from "../../Senders.ts"
+import * as LedgerReads from "./LedgerReads.ts"
+import * as Replies from "./Replies.ts"
+
+const isAllowed = ({ network }: Sender, method: string): boolean =>
+  network.rpc_methods === undefined ? readingMethods.has(method) : network.rpc_methods.includes(method)
+
+const notAllowed = (method: string): RpcError =>
+  new RpcError({ code: codes.methodNotFound, message: `the method ${method} is not in rpc_methods of the network` })
+
+export const make = Effect.gen(function* () {
+  const ask = yield* RelayerNodes.make
+  const reads = yield* LedgerReads.make
+
+  return (sender: Sender, call: NodeCall): Effect.Effect<Replies.Reply, BadGateway | RelayerNotFound> =>
+    Effect.gen(function* () {
+      const { relayer, numbers } = sender
+      const { method } = call
+      if (!isAllowed(sender, method)) return Replies.ofError(call, notAllowed(method))
+      const params = yield* Replies.paramsOf(call)
+      const read = reads.get(method)
+      const answer = yield* ask(relayer.id, numbers.chainId, (node) =>
+        read === undefined ? node.ask({ method, params }) : read(node, sender, { method, params })
+      )
+      return Replies.ofAnswer(call, answer)
+    }).pipe(Effect.catchTag("RpcError", (error) => Effect.succeed(Replies.ofError(call, error))))
+})

@@ -1,0 +1,43 @@
+// Why a transaction will not be executed, as JSON-RPC errors. The texts of nodes come first: clients search for them.
+import { explain } from "../../../../domain/transaction/evm/EvmWords.ts"
+import { cause } from "../../../../domain/transaction/Cause.ts"
+import type { Cause, Figures } from "../../../../domain/transaction/Cause.ts"
+import type { Code } from "../../../../domain/transaction/Code.ts"
+import { codes, notExecuted, refused, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
+import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
+
+const nonce = ({ required_nonce = 0, next_nonce = 0 }: Figures): string =>
+  `nonce too ${required_nonce < next_nonce ? "low" : "high"}: next nonce ${next_nonce}`
+
+/** What geth says in the same situation. */
+const nodeTexts: Partial<Readonly<Record<Code, (figures: Figures) => string>>> = {
+  insufficient_funds: () => "insufficient funds for gas * price + value",
+  gas_price_above_cap: () => "max fee per gas less than block base fee",
+  nonce_unavailable: nonce,
+  would_revert: ({ revert_reason }) =>
+    revert_reason === undefined ? "execution reverted" : `execution reverted: ${revert_reason}`
+}
+
+const nodeTextOf = ({ code, figures }: Cause): string | undefined =>
+  code === "waits_for_predecessors" && figures.required_nonce !== undefined
+    ? nonce(figures)
+    : nodeTexts[code]?.(figures)
+
+/** `stored` has no bytes, and will never have any. Its cause is the one before it was withdrawn, if it was. */
+export const refusalOf = ({ id, transaction }: StoredTransaction): RpcError => {
+  const why = transaction.cause ?? cause("queued")
+  const { reason } = explain(why, true)
+  const text = nodeTextOf(why)
+  const message = text === undefined ? reason : `${text}. ${reason}`
+  const data = { code: why.code, transaction_id: id }
+  if (why.code === "policy_changed") return refused(message)
+  return notExecuted(message, data)
+}
+
+/** A call that reverts in the estimate. `data`: the revert data, by which clients decode custom errors. */
+export const revertOf = ({ transaction: { cause } }: StoredTransaction, data: string | undefined): RpcError =>
+  new RpcError({
+    code: codes.reverted,
+    message: (cause && nodeTextOf(cause)) ?? "execution reverted",
+    ...(data === undefined ? {} : { data })
+  })

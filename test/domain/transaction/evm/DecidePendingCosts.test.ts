@@ -1,0 +1,162 @@
+// The decisions about a transaction without a nonce, in the order of their table, as far as they are about prices, funds and gas.
+import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { assert, describe, it } from "@effect/vitest"
+import { cause } from "../../../../src/domain/transaction/Cause.ts"
+import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
+import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
+import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
+import { decisions } from "./DecisionTable.ts"
+import type { Case } from "./DecisionTable.ts"
+import {
+  commandsOf,
+  ether,
+  gwei,
+  hour,
+  lane,
+  network,
+  now,
+  only,
+  others,
+  pending,
+  request,
+  seen,
+  terms
+} from "./Fixtures.ts"
+
+const simulated = pending({ versions: [{ to: "0x01", value: 1n }] })
+const reverts = (second: "agrees" | "differs" | "not_configured"): Seen =>
+  seen({ estimate: { _tag: "Reverts", second, reason: "no" } })
+const poor = seen({ balance: 1n })
+const short = cause("insufficient_funds")
+const quiet = (since: number) => lane({ others: others({ quietSince: since }) })
+const minute = 60_000
+const { balance: _, ...withoutBalance } = seen()
+
+const costs: ReadonlyArray<Case> = [
+  [
+    "with a cap below the base fee",
+    "Hold relayer gas_price_above_cap",
+    pending(),
+    lane({ terms: terms({ cap: gwei - 1n }) })
+  ],
+  [
+    "with a limit of its API key below the base fee",
+    "Hold relayer gas_price_above_cap",
+    pending(),
+    lane({ terms: terms({ feeLimit: 21_000n * gwei - 1n }) })
+  ],
+  ["with an unknown balance", "Hold lane providers_unavailable", pending(), undefined, withoutBalance],
+  [
+    "that could not be estimated",
+    "Hold relayer providers_unavailable",
+    simulated,
+    undefined,
+    seen({ estimate: { _tag: "Unknown" } })
+  ],
+  ["short of funds", "Hold lane insufficient_funds", pending(), undefined, poor],
+  [
+    "short of funds for ten minutes in a quiet lane",
+    "Finish failed insufficient_funds",
+    pending({ cause: short }),
+    quiet(now),
+    poor,
+    now + 10 * minute
+  ],
+  [
+    "short of funds for less",
+    "Hold lane insufficient_funds",
+    pending({ cause: short }),
+    quiet(now),
+    poor,
+    now + 10 * minute - 1
+  ],
+  [
+    "short of funds in a lane that was busy until now",
+    "Hold lane insufficient_funds",
+    pending({ cause: short }),
+    quiet(now + 10 * minute),
+    poor,
+    now + 10 * minute
+  ],
+  [
+    "short of funds in a busy lane",
+    "Hold lane insufficient_funds",
+    pending({ cause: short }),
+    lane({ others: others({ inFlight: 1 }) }),
+    poor,
+    now + hour
+  ],
+  [
+    "short of funds, but it waits until its deadline",
+    "Hold lane insufficient_funds",
+    pending({ cause: short, versions: [request({ wait_for_funds: true })] }),
+    quiet(now),
+    poor,
+    now + hour
+  ],
+  [
+    "short of its relayer's minimum only",
+    "Hold relayer insufficient_funds",
+    pending(),
+    lane({ terms: terms({ minBalance: ether }) })
+  ],
+  [
+    "that the node calls unaffordable",
+    "Hold lane insufficient_funds",
+    simulated,
+    undefined,
+    seen({ estimate: { _tag: "Unaffordable" } })
+  ],
+  [
+    "that reverts behind one in flight",
+    "Hold relayer waits_for_predecessors",
+    simulated,
+    lane({ others: others({ inFlight: 1 }) }),
+    reverts("agrees")
+  ],
+  ["that reverts at both providers", "Finish failed would_revert", simulated, undefined, reverts("agrees")],
+  ["that reverts at the only provider", "Finish failed would_revert", simulated, undefined, reverts("not_configured")],
+  [
+    "that reverts at one provider of two",
+    "Hold relayer providers_unavailable",
+    simulated,
+    undefined,
+    reverts("differs")
+  ],
+  ["that would revert, but is not simulated", "Sign original sending", pending(), undefined, reverts("agrees")],
+  [
+    "that reverts although it has a gas limit, and is simulated",
+    "Finish failed would_revert",
+    pending({ versions: [request({ simulate: true })] }),
+    undefined,
+    reverts("agrees")
+  ],
+  ["with exactly the required nonce", "Sign original sending", pending({ requiredNonce: 5 })],
+  ["that nothing holds", "Sign original sending", pending()]
+]
+
+describe("a pending transaction", () => {
+  decisions(costs)
+
+  it("gets the price of its speed within the cap, and the given fees as they are", () => {
+    const signed = (over: Partial<Transaction<Evm>>, cap?: bigint) =>
+      only(commandsOf(pending(over), lane({ terms: terms(cap === undefined ? {} : { cap }) })), "Sign")
+    assert.deepStrictEqual(signed({}).offer.fees, { type: "eip1559", maxFee: 2n * gwei + 3n, tip: 3n })
+    assert.strictEqual(maxFeeOf(signed({}, gwei + 1n).offer.fees), gwei + 1n)
+    const given = { versions: [request({ gas_price: 7n * gwei })] as const }
+    assert.deepStrictEqual(signed(given).offer.fees, { type: "legacy", gasPrice: 7n * gwei })
+    assert.deepStrictEqual(signed(given, 6n * gwei).offer.fees, { type: "legacy", gasPrice: 6n * gwei })
+  })
+
+  it("gets the gas of its estimate with a margin, within the caps of block and network", () => {
+    const gas = (over: Partial<Seen>, situation = lane()) =>
+      only(commandsOf(simulated, situation, seen({ estimate: { _tag: "Gas", gas: 100_000n }, ...over })), "Sign").offer
+        .gasLimit
+    assert.strictEqual(gas({}), 120_000n)
+    assert.strictEqual(gas({ head: { number: 100, hash: "h", gasLimit: 110_000n } }), 110_000n)
+    assert.strictEqual(
+      gas({}, lane({ terms: terms({ network: { ...network, transactionGasCap: 105_000n } }) })),
+      105_000n
+    )
+  })
+})

@@ -1,0 +1,58 @@
+// What transactions reserve, and when the balance covers one more.
+import { assert, describe, it } from "@effect/vitest"
+import { noopReserve, evmReservationOf, shortageOf } from "../../../../src/domain/transaction/evm/Funds.ts"
+import { attempt, gwei, mined, othersOf, pending, request, seen, submitted, totalsOf } from "./Fixtures.ts"
+
+describe("a reservation", () => {
+  it("is what the most expensive attempt can cost", () => {
+    const replaced = submitted({
+      versions: [request({ value: 500n }), request({ value: 1n })],
+      attempts: [attempt(1, { gasLimit: 1n }), attempt(2, { requestVersion: 2, gasLimit: 0n })]
+    })
+    assert.strictEqual(evmReservationOf(replaced), 11n * gwei + 500n)
+    const canceled = submitted({
+      versions: [request({ value: 500n })],
+      attempts: [attempt(1, { kind: "noop", gasLimit: 2n })]
+    })
+    assert.strictEqual(evmReservationOf(canceled), 22n * gwei)
+  })
+
+  it("of the others leaves out the transaction itself, and what is mined or pending", () => {
+    const one = submitted({ versions: [request({ value: 0n })], attempts: [attempt(1, { gasLimit: 1n })] })
+    const other = submitted({
+      number: 2,
+      nonce: 6,
+      versions: [request({ value: 7n })],
+      attempts: [attempt(1, { nonce: 6, gasLimit: 1n })]
+    })
+    const totals = totalsOf([one, other, mined({ number: 3 }), pending({ number: 4 })], {})
+    assert.strictEqual(othersOf(one, totals, false).reserved, 11n * gwei + 7n)
+    assert.strictEqual(othersOf(pending(), totals, false).reserved, 22n * gwei + 7n)
+  })
+})
+
+describe("a shortage", () => {
+  const budget = { balance: 1000n, reserved: 100n, minBalance: 50n, reserve: 20n }
+
+  it("is there if less than the larger minimum would be left", () => {
+    assert.isUndefined(shortageOf(850n, budget))
+    assert.deepStrictEqual(shortageOf(851n, budget), {
+      isOfRelayer: true,
+      figures: { required: 851n, available: 900n, reserved: 100n, minimum: 50n }
+    })
+    assert.isUndefined(shortageOf(850n, { ...budget, minBalance: 0n, reserve: 50n }))
+    assert.isDefined(shortageOf(851n, { ...budget, minBalance: 0n, reserve: 50n }))
+  })
+
+  it("is the lane's if not even the reserve for no-ops would be left", () => {
+    assert.isTrue(shortageOf(880n, budget)?.isOfRelayer)
+    assert.isFalse(shortageOf(881n, budget)?.isOfRelayer)
+  })
+
+  it("keeps back two no-ops at the current fast price", () => {
+    const { market } = seen()
+    assert.strictEqual(market && noopReserve(market, { noopGas: 21_000n }), 42_000n * (2n * gwei + 3n))
+    const withData = market && noopReserve(market, { noopGas: 21_000n, noopDataFee: 5n })
+    assert.strictEqual(withData, 42_000n * (2n * gwei + 3n) + 10n)
+  })
+})

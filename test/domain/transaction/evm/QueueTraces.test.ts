@@ -1,0 +1,130 @@
+// Traces of the model check about transactions that wait for their nonce: their order, and what holds them.
+import { assert, describe, it } from "@effect/vitest"
+import type { Evm } from "../../../../src/domain/transaction/evm/Evm.ts"
+import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
+import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
+import { summary } from "./DecisionTable.ts"
+import { commandsOf, ether, lane, now, only, pending, plan, request, seen, terms, totalsOf } from "./Fixtures.ts"
+
+const base = () => {
+  const { terms: _, others: __, lane: nonces, ...rest } = lane()
+  return { ...rest, lane: laneOf(nonces) }
+}
+
+const candidates = (
+  transactions: ReadonlyArray<Transaction<Evm>>,
+  paused: number | undefined = undefined,
+  view = seen()
+) =>
+  transactions.map((transaction) => ({
+    transaction,
+    terms: terms({ isPaused: transaction.relayerNumber === paused }),
+    view
+  }))
+
+const numbersOf = (transactions: ReadonlyArray<Transaction<Evm>>, paused?: number, view = seen(), limit = 32) =>
+  plan(candidates(transactions, paused, view), base(), totalsOf([], {}), now, limit).signings.map(
+    ({ transaction, place }) => [transaction.number, Number(place.sequence)]
+  )
+
+const row = (number: number, over: Parameters<typeof pending>[0] = {}) => pending({ number, ...over })
+
+describe("C2", () => {
+  it("a transaction that is too early is passed by others of its own relayer, and has its place from its moment on", () => {
+    const early = row(1, { notBefore: now + 1000 })
+    assert.deepStrictEqual(numbersOf([early, row(2)]), [[2, 5]])
+    const due = row(1, { createdAt: now - 100, notBefore: now - 50 })
+    const rows = [due, row(2, { createdAt: now - 80 }), row(3, { createdAt: now - 20 })]
+    assert.deepStrictEqual(
+      numbersOf(rows).map(([number]) => number),
+      [2, 1, 3]
+    )
+  })
+
+  it("a lack of funds holds the lane, and a relayer's own minimum only its relayer", () => {
+    const rows = [row(1, { versions: [request({ value: ether })] }), row(2, { relayerNumber: 2 })]
+    assert.deepStrictEqual(numbersOf(rows), [])
+    const own = [
+      { transaction: row(1), terms: terms({ minBalance: ether }), view: seen() },
+      ...candidates([row(2, { relayerNumber: 2 })])
+    ]
+    const { signings } = plan(own, base(), totalsOf([], {}), now, 32)
+    assert.deepStrictEqual(
+      signings.map(({ transaction }) => transaction.number),
+      [2]
+    )
+  })
+
+  it("later, cheaper ones of a relayer that is short do not overtake", () => {
+    const view = seen({ balance: ether / 2n })
+    const rows = [row(1, { versions: [request({ value: ether })] }), row(2)]
+    assert.deepStrictEqual(numbersOf(rows, undefined, view), [])
+  })
+
+  it("a relayer that is held holds its own later ones", () => {
+    const held = terms({ minBalance: ether / 2n })
+    const rows = [row(1, { versions: [request({ value: ether / 2n })] }), row(2), row(3, { relayerNumber: 2 })]
+    const all = rows.map((transaction) => ({
+      transaction,
+      terms: transaction.relayerNumber === 1 ? held : terms(),
+      view: seen()
+    }))
+    const { signings } = plan(all, base(), totalsOf([], {}), now, 32)
+    assert.deepStrictEqual(
+      signings.map(({ transaction }) => transaction.number),
+      [3]
+    )
+  })
+
+  it("the order is priority, then place, then acceptance", () => {
+    const rows = [row(1, { priority: -1 }), row(3), row(2), row(4, { priority: 1 })]
+    assert.deepStrictEqual(
+      numbersOf(rows).map(([number]) => number),
+      [4, 2, 3, 1]
+    )
+    assert.deepStrictEqual(numbersOf(rows, undefined, seen(), 2).length, 2)
+  })
+
+  it("required nonces that arrive in any order are met", () => {
+    const rows = [row(1, { requiredNonce: 7 }), row(2, { requiredNonce: 6 }), row(3, { requiredNonce: 5 })]
+    assert.deepStrictEqual(numbersOf(rows), [
+      [3, 5],
+      [2, 6],
+      [1, 7]
+    ])
+  })
+
+  it("a required nonce waits while another transaction is held, and is not met by one that requires more", () => {
+    const paused = [row(1, { requiredNonce: 6 }), row(2, { relayerNumber: 2 })]
+    const { decided } = plan(candidates(paused, 2), base(), totalsOf([], {}), now + 3_600_000, 32)
+    const waits = decided.find(({ transaction }) => transaction.number === 1)
+    assert.strictEqual(summary(waits?.commands ?? []), "Hold transaction waits_for_predecessors")
+    const alone = [row(1, { requiredNonce: 6 }), row(2, { requiredNonce: 7 })]
+    const later = plan(candidates(alone), base(), totalsOf([], {}), now + 3_600_000, 32)
+    assert.deepStrictEqual(
+      later.decided.map(({ commands }) => summary(commands)),
+      ["Finish failed nonce_unavailable", "Finish failed nonce_unavailable"]
+    )
+  })
+
+  it("restored requests are nobody's predecessor", () => {
+    const rows = [row(1, { restored: true }), row(2), row(3, { requiredNonce: 6 })]
+    assert.deepStrictEqual(numbersOf(rows), [
+      [2, 5],
+      [3, 6]
+    ])
+    const alone = [row(1, { restored: true }), row(2, { requiredNonce: 6 })]
+    const { decided } = plan(candidates(alone), base(), totalsOf([], {}), now + 3_600_000, 32)
+    assert.deepStrictEqual(decided.map(({ commands }) => summary(commands)).sort(), [
+      "Finish failed nonce_unavailable",
+      "Hold transaction restored_unproven"
+    ])
+  })
+})
+
+describe("C6", () => {
+  it("a pending transaction is checked again at its deadline", () => {
+    const held = lane({ others: { ...lane().others, inFlight: 16 } })
+    assert.strictEqual(only(commandsOf(pending({ validUntil: now + 10 }), held), "PollAt").at, now + 10)
+  })
+})

@@ -1,0 +1,23 @@
+// What used the nonce of a transaction, as providers report it.
+import type { TakerEvidence } from "../../../../src/domain/transaction/evm/ForeignTransaction.ts"
+import { summary } from "./DecisionTable.ts"
+import { commandsOf, lane, seen, submitted } from "./Fixtures.ts"
+import { address, receiver } from "./simulation/World.ts"
+
+/** A block at which the account's count passed the nonce of `submitted()`, and that is deep. */
+const passed = seen({ count: 6, countAtFinal: 6, head: { number: 200, hash: "head" }, finalHeight: 198 })
+
+export const fetched = (over: Partial<Extract<TakerEvidence, { _tag: "Fetched" }>> = {}): TakerEvidence => ({
+  _tag: "Fetched",
+  hash: "foreign",
+  sender: address,
+  nonce: 5,
+  effect: { to: receiver, value: 999n, data: "0x" },
+  block: 150,
+  blockHash: "block-150",
+  second: { hash: "block-150", finalHeight: 198 },
+  ...over
+})
+
+export const onTaker = (taker: TakerEvidence, transaction = submitted()) =>
+  summary(commandsOf(transaction, lane(), { ...passed, taker }))

@@ -1,0 +1,15 @@
+// What a call costs now: the fees of the chain, and what an estimation of its gas says.
+import { marketOf } from "../../../../../src/domain/transaction/evm/Market.ts"
+import type { Estimate } from "../../../../../src/domain/transaction/evm/View.ts"
+import { gwei } from "./World.ts"
+import type { World } from "./World.ts"
+
+export const marketIn = ({ baseFee }: World) =>
+  marketOf({ baseFees: [baseFee], rewards: [[1n, 1n, 1n, 1n].map((tip) => tip * (gwei / 10n))] }, { minimumTip: 0n })
+
+export const estimateIn = ({ estimate, hasSecond }: World): Estimate => {
+  if (estimate === "gas") return { _tag: "Gas", gas: 21_000n }
+  if (estimate === "unknown") return { _tag: "Unknown" }
+  const second = estimate === "reverts" ? "agrees" : "differs"
+  return { _tag: "Reverts", second: hasSecond ? second : "not_configured" }
+}

@@ -1,0 +1,153 @@
+// What a poll sees, from the answers of one provider and the opinion of the second.
+import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import { questionsOf } from "../../../../../src/domain/transaction/evm/Questions.ts"
+import type { LaneView } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
+import type { TakerEvidence } from "../../../../../src/domain/transaction/evm/ForeignTransaction.ts"
+import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
+import type { SecondOpinion, Seen, Sight } from "../../../../../src/domain/transaction/evm/View.ts"
+import { behind, countOf, headOf, minedIn } from "../../../../../testkit/chain/Blocks.ts"
+import { estimateIn, marketIn } from "./Prices.ts"
+import { address, receiver, required } from "./World.ts"
+import type { Chain, World } from "./World.ts"
+
+/** How one poll reaches the providers. */
+export interface Reading {
+  /** Whether the lying provider is asked first, and the honest one for a second opinion. */
+  readonly isLiarFirst: boolean
+  /** Blocks that the honest provider's back end is behind. */
+  readonly lag: number
+  /** What the liar adds to its count. */
+  readonly countLie: number
+  /** Whether the liar has no receipts. */
+  readonly hidesReceipts: boolean
+}
+
+export const fair: Reading = { isLiarFirst: false, lag: 0, countLie: 0, hidesReceipts: false }
+
+interface Answers {
+  readonly chain: Chain
+  readonly count: number
+  readonly countAtFinal: number
+  readonly hidesReceipts: boolean
+}
+
+const finalHeight = (world: World, chain: Chain): number => headOf(chain).number - required(world)
+
+const answersOf = (world: World, chain: Chain, lie: number, hidesReceipts: boolean): Answers => ({
+  chain,
+  count: Math.max(countOf(chain) + lie, 0),
+  countAtFinal: Math.max(countOf(chain.slice(0, finalHeight(world, chain) + 1)) + lie, 0),
+  hidesReceipts
+})
+
+const honest = (world: World, { lag }: Reading): Answers => answersOf(world, behind(world.chain, lag), 0, false)
+
+const lying = (world: World, { countLie, hidesReceipts }: Reading): Answers =>
+  answersOf(world, world.fork ?? world.chain, countLie, hidesReceipts)
+
+const pairOf = (world: World, reading: Reading): readonly [Answers, Answers] => {
+  const pair = [honest(world, reading), lying(world, reading)] as const
+  return reading.isLiarFirst && world.hasSecond ? [pair[1], pair[0]] : pair
+}
+
+const opinion = (world: World, second: Answers, height: number): SecondOpinion | undefined => {
+  if (!world.hasSecond) return "not_configured"
+  const block = second.chain[height]
+  return block && { hash: block.hash, finalHeight: finalHeight(world, second.chain) }
+}
+
+const sightOf = (world: World, first: Answers, hash: string): Sight | undefined => {
+  const mined = minedIn(first.chain).find(({ bytes }) => bytes.hash === hash)
+  if (mined === undefined || first.hidesReceipts) return undefined
+  return {
+    _tag: "Receipt",
+    receipt: {
+      height: mined.block.number,
+      blockHash: mined.block.hash,
+      isSuccess: mined.isSuccess,
+      paid: 21_000n * world.baseFee,
+      details: { gasUsed: 21_000n, effectiveGasPrice: world.baseFee }
+    }
+  }
+}
+
+const poolSight = (world: World, hash: string): Sight => {
+  const isPooled = [...world.pool.values()].some((bytes) => bytes.hash === hash)
+  const polls = isPooled ? 0 : (world.memory.absences.get(hash) ?? 0) + 1
+  world.memory = { ...world.memory, absences: new Map([...world.memory.absences, [hash, polls]]) }
+  return isPooled ? { _tag: "InPool" } : { _tag: "Absent", polls }
+}
+
+const sightsOf = (world: World, first: Answers, transaction: Transaction<Evm>): ReadonlyMap<number, Sight> => {
+  const { receipts, pooled } = questionsOf(transaction, first.count)
+  const sights = new Map<number, Sight>()
+  for (const { hash, ordinal } of transaction.attempts) {
+    const sight = receipts.includes(hash)
+      ? sightOf(world, first, hash)
+      : hash === pooled
+        ? poolSight(world, hash)
+        : undefined
+    if (sight !== undefined) sights.set(ordinal, sight)
+  }
+  return sights
+}
+
+export const see = (world: World, reading: Reading, transaction: Transaction<Evm>): Seen => {
+  const [first, second] = pairOf(world, reading)
+  const { block } = questionsOf(transaction, first.count)
+  const head = headOf(first.chain)
+  const height = finalHeight(world, first.chain)
+  const hash = block === undefined ? undefined : first.chain[block]?.hash
+  const other = block === undefined ? undefined : opinion(world, second, block)
+  return {
+    _tag: "Seen",
+    head: { number: head.number, hash: head.hash },
+    finalHeight: height,
+    count: first.count,
+    countAtFinal: first.countAtFinal,
+    market: marketIn(world),
+    balance: world.balance,
+    sights: sightsOf(world, first, transaction),
+    minedAt: { ...(hash === undefined ? {} : { first: hash }), ...(other === undefined ? {} : { second: other }) },
+    estimate: estimateIn(world),
+    noopGas: 21_000n,
+    chargesForData: false,
+    isInquired: true
+  }
+}
+
+/** The transaction that used a nonce, as the first provider has it. */
+export const findTaker = (world: World, reading: Reading, nonce: number): TakerEvidence => {
+  const [first, second] = pairOf(world, reading)
+  const mined = minedIn(first.chain).find(({ bytes }) => bytes.nonce === nonce)
+  if (mined === undefined) return { _tag: "NotFound" }
+  const other = opinion(world, second, mined.block.number)
+  const effect = mined.bytes.effect ?? { to: address, value: 0n, data: "0x" }
+  return {
+    _tag: "Fetched",
+    hash: mined.bytes.hash,
+    sender: address,
+    nonce,
+    effect,
+    block: mined.block.number,
+    blockHash: mined.block.hash,
+    ...(other === undefined ? {} : { second: other })
+  }
+}
+
+export const seeLane = (world: World, reading: Reading): LaneView & { readonly countAtFinal: number } => {
+  const [first, second] = pairOf(world, reading)
+  const { chainBlock } = world.ledger.lane
+  const hash = chainBlock === undefined ? undefined : first.chain[chainBlock.number]?.hash
+  const { number, hash: headHash } = headOf(first.chain)
+  return {
+    head: { number, hash: headHash },
+    count: first.count,
+    countAtFinal: first.countAtFinal,
+    ...(hash === undefined ? {} : { hashAtChainBlock: hash }),
+    ...(world.hasSecond ? { secondCount: second.count } : {})
+  }
+}
+
+/** What a foreign transaction of the account does. */
+export const foreignEffect = { to: receiver, value: 1n, data: "0x" }

@@ -1,0 +1,55 @@
+// What the process that holds the lane knows when it decides about one transaction.
+import { cause } from "../../../../../src/domain/transaction/Cause.ts"
+import type { Terms } from "../../../../../src/domain/transaction/Lane.ts"
+import { nonceOf, laneOf } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
+import { evmRules } from "../../../../../src/domain/transaction/evm/EvmRules.ts"
+import type { LaneSituation, Situation, Unreachable } from "../../../../../src/domain/transaction/Situation.ts"
+import type { Seen } from "../../../../../src/domain/transaction/evm/View.ts"
+import { restOf, totalsOf } from "../../../../../src/domain/transaction/Totals.ts"
+import { isFinal } from "../../../../../src/domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
+import type { World } from "./World.ts"
+
+export const termsOf = (
+  { isAllowed, isPaused, cap, network }: World,
+  { relayerNumber }: Transaction<Evm>
+): Terms<Evm> => ({
+  isPaused: isPaused && relayerNumber === 1,
+  minBalance: 0n,
+  ...(cap === undefined ? {} : { cap }),
+  isEip1559: true,
+  estimatesGas: true,
+  isPrivate: false,
+  wantsRevertReason: false,
+  network,
+  isAllowed
+})
+
+/** Milliseconds after which a signer that failed is asked again. */
+const signerPause = 5000
+
+export const baseOf = (world: World): LaneSituation<Evm> => {
+  const { lane, transactions } = world.ledger
+  const isDeepReorg = transactions.some(
+    (transaction) => isFinal(transaction) && (nonceOf(transaction) ?? -1) >= lane.chainNonce
+  )
+  const signerRetry = { code: "signer_unavailable", at: world.now + signerPause } as const
+  return {
+    lane: laneOf(lane),
+    isDeepReorg,
+    ...(world.stop === undefined ? {} : { stop: cause(world.stop) }),
+    ...(world.isSignerAway ? { signerRetry } : {})
+  }
+}
+
+export const totals = (world: World) => totalsOf<Evm>(evmRules, world.ledger.transactions, world.memory)
+
+export const situationOf = (world: World, transaction: Transaction<Evm>, view: Seen | Unreachable): Situation<Evm> => ({
+  ...baseOf(world),
+  transaction,
+  terms: termsOf(world, transaction),
+  rest: restOf<Evm>(evmRules, transaction, totals(world), false),
+  view,
+  now: world.now
+})

@@ -1,0 +1,90 @@
+// `effect-relayer import`: files, exit codes, and what the terminal shows.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import * as fs from "node:fs/promises"
+import * as path from "node:path"
+import { folder } from "../../testkit/process/Folder.ts"
+import * as Service from "../../testkit/process/Service.ts"
+
+const secret = "correct horse battery staple"
+
+const config = {
+  relayers: [
+    { id: "treasury", name: "Treasury", network: "sepolia", network_type: "evm", paused: true, signer_id: "hot" }
+  ],
+  signers: [{ id: "hot", type: "local", config: { path: "hot.json", passphrase: { type: "plain", value: secret } } }],
+  notifications: [],
+  networks: [{ type: "evm", network: "sepolia", chain_id: 11_155_111 }]
+}
+
+const prepared = Effect.gen(function* () {
+  const home = yield* folder
+  const write = (name: string, value: unknown) =>
+    Effect.promise(() => fs.writeFile(path.join(home, name), typeof value === "string" ? value : JSON.stringify(value)))
+  const read = (name: string) => Effect.promise(() => fs.readFile(path.join(home, name), "utf8"))
+  const run = (...flags: ReadonlyArray<string>) => Service.run({ folder: home, flags: ["import", ...flags], env: {} })
+  yield* write("config.json", config)
+  yield* write("hot.json", {})
+  return { home, write, read, run }
+})
+
+describe("import", () => {
+  it.effect("the document and the secrets are written once, and no secret is shown", () =>
+    Effect.gen(function* () {
+      const { home, read, run } = yield* prepared
+      const first = yield* run("openzeppelin", "config.json", "--name", "team")
+      assert.strictEqual(first.code, 0, first.stderr)
+      assert.match(
+        first.stdout,
+        /^wrote relayers\.yaml\nwrote relayers\.secrets\.env: .*\nrelayers\.yaml reads the variables HOT_PASSPHRASE\n$/
+      )
+      assert.notInclude(first.stdout + first.stderr + (yield* read("relayers.yaml")), secret)
+      assert.strictEqual(yield* read("relayers.secrets.env"), `HOT_PASSPHRASE='${secret}'\n`)
+      const { mode } = yield* Effect.promise(() => fs.stat(path.join(home, "relayers.secrets.env")))
+      assert.strictEqual(mode & 0o777, 0o600)
+      const second = yield* run("openzeppelin", "config.json")
+      assert.strictEqual(second.code, 2)
+      assert.match(second.stderr, /relayers\.yaml and relayers\.secrets\.env exists: --force overwrites it/)
+      assert.strictEqual((yield* run("openzeppelin", "config.json", "--force")).code, 0)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("references to files are relative to the written file", () =>
+    Effect.gen(function* () {
+      const { home, read, run } = yield* prepared
+      yield* Effect.promise(() => fs.mkdir(path.join(home, "out")))
+      const ended = yield* run("openzeppelin", "config.json", "--out", "out/relayers.yaml")
+      assert.strictEqual(ended.code, 0, ended.stderr)
+      assert.include(yield* read("out/relayers.yaml"), "file: ../hot.json")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("invalid input ends with 2 and writes nothing, unless it is left out", () =>
+    Effect.gen(function* () {
+      const { home, write, run } = yield* prepared
+      yield* write("config.json", {
+        ...config,
+        notifications: [{ id: "ops", url: "http://hooks.example" }],
+        plugins: [{ id: "swap" }]
+      })
+      const refused = yield* run("openzeppelin", "config.json")
+      assert.strictEqual(refused.code, 2)
+      assert.match(refused.stderr, /invalid +notifications\.0\.url +Expected an https URL/)
+      assert.match(refused.stderr, /1 invalid: nothing was written/)
+      assert.notInclude(yield* Effect.promise(() => fs.readdir(home)), "relayers.yaml")
+      const strict = yield* run("openzeppelin", "config.json", "--skip-invalid", "--strict")
+      assert.strictEqual(strict.code, 1)
+      assert.include(yield* Effect.promise(() => fs.readdir(home)), "relayers.yaml")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("without the list of relayers, rrelayer is refused with the command that reads it", () =>
+    Effect.gen(function* () {
+      const { run, write } = yield* prepared
+      yield* write("rrelayer.yaml", "name: team\n")
+      const refused = yield* run("rrelayer", "rrelayer.yaml")
+      assert.strictEqual(refused.code, 2)
+      assert.match(refused.stderr, /the relayers of rrelayer are in its database: read them with curl/)
+    }).pipe(Effect.scoped)
+  )
+})

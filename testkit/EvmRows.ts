@@ -1,0 +1,24 @@
+// Rows of the ledger as evm's, for tests whose relayers are all of evm.
+import { Layer } from "effect"
+import { nonceOf } from "../src/domain/transaction/evm/Evm.ts"
+import type { Evm } from "../src/domain/transaction/evm/Evm.ts"
+import { evmRules } from "../src/domain/transaction/evm/EvmRules.ts"
+import * as LedgerTables from "../src/server/ledger/LedgerTables.ts"
+import { LedgerRules } from "../src/server/ledger/LedgerRules.ts"
+import { isOf } from "../src/server/ledger/StoredTransaction.ts"
+import type { StoredTransaction } from "../src/server/ledger/StoredTransaction.ts"
+
+export const evmOf = (stored: StoredTransaction): StoredTransaction<Evm> => {
+  if (isOf<Evm>(evmRules, stored)) return stored
+  throw new Error(`${stored.chain} is no chain of evm`)
+}
+
+/** A transaction with its nonce beside its place. */
+export const withNonce = (stored: StoredTransaction) => {
+  const { transaction } = evmOf(stored)
+  return { ...transaction, nonce: nonceOf(transaction) }
+}
+
+/** What the ledger needs, with the rules of evm. */
+export const tables = (options: LedgerTables.Options = {}) =>
+  LedgerTables.layer(options).pipe(Layer.provideMerge(LedgerRules.layer(evmRules)))

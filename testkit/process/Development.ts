@@ -1,0 +1,106 @@
+// `effect-relayer dev` as a process, and all processes that a start of it can leave.
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Pid from "../../src/sql/embedded/Pid.ts"
+import { folder, isGone, until } from "./Folder.ts"
+import * as Service from "./Service.ts"
+
+export interface Place {
+  /** The working directory. */
+  readonly home: string
+  /** The data directory. */
+  readonly data: string
+  /** The flags that name it. */
+  readonly flags: ReadonlyArray<string>
+}
+
+interface Running {
+  readonly pid: number
+  readonly args: ReadonlyArray<string>
+}
+
+const argsOf = (pid: string): ReadonlyArray<string> => {
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")
+  } catch {
+    return []
+  }
+}
+
+/** The processes that have the data directory, or a path in it, among their arguments: chains, PostgreSQL, and the service. */
+export const processes = ({ data }: Place) =>
+  Effect.sync(() =>
+    fs
+      .readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name) && Pid.isAlive(Number(name)))
+      .map((name): Running => ({ pid: Number(name), args: argsOf(name) }))
+      .filter(({ args }) => args.some((arg) => arg === data || arg.startsWith(`${data}/`)))
+  )
+
+/** A killed service leaves its chains and its PostgreSQL running. */
+const placeAt = Effect.fnUntraced(function* (name: string, flags: (data: string) => ReadonlyArray<string>) {
+  const home = yield* folder
+  const data = path.join(home, name)
+  const made: Place = { home, data, flags: flags(data) }
+  yield* Effect.addFinalizer(() =>
+    Effect.gen(function* () {
+      const all = yield* processes(made)
+      for (const { pid } of all) process.kill(pid, "SIGKILL")
+      for (const { pid } of all) yield* until("the end of a killed process", isGone(pid))
+    })
+  )
+  return made
+})
+
+/** A data directory that is named by a flag. */
+export const place = placeAt("dev", (data) => ["--data-dir", data])
+
+/** The data directory without flags. */
+export const usualPlace = placeAt("data/dev", () => [])
+
+interface Options {
+  readonly flags?: ReadonlyArray<string>
+  readonly env?: Record<string, string>
+}
+
+const optionsOf = (place: Place, { env = {}, flags = [] }: Options): Service.Options => ({
+  folder: place.home,
+  flags: ["dev", ...place.flags, ...flags],
+  env
+})
+
+/** Runs it until it fails. */
+export const refused = (place: Place, options: Options = {}) => Service.run(optionsOf(place, options))
+
+/** Starts it and waits until it has printed everything. */
+export const start = Effect.fnUntraced(function* (place: Place, options: Options = {}) {
+  const service = yield* Service.start(optionsOf(place, options))
+  const printed = until(
+    "the printed instructions",
+    Effect.sync(() => (service.stdout().includes("\nThe service runs until Ctrl+C.") ? true : undefined))
+  )
+  const ended = Effect.flatMap(service.exited, ({ code }) =>
+    Effect.die(new Error(`ended with ${code}: ${service.stderr()}${service.stdout()}`))
+  )
+  yield* Effect.raceFirst(printed, ended)
+  const text = service.stdout()
+  const found = (pattern: RegExp) => pattern.exec(text)?.[1] ?? ""
+  const baseUrl = found(/^effect-relayer listens on (http:\S+)/m)
+  const key = found(/^ {2}(er_\S+)$/m)
+  return {
+    ...service,
+    text,
+    baseUrl,
+    key,
+    chainUrl: found(/^ {2}chain {4}anvil .* on (http:\S+)$/m),
+    address: found(/^ {2}relayer {2}dev-evm, (0x[0-9a-f]{40})$/m),
+    /** The states of the first transaction, in their order. A line with the same state has another reason. */
+    states: [...text.matchAll(/^ {2}([a-z]+) +\d+\.\d s {2}/gm)]
+      .map(([, state]) => state)
+      .filter((state, index, all) => state !== all[index - 1]),
+    hash: found(/^ +hash (0x[0-9a-f]{64})$/m),
+    curl: found(/^( {2}curl -X POST [^]*?)\n\n/m),
+    call: (at: string, call: Service.Call = {}) => Service.call(`${baseUrl}${at}`, { key, ...call })
+  }
+})
