@@ -1,0 +1,59 @@
+// Checks of a send that need its relayer, its network and the time.
+import type { StellarPolicy } from "../../relayer/Policy.ts"
+import type { Violation } from "../../request/Request.ts"
+import type { Moment } from "../Moment.ts"
+import { timing } from "../Timing.ts"
+import { capOf } from "./Fees.ts"
+import type { SendStellarTransaction } from "./SendStellarTransaction.ts"
+import { defaultMaxFee, defaultValidity } from "./StellarNumbers.ts"
+
+export interface Admission {
+  readonly now: Moment
+  /** Address of the relayer. */
+  readonly relayer: string
+  /** Name of the relayer's network. */
+  readonly network: string
+  readonly policy: StellarPolicy
+}
+
+type Rule = (request: SendStellarTransaction, admission: Admission) => Violation | undefined
+
+/** A send without `valid_until` ends two minutes after it may begin. */
+const times = timing(defaultValidity)
+
+export const { deadlineOf } = times
+
+const policyFee = ({ max_fee }: StellarPolicy): bigint | undefined =>
+  max_fee === undefined ? undefined : BigInt(max_fee)
+
+/** Stroops that an envelope of the request may cost. */
+export const maxFeeOf = ({ max_fee }: SendStellarTransaction, policy: StellarPolicy): bigint =>
+  capOf(max_fee, policyFee(policy), defaultMaxFee)
+
+const network: Rule = (request, { network }) =>
+  request.network === network
+    ? undefined
+    : { field: "network", message: `must be ${network}, the network of the relayer` }
+
+const source: Rule = ({ operations, source_account }, { relayer }) =>
+  operations === undefined || source_account === undefined || source_account === relayer
+    ? undefined
+    : { field: "source_account", message: `must be ${relayer}, the address of the relayer` }
+
+const strategy: Rule = ({ operations }, { policy }) =>
+  operations !== undefined && policy.fee_payment_strategy === "user"
+    ? { field: "operations", message: "sponsoring_only: the relayer's policy has the fee_payment_strategy user" }
+    : undefined
+
+const fee: Rule = ({ max_fee }, { policy }) => {
+  const highest = policyFee(policy)
+  return max_fee !== undefined && highest !== undefined && max_fee > highest
+    ? { field: "max_fee", message: `must be at most ${highest}, the max_fee of the relayer's policy` }
+    : undefined
+}
+
+const rules: ReadonlyArray<Rule> = [network, source, strategy, fee, times.deadline, times.beginning]
+
+/** What is wrong with a request that was decoded, besides `inconsistenciesOf`. Empty: it is admitted. */
+export const violationsOf = (request: SendStellarTransaction, admission: Admission): ReadonlyArray<Violation> =>
+  rules.flatMap((rule) => rule(request, admission) ?? [])

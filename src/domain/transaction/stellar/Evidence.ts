@@ -1,0 +1,158 @@
+// What one provider proves about the envelopes at a place, and what two of them prove together.
+// `NOT_FOUND`, refusals and clocks prove nothing. The account's entry at a numbered ledger does.
+
+/** A ledger as a provider shows it. `closeTime` in unix seconds. */
+export interface LedgerPoint {
+  readonly number: number
+  readonly closeTime: number
+}
+
+/** The account at one ledger. `sequence` is absent if the account does not exist. */
+export interface AccountAt {
+  readonly ledger: LedgerPoint
+  readonly sequence?: bigint
+  /** The ledger in which the account used its sequence, if the entry says so. */
+  readonly seqLedger?: number
+}
+
+/** An envelope of ours at the place. */
+export interface Watched {
+  readonly hash: string
+  readonly innerHash?: string
+  /** Unix seconds. */
+  readonly maxTime: bigint
+  readonly maxLedger?: number
+  /** The lowest newest ledger of the asked providers before the first signature at the place. */
+  readonly seenLedger: number
+}
+
+export interface Applied {
+  readonly hash: string
+  readonly ledger: number
+  readonly isSuccess: boolean
+  /** `TransactionResult` in base64. */
+  readonly result: string
+}
+
+/** The hashes of ledgers that were read by number. */
+export interface Scan {
+  readonly fromLedger: number
+  readonly toLedger: number
+  /** Whether a ledger in `toLedger` or before it has a close time above the largest `maxTime`. */
+  readonly passedMaxTime: boolean
+  readonly hashes: ReadonlySet<string>
+  /** Another transaction that used the sequence. */
+  readonly foreign?: string
+}
+
+/** What one provider says. What was not asked or not answered is absent. */
+export interface Testimony {
+  readonly account?: AccountAt
+  /** Found by an outer or an inner hash. */
+  readonly found?: Applied
+  readonly scan?: Scan
+  /** The oldest ledger that it keeps. */
+  readonly oldestLedger?: number
+}
+
+export type Evidence =
+  | { readonly kind: "applied"; readonly applied: Applied }
+  | { readonly kind: "dead"; readonly ledger: number; readonly sequence: bigint }
+  | { readonly kind: "taken"; readonly ledger: number; readonly sequence?: bigint; readonly foreign?: string }
+  | { readonly kind: "alive"; readonly ledger: number; readonly sequence: bigint }
+  /** The ledgers that would prove it are older than the provider's store. */
+  | { readonly kind: "unproven"; readonly ledger: number }
+  | { readonly kind: "unknown" }
+
+const unknown: Evidence = { kind: "unknown" }
+
+/** The ledger X is past the envelope: neither X nor a later one contains it. */
+const isPast = ({ closeTime, number }: LedgerPoint, { maxLedger, maxTime }: Watched): boolean =>
+  BigInt(closeTime) > maxTime || (maxLedger !== undefined && number >= maxLedger - 1)
+
+/** The ledgers that have to be read before nothing of ours can be in them. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * The ledgers after the first signature up to X. If the entry names the ledger of exactly our sequence, only that one: what
+ * used the sequence is there.
+ */
+export const rangeOf = (sequence: bigint, watched: ReadonlyArray<Watched>, account: AccountAt): Range => {
+  const { ledger, seqLedger } = account
+  if (seqLedger !== undefined && seqLedger > 0 && account.sequence === sequence)
+    return { from: seqLedger, to: seqLedger }
+  return { from: Math.min(...watched.map(({ seenLedger }) => seenLedger)) + 1, to: ledger.number }
+}
+
+/** It may end early: after the largest `maxTime` no ledger contains anything of ours. */
+const covers = ({ fromLedger, passedMaxTime, toLedger }: Scan, { from, to }: Range): boolean =>
+  fromLedger <= from && (toLedger >= to || passedMaxTime)
+
+const hashesOf = ({ hash, innerHash }: Watched): ReadonlyArray<string> =>
+  innerHash === undefined ? [hash] : [hash, innerHash]
+
+/** What the ledgers contain, if the sequence was used by something. */
+const ofUsed = (
+  sequence: bigint,
+  watched: ReadonlyArray<Watched>,
+  account: AccountAt,
+  testimony: Testimony
+): Evidence => {
+  const { oldestLedger, scan } = testimony
+  const range = rangeOf(sequence, watched, account)
+  if (scan === undefined || !covers(scan, range)) {
+    const isForgotten = oldestLedger !== undefined && oldestLedger > range.from
+    return isForgotten ? { kind: "unproven", ledger: account.ledger.number } : unknown
+  }
+  // A hash of ours in a ledger: the look-up by hash will find its result.
+  if (watched.flatMap(hashesOf).some((hash) => scan.hashes.has(hash))) return unknown
+  return {
+    kind: "taken",
+    ledger: account.ledger.number,
+    ...(account.sequence === undefined ? {} : { sequence: account.sequence }),
+    ...(scan.foreign === undefined ? {} : { foreign: scan.foreign })
+  }
+}
+
+/** What one provider proves about the envelopes that hold a sequence. */
+export const evidenceOf = (sequence: bigint, watched: ReadonlyArray<Watched>, testimony: Testimony): Evidence => {
+  const { account, found } = testimony
+  if (found !== undefined) return { kind: "applied", applied: found }
+  if (account === undefined || watched.length === 0) return unknown
+  const { ledger } = account
+  if (account.sequence === undefined || account.sequence >= sequence)
+    return ofUsed(sequence, watched, account, testimony)
+  const kind = watched.every((one) => isPast(ledger, one)) ? "dead" : "alive"
+  return { kind, ledger: ledger.number, sequence: account.sequence }
+}
+
+const isSameResult = (one: Applied, other: Applied): boolean =>
+  one.hash === other.hash && one.ledger === other.ledger && one.result === other.result
+
+/**
+ * What two providers prove together, each by itself. `taken` beside `unproven` is `unproven`, and everything else on which they
+ * differ is unknown.
+ */
+export const together = (one: Evidence, other: Evidence): Evidence => {
+  if (one.kind === "applied" && other.kind === "applied")
+    return isSameResult(one.applied, other.applied) ? one : unknown
+  if (one.kind === other.kind) return one
+  const kinds = new Set([one.kind, other.kind])
+  if (!kinds.has("taken") || !kinds.has("unproven")) return unknown
+  return one.kind === "unproven" ? one : other
+}
+
+/** Whether two providers cannot both be right, rather than one being behind. */
+export const contradict = (one: Evidence, other: Evidence): boolean => {
+  if (one.kind === "applied" && other.kind === "applied") return !isSameResult(one.applied, other.applied)
+  if (one.kind === "applied") return excludes(other, one)
+  return other.kind === "applied" && excludes(one, other)
+}
+
+/** A sequence that nobody used, at a ledger that is not before the one that contains our envelope. */
+const excludes = (evidence: Evidence, { applied }: Extract<Evidence, { readonly kind: "applied" }>): boolean =>
+  (evidence.kind === "alive" || evidence.kind === "dead" || evidence.kind === "taken") &&
+  evidence.ledger >= applied.ledger

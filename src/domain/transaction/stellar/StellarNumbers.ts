@@ -1,0 +1,70 @@
+// Every number that decides something about stellar transactions, with its unit and its source.
+import type { Ratio } from "../Numbers.ts"
+
+// Requests
+
+/** Milliseconds for which a request without `valid_until` is tried, from the moment at which it may begin. */
+export const defaultValidity = 120_000
+
+/** Operations of a transaction at most (`MAX_OPS_PER_TX`). */
+export const maxOperations = 100
+
+/** Characters of an envelope in base64 at most. */
+export const maxXdrLength = 131_072
+
+/** Bytes of a contract's code at most. */
+export const maxWasmBytes = 131_072
+
+/** Bytes of a memo of text (`MAX_MEMO_TEXT`). */
+export const maxMemoBytes = 28
+
+/** Stroops that an envelope may cost if neither the request nor the policy says so: the default of the wire format. */
+export const defaultMaxFee = 1_000_000n
+
+// Fees
+
+/** Stroops per operation at least (`LedgerHeader.baseFee`). */
+export const baseFee = 100n
+
+/** The highest fee of a transaction that is no fee bump: its field has 32 bits. */
+export const maxInnerFee = 2n ** 32n - 1n
+
+/** Factor of the 99th percentile of fees after a death or a refusal. */
+export const raisedBid: Ratio = { numerator: 2n, denominator: 1n }
+
+/** Times the base fee that is bid if no provider says what others pay. */
+export const bidWithoutStats = 10n
+
+/** Factor of the resources and of their fee that a simulation returns: the ledger moves before the envelope is applied. */
+export const resourceMargin: Ratio = { numerator: 115n, denominator: 100n }
+
+/** Factor of the simulated fee above which the fee of resources that a user declares is refused: a part of it is burned. */
+export const declaredResourceMargin: Ratio = { numerator: 3n, denominator: 2n }
+
+// Reserves
+
+/** Stroops that an account locks per trust line (`LedgerHeader.baseReserve`). */
+export const baseReserve = 5_000_000n
+
+/** Reserves of an account without entries. */
+export const ownReserves = 2n
+
+/** Stroops that stay on a relayer at least. */
+export const minimumLeft = 10_000_000n
+
+/** Trust lines and other entries of a relayer's account at most, if its policy does not say so. */
+export const defaultMaxSubentries = 20
+
+// Envelopes of others
+
+/** Seconds that the time bounds of an envelope may lie ahead if others signed it, or if the service only signs it. */
+export const maxForeignValidity = 300
+
+/** Seconds that the time bounds of an envelope may lie ahead if its user pays for it: the price is that of now. */
+export const maxSponsoredValidity = 120
+
+/** Seconds before `maxTime` in which a node refuses an envelope: two expected ledgers (`getUpperBoundCloseTimeOffset`). */
+export const lateSlack = 10
+
+/** Ledgers that have to be left before the entries of an authorization expire. */
+export const authorizationMargin = 2

@@ -1,0 +1,50 @@
+// Hashes and signatures of envelopes, by Node's own ed25519: the library's verification takes fourteen times as long.
+import type { xdr as Xdr } from "@stellar/stellar-sdk/base"
+import { createHash, createPublicKey, verify } from "node:crypto"
+import type { CheckedSignature } from "../../../domain/transaction/stellar/Envelope.ts"
+import { parse } from "../../../domain/transaction/stellar/StrKey.ts"
+
+const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer => {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part)
+  return hash.digest()
+}
+
+/** The id of a network: it precedes everything that is signed. */
+export const networkIdOf = (passphrase: string): Buffer => sha256(Buffer.from(passphrase))
+
+/** `EnvelopeType`: the four bytes between the network and the transaction. */
+const typeBytes = { transaction: new Uint8Array([0, 0, 0, 2]), feeBump: new Uint8Array([0, 0, 0, 5]) } as const
+
+/** The hash of a transaction, which is what its signatures sign. */
+export const hashOf = (
+  networkId: Uint8Array,
+  transaction: Uint8Array,
+  kind: keyof typeof typeBytes = "transaction"
+): Buffer => sha256(networkId, typeBytes[kind], transaction)
+
+/** The DER header of an ed25519 public key (RFC 8410). */
+const derHeader = Buffer.from("302a300506032b6570032100", "hex")
+
+const isSignedBy = (key: Uint8Array, hash: Uint8Array, signature: Uint8Array): boolean =>
+  verify(null, hash, createPublicKey({ key: Buffer.concat([derHeader, key]), format: "der", type: "spki" }), signature)
+
+/** The last bytes of a key. */
+const hintBytes = 4
+
+/** The signatures whose hint fits one of the addresses, each with whether it is valid. */
+export const candidatesOf = (
+  hash: Uint8Array,
+  signatures: ReadonlyArray<Xdr.DecoratedSignature>,
+  addresses: Iterable<string>
+): ReadonlyArray<CheckedSignature> => {
+  if (signatures.length === 0) return []
+  const hints = new Set(signatures.map(({ hint }) => Buffer.from(hint.value).toString("hex")))
+  return [...new Set(addresses)].flatMap((address) => {
+    const key = parse(address)?.key
+    if (key === undefined || !hints.has(Buffer.from(key.subarray(-hintBytes)).toString("hex"))) return []
+    return signatures
+      .filter(({ hint }) => Buffer.compare(hint.value, key.subarray(-hintBytes)) === 0)
+      .map(({ signature }) => ({ address, isValid: isSignedBy(key, hash, signature.value) }))
+  })
+}

@@ -1,0 +1,117 @@
+// What one provider proves about envelopes, and what two of them prove together.
+import { assert, describe, it } from "@effect/vitest"
+import { contradict, evidenceOf, rangeOf, together } from "../../../../src/domain/transaction/stellar/Evidence.ts"
+import type {
+  Applied,
+  Evidence,
+  Scan,
+  Testimony,
+  Watched
+} from "../../../../src/domain/transaction/stellar/Evidence.ts"
+
+const sequence = 257_698_037_760_000_001n
+const first: Watched = { hash: "aa", maxTime: 1000n, seenLedger: 50 }
+const second: Watched = { hash: "bb", innerHash: "cc", maxTime: 1060n, seenLedger: 55 }
+const both = [first, second]
+
+const at = (closeTime: number, shown: bigint | undefined, number = 70, seqLedger?: number): Testimony => ({
+  account: {
+    ledger: { number, closeTime },
+    ...(shown === undefined ? {} : { sequence: shown }),
+    ...(seqLedger === undefined ? {} : { seqLedger })
+  }
+})
+
+const scan = (given: Partial<Scan> = {}): Testimony => ({
+  scan: { fromLedger: 51, toLedger: 70, passedMaxTime: false, hashes: new Set(["zz"]), ...given }
+})
+
+const kindOf = (testimony: Testimony, watched = both) => evidenceOf(sequence, watched, testimony).kind
+
+const applied: Applied = { hash: "aa", ledger: 60, isSuccess: true, result: "AAAA" }
+
+describe("the evidence of one provider", () => {
+  it("is applied if it finds an envelope, whatever else it says", () => {
+    assert.strictEqual(kindOf({ ...at(2000, sequence - 1n), found: applied }), "applied")
+  })
+
+  it("is dead only if the account is behind at a ledger past every maxTime", () => {
+    assert.deepStrictEqual(
+      [1000, 1060, 1061].map((closeTime) => kindOf(at(closeTime, sequence - 1n))),
+      ["alive", "alive", "dead"]
+    )
+    assert.strictEqual(kindOf(at(1001, sequence - 1n), [first]), "dead")
+  })
+
+  it("is dead by maxLedger at the ledger before it, because the next one is too late", () => {
+    const bounded = [{ ...first, maxLedger: 72 }]
+    assert.deepStrictEqual(
+      [70, 71].map((number) => kindOf(at(900, sequence - 1n, number), bounded)),
+      ["alive", "dead"]
+    )
+  })
+
+  it("is unknown without the account, and without an answer of the ledgers after the sequence was used", () => {
+    assert.strictEqual(kindOf({}), "unknown")
+    assert.strictEqual(kindOf(scan()), "unknown")
+    assert.strictEqual(kindOf(at(2000, sequence)), "unknown")
+    assert.strictEqual(kindOf(at(2000, sequence - 1n), []), "unknown")
+  })
+
+  it("is taken only if all ledgers up to the entry, or past the largest maxTime, were read and contain nothing of ours", () => {
+    const used = at(2000, sequence + 3n)
+    assert.strictEqual(kindOf({ ...used, ...scan() }), "taken")
+    assert.strictEqual(kindOf({ ...used, ...scan({ fromLedger: 52 }) }), "unknown")
+    assert.strictEqual(kindOf({ ...used, ...scan({ toLedger: 69 }) }), "unknown")
+    assert.strictEqual(kindOf({ ...used, ...scan({ toLedger: 62, passedMaxTime: true }) }), "taken")
+    for (const hash of ["aa", "bb", "cc"]) {
+      assert.strictEqual(kindOf({ ...used, ...scan({ hashes: new Set([hash]) }) }), "unknown")
+    }
+  })
+
+  it("reads one ledger only if the entry names the ledger of exactly this sequence", () => {
+    const { account } = at(2000, sequence, 70, 64)
+    const { account: later } = at(2000, sequence + 1n, 70, 64)
+    if (account === undefined || later === undefined) throw new Error("there is no account")
+    assert.deepStrictEqual(rangeOf(sequence, both, account), { from: 64, to: 64 })
+    assert.deepStrictEqual(rangeOf(sequence, both, later), { from: 51, to: 70 })
+    assert.strictEqual(kindOf({ ...at(2000, sequence, 70, 64), ...scan({ fromLedger: 64, toLedger: 64 }) }), "taken")
+  })
+
+  it("treats an account that does not exist as one that used the sequence: the ledgers decide", () => {
+    assert.strictEqual(kindOf(at(2000, undefined)), "unknown")
+    const evidence = evidenceOf(sequence, both, { ...at(2000, undefined), ...scan({ foreign: "dd" }) })
+    assert.deepStrictEqual(evidence, { kind: "taken", ledger: 70, foreign: "dd" })
+  })
+
+  it("is unproven if the ledgers are older than the store", () => {
+    assert.strictEqual(kindOf({ ...at(2000, sequence), oldestLedger: 52 }), "unproven")
+    assert.strictEqual(kindOf({ ...at(2000, sequence), oldestLedger: 51 }), "unknown")
+  })
+})
+
+describe("the evidence of two providers", () => {
+  const dead: Evidence = { kind: "dead", ledger: 70, sequence: sequence - 1n }
+  const taken: Evidence = { kind: "taken", ledger: 70, sequence }
+  const unproven: Evidence = { kind: "unproven", ledger: 70 }
+  const alive: Evidence = { kind: "alive", ledger: 58, sequence: sequence - 1n }
+  const found: Evidence = { kind: "applied", applied }
+
+  it("holds if both prove it, in any order", () => {
+    for (const one of [dead, taken, unproven, alive, found]) assert.deepStrictEqual(together(one, one), one)
+    assert.deepStrictEqual([together(taken, unproven), together(unproven, taken)], [unproven, unproven])
+    assert.strictEqual(together(dead, alive).kind, "unknown")
+    assert.strictEqual(together(found, dead).kind, "unknown")
+    assert.strictEqual(together(found, { kind: "applied", applied: { ...applied, result: "BBBB" } }).kind, "unknown")
+  })
+
+  it("is contradicted by another result, or by an account that is behind at a ledger that is not", () => {
+    const other: Evidence = { kind: "applied", applied: { ...applied, ledger: 61 } }
+    assert.isTrue(contradict(found, other))
+    assert.isTrue(contradict(found, dead))
+    assert.isTrue(contradict(taken, found))
+    assert.isFalse(contradict(found, alive))
+    assert.isFalse(contradict(dead, alive))
+    assert.isFalse(contradict(found, found))
+  })
+})

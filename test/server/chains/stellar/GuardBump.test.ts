@@ -1,0 +1,190 @@
+// The guard for envelopes of users and for malformed ones, by the table of attacks, each with a real envelope.
+import { assert, describe, it } from "@effect/vitest"
+import { Operation, xdr } from "@stellar/stellar-sdk/base"
+import { isMethodAllowed } from "../../../../src/domain/transaction/stellar/RpcMethods.ts"
+import { addressEntry, call, feeBump, invocation, sourceEntry } from "../../../../testkit/stellar/Building.ts"
+import { counterContract } from "../../../../testkit/stellar/Contracts.ts"
+import {
+  attacker,
+  built,
+  cases,
+  channel,
+  dust,
+  muxed,
+  now,
+  own,
+  pay,
+  relayer,
+  resources,
+  theirs,
+  user,
+  verdict
+} from "./GuardFixtures.ts"
+import type { Row } from "./GuardFixtures.ts"
+
+const destination = attacker.publicKey()
+
+const good = theirs([pay()])
+const v0 = xdr.TransactionEnvelope.envelopeTypeTxV0(
+  new xdr.TransactionV0Envelope({
+    tx: new xdr.TransactionV0({
+      sourceAccountEd25519: user.rawPublicKey(),
+      fee: 100,
+      seqNum: 5n,
+      timeBounds: null,
+      memo: xdr.Memo.memoNone(),
+      operations: [pay()],
+      ext: xdr.TransactionV0Ext.v0()
+    }),
+    signatures: []
+  })
+).toXdr("base64")
+
+const changed = (text: string, change: (bytes: Buffer) => Buffer): string =>
+  change(Buffer.from(text, "base64")).toString("base64")
+
+/** A call with an argument of so many vectors in vectors. */
+const nested = (depth: number): string => {
+  const bytes = Buffer.from(own([call("go", [xdr.ScVal.scvVec([xdr.ScVal.scvVoid()])])], resources), "base64")
+  // A vector with one element: SCV_VEC, present, length 1.
+  const level = Buffer.from("000000100000000100000001", "hex")
+  const at = bytes.indexOf(level)
+  const levels = Array.from({ length: depth - 1 }, () => level)
+  return Buffer.concat([bytes.subarray(0, at), ...levels, bytes.subarray(at)]).toString("base64")
+}
+
+const rows: ReadonlyArray<Row> = [
+  [20, "the source is this relayer", "bump", built(relayer, [pay()], { signers: [user] }), "source_is_own"],
+  [20, "the source is a channel", "bump", built(channel, [pay()], { signers: [user] }), "source_is_own"],
+  [21, "an operation of the relayer", "bump", theirs([pay(relayer)]), "operation_source"],
+  [21, "an operation of the relayer's muxed id", "bump", theirs([pay(muxed(relayer))]), "operation_source"],
+  [
+    21,
+    "the relayer sponsors the user's trust line",
+    "bump",
+    theirs([
+      Operation.beginSponsoringFutureReserves({ sponsoredId: user.publicKey(), source: relayer.publicKey() }),
+      Operation.changeTrust({ asset: dust }),
+      Operation.endSponsoringFutureReserves({})
+    ]),
+    "operation_source"
+  ],
+  [
+    22,
+    "an envelope that the relayer has signed",
+    "bump",
+    theirs([pay()], { signers: [user, relayer] }),
+    "signed_by_own"
+  ],
+  [
+    23,
+    "an authorization of the relayer's address",
+    "bump",
+    theirs([call("go", [], { auth: [addressEntry(relayer, invocation(counterContract, "transfer"))] })], resources),
+    "auth_of_own_account"
+  ],
+  [
+    23,
+    "credentials of the source with the relayer as source",
+    "bump",
+    theirs([call("go", [], { source: relayer, auth: [sourceEntry(invocation(counterContract, "go"))] })], resources),
+    "operation_source"
+  ],
+  [24, "an inner fee of 4,000,000,000 stroops", "bump", theirs([pay()], { fee: 4_000_000_000n }), "fee_above_cap"],
+  [
+    26,
+    "100 operations at a high rate",
+    "bump",
+    theirs(Array.from({ length: 100 }, () => pay())),
+    "fee_above_cap",
+    { rate: 10_000n }
+  ],
+  [27, "no maxTime", "bump", theirs([pay()], { maxTime: 0 }), "time_bounds_missing"],
+  [27, "valid for a year", "bump", theirs([pay()], { maxTime: now + 31_536_000 }), "time_bounds_too_long"],
+  [27, "expired", "bump", theirs([pay()], { maxTime: now - 1 }), "time_bounds_past"],
+  [27, "not yet valid", "bump", theirs([pay()], { minTime: now + 30 }), "time_bounds_future"],
+  [
+    28,
+    "signed for another network",
+    "bump",
+    theirs([pay()], { network: "Public Global Stellar Network ; September 2015" }),
+    "signature_invalid"
+  ],
+  [34, "minSeqNum", "bump", theirs([pay()], { conditions: { minAccountSequence: "1" } }), "preconditions_unsupported"],
+  [
+    34,
+    "minSeqAge",
+    "bump",
+    theirs([pay()], { conditions: { minAccountSequenceAge: 1n } }),
+    "preconditions_unsupported"
+  ],
+  [
+    34,
+    "minSeqLedgerGap",
+    "unsigned",
+    own([pay()], { conditions: { minAccountSequenceLedgerGap: 1 } }),
+    "preconditions_unsupported"
+  ],
+  [
+    34,
+    "extraSigners",
+    "bump",
+    theirs([pay()], { conditions: { extraSigners: [destination] } }),
+    "preconditions_unsupported"
+  ],
+  [
+    34,
+    "a first ledger",
+    "bump",
+    theirs([pay()], { conditions: { ledgerbounds: { minLedger: 9, maxLedger: 0 } } }),
+    "preconditions_unsupported"
+  ],
+  [35, "a fee bump of a fee bump", "bump", feeBump(user, good, 1000n), "xdr_kind"],
+  [35, "the format V0", "bump", v0, "xdr_kind"],
+  [36, "nothing", "bump", "", "xdr_encoding"],
+  [36, "trailing bytes", "bump", changed(good, (bytes) => Buffer.concat([bytes, Buffer.alloc(3)])), "xdr_invalid"],
+  [36, "the last byte is missing", "bump", changed(good, (bytes) => bytes.subarray(0, -1)), "xdr_invalid"],
+  [36, "white space", "bump", `${good.slice(0, 8)} ${good.slice(8)}`, "xdr_encoding"],
+  [36, "a line break at the end", "bump", `${good}\n`, "xdr_encoding"],
+  [
+    36,
+    "the alphabet of URLs",
+    "bump",
+    Buffer.from(good, "base64").toString("base64url").padEnd(good.length, "="),
+    "xdr_encoding"
+  ],
+  [36, "one character more than 128 kB", "bump", "A".repeat(131_073), "xdr_encoding"],
+  [36, "500 nested vectors", "unsigned", nested(500), "xdr_invalid"],
+  [36, "ten nested vectors are no attack", "unsigned", nested(10), "accepted"]
+]
+
+describe("the guard of stellar for envelopes of others", () => {
+  it.each(cases(rows))("row $number: $attack ($mode)", ({ expected, given, mode, text }) => {
+    assert.strictEqual(verdict(mode, text, given), expected)
+  })
+
+  it("refuses credentials of the kinds that it does not know, and resources above the fee", () => {
+    const credentials = new xdr.SorobanAddressCredentials({
+      address: xdr.ScAddress.scAddressTypeAccount(user.xdrPublicKey()),
+      nonce: 1n,
+      signatureExpirationLedger: 100,
+      signature: xdr.ScVal.scvVoid()
+    })
+    const entry = new xdr.SorobanAuthorizationEntry({
+      credentials: xdr.SorobanCredentials.sorobanCredentialsAddressV2(credentials),
+      rootInvocation: invocation(counterContract, "go")
+    })
+    assert.strictEqual(verdict("bump", theirs([call("go", [], { auth: [entry] })], resources)), "auth_kind_unsupported")
+    assert.strictEqual(verdict("bump", theirs([call("go")], { resourceFee: -1n })), "resource_fee")
+    assert.strictEqual(verdict("bump", built(user, [pay()])), "xdr_unsigned")
+    assert.strictEqual(verdict("bump", theirs([])), "operation_count")
+    assert.strictEqual(verdict("bump", good), "accepted")
+  })
+
+  it("row 41: never allows sendTransaction through /rpc, whatever the network allows", () => {
+    assert.isFalse(isMethodAllowed("sendTransaction"))
+    assert.isFalse(isMethodAllowed("sendTransaction", ["sendTransaction"]))
+    assert.isTrue(isMethodAllowed("getHealth"))
+    assert.isFalse(isMethodAllowed("getHealth", ["getNetwork"]))
+  })
+})

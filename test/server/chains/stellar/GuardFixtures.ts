@@ -1,0 +1,113 @@
+// Terms of the guard, and envelopes of attackers, for the tests of the guard.
+import * as lib from "@stellar/stellar-sdk/base"
+import type { Keypair, xdr } from "@stellar/stellar-sdk/base"
+import { Result } from "effect"
+import { authOf } from "../../../../src/server/chains/stellar/StellarOperations.ts"
+import { decodeWith } from "../../../../src/server/chains/stellar/StellarDecoding.ts"
+import { networkIdOf } from "../../../../src/server/chains/stellar/StellarSignatures.ts"
+import type { AuthEntry, Envelope, TransactionEnvelope } from "../../../../src/domain/transaction/stellar/Envelope.ts"
+import { guard } from "../../../../src/domain/transaction/stellar/Guard.ts"
+import type { Mode } from "../../../../src/domain/transaction/stellar/Guard.ts"
+import type { Terms } from "../../../../src/domain/transaction/stellar/GuardRules.ts"
+import type { Refusal } from "../../../../src/domain/transaction/stellar/Refusal.ts"
+import { keyNamed, passphrase, payment, transaction } from "../../../../testkit/stellar/Building.ts"
+import type { Building } from "../../../../testkit/stellar/Building.ts"
+import { nativeContract } from "../../../../testkit/stellar/Contracts.ts"
+
+export const now = 1_900_000_000
+
+export const [relayer, channel, user, attacker] = [
+  keyNamed("relayer"),
+  keyNamed("channel"),
+  keyNamed("user"),
+  keyNamed("attacker")
+]
+
+export const native = nativeContract(passphrase)
+
+export const terms: Terms = {
+  relayer: relayer.publicKey(),
+  own: new Set([relayer.publicKey(), channel.publicKey()]),
+  nativeContract: native,
+  now,
+  strategy: "relayer",
+  allowedOperations: [],
+  allowedTokens: [],
+  maxSubentries: 20,
+  timeLimit: 300,
+  cap: 1_000_000n,
+  rate: 200n
+}
+
+export const sequence = 257_698_037_760_000_001n
+
+/** Valid for a minute. */
+export const built = (
+  source: Keypair | string,
+  operations: ReadonlyArray<xdr.Operation>,
+  given: Partial<Building> = {}
+): string => transaction(source, operations, { sequence, maxTime: now + 60, ...given }).toXDR()
+
+export const decoded = (text: string, own: Iterable<string> = terms.own): Result.Result<Envelope, Refusal> =>
+  decodeWith(lib, text, { networkId: networkIdOf(passphrase), known: own })
+
+export const envelopeOf = (text: string): TransactionEnvelope => {
+  const envelope = Result.getOrThrow(decoded(text))
+  if (envelope.kind !== "transaction") throw new Error(envelope.kind)
+  return envelope
+}
+
+/** `accepted`, or the code of the refusal. */
+export const verdict = (mode: Mode, text: string, given: Partial<Terms> = {}): string => {
+  const result = Result.flatMap(decoded(text, given.own), (envelope) => guard(mode, envelope, { ...terms, ...given }))
+  return Result.isSuccess(result) ? "accepted" : result.failure.code
+}
+
+export const entryOf = (entry: xdr.SorobanAuthorizationEntry): AuthEntry => authOf(lib, entry)
+
+/** The relayer with an id behind its key. */
+export const muxed = (key: Keypair): string =>
+  lib.StrKey.encodeMed25519PublicKey(Buffer.concat([key.rawPublicKey(), Buffer.alloc(8, 1)]))
+
+export const resources = { resourceFee: 1000n }
+
+/** Credit that the attacker issues. */
+export const dust = new lib.Asset("DUST", attacker.publicKey())
+
+export const pay = (source?: Parameters<typeof payment>[2]): xdr.Operation => payment(attacker, 10_000_000_000n, source)
+
+/** Of the relayer's account, unsigned. */
+export const own = (operations: ReadonlyArray<xdr.Operation>, given: Partial<Building> = {}): string =>
+  built(relayer, operations, given)
+
+/** Of the user's account, signed by the user. */
+export const theirs = (operations: ReadonlyArray<xdr.Operation>, given: Partial<Building> = {}): string =>
+  built(user, operations, { signers: [user], ...given })
+
+/** A row of the table of attacks. */
+export type Row = readonly [
+  number: number,
+  attack: string,
+  mode: Mode,
+  text: string,
+  expected: string,
+  terms?: Partial<Terms>
+]
+
+export const cases = (rows: ReadonlyArray<Row>) =>
+  rows.map(([number, attack, mode, text, expected, given = {}]) => ({ number, attack, mode, text, expected, given }))
+
+/** A change of the transaction that the library's builder cannot make. */
+export const altered = (
+  text: string,
+  change: Partial<ConstructorParameters<typeof lib.xdr.Transaction>[0]>
+): string => {
+  const parsed = lib.xdr.TransactionEnvelope.fromXdr(text, "base64")
+  if (parsed.type !== "envelopeTypeTx") throw new Error(parsed.type)
+  const { signatures, tx } = parsed.v1
+  const { cond, ext, fee, memo, operations, seqNum, sourceAccount } = tx
+  const given = new lib.xdr.Transaction({ cond, ext, fee, memo, operations, seqNum, sourceAccount, ...change })
+  return lib.xdr.TransactionEnvelope.envelopeTypeTx(new lib.xdr.TransactionV1Envelope({ tx: given, signatures })).toXdr(
+    "base64"
+  )
+}

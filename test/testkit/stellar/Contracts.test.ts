@@ -1,0 +1,132 @@
+// Calls of contracts on the stand-in ledger, and the authorizations that they need.
+import { assert, describe, it } from "@effect/vitest"
+import { nativeToScVal, Operation, xdr } from "@stellar/stellar-sdk/base"
+import {
+  addressEntry,
+  addressValue,
+  amountValue,
+  call,
+  invocation,
+  sourceEntry
+} from "../../../testkit/stellar/Building.ts"
+import { authorizationHash, callCost, nativeContract } from "../../../testkit/stellar/Contracts.ts"
+import { keyOf } from "../../../testkit/stellar/Entries.ts"
+import { operationsOf, other, relayer, user, World } from "./World.ts"
+
+const resources = { resourceFee: 100_000n }
+
+describe("the contracts of the stand-in", () => {
+  it("count calls, and return the unused fee of the resources (InvokeHostFunctionOpFrame, refundSorobanFee)", () => {
+    const world = new World()
+    const { feeCharged } = world.apply(world.envelope(user, [call("increment")], resources))
+    assert.strictEqual(feeCharged, 100n + callCost.nonRefundable + callCost.refundable)
+    const counter = world.network.reads.get(keyOf.counter)
+    assert.strictEqual(counter?.kind === "counter" ? counter.value : 0, 1)
+  })
+
+  it.each([
+    ["too few instructions", { ...resources, instructions: 10 }, "invokeHostFunctionResourceLimitExceeded"],
+    ["too low a fee for its resources", { resourceFee: 10n }, "invokeHostFunctionInsufficientRefundableFee"]
+  ])("fail a call with %s", (_, given, expected) => {
+    const world = new World()
+    assert.deepStrictEqual(operationsOf(world.apply(world.envelope(user, [call("increment")], given))), [expected])
+  })
+
+  it("fail a call of an archived entry until it is restored (RestoreFootprintOpFrame)", () => {
+    const world = new World()
+    world.network.put(keyOf.counter, { kind: "counter", value: 4, isArchived: true })
+    const apply = (operation: xdr.Operation) => operationsOf(world.apply(world.envelope(user, [operation], resources)))
+    assert.deepStrictEqual(apply(call("increment")), ["invokeHostFunctionEntryArchived"])
+    assert.deepStrictEqual(apply(Operation.restoreFootprint({})), ["restoreFootprintSuccess"])
+    assert.deepStrictEqual(apply(call("increment")), ["invokeHostFunctionSuccess"])
+  })
+
+  it("move XLM by the native asset's contract only with an authorization of its owner", () => {
+    const world = new World()
+    const contract = nativeContract(world.network.passphrase)
+    const args = [addressValue(user), addressValue(other), amountValue(5n)]
+    const apply = (given: Parameters<typeof call>[2], source = user) =>
+      operationsOf(world.apply(world.envelope(source, [call("transfer", args, { contract, ...given })], resources)))
+    const tree = invocation(contract, "transfer", args)
+    assert.deepStrictEqual(apply({}), ["invokeHostFunctionTrapped"])
+    assert.deepStrictEqual(apply({ auth: [sourceEntry(invocation(contract, "transfer", []))] }), [
+      "invokeHostFunctionTrapped"
+    ])
+    assert.deepStrictEqual(apply({ auth: [sourceEntry(tree)] }, relayer), ["invokeHostFunctionTrapped"])
+    const before = world.account(other).balance
+    assert.deepStrictEqual(apply({ auth: [sourceEntry(tree)] }), ["invokeHostFunctionSuccess"])
+    assert.strictEqual(world.account(other).balance - before, 5n)
+  })
+
+  it("take credentials of the operation's source, not of the transaction's (getSourceID)", () => {
+    const world = new World()
+    const contract = nativeContract(world.network.passphrase)
+    const args = [addressValue(user), addressValue(other), amountValue(5n)]
+    const operation = call("transfer", args, {
+      contract,
+      auth: [sourceEntry(invocation(contract, "transfer", args))],
+      source: user
+    })
+    const applied = world.apply(world.envelope(relayer, [operation], { ...resources, signers: [relayer, user] }))
+    assert.deepStrictEqual(operationsOf(applied), ["invokeHostFunctionSuccess"])
+  })
+
+  it("take the signed entry of an address until its ledger (SorobanAuthorizationEntry)", () => {
+    const world = new World()
+    const contract = nativeContract(world.network.passphrase)
+    const args = [addressValue(user), addressValue(other), amountValue(5n)]
+    const signed = (until: number) => {
+      const entry = addressEntry(user, invocation(contract, "transfer", args), until)
+      if (entry.credentials.type !== "sorobanCredentialsAddress") throw new Error("unexpected")
+      const { address } = entry.credentials
+      const hash = authorizationHash(world.network.passphrase, address, entry.rootInvocation)
+      const pair = { public_key: user.rawPublicKey(), signature: user.sign(hash) }
+      const signature = xdr.ScVal.scvVec([
+        nativeToScVal(pair, { type: { public_key: ["symbol", null], signature: ["symbol", null] } })
+      ])
+      return new xdr.SorobanAuthorizationEntry({
+        credentials: xdr.SorobanCredentials.sorobanCredentialsAddress(
+          new xdr.SorobanAddressCredentials({
+            address: address.address,
+            nonce: address.nonce,
+            signatureExpirationLedger: until,
+            signature
+          })
+        ),
+        rootInvocation: entry.rootInvocation
+      })
+    }
+    const apply = (until: number) =>
+      operationsOf(
+        world.apply(world.envelope(relayer, [call("transfer", args, { contract, auth: [signed(until)] })], resources))
+      )
+    const { number } = world.network.latest
+    assert.deepStrictEqual(
+      [...apply(number + 1), ...apply(number + 1)],
+      ["invokeHostFunctionSuccess", "invokeHostFunctionTrapped"]
+    )
+  })
+
+  it("let a spender take what its owner approved, once (transfer_from)", () => {
+    const world = new World()
+    const contract = nativeContract(world.network.passphrase)
+    const run = (source: typeof user, name: string, args: Parameters<typeof invocation>[2]) =>
+      operationsOf(
+        world.apply(
+          world.envelope(
+            source,
+            [call(name, args, { contract, auth: [sourceEntry(invocation(contract, name, args))] })],
+            resources
+          )
+        )
+      )
+    const until = nativeToScVal(world.network.latest.number + 100, { type: "u32" })
+    const take = [addressValue(other), addressValue(user), addressValue(other), amountValue(8n)]
+    assert.deepStrictEqual(run(other, "transfer_from", take), ["invokeHostFunctionTrapped"])
+    assert.deepStrictEqual(run(user, "approve", [addressValue(user), addressValue(other), amountValue(8n), until]), [
+      "invokeHostFunctionSuccess"
+    ])
+    assert.deepStrictEqual(run(other, "transfer_from", take), ["invokeHostFunctionSuccess"])
+    assert.deepStrictEqual(run(other, "transfer_from", take), ["invokeHostFunctionTrapped"])
+  })
+})

@@ -1,0 +1,107 @@
+// Serves providers of the stand-in ledger over HTTP: one path per provider, and one that changes what they do.
+import { Effect } from "effect"
+import * as http from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import * as Target from "../Target.ts"
+import type { Network } from "./Network.ts"
+import { RpcError } from "./Methods.ts"
+import { honest, Lost, Provider, Throttled } from "./Provider.ts"
+import type { Faults } from "./Provider.ts"
+
+interface Call {
+  readonly id?: unknown
+  readonly method: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+  const parts: Array<Buffer> = []
+  for await (const part of request) parts.push(part)
+  return JSON.parse(Buffer.concat(parts).toString() || "null")
+}
+
+const answerOne = (provider: Provider, { id, method, params = {} }: Call) => {
+  try {
+    return { jsonrpc: "2.0", id, result: provider.call(method, params) }
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error
+    return { jsonrpc: "2.0", id, error: { code: error.code, message: error.message } }
+  }
+}
+
+/** What a test can ask for over HTTP, one member per action. */
+export interface Control {
+  readonly close?: number
+  readonly grant?: { readonly address: string; readonly stroops: string }
+  readonly running?: boolean
+  readonly restart?: number
+  readonly faults?: { readonly provider: number; readonly set: Partial<Faults> }
+  readonly ledgerOperations?: number
+  readonly queueOperations?: number
+}
+
+export interface Status {
+  readonly ledger: number
+  readonly closeTime: number
+  readonly passphrase: string
+  readonly counts: ReadonlyArray<Readonly<Record<string, number>>>
+}
+
+export class StandIn {
+  readonly network: Network
+  readonly providers: ReadonlyArray<Provider>
+
+  constructor(network: Network) {
+    this.network = network
+    this.providers = network.nodes.map((_, node) => new Provider(network, node))
+  }
+
+  /** Absent members of `set` stay; `{}` is nothing to change. */
+  control({ close = 0, grant, running, restart, faults, ledgerOperations, queueOperations }: Control): Status {
+    const { network } = this
+    if (running !== undefined) network.isRunning = running
+    if (ledgerOperations !== undefined) network.ledgerOperations = BigInt(ledgerOperations)
+    if (queueOperations !== undefined) for (const queue of network.nodes) queue.capacity = BigInt(queueOperations)
+    if (restart !== undefined) network.nodes[restart]?.restart()
+    if (grant !== undefined) network.grant(grant.address, BigInt(grant.stroops))
+    const provider = faults === undefined ? undefined : this.providers[faults.provider]
+    if (provider !== undefined) provider.faults = { ...provider.faults, ...faults?.set }
+    for (let left = close; left > 0; left--) network.close()
+    const { number, closeTime } = network.latest
+    const counts = this.providers.map(({ counts }) => Object.fromEntries(counts))
+    return { ledger: number, closeTime, passphrase: network.passphrase, counts }
+  }
+
+  recover(): void {
+    for (const provider of this.providers) provider.faults = honest()
+  }
+
+  #answer(path: string, body: unknown): unknown {
+    if (path === "/control") return this.control((body ?? {}) as Control)
+    const provider = this.providers[Number(path.slice(1))]
+    if (provider === undefined) return undefined
+    const calls = (Array.isArray(body) ? body : [body]) as ReadonlyArray<Call>
+    const answers = calls.map((one) => answerOne(provider, one))
+    return Array.isArray(body) ? answers : answers[0]
+  }
+
+  readonly listener = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    try {
+      const answer = this.#answer(request.url ?? "/", await bodyOf(request))
+      if (answer === undefined) return void response.writeHead(404).end()
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer))
+    } catch (error) {
+      if (error instanceof Throttled) return void response.writeHead(429, { "retry-after": "1" }).end()
+      if (error instanceof Lost) return void response.destroy()
+      response.writeHead(400).end(String(error))
+    }
+  }
+}
+
+/** Listens on a free port of 127.0.0.1. Each provider has a URL. */
+export const serve = Effect.fnUntraced(function* (network: Network) {
+  const standIn = new StandIn(network)
+  const server = http.createServer((request, response) => void standIn.listener(request, response))
+  const { url } = yield* Target.listen(server)
+  return { standIn, url: (provider = 0) => url(`/${provider}`), control: url("/control") }
+})

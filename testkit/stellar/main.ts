@@ -1,0 +1,47 @@
+// Runs the stand-in ledger as a process of its own:
+// `node testkit/stellar/main.ts --port 8000 --ledger-ms 5000 --providers 1 --data DIRECTORY`.
+// It writes one line of JSON when it listens: `{"url":"http://127.0.0.1:8000/0","control":"http://127.0.0.1:8000/control"}`.
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
+import { parseArgs } from "node:util"
+import { open } from "./Journal.ts"
+import { Network } from "./Network.ts"
+import { StandIn } from "./Serving.ts"
+
+const { values } = parseArgs({
+  options: {
+    port: { type: "string", default: "0" },
+    /** Milliseconds between two ledgers. 0: a ledger is closed only when `/control` asks for it. */
+    "ledger-ms": { type: "string", default: "5000" },
+    providers: { type: "string", default: "1" },
+    passphrase: { type: "string", default: "Standalone Network ; February 2017" },
+    /** Absent: the ledgers are kept in memory only. */
+    data: { type: "string" }
+  }
+})
+
+const options = {
+  passphrase: values.passphrase,
+  now: () => performance.timeOrigin + performance.now(),
+  nodes: Number(values.providers)
+}
+const network = values.data === undefined ? new Network(options) : open(values.data, options)
+const standIn = new StandIn(network)
+const server = http.createServer((request, response) => void standIn.listener(request, response))
+
+server.listen(Number(values.port), "127.0.0.1", () => {
+  const { port } = server.address() as AddressInfo
+  const base = `http://127.0.0.1:${port}`
+  process.stdout.write(`${JSON.stringify({ url: `${base}/0`, control: `${base}/control` })}\n`)
+})
+
+const every = Number(values["ledger-ms"])
+const timer = every > 0 ? setInterval(() => network.close(), every) : undefined
+
+const stop = () => {
+  clearInterval(timer)
+  server.close()
+  server.closeAllConnections()
+}
+process.once("SIGTERM", stop)
+process.once("SIGINT", stop)
