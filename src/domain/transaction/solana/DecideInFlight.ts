@@ -1,0 +1,160 @@
+// Decisions about transactions that have bytes. Only a finalized signature, or a proof that all bytes are dead, ends one.
+import { decideSignature } from "./DecideSignature.ts"
+import { conclude, isPastBound, isSame } from "./Look.ts"
+import type { Conclusion, Look, Status } from "./Look.ts"
+import { cause } from "./SolanaCode.ts"
+import { agreeing, looksApart, maxAttempts, rebroadcastAfter } from "./SolanaNumbers.ts"
+import { Command, hold, pollNext } from "./SolanaSituation.ts"
+import type {
+  Commands,
+  SolanaAttempt,
+  SolanaCommand,
+  SolanaMined,
+  SolanaSeen,
+  SolanaSituation
+} from "./SolanaSituation.ts"
+
+type InFlight = SolanaSituation<SolanaSeen>
+type Landed = Extract<Conclusion, { readonly _tag: "Landed" }>
+
+interface Opinion {
+  readonly look: Look
+  readonly conclusion: Conclusion
+}
+
+/** `configured`: there is no other provider. `left`: no other one has had an opinion for as long as the network says. */
+const aloneOf = ({ view, terms, now }: InFlight): "configured" | "left" | undefined => {
+  if (view.configured < agreeing) return "configured"
+  const { finalityByOne } = terms
+  if (finalityByOne === "never" || view.aloneSince === undefined) return undefined
+  return now >= view.aloneSince + finalityByOne ? "left" : undefined
+}
+
+/** Whether a provider that decides alone said the same in a look long enough before this one. */
+const isRepeated = ({ look, conclusion }: Opinion, now: number): boolean =>
+  look.earlier !== undefined && isSame(look.earlier.conclusion, conclusion) && now >= look.earlier.at + looksApart
+
+const opinionsOf = ({ transaction, view }: InFlight): ReadonlyArray<Opinion> =>
+  view.looks.flatMap((look) => {
+    const conclusion = conclude(look, transaction.attempts, view.known)
+    return conclusion === undefined ? [] : [{ look, conclusion }]
+  })
+
+/** What as many providers conclude as must agree. A provider that decides alone has to prove an absence twice. */
+const agreedOf = (situation: InFlight, opinions: ReadonlyArray<Opinion>): Conclusion | undefined => {
+  const alone = aloneOf(situation)
+  return opinions.find((opinion) => {
+    if (alone === undefined) {
+      return opinions.filter(({ conclusion }) => isSame(conclusion, opinion.conclusion)).length >= agreeing
+    }
+    // Another one has an opinion after all: nobody decides alone.
+    if (opinions.some(({ conclusion }) => !isSame(conclusion, opinion.conclusion))) return false
+    const decidesAtOnce = alone === "configured" && opinion.conclusion._tag === "Landed"
+    return decidesAtOnce || isRepeated(opinion, situation.now)
+  })?.conclusion
+}
+
+const minedOf = (attempts: ReadonlyArray<SolanaAttempt>, hash: string, status: Pick<Status, "slot" | "isSuccess">) => {
+  const ordinal = attempts.find((attempt) => attempt.hash === hash)?.ordinal ?? 1
+  return { ordinal, slot: status.slot, isSuccess: status.isSuccess } satisfies SolanaMined
+}
+
+const landed = (situation: InFlight, { hash, slot, isSuccess }: Landed): Commands => {
+  const { transaction, now } = situation
+  const mined = minedOf(transaction.attempts, hash, { slot, isSuccess })
+  const by = aloneOf(situation) === "left" ? ({ confirmedBy: 1 } as const) : {}
+  const code = !isSuccess ? "failed_on_chain" : now >= transaction.validUntil ? "executed_late" : "confirmed"
+  return [Command.Finish({ state: isSuccess ? "confirmed" : "failed", cause: cause(code, { slot }), mined, ...by })]
+}
+
+const refresh = decideSignature("refresh")
+
+/** No attempt has landed, and none can land any more. */
+const dead = (situation: InFlight): Commands => {
+  const { transaction, now } = situation
+  const { attempts, facts } = transaction
+  if (transaction.intent === "cancel") return [Command.Finish({ state: "canceled", cause: cause("canceled") })]
+  if (now >= transaction.validUntil) {
+    return [Command.Finish({ state: "expired", cause: cause("deadline_passed", { until: transaction.validUntil }) })]
+  }
+  if (transaction.restored) return hold(situation, "restored_unproven")
+  if (attempts.at(-1)?.isRefused === true) {
+    return [Command.Finish({ state: "failed", cause: cause("refused_by_all") })]
+  }
+  if (!facts.isRefreshable || attempts.some(({ offer }) => offer.isLast === true)) {
+    return [Command.Finish({ state: "expired", cause: cause("blockhash_expired") })]
+  }
+  return attempts.length >= maxAttempts
+    ? [Command.Finish({ state: "expired", cause: cause("attempts_exhausted", { attempts: attempts.length }) })]
+    : refresh(situation)
+}
+
+const levels = { processed: 0, confirmed: 1, finalized: 2 } as const
+
+/** The status of any attempt that is nearest to final. */
+const bestOf = ({ transaction, view }: InFlight): { readonly hash: string; readonly status: Status } | undefined => {
+  let best: { readonly hash: string; readonly status: Status } | undefined
+  for (const { hash } of transaction.attempts) {
+    for (const { statuses } of view.looks) {
+      const status = statuses?.of.get(hash)
+      if (status && (best === undefined || levels[status.level] > levels[best.status.level])) best = { hash, status }
+    }
+  }
+  return best
+}
+
+const seenOnChain = (situation: InFlight, code: "mined_waiting" | "providers_disagree" | "second_provider_missing") => {
+  const best = bestOf(situation)
+  if (best === undefined) return undefined
+  const mined = minedOf(situation.transaction.attempts, best.hash, best.status)
+  const isWaiting = code === "mined_waiting"
+  const mine: SolanaCommand = Command.Mine({
+    mined,
+    state: mined.isSuccess ? "mined" : "submitted",
+    cause: cause(isWaiting && !mined.isSuccess ? "failed_unconfirmed" : code, { slot: mined.slot })
+  })
+  return [mine, pollNext(situation)] satisfies Commands
+}
+
+const isDueAgain = ({ lastSentAt }: SolanaAttempt, now: number): boolean =>
+  lastSentAt === undefined || now >= lastSentAt + rebroadcastAfter
+
+/** Some provider answered, and none that did shows a signature. */
+const isGone = ({ transaction, view }: InFlight): boolean =>
+  transaction.mined !== undefined && view.looks.some(({ statuses }) => statuses !== undefined)
+
+const alive = (situation: InFlight, newest: SolanaAttempt): Commands => {
+  const { transaction, now } = situation
+  if (isGone(situation)) return [Command.Unmine({ cause: cause("reorged") }), Command.PollAt({ at: now })]
+  if (transaction.mined !== undefined || newest.isRefused || !isDueAgain(newest, now)) return [pollNext(situation)]
+  return [Command.Broadcast({ ordinals: [newest.ordinal] }), pollNext(situation)]
+}
+
+/** Two providers contradict each other. It is never decided by time; a third one may agree with one of them. */
+const isContradicted = (opinions: ReadonlyArray<Opinion>): boolean =>
+  opinions.some(({ conclusion }) => opinions.some((other) => !isSame(other.conclusion, conclusion)))
+
+export const decideInFlight = (situation: InFlight): Commands => {
+  const { transaction, view, terms } = situation
+  const opinions = opinionsOf(situation)
+  const agreed = agreedOf(situation, opinions)
+  if (agreed !== undefined) return agreed._tag === "Landed" ? landed(situation, agreed) : dead(situation)
+  if (isContradicted(opinions)) {
+    return seenOnChain(situation, "providers_disagree") ?? hold(situation, "providers_disagree")
+  }
+  const isAlone = view.configured >= agreeing && view.aloneSince !== undefined && opinions.length > 0
+  const seen = seenOnChain(situation, isAlone ? "second_provider_missing" : "mined_waiting")
+  if (seen !== undefined) return seen
+  const newest = transaction.attempts.at(-1)
+  if (newest === undefined) return hold(situation, "restored_unproven")
+  if (!view.looks.some((look) => isPastBound(look, newest))) return alive(situation, newest)
+  const { finalityByOne } = terms
+  const figures =
+    isAlone && finalityByOne !== "never"
+      ? { decides_at: (view.aloneSince ?? 0) + finalityByOne }
+      : { bound: newest.offer.bound }
+  return [
+    Command.Ask({ question: "proof" }),
+    ...hold(situation, isAlone ? "second_provider_missing" : "landing_unproven", figures)
+  ]
+}

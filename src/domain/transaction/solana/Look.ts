@@ -1,0 +1,120 @@
+// What one provider said in one look, and what follows from it about the signatures of one transaction.
+import type { Moment } from "../Moment.ts"
+import { boundMargin } from "./SolanaNumbers.ts"
+
+/** The state of a signature at a provider. */
+export interface Status {
+  readonly slot: number
+  readonly level: "processed" | "confirmed" | "finalized"
+  readonly isSuccess: boolean
+}
+
+/**
+ * The answers of one provider, asked in this order. An absent answer means an error, or a question that was not asked: it is
+ * unknown, never "there is none". The first answer names the slot that the later ones must have reached.
+ */
+export interface Look {
+  /** `getEpochInfo` at the commitment `finalized`. */
+  readonly finalized?: { readonly slot: number; readonly height: number }
+  /** `getSignatureStatuses` with the search in history, by signature. `slot` is the slot of the answer's context. */
+  readonly statuses?: { readonly slot: number; readonly of: ReadonlyMap<string, Status | null> }
+  /** `getSignaturesForAddress` of the relayer at `finalized`: complete from the slot `from` to the finalized slot. */
+  readonly listed?: { readonly from: number; readonly signatures: ReadonlySet<string> }
+  /** `isBlockhashValid`, by blockhash. `slot` is the lowest slot of the answers' contexts. */
+  readonly blockhashes?: { readonly slot: number; readonly valid: ReadonlyMap<string, boolean> }
+  /** `getFirstAvailableBlock`. */
+  readonly firstAvailable?: number
+  /** What this provider concluded in the looks before, without interruption. */
+  readonly earlier?: Earlier
+}
+
+/** What a proof needs to know of an attempt. */
+export interface Signed {
+  readonly hash: string
+  readonly offer: {
+    readonly blockhash: string
+    /** The last block height at which the bytes can land. */
+    readonly bound: number
+    /** A slot before which the bytes cannot have landed. */
+    readonly signedSlot: number
+  }
+}
+
+/** A signature of the relayer that is known as finalized, of whatever transaction. */
+export interface Known {
+  readonly hash: string
+  readonly slot: number
+}
+
+/** `Landed`: a signature is finalized. `Dead`: none of the signatures has landed, and none of them can land. */
+export type Conclusion =
+  | ({ readonly _tag: "Landed"; readonly hash: string } & Pick<Status, "slot" | "isSuccess">)
+  | { readonly _tag: "Dead"; readonly attempts: number }
+
+export interface Earlier {
+  readonly at: Moment
+  readonly conclusion: Conclusion
+}
+
+const isListComplete = (
+  { finalized, listed }: Required<Pick<Look, "finalized" | "listed">>,
+  from: number,
+  known: ReadonlyArray<Known>
+): boolean =>
+  listed.from <= from &&
+  known.every(({ hash, slot }) => slot <= from || slot > finalized.slot || listed.signatures.has(hash))
+
+/** Whether this provider proves that the bytes of an attempt have not landed and cannot land any more. */
+const provesDead = (
+  { finalized, statuses, listed, blockhashes, firstAvailable }: Look,
+  { hash, offer }: Signed,
+  known: ReadonlyArray<Known>
+): boolean => {
+  if (finalized === undefined || statuses === undefined || listed === undefined) return false
+  if (blockhashes === undefined || firstAvailable === undefined) return false
+  return (
+    finalized.height >= offer.bound + boundMargin &&
+    statuses.of.get(hash) === null &&
+    statuses.slot >= finalized.slot &&
+    !listed.signatures.has(hash) &&
+    isListComplete({ finalized, listed }, offer.signedSlot, known) &&
+    blockhashes.valid.get(offer.blockhash) === false &&
+    blockhashes.slot >= finalized.slot &&
+    firstAvailable <= offer.signedSlot
+  )
+}
+
+/** Whether the finalized height of this provider is so high that the bytes of an attempt should be dead. */
+export const isPastBound = ({ finalized }: Look, { offer }: Signed): boolean =>
+  finalized !== undefined && finalized.height >= offer.bound + boundMargin
+
+/** What this provider says in this look. Undefined: nothing that could end the transaction. */
+export const conclude = (
+  look: Look,
+  attempts: ReadonlyArray<Signed>,
+  known: ReadonlyArray<Known>
+): Conclusion | undefined => {
+  for (const { hash } of attempts) {
+    const status = look.statuses?.of.get(hash)
+    if (status?.level === "finalized") {
+      return { _tag: "Landed", hash, slot: status.slot, isSuccess: status.isSuccess }
+    }
+  }
+  const isDead = attempts.length > 0 && attempts.every((attempt) => provesDead(look, attempt, known))
+  return isDead ? { _tag: "Dead", attempts: attempts.length } : undefined
+}
+
+export const isSame = (one: Conclusion | undefined, other: Conclusion | undefined): boolean => {
+  if (one?._tag === "Landed" && other?._tag === "Landed") {
+    return one.hash === other.hash && one.slot === other.slot && one.isSuccess === other.isSuccess
+  }
+  return one?._tag === "Dead" && other?._tag === "Dead" && one.attempts === other.attempts
+}
+
+/** What is kept of a provider's looks: the first one of those that ended without interruption in the same conclusion. */
+export const remember = (look: Look, conclusion: Conclusion | undefined, now: Moment): Earlier | undefined => {
+  if (conclusion === undefined) return undefined
+  return look.earlier !== undefined && isSame(look.earlier.conclusion, conclusion)
+    ? look.earlier
+    : { at: now, conclusion }
+}

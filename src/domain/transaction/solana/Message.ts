@@ -1,0 +1,94 @@
+// A message of solana as plain data, and what makes it well formed (rule S1).
+import { maxTransactionBytes } from "./SolanaNumbers.ts"
+
+export interface CompiledInstruction {
+  /** Index of the program among the keys. */
+  readonly program: number
+  /** Indices among the keys, and behind them among the accounts that tables load: all writable ones, then the others. */
+  readonly accounts: ReadonlyArray<number>
+  readonly data: Uint8Array
+}
+
+export interface TableLookup {
+  readonly table: string
+  /** Indices in the table. */
+  readonly writable: ReadonlyArray<number>
+  readonly readonly: ReadonlyArray<number>
+}
+
+export interface Message {
+  readonly version: "legacy" | 0
+  /** How many keys sign, and how many of the signing and of the other keys are read-only. */
+  readonly signers: number
+  readonly readonlySigners: number
+  readonly readonlyOthers: number
+  /** Base58. The first one pays the fee. */
+  readonly keys: ReadonlyArray<string>
+  /** Base58. */
+  readonly blockhash: string
+  readonly instructions: ReadonlyArray<CompiledInstruction>
+  readonly tables: ReadonlyArray<TableLookup>
+}
+
+/** A transaction as it came. A slot of zero bytes is an absent signature. */
+export interface WireTransaction {
+  readonly message: Message
+  /** What is signed. */
+  readonly messageBytes: Uint8Array
+  readonly signatures: ReadonlyArray<Uint8Array | undefined>
+  /** Bytes of the whole transaction. */
+  readonly size: number
+}
+
+/** `malformed` and `unsupported_version` are about the bytes. */
+export interface Malformed {
+  readonly code: "malformed" | "unsupported_version"
+  readonly message: string
+}
+
+export const malformed = (message: string): Malformed => ({ code: "malformed", message })
+
+/** Accounts that a message names: its keys, and what its tables load. */
+export const accountCount = ({ keys, tables }: Message): number =>
+  tables.reduce((count, { writable, readonly }) => count + writable.length + readonly.length, keys.length)
+
+/** Whether the runtime gives an instruction write access to a key. Loaded accounts are not keys. */
+export const isWritableKey = ({ keys, signers, readonlySigners, readonlyOthers }: Message, index: number): boolean =>
+  index < signers ? index < signers - readonlySigners : index < keys.length - readonlyOthers
+
+const headerProblem = ({ signers, readonlySigners, readonlyOthers, keys }: Message): string | undefined => {
+  if (signers < 1 || readonlySigners >= signers) return "the first key must be a writable signer"
+  return signers + readonlyOthers > keys.length ? "the header counts more keys than there are" : undefined
+}
+
+const instructionProblem = (message: Message): string | undefined => {
+  const total = accountCount(message)
+  for (const [index, { program, accounts }] of message.instructions.entries()) {
+    if (program === 0) return `instruction ${index}: the fee payer cannot be the program`
+    if (program >= message.keys.length) return `instruction ${index}: the program must be one of the keys`
+    if (accounts.some((account) => account >= total)) return `instruction ${index}: an account index is out of range`
+  }
+  return undefined
+}
+
+/** What is wrong with a decoded transaction. Undefined: it is well formed. */
+export const structureProblem = ({ message, signatures }: WireTransaction): Malformed | undefined => {
+  const header = headerProblem(message)
+  if (header !== undefined) return malformed(header)
+  if (signatures.length !== message.signers) {
+    return malformed(`expected ${message.signers} signatures, as the header says, and got ${signatures.length}`)
+  }
+  if (new Set(message.keys).size < message.keys.length) return malformed("a key occurs twice")
+  const instruction = instructionProblem(message)
+  return instruction === undefined ? undefined : malformed(instruction)
+}
+
+/** Bytes of a signature. */
+export const signatureBytes = 64
+
+/** Bytes of a transaction that has a signature of each signer. */
+export const sizeWithSignatures = (messageBytes: number, signers: number): number =>
+  1 + signatureBytes * signers + messageBytes
+
+export const isTooLarge = (size: number, limit: number = maxTransactionBytes): boolean =>
+  size > Math.min(limit, maxTransactionBytes)

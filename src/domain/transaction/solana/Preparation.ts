@@ -1,0 +1,43 @@
+// What a signature needs to know of the chain, besides what the ledger has.
+import type { RuleCode } from "./SolanaCode.ts"
+import type { SolanaOffer } from "./SolanaSituation.ts"
+
+/**
+ * The blockhash of the next bytes. `unavailable`: no two providers agree about one. `dead`: the blockhash that the request
+ * brings is not valid at as many providers as must agree.
+ */
+export type Lifetime = Pick<SolanaOffer, "blockhash" | "bound" | "signedSlot"> | "unavailable" | "dead"
+
+/**
+ * Accounts that the rules read: lookup tables, and token accounts that the relayer spends from. `missing_table`: a table does
+ * not exist, or is too short, at as many providers as must agree.
+ */
+export type Accounts = "read" | "table_unavailable" | "missing_table" | "account_unavailable" | "price_unavailable"
+
+/**
+ * What simulations of the message say. `fails_alone`: it fails at one provider, and no other has an opinion. `broken`: the
+ * relayer's accounts are not as the rules want them, in two looks at different blocks.
+ */
+export type Simulated =
+  | { readonly _tag: "Succeeds" | "Disagrees" | "FailsAlone" | "BrokenOnce" | "Unknown" }
+  | { readonly _tag: "Fails"; readonly error: string }
+  | {
+      readonly _tag: "Broken"
+      readonly code: Extract<RuleCode, "lamports_out" | "fee_payer_changed" | "authority_changed">
+    }
+
+export interface Preparation {
+  readonly lifetime: Lifetime
+  readonly accounts: Accounts
+  /** The first rule that the message breaks, with its accounts resolved. Absent: none. */
+  readonly broken?: RuleCode
+  /** The fee in lamports at the lowest price that the network takes now, and at the price that is offered. */
+  readonly fee: { readonly floor: bigint; readonly offered: bigint; readonly cap: bigint }
+  readonly price: Pick<SolanaOffer, "computeUnitLimit" | "computeUnitPrice">
+  /** Lamports that the request itself takes from the relayer. */
+  readonly out: bigint
+  /** Lamports on the account. Absent: unknown. */
+  readonly balance?: bigint
+  /** Absent: the request is not simulated. */
+  readonly simulated?: Simulated
+}

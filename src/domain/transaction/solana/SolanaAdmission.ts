@@ -1,0 +1,103 @@
+// Checks of a send to solana that compare its fields with each other, with its relayer and with the time.
+import type { SolanaPolicy } from "../../relayer/Policy.ts"
+import type { Violation } from "../../request/Request.ts"
+import type { Moment } from "../Moment.ts"
+import { timing } from "../Timing.ts"
+import type { SendSolanaTransaction } from "./SendSolanaTransaction.ts"
+import { defaultValidity, maxAccounts } from "./SolanaNumbers.ts"
+
+export interface SolanaAdmission {
+  readonly now: Moment
+  /** Base58. */
+  readonly relayerAddress: string
+  readonly policy: SolanaPolicy
+}
+
+type Rule = (request: SendSolanaTransaction, admission: SolanaAdmission) => Violation | undefined
+
+const violation = (field: string, message: string): Violation => ({ field, message })
+
+const oneForm: Rule = ({ transaction, instructions }) => {
+  if ((transaction === undefined) !== (instructions === undefined)) return undefined
+  return transaction === undefined
+    ? violation("transaction", "is required unless instructions is given")
+    : violation("transaction", "cannot be given together with instructions")
+}
+
+/** A prebuilt message has its price, its limit and its tables in its bytes. */
+const onlyForInstructions = ["speed", "compute_unit_limit", "compute_unit_price", "address_lookup_tables"] as const
+
+const notForPrebuilt: Rule = (request) => {
+  const given = onlyForInstructions.find((name) => request[name] !== undefined)
+  return request.transaction === undefined || given === undefined
+    ? undefined
+    : violation(given, "can only be given together with instructions")
+}
+
+const notForInstructions: Rule = ({ instructions, refresh }) =>
+  instructions !== undefined && refresh === false
+    ? violation(
+        "refresh",
+        "can only be false together with transaction: the service chooses the blockhash of instructions"
+      )
+    : undefined
+
+const onePrice: Rule = ({ speed, compute_unit_price }) =>
+  speed !== undefined && compute_unit_price !== undefined
+    ? violation("speed", "cannot be given together with compute_unit_price")
+    : undefined
+
+const accounts: Rule = ({ instructions = [] }) => {
+  const distinct = new Set(instructions.flatMap(({ accounts }) => accounts.map(({ pubkey }) => pubkey)))
+  return distinct.size > maxAccounts
+    ? violation("instructions", `names ${distinct.size} different accounts; at most ${maxAccounts} are allowed`)
+    : undefined
+}
+
+const foreignSigner: Rule = ({ instructions = [] }, { relayerAddress }) => {
+  for (const [index, { accounts }] of instructions.entries()) {
+    const account = accounts.findIndex(({ pubkey, is_signer }) => is_signer && pubkey !== relayerAddress)
+    if (account < 0) continue
+    return violation(
+      `instructions.${index}.accounts.${account}.is_signer`,
+      "can only be true for the relayer; send a prebuilt transaction with the signatures of the others instead"
+    )
+  }
+  return undefined
+}
+
+const simulated: Rule = ({ instructions = [], simulate }, { relayerAddress }) =>
+  simulate === false && instructions.some(({ accounts }) => accounts.some(({ pubkey }) => pubkey === relayerAddress))
+    ? violation("simulate", "cannot be false if an instruction lists the relayer")
+    : undefined
+
+/** The default strategy is `user`. */
+const strategy: Rule = ({ instructions }, { policy }) =>
+  instructions !== undefined && policy.fee_payment_strategy !== "relayer"
+    ? violation(
+        "instructions",
+        "cannot be used while the relayer's policy has fee_payment_strategy user; send a prebuilt transaction with a payment, or set fee_payment_strategy to relayer"
+      )
+    : undefined
+
+/** A send without `valid_until` ends thirty minutes after it may begin. */
+const times = timing(defaultValidity)
+
+export const { deadlineOf } = times
+
+const rules: ReadonlyArray<Rule> = [
+  oneForm,
+  notForPrebuilt,
+  notForInstructions,
+  onePrice,
+  accounts,
+  foreignSigner,
+  simulated,
+  strategy,
+  times.deadline,
+  times.beginning
+]
+
+/** Everything that is wrong with a request that was decoded, a field each. Empty: its bytes are checked next. */
+export const violationsOf = (request: SendSolanaTransaction, admission: SolanaAdmission): ReadonlyArray<Violation> =>
+  rules.flatMap((rule) => rule(request, admission) ?? [])

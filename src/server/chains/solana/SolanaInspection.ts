@@ -1,0 +1,52 @@
+// Inspects an account of a Solana cluster. An account that does not exist has a balance of 0.
+import { Effect, Result, Schema } from "effect"
+import { Uint64 } from "../../../domain/chain/Amount.ts"
+import { minBalanceOf } from "../../../domain/health/Funding.ts"
+import * as Inspection from "../Inspection.ts"
+import type { Providers } from "../Providers.ts"
+import { codes } from "../RpcFailure.ts"
+import type { RpcDialect, RpcNode } from "../RpcNode.ts"
+
+/** -32005 means that the node lags behind. */
+const dialect: RpcDialect = {
+  networkType: "solana",
+  codes: { ...codes, [-32_005]: "unreachable" },
+  isAnswer: () => false
+}
+
+const commitment = { commitment: "confirmed" }
+
+/** 32 bytes in base58. */
+const Blockhash = Schema.String.check(Schema.isPattern(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/u, { expected: "a blockhash" }))
+
+const latestBlockhash = {
+  method: "getLatestBlockhash",
+  params: [commitment],
+  result: Schema.Struct({ value: Schema.Struct({ blockhash: Blockhash }) })
+}
+
+const balanceOf = (address: string) => ({
+  method: "getBalance",
+  params: [address, commitment],
+  result: Schema.Struct({ value: Uint64 })
+})
+
+export const inspect: Inspection.Inspect = Effect.fn("SolanaInspection.inspect")(function* (
+  nodes,
+  { relayer, network, urls }
+) {
+  if (relayer.network_type !== "solana" || network.network_type !== "solana") return yield* Inspection.wrongType
+  const { address, network_type, policies } = relayer
+  const prove = (node: RpcNode) => Effect.asVoid(node.call(latestBlockhash))
+
+  const read = Effect.fnUntraced(function* ({ first }: Providers) {
+    const account = yield* Effect.result(first((node) => node.call(balanceOf(address))))
+    const balance = Result.map(account, ({ value }) => value)
+    return {
+      ...(Result.isSuccess(balance) ? { balance: balance.success } : {}),
+      failures: Inspection.balanceFailures(balance, minBalanceOf(network_type, policies))
+    }
+  })
+
+  return { network_type, ...(yield* Inspection.run({ nodes, dialect, urls, prove }, read)) }
+})

@@ -1,0 +1,241 @@
+// Decisions about transactions with bytes, row by row: nothing but a finalized signature or a proof ends one.
+import { describe } from "@effect/vitest"
+import type { Earlier, Look } from "../../../../src/domain/transaction/solana/Look.ts"
+import { cause } from "../../../../src/domain/transaction/solana/SolanaCode.ts"
+import { looksApart, maxAttempts } from "../../../../src/domain/transaction/solana/SolanaNumbers.ts"
+import type { SolanaSituation, SolanaTransaction } from "../../../../src/domain/transaction/solana/SolanaSituation.ts"
+import {
+  alive,
+  attempt,
+  check,
+  dead,
+  landed,
+  now,
+  pending,
+  preparation,
+  seen,
+  situation,
+  submitted
+} from "./Situations.ts"
+
+const { offer } = attempt
+const base = situation(pending, seen([]))
+
+const inFlight = (
+  looks: ReadonlyArray<Look>,
+  transaction: Partial<SolanaTransaction> = {},
+  more: Partial<SolanaSituation> = {}
+) => situation({ ...submitted, ...transaction }, seen(looks), more)
+
+const absent = (from: Look, question: keyof Look): Look => {
+  const { [question]: _, ...rest } = from
+  return rest
+}
+const prune = (firstAvailable: number): Look => ({ ...dead, firstAvailable })
+const proofAt = (at: number): Earlier => ({ at, conclusion: { _tag: "Dead", attempts: 1 } })
+const verdictAt = (at: number): Earlier => ({
+  at,
+  conclusion: { _tag: "Landed", hash: "s1", slot: 222, isSuccess: true }
+})
+const refreshed = (changed: Partial<SolanaTransaction> = {}) =>
+  situation({ ...submitted, ...changed }, seen([dead, dead], { preparation }))
+
+describe("a transaction with bytes", () => {
+  check([
+    ["is sent again", inFlight([alive, alive]), "Broadcast"],
+    [
+      "is sent again only after two seconds",
+      inFlight([alive, alive], { attempts: [{ ...attempt, lastSentAt: now }] }),
+      "PollAt"
+    ],
+    [
+      "is not sent again if every provider has refused it",
+      inFlight([alive, alive], { attempts: [{ ...attempt, isRefused: true }] }),
+      "PollAt"
+    ],
+    ["is mined when one provider has it", inFlight([landed("processed"), alive]), "Mine mined mined_waiting"],
+    [
+      "stays submitted while an error is not final",
+      inFlight([landed("confirmed", false), alive]),
+      "Mine submitted failed_unconfirmed"
+    ],
+    [
+      "is confirmed when two providers have it finalized",
+      inFlight([landed("finalized"), landed("finalized")]),
+      "Finish confirmed confirmed"
+    ],
+    [
+      "fails when two providers have its error finalized",
+      inFlight([landed("finalized", false), landed("finalized", false)]),
+      "Finish failed failed_on_chain"
+    ],
+    [
+      "is confirmed late after its deadline",
+      inFlight([landed("finalized"), landed("finalized")], { validUntil: now }),
+      "Finish confirmed executed_late"
+    ],
+    [
+      "is confirmed although it is canceled",
+      inFlight([landed("finalized"), landed("finalized")], { intent: "cancel" }),
+      "Finish confirmed confirmed"
+    ],
+    [
+      "waits while one provider has it finalized",
+      inFlight([landed("finalized"), landed("confirmed")]),
+      "Mine mined mined_waiting"
+    ],
+    ["waits while a verdict is contradicted", inFlight([landed("finalized"), dead]), "Mine mined providers_disagree"],
+    [
+      "is confirmed by two of three providers",
+      inFlight([dead, landed("finalized"), landed("finalized")]),
+      "Finish confirmed confirmed"
+    ],
+    [
+      "is reorganised when nobody shows it any more",
+      inFlight([alive, alive], { state: "mined", mined: { ordinal: 1, slot: 222, isSuccess: true } }),
+      "Unmine"
+    ],
+    [
+      "stays mined while nobody answers",
+      inFlight([absent(alive, "statuses")], { state: "mined", mined: { ordinal: 1, slot: 222, isSuccess: true } }),
+      "PollAt"
+    ],
+    ["stays alive at its deadline", inFlight([alive, alive], { validUntil: now }), "Broadcast"],
+    ["stays alive when it is canceled", inFlight([alive, alive], { intent: "cancel" }), "Broadcast"],
+    ["is refreshed after the proof", refreshed(), "Sign refresh 7000"],
+    ["asks for what a refresh needs after the proof", inFlight([dead, dead]), "Ask prepare"],
+    [
+      "passes all rules again before a refresh",
+      situation(submitted, seen([dead, dead], { preparation: { ...preparation, broken: "program_not_allowed" } })),
+      "Finish failed program_not_allowed"
+    ],
+    ["is canceled after the proof", refreshed({ intent: "cancel" }), "Finish canceled canceled"],
+    ["expires after the proof", refreshed({ validUntil: now }), "Finish expired deadline_passed"],
+    [
+      "of a restored ledger waits for the operator after the proof",
+      refreshed({ restored: true }),
+      "Hold restored_unproven"
+    ],
+    [
+      "expires with its blockhash if it cannot be refreshed",
+      refreshed({ facts: { isPrebuilt: true, isRefreshable: false } }),
+      "Finish expired blockhash_expired"
+    ],
+    [
+      "expires with its blockhash if that was dead when the signature was taken over",
+      refreshed({ attempts: [{ ...attempt, offer: { ...offer, isLast: true } }] }),
+      "Finish expired blockhash_expired"
+    ],
+    [
+      "fails after the proof if every provider has refused it",
+      refreshed({ attempts: [{ ...attempt, isRefused: true }] }),
+      "Finish failed refused_by_all"
+    ],
+    [
+      "ends after as many attempts as are allowed",
+      refreshed({ attempts: Array.from({ length: maxAttempts }, (_, index) => ({ ...attempt, ordinal: index + 1 })) }),
+      "Finish expired attempts_exhausted"
+    ],
+    ["waits if only one of two providers proves its death", inFlight([dead, alive]), "Ask proof"],
+    [
+      "belongs to a chain that is gone",
+      inFlight([alive, alive], {}, { lane: { ...base.lane, generation: 2 } }),
+      "Finish failed chain_changed"
+    ],
+    [
+      "believes nothing of another chain",
+      inFlight([dead, dead], {}, { stop: cause("chain_changed") }),
+      "Hold chain_changed"
+    ],
+    [
+      "waits for the list of a restored ledger",
+      inFlight([dead, dead], { restored: true }, { lane: { ...base.lane, isRestoreRead: false } }),
+      "Hold restored_unproven"
+    ],
+    ["that is final rests", situation({ ...submitted, state: "confirmed" }, seen([dead, dead])), "Rest"]
+  ])
+})
+
+describe("no proof comes from a provider", () => {
+  const known = [{ hash: "s0", slot: 200 }]
+  const late: Look = { ...dead, statuses: { slot: 350, of: new Map([["s1", null]]) } }
+  const valid: Look = { ...dead, blockhashes: { slot: 381, valid: new Map([["h1", true]]) } }
+  const stale: Look = { ...dead, blockhashes: { slot: 350, valid: new Map([["h1", false]]) } }
+  check([
+    ["without history", inFlight([absent(dead, "statuses"), dead]), "Ask proof"],
+    [
+      "whose finalized height is the bound itself",
+      inFlight([{ ...dead, finalized: { slot: 351, height: 300 } }, dead]),
+      "Ask proof"
+    ],
+    ["whose statuses are older than its finalized slot", inFlight([late, dead]), "Ask proof"],
+    [
+      "that lists the signature",
+      inFlight([{ ...dead, listed: { from: 0, signatures: new Set(["s1"]) } }, dead]),
+      "Ask proof"
+    ],
+    [
+      "whose list does not reach back to the signature",
+      inFlight([{ ...dead, listed: { from: 101, signatures: new Set() } }, dead]),
+      "Ask proof"
+    ],
+    [
+      "whose list misses a signature that is known as finalized",
+      situation(submitted, seen([dead, dead], { known })),
+      "Ask proof"
+    ],
+    ["that answers no list", inFlight([absent(dead, "listed"), dead]), "Ask proof"],
+    ["that holds the blockhash for valid", inFlight([valid, dead]), "Ask proof"],
+    ["whose answer about the blockhash is older than its finalized slot", inFlight([stale, dead]), "Ask proof"],
+    ["that has forgotten the slot of the signature", inFlight([prune(101), dead]), "Ask proof"],
+    ["that does not say what it has forgotten", inFlight([absent(dead, "firstAvailable"), dead]), "Ask proof"]
+  ])
+})
+
+describe("a provider that decides alone", () => {
+  const one = (look: Look) => situation(submitted, seen([look], { configured: 1, preparation }))
+  const left = (look: Look, since: number) => situation(submitted, seen([look, {}], { aloneSince: since, preparation }))
+  const hour = 3_600_000
+  check([
+    ["proves an absence in two looks", one(dead), "Ask proof"],
+    [
+      "has proven an absence after two looks",
+      one({ ...dead, earlier: proofAt(now - looksApart) }),
+      "Sign refresh 7000"
+    ],
+    [
+      "has not proven it if the looks are too close",
+      one({ ...dead, earlier: proofAt(now - looksApart + 1) }),
+      "Ask proof"
+    ],
+    ["gives a verdict at once if it is the only one", one(landed("finalized")), "Finish confirmed confirmed"],
+    [
+      "waits while the other one may still answer",
+      left({ ...landed("finalized"), earlier: verdictAt(0) }, now - hour + 1),
+      "Mine mined second_provider_missing"
+    ],
+    [
+      "gives a verdict when the other one was silent for long enough",
+      left({ ...landed("finalized"), earlier: verdictAt(0) }, now - hour),
+      "Finish confirmed confirmed by one"
+    ],
+    [
+      "gives that verdict only in two looks",
+      left(landed("finalized"), now - hour),
+      "Mine mined second_provider_missing"
+    ],
+    [
+      "proves an absence when the other one was silent for long enough",
+      left({ ...dead, earlier: proofAt(0) }, now - hour),
+      "Sign refresh 7000"
+    ],
+    [
+      "does not decide if the network never allows it",
+      {
+        ...left({ ...landed("finalized"), earlier: verdictAt(0) }, 0),
+        terms: { ...base.terms, finalityByOne: "never" }
+      },
+      "Mine mined second_provider_missing"
+    ]
+  ])
+})

@@ -1,0 +1,276 @@
+// The rules that keep the relayer from being drained: one case per rule, and one per attack.
+import { assert, describe, it } from "@effect/vitest"
+import { brokenRule, brokenSignature, spendingOf } from "../../../../src/domain/transaction/solana/Guard.ts"
+import type { Form, GuardTerms, Guarded } from "../../../../src/domain/transaction/solana/Guard.ts"
+import type { AccountState } from "../../../../src/domain/transaction/solana/Instruction.ts"
+import * as Programs from "../../../../src/domain/transaction/solana/Programs.ts"
+import { brokenSimulation } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
+import type { SimulatedAccounts } from "../../../../src/domain/transaction/solana/SimulatedRules.ts"
+import * as Attacks from "./Attacks.ts"
+import { address, compiled, guarded, other, reading, relayer, u32, u64, user, wire } from "./Messages.ts"
+import type { Given } from "./Messages.ts"
+
+const userTransfer: Given = { program: Programs.systemProgram, accounts: [user, other], data: [...u32(2), ...u64(1)] }
+const sound = compiled([userTransfer], [user])
+
+const code = (checked: Guarded) => brokenRule(checked)?.code ?? "passes"
+
+const own = (
+  instruction: Given,
+  changed: Partial<GuardTerms> = {},
+  accounts?: Readonly<Record<string, AccountState>>
+) => guarded(compiled([instruction]), "instructions", changed, accounts === undefined ? undefined : reading(accounts))
+
+const budget = (...data: ReadonlyArray<number>): Given => ({
+  program: Programs.computeBudgetProgram,
+  accounts: [],
+  data
+})
+const price = budget(3, ...u64(1_000_000))
+const precompile = (signatures: number): Given => ({
+  program: "Ed25519SigVerify111111111111111111111111111",
+  accounts: [],
+  data: [signatures, 0]
+})
+const withTable = { ...sound, version: 0 as const, tables: [{ table: "table", writable: [1], readonly: [0] }] }
+const tables = (...addresses: ReadonlyArray<string>) => ({
+  tables: new Map([["table", { _tag: "Active" as const, addresses }]]),
+  accounts: new Map()
+})
+
+const cases: ReadonlyArray<readonly [string, Guarded, string]> = [
+  ["a sound message of a user", guarded(sound), "passes"],
+  ["S1: more bytes than the policy allows", guarded(sound, "prebuilt", { maxBytes: 328 }), "too_large"],
+  ["S1: as many bytes as the policy allows", guarded(sound, "prebuilt", { maxBytes: 329 }), "passes"],
+  ["S1: a price that occurs twice", guarded(compiled([price, price, userTransfer], [user])), "malformed"],
+  ["S2: another fee payer", guarded(sound, "prebuilt", { relayer: other }), "fee_payer_mismatch"],
+  ["S2: too many signatures", guarded(sound, "prebuilt", { maxSignatures: 1 }), "too_many_signatures"],
+  ["S2: a foreign signer of instructions", guarded(sound, "instructions"), "foreign_signer"],
+  [
+    "S3: a durable nonce of the user",
+    guarded(compiled([{ ...userTransfer, data: u32(4) }, userTransfer], [user])),
+    "durable_nonce"
+  ],
+  [
+    "S5: a table that loads the relayer",
+    guarded(withTable, "prebuilt", {}, tables(user, relayer)),
+    "fee_payer_in_lookup_table"
+  ],
+  ["S6: a price of 2^40", guarded(compiled([budget(3, ...u64(2n ** 40n)), userTransfer], [user])), "fee_above_cap"],
+  [
+    "S6: 200 signatures that a precompile claims",
+    guarded(compiled([precompile(200), userTransfer], [user])),
+    "fee_above_cap"
+  ],
+  [
+    "S6: nine cheap signatures that a precompile claims",
+    guarded(compiled([precompile(9), userTransfer], [user])),
+    "fee_above_cap"
+  ],
+  ["S6: eight signatures that a precompile claims", guarded(compiled([precompile(8), userTransfer], [user])), "passes"],
+  ["S6: a fee of one lamport above the cap", guarded(sound, "prebuilt", { maxFee: 9999n }), "fee_above_cap"],
+  ["S6: a fee that is the cap", guarded(sound, "prebuilt", { maxFee: 10_000n }), "passes"],
+  [
+    "S7: a program that is not allowed",
+    guarded(sound, "prebuilt", { allowedPrograms: [other] }),
+    "program_not_allowed"
+  ],
+  [
+    "S7: the compute budget, which is always allowed",
+    guarded(compiled([budget(2, ...u32(5000)), userTransfer], [user]), "prebuilt", {
+      allowedPrograms: [Programs.systemProgram]
+    }),
+    "passes"
+  ],
+  ["S7: a disallowed account", guarded(sound, "prebuilt", { disallowedAccounts: [other] }), "account_disallowed"],
+  [
+    "S7: an account that is not allowed",
+    guarded(sound, "prebuilt", { allowedAccounts: [relayer, user] }),
+    "account_not_allowed"
+  ],
+  [
+    "S7: a disallowed account in a table",
+    guarded(withTable, "prebuilt", { disallowedAccounts: [address(70)] }, tables(user, address(70))),
+    "account_disallowed"
+  ],
+  ["S8: a table that is too short", guarded(withTable, "prebuilt", {}, tables(user)), "lookup_table_unresolved"],
+  ["S8: a table that is missing", guarded(withTable, "prebuilt", {}, reading({})), "lookup_table_unresolved"],
+  ["S8: tables are not read at admission", guarded(withTable), "passes"],
+  ["a message that spends more than the limit", own(Attacks.transfer(1001), { maxSpent: 1000n }), "value_above_cap"],
+  ["a message that spends the limit", own(Attacks.transfer(1000), { maxSpent: 1000n }), "passes"],
+  ["a receiver that is not listed", own(Attacks.transfer(1), { receivers: [user] }), "receiver_not_allowed"],
+  ["a receiver that is listed", own(Attacks.transfer(1), { receivers: [other] }), "passes"],
+  ["tokens for the account of a listed wallet", own(Attacks.tokenTransferChecked(), { receivers: [other] }), "passes"],
+  [
+    "tokens for a listed account, without their mint",
+    own(Attacks.tokenTransfer, { receivers: [Attacks.othersTokens] }),
+    "receiver_not_allowed"
+  ],
+  [
+    "a vouched program",
+    own({ program: address(60), accounts: [relayer], data: [1] }, { authorityPrograms: [address(60)] }),
+    "passes"
+  ],
+  [
+    "a vouched program that is not listed as a receiver",
+    own(
+      { program: address(60), accounts: [relayer], data: [1] },
+      { authorityPrograms: [address(60)], receivers: [other] }
+    ),
+    "receiver_not_allowed"
+  ],
+  [
+    "a vouched loader that gives its authority away",
+    own(
+      { program: Programs.loaderProgram, accounts: [relayer], data: u32(4) },
+      { authorityPrograms: [Programs.loaderProgram] }
+    ),
+    "fee_payer_in_instruction"
+  ],
+  [
+    "a vouched program of the table",
+    own(
+      { program: Programs.systemProgram, accounts: [relayer], data: u32(8) },
+      { authorityPrograms: [Programs.systemProgram] }
+    ),
+    "fee_payer_in_instruction"
+  ],
+  [
+    "an allowed program that nobody vouches for",
+    own({ program: address(60), accounts: [relayer], data: [1] }, { allowedPrograms: [address(60)] }),
+    "fee_payer_in_instruction"
+  ],
+  [
+    "a fee account that is closed",
+    own(Attacks.closeOwn, { feeAccounts: [Attacks.ownTokens] }),
+    "fee_payer_in_instruction"
+  ],
+  [
+    "a transfer hook that nobody vouches for",
+    own(Attacks.tokenTransferChecked(Attacks.mint, [address(61)])),
+    "fee_payer_in_instruction"
+  ],
+  [
+    "a vouched transfer hook",
+    own(Attacks.tokenTransferChecked(Attacks.mint, [address(61)]), { authorityPrograms: [address(61)] }),
+    "passes"
+  ]
+]
+
+describe("before a signature", () => {
+  for (const [name, checked, expected] of cases)
+    it(`${name}: ${expected}`, () => assert.strictEqual(code(checked), expected))
+})
+
+const isOwn: AccountState = { _tag: "Token", program: Programs.tokenProgram, mint: Attacks.nativeMint, owner: relayer }
+
+describe("accounts that own instructions spend from", () => {
+  const states: ReadonlyArray<readonly [string, AccountState | undefined, string]> = [
+    ["of the relayer", isOwn, "passes"],
+    ["of a user who approved the relayer, or of a multisig", { ...isOwn, owner: user }, "fee_payer_in_instruction"],
+    ["of another token program", { ...isOwn, program: Programs.token2022Program }, "fee_payer_in_instruction"],
+    ["that is a mint", { _tag: "Other", isProgram: false }, "fee_payer_in_instruction"],
+    ["that cannot be read", { _tag: "Unreadable" }, "account_unavailable"],
+    ["that was not read", undefined, "account_unavailable"]
+  ]
+  for (const [name, state, expected] of states) {
+    for (const [kind, instruction] of [
+      ["Transfer", Attacks.tokenTransfer],
+      ["TransferChecked", Attacks.tokenTransferChecked()],
+      ["CloseAccount", Attacks.closeOwn]
+    ] as const) {
+      it(`an account ${name}, ${kind}: ${expected}`, () => {
+        const accounts = state === undefined ? {} : { [Attacks.ownTokens]: state }
+        assert.strictEqual(code(own(instruction, {}, accounts)), expected)
+      })
+    }
+  }
+
+  it("wrapped lamports count as spent, also if the instruction does not name their mint", () => {
+    const spending = spendingOf(own(Attacks.tokenTransfer, {}, { [Attacks.ownTokens]: isOwn }))
+    assert.strictEqual("spent" in spending ? spending.spent : spending.code, 5n)
+  })
+})
+
+const others: ReadonlyArray<readonly [Form, Partial<GuardTerms>]> = [
+  ["prebuilt", {}],
+  ["sponsored", { authority: "always", authorityPrograms: [address(60)] }],
+  ["sign_transaction", { authority: "always", authorityPrograms: [address(60)] }],
+  ["instructions", { authority: "never" }],
+  ["prebuilt", { authority: "never" }]
+]
+
+describe("the relayer in an instruction", () => {
+  for (const [name, attack] of Attacks.takingOver) {
+    it(`${name} is refused in every form`, () => {
+      for (const [form, changed] of [...others, ["instructions", {}], ["prebuilt", { authority: "always" }]] as const) {
+        const checked = guarded(compiled([attack]), form, changed)
+        assert.strictEqual(code(checked), "fee_payer_in_instruction", form)
+      }
+    })
+  }
+
+  for (const [name, instruction, out, spent] of Attacks.sending) {
+    it(`${name} is sending, and counts as ${out} out and ${spent} spent`, () => {
+      for (const [form, changed] of others) {
+        assert.strictEqual(code(guarded(compiled([instruction]), form, changed)), "fee_payer_in_instruction", form)
+      }
+      for (const checked of [own(instruction), guarded(compiled([instruction]), "prebuilt", { authority: "always" })]) {
+        assert.strictEqual(code(checked), "passes")
+        const spending = spendingOf(checked)
+        assert.deepStrictEqual("out" in spending ? [spending.out, spending.spent] : spending.code, [out, spent])
+      }
+    })
+
+    it(`${name} is refused with a byte or an account more`, () => {
+      const bytes = own({ ...instruction, data: [...instruction.data, 0xff] })
+      const account = own({ ...instruction, accounts: [...instruction.accounts, relayer] })
+      assert.strictEqual(code(bytes), "fee_payer_in_instruction")
+      assert.strictEqual(code(account), "fee_payer_in_instruction")
+    })
+  }
+})
+
+describe("signatures of others (S10)", () => {
+  const message = wire(compiled([userTransfer], [user]))
+  const signature = new Uint8Array(64).fill(7)
+  const verify = (checked: Uint8Array) => checked[0] === 7
+
+  it("must be there and valid; that of the relayer may be absent", () => {
+    const check = (...signatures: ReadonlyArray<Uint8Array | undefined>) =>
+      brokenSignature({ ...message, signatures }, verify)?.code ?? "passes"
+    assert.strictEqual(check(undefined, signature), "passes")
+    assert.strictEqual(check(undefined, undefined), "signature_missing")
+    assert.strictEqual(check(undefined, new Uint8Array(64).fill(8)), "signature_invalid")
+    assert.strictEqual(check(new Uint8Array(64).fill(8), signature), "signature_invalid")
+    assert.strictEqual(check(signature, signature), "passes")
+  })
+})
+
+describe("a simulation", () => {
+  const before = { lamports: 100_000n, owner: Programs.systemProgram, dataBytes: 0 }
+  const authorities = { owner: relayer }
+  const check = (changed: Partial<SimulatedAccounts>) =>
+    brokenSimulation({ before, after: before, tokens: new Map(), closed: [], ...changed }, 5000n)?.code ?? "passes"
+  const token = (after?: typeof authorities & { readonly delegate?: string; readonly closeAuthority?: string }) =>
+    new Map([[Attacks.ownTokens, { before: authorities, ...(after === undefined ? {} : { after }) }]])
+
+  it("may take what is declared and no lamport more (S11)", () => {
+    assert.strictEqual(check({ after: { ...before, lamports: 95_000n } }), "passes")
+    assert.strictEqual(check({ after: { ...before, lamports: 94_999n } }), "lamports_out")
+  })
+
+  it("leaves the relayer an account of the System program without data (S11)", () => {
+    assert.strictEqual(check({ after: { ...before, owner: other } }), "fee_payer_changed")
+    assert.strictEqual(check({ after: { ...before, dataBytes: 10 } }), "fee_payer_changed")
+  })
+
+  it("leaves the relayer the power over its token accounts (S12)", () => {
+    assert.strictEqual(check({ tokens: token(authorities) }), "passes")
+    assert.strictEqual(check({ tokens: token({ owner: other }) }), "authority_changed")
+    assert.strictEqual(check({ tokens: token({ ...authorities, delegate: other }) }), "authority_changed")
+    assert.strictEqual(check({ tokens: token({ ...authorities, closeAuthority: other }) }), "authority_changed")
+    assert.strictEqual(check({ tokens: token() }), "authority_changed")
+    assert.strictEqual(check({ tokens: token(), closed: [Attacks.ownTokens] }), "passes")
+  })
+})

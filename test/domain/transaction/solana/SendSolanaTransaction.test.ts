@@ -1,0 +1,148 @@
+// Sends that are refused before anything is stored, each with the field that is wrong.
+import { assert, describe, it } from "@effect/vitest"
+import type { SolanaTransactionRequest } from "@openzeppelin/relayer-sdk"
+import { DateTime, Result, Schema } from "effect"
+import * as Json from "../../../../src/api/Json.ts"
+import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
+import { BadRequest } from "../../../../src/domain/request/Request.ts"
+import { bytesOf, SendSolanaTransaction } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/solana/SolanaAdmission.ts"
+import { address, other, relayer } from "./Messages.ts"
+
+const now = Date.parse("2026-11-22T12:00:00.000Z")
+const minute = 60_000
+const day = 24 * 60 * minute
+
+const decode = (body: object) =>
+  Schema.decodeResult(Json.fromText(SendSolanaTransaction), { errors: "all", onExcessProperty: "error" })(
+    JSON.stringify(body)
+  )
+
+/** The problems that the response reports: those of the decoder, or else those of the fields in combination. */
+const errorOf = (body: object, policy: SolanaPolicy = { fee_payment_strategy: "relayer" }): string => {
+  const result = decode(body)
+  if (Result.isFailure(result)) return BadRequest.fromIssue(result.failure.issue, "body").error ?? ""
+  const violations = violationsOf(result.success, { now, relayerAddress: relayer, policy })
+  return violations.length === 0 ? "" : (BadRequest.of(violations).error ?? "")
+}
+
+const zeros = (bytes: number) => Buffer.alloc(bytes).toString("base64")
+const memo = { program_id: "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr", accounts: [], data: "aGVsbG8=" }
+const instructions = [memo]
+const meta = (pubkey: string, is_signer = false) => ({ pubkey, is_signer, is_writable: true })
+const listing = (...accounts: Array<ReturnType<typeof meta>>) => [{ ...memo, accounts }]
+const at = (millis: number) => DateTime.formatIso(DateTime.makeUnsafe(now + millis))
+
+describe("a send", () => {
+  it.each([
+    ["neither form", {}, "transaction: is required unless instructions is given"],
+    ["both forms", { transaction: zeros(9), instructions }, "transaction: cannot be given together with instructions"],
+    ["no base64", { transaction: "AQ" }, "transaction: "],
+    ["base64 with bits that are left over", { transaction: "AR==" }, "base64 with padding"],
+    ["no bytes", { transaction: "" }, "1 to 1232 bytes"],
+    ["1233 bytes", { transaction: zeros(1233) }, "1 to 1232 bytes"],
+    ["an array of 1233 bytes", { transaction: Array.from({ length: 1233 }, () => 0) }, "1 to 1232 bytes"],
+    ["a byte of 256", { transaction: [256] }, "transaction"],
+    ["no instruction", { instructions: [] }, "instructions: Expected 1 to 64 instructions"],
+    [
+      "65 instructions",
+      { instructions: Array.from({ length: 65 }, () => memo) },
+      "instructions: Expected 1 to 64 instructions"
+    ],
+    [
+      "65 accounts",
+      {
+        instructions: [0, 1, 2].flatMap((part) =>
+          listing(...Array.from({ length: 22 }, (_, index) => meta(address(22 * part + index))))
+        )
+      },
+      "instructions: names 66 different accounts; at most 64 are allowed"
+    ],
+    [
+      "no address of a program",
+      { instructions: [{ ...memo, program_id: "0x1" }] },
+      "instructions.0.program_id: Expected a base58 Solana address"
+    ],
+    [
+      "data that are no base64",
+      { instructions: [{ ...memo, data: "a" }] },
+      "instructions.0.data: Expected base64 with padding"
+    ],
+    [
+      "a foreign signer",
+      { instructions: listing(meta(relayer), meta(other, true)) },
+      "instructions.0.accounts.1.is_signer: can only be true for the relayer"
+    ],
+    [
+      "a price of a prebuilt transaction",
+      { transaction: zeros(9), compute_unit_price: 1 },
+      "compute_unit_price: can only be given together with instructions"
+    ],
+    [
+      "a speed of a prebuilt transaction",
+      { transaction: zeros(9), speed: "fast" },
+      "speed: can only be given together with instructions"
+    ],
+    [
+      "a speed and a price",
+      { instructions, speed: "fast", compute_unit_price: 1 },
+      "speed: cannot be given together with compute_unit_price"
+    ],
+    ["more than 1,400,000 compute units", { instructions, compute_unit_limit: 1_400_001 }, "compute_unit_limit: "],
+    [
+      "nine tables",
+      { instructions, address_lookup_tables: Array.from({ length: 9 }, () => other) },
+      "address_lookup_tables: Expected 1 to 8 addresses"
+    ],
+    [
+      "instructions that are not refreshed",
+      { instructions, refresh: false },
+      "refresh: can only be false together with transaction"
+    ],
+    [
+      "no simulation although the relayer spends",
+      { instructions: listing(meta(relayer, true)), simulate: false },
+      "simulate: cannot be false"
+    ],
+    ["a deadline that has passed", { instructions, valid_until: at(0) }, "valid_until: must be in the future"],
+    ["a deadline in 8 days", { instructions, valid_until: at(8 * day) }, "valid_until: must be within 7 days"],
+    ["a deadline without a zone", { instructions, valid_until: "2026-11-22T18:00:00" }, "valid_until: "],
+    [
+      "a beginning after the deadline",
+      { instructions, not_before: at(2 * minute), valid_until: at(minute) },
+      "not_before: must be before valid_until"
+    ],
+    ["a fee of nothing", { instructions, max_fee_lamports: 0 }, "max_fee_lamports: "],
+    ["an unknown field", { instructions, nonce: 1 }, "nonce: is not a known field"]
+  ])("with %s is refused", (_, body, expected) => {
+    assert.include(errorOf(body), expected)
+  })
+
+  it("with instructions is refused while users pay, and the policy field is named", () => {
+    assert.include(
+      errorOf({ instructions }, {}),
+      "instructions: cannot be used while the relayer's policy has fee_payment_strategy user"
+    )
+    assert.strictEqual(errorOf({ transaction: zeros(9) }, {}), "")
+  })
+
+  it("of the published SDK is accepted, also with null for what it leaves out", () => {
+    const prebuilt: SolanaTransactionRequest = { transaction: zeros(1232), instructions: null, valid_until: null }
+    const built: SolanaTransactionRequest = { instructions: listing(meta(relayer, true)), valid_until: at(minute) }
+    assert.deepStrictEqual(
+      [prebuilt, built].map((body) => errorOf(body)),
+      ["", ""]
+    )
+  })
+
+  it("has the same bytes as base64 and as an array", () => {
+    assert.deepStrictEqual(bytesOf("AQL/"), bytesOf([1, 2, 255]))
+  })
+
+  it("without a deadline gets thirty minutes from the moment in which it may begin", () => {
+    const deadline = (body: object) => deadlineOf(Result.getOrThrow(decode(body)), now)
+    assert.strictEqual(deadline({ instructions }), now + 30 * minute)
+    assert.strictEqual(deadline({ instructions, not_before: at(day) }), now + day + 30 * minute)
+    assert.strictEqual(deadline({ instructions, not_before: at(-day) }), now + 30 * minute)
+  })
+})

@@ -1,0 +1,233 @@
+// A provider: several back ends behind one address, each with its lag, its fork, its history and its errors, or a liar.
+import type { OwnAnswer, Reported } from "../../../../../src/domain/transaction/solana/Bound.ts"
+import type { Look, Signed, Status } from "../../../../../src/domain/transaction/solana/Look.ts"
+import { isForgotten, life } from "./Chain.ts"
+import type { Block, Branch, Chain } from "./Chain.ts"
+import type { Random } from "./Random.ts"
+import type { Setting } from "./Setting.ts"
+
+interface BackEnd {
+  lag: number
+  isOnDeadFork: boolean
+  hasHistory: boolean
+  /** Blocks that it keeps. */
+  keep: number
+  /** Blocks by which its index of signatures lags behind. */
+  indexLag: number
+}
+
+const everything = 1e9
+
+export interface Blockhash {
+  readonly hash: string
+  readonly slot: number
+}
+
+export const makeProvider = (setting: Setting, random: Random, chain: Chain, isFirst: boolean) => {
+  const { chance, int, pick } = random
+  const makeBackEnd = (): BackEnd => ({
+    lag: int(4),
+    isOnDeadFork: false,
+    hasHistory: !chance(setting.noHistory),
+    keep: chance(setting.pruned) ? 4 + int(6) : everything,
+    indexLag: chance(0.2) ? int(6) : 0
+  })
+  const backEnds = [makeBackEnd(), makeBackEnd()]
+  let isLiar = setting.liar && isFirst
+  let errors = setting.errors
+  let isSilent = false
+
+  const branchOf = ({ isOnDeadFork, lag }: BackEnd): Branch => {
+    const fork = isOnDeadFork ? chain.deadFork() : undefined
+    if (fork !== undefined) return fork
+    const { blocks, finalized } = chain.branch()
+    const top = Math.max(0, blocks.length - 1 - lag)
+    return {
+      blocks: blocks.slice(0, top + 1),
+      finalized: Math.min(finalized, top, Math.max(0, finalized - (lag >> 1)))
+    }
+  }
+
+  /** Each call may meet another back end. Undefined: an error. */
+  const call = <A>(answer: (branch: Branch, backEnd: BackEnd) => A | undefined, lie: (branch: Branch) => A) => {
+    if (isSilent || chance(errors)) return undefined
+    const backEnd = pick(backEnds)
+    return isLiar && chance(0.7) ? lie(branchOf(backEnd)) : answer(branchOf(backEnd), backEnd)
+  }
+
+  const at = ({ blocks }: Branch, index: number): Block => blocks[index] ?? chain.top()
+  const topOf = (branch: Branch): Block => at(branch, branch.blocks.length - 1)
+
+  const find = ({ blocks }: Branch, signature: string) => {
+    for (let index = blocks.length - 1; index >= 0; index--) {
+      const block = blocks[index]
+      const isSuccess = block?.landed.get(signature)
+      if (block !== undefined && isSuccess !== undefined) return { block, isSuccess }
+    }
+    return undefined
+  }
+
+  const statusOf = (branch: Branch, backEnd: BackEnd, signature: string): Status | null => {
+    const found = find(branch, signature)
+    if (found === undefined) return null
+    const top = topOf(branch)
+    const { height, slot } = found.block
+    const isMissing =
+      setting.without.history === true ||
+      !backEnd.hasHistory ||
+      top.height - height > backEnd.keep ||
+      (backEnd.indexLag > 0 && height > branch.finalized - backEnd.indexLag)
+    if (isForgotten(found.block, top) && isMissing) return null
+    const isFinal = height <= at(branch, branch.finalized).height
+    const level = isFinal ? "finalized" : height <= top.height - 1 ? "confirmed" : "processed"
+    return { slot, level, isSuccess: found.isSuccess }
+  }
+
+  const finalizedOf = () =>
+    call(
+      (branch) => {
+        const { slot, height } = setting.without.finality === true ? topOf(branch) : at(branch, branch.finalized)
+        return { slot, height }
+      },
+      () => ({ slot: int(90), height: int(90) })
+    )
+
+  const statusesOf = (signatures: ReadonlyArray<string>) =>
+    call<NonNullable<Look["statuses"]>>(
+      (branch, backEnd) => {
+        if (setting.without.history !== true && !backEnd.hasHistory) return undefined
+        const of = new Map(signatures.map((signature) => [signature, statusOf(branch, backEnd, signature)]))
+        return { slot: topOf(branch).slot, of }
+      },
+      () => {
+        const lie = (): Status | null =>
+          chance(0.5) ? null : { slot: int(60), level: "finalized", isSuccess: chance(0.5) }
+        return { slot: everything, of: new Map(signatures.map((signature) => [signature, lie()])) }
+      }
+    )
+
+  /** The node refuses if it has not finalized `minimum`. */
+  const listFrom = (minimum: number) =>
+    call<NonNullable<Look["listed"]>>(
+      (branch, { hasHistory, keep }) => {
+        const root = at(branch, branch.finalized)
+        if (!hasHistory || root.slot < minimum) return undefined
+        const signatures = new Set<string>()
+        let from = 0
+        for (const { height, landed, slot } of branch.blocks.slice(0, branch.finalized + 1)) {
+          if (root.height - height > keep) from = slot + 1
+          else for (const signature of landed.keys()) signatures.add(signature)
+        }
+        return { from, signatures }
+      },
+      () => ({ from: 0, signatures: new Set() })
+    )
+
+  const isValidAt = (branch: Branch, blockhash: string): boolean => {
+    const block = chain.blockOf(blockhash)
+    if (block === undefined || branch.blocks[block.height] !== block) return false
+    return topOf(branch).height - block.height <= life
+  }
+
+  const validOf = (blockhashes: ReadonlyArray<string>) =>
+    call<NonNullable<Look["blockhashes"]>>(
+      (branch) => ({
+        slot: topOf(branch).slot,
+        valid: new Map(blockhashes.map((blockhash) => [blockhash, isValidAt(branch, blockhash)]))
+      }),
+      () => ({ slot: everything, valid: new Map(blockhashes.map((blockhash) => [blockhash, false])) })
+    )
+
+  const firstAvailable = () =>
+    call(
+      (branch, { keep }) => at(branch, Math.max(0, branch.blocks.length - 1 - keep)).slot,
+      () => 0
+    )
+
+  const heightOf = () =>
+    call(
+      (branch) => topOf(branch).height,
+      () => int(60)
+    )
+
+  const reportedOf = (branch: Branch) => {
+    const { hash, height, slot } = at(branch, Math.max(branch.finalized, branch.blocks.length - 1 - int(2)))
+    return { hash, slot, lastValid: height + life, height: undefined }
+  }
+
+  /** The answers in their order. A question that failed has none. */
+  const look = (attempts: ReadonlyArray<Signed>): Look => {
+    const signatures = attempts.map(({ hash }) => hash)
+    const finalized = finalizedOf()
+    const empty =
+      setting.without.errors === true
+        ? { slot: everything, of: new Map(signatures.map((hash) => [hash, null])) }
+        : undefined
+    const statuses = statusesOf(signatures) ?? empty
+    const listed = listFrom(finalized?.slot ?? 0)
+    const blockhashes = validOf(attempts.map(({ offer }) => offer.blockhash))
+    const first = firstAvailable()
+    return {
+      ...(finalized === undefined ? {} : { finalized }),
+      ...(statuses === undefined ? {} : { statuses }),
+      ...(listed === undefined ? {} : { listed }),
+      ...(blockhashes === undefined ? {} : { blockhashes }),
+      ...(first === undefined ? {} : { firstAvailable: first })
+    }
+  }
+
+  return {
+    look,
+    finalized: finalizedOf,
+    listFrom,
+    height: heightOf,
+    /** A blockhash for new bytes. A liar understates how long it lives. */
+    pair: (): (Reported & Blockhash) | undefined => {
+      const reported = call<Blockhash & { readonly lastValid: number; readonly height: number | undefined }>(
+        reportedOf,
+        (branch) => {
+          const { hash, height, slot } = pick(branch.blocks)
+          const lastValid = Math.max(0, height - int(20))
+          return { hash: chance(0.8) ? hash : "none", slot, lastValid, height: lastValid - life + int(4) - 2 }
+        }
+      )
+      if (reported === undefined) return undefined
+      // The height is a call of its own, and may meet another back end.
+      const height = reported.height ?? heightOf()
+      return height === undefined ? undefined : { ...reported, height }
+    },
+    /** What it says, as the second one, of a blockhash of another provider. */
+    second: (blockhash: string): OwnAnswer | undefined => {
+      const isValid = call(
+        (branch) => isValidAt(branch, blockhash),
+        () => chance(0.7)
+      )
+      const [height, own] = [
+        heightOf(),
+        call(reportedOf, () => ({ hash: "none", slot: 0, lastValid: life - int(3), height: undefined }))
+      ]
+      if (isValid === undefined || height === undefined || own === undefined) return undefined
+      return { isValid, height, slot: own.slot, life: Math.max(life - 2, Math.min(4 * life, own.lastValid - height)) }
+    },
+    /** A back end falls behind or catches up, or is caught on a fork. */
+    drift: (): void => {
+      const backEnd = pick(backEnds)
+      backEnd.lag = int(chance(0.2) ? 9 : 3)
+      backEnd.isOnDeadFork = chance(0.15)
+    },
+    silence: (silent: boolean): void => {
+      isSilent = silent
+    },
+    isLiar: () => isLiar,
+    /** For the fair end: no more faults. */
+    heal: (): void => {
+      errors = 0
+      isLiar = false
+      for (const backEnd of backEnds) {
+        Object.assign(backEnd, { lag: 0, isOnDeadFork: false, hasHistory: true, keep: everything, indexLag: 0 })
+      }
+    }
+  }
+}
+
+export type Provider = ReturnType<typeof makeProvider>
