@@ -1,0 +1,73 @@
+// A parsed file: values with their places. Maps are `Map`s, so that no key can be a member of a prototype.
+
+export interface Place {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+}
+
+export interface Entry {
+  /** Place of the key. */
+  readonly place: Place
+  readonly value: Tree
+}
+
+export interface MapTree {
+  readonly type: "map"
+  readonly place: Place
+  readonly entries: ReadonlyMap<string, Entry>
+}
+
+export interface ListTree {
+  readonly type: "list"
+  readonly place: Place
+  readonly items: ReadonlyArray<Tree>
+}
+
+export interface ScalarTree {
+  readonly type: "scalar"
+  readonly place: Place
+  readonly value: string | number | bigint | boolean | null
+  /** The text in the file, of a scalar without quotes. */
+  readonly source: string | undefined
+}
+
+export type Tree = MapTree | ListTree | ScalarTree
+
+/** What is wrong with a document, and where. It never contains a value of the document. */
+export interface Problem {
+  /** Names the field, such as `relayers.treasury.policies`. Empty for a file as a whole. */
+  readonly path: string
+  readonly message: string
+  readonly place: Place | undefined
+}
+
+export const placeText = ({ file, line, column }: Place): string => `${file}:${line}:${column}`
+
+/** Replaces characters of names that do not print. The names come from the file. */
+const printable = (text: string): string => text.slice(0, 256).replace(/[\p{C}\u2028\u2029]/gu, "?")
+
+export const problemText = ({ path, message, place }: Problem): string =>
+  `${path === "" ? "" : `${printable(path)}: `}${message}${place === undefined ? "" : ` (${placeText(place)})`}`
+
+export const isNull = (tree: Tree | undefined): boolean =>
+  tree === undefined || (tree.type === "scalar" && tree.value === null)
+
+const child = (tree: Tree | undefined, name: string): Tree | undefined => {
+  if (tree?.type === "map") return tree.entries.get(name)?.value
+  return tree?.type === "list" ? tree.items[Number(name)] : undefined
+}
+
+/** The place of the field at the path, or of the innermost object around it that exists. `start` is the place of the tree. */
+export const placeOf = (tree: Tree, path: ReadonlyArray<string>, start: Place): Place => {
+  let found = tree
+  let place = start
+  for (const name of path) {
+    const entry = found.type === "map" ? found.entries.get(name) : undefined
+    const next = entry?.value ?? child(found, name)
+    if (next === undefined) break
+    place = entry?.place ?? next.place
+    found = next
+  }
+  return place
+}

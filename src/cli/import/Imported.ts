@@ -1,0 +1,122 @@
+// The document that an import writes. Objects that the service would refuse are reported and left out.
+import { Result } from "effect"
+import type { Kind } from "../../domain/configuration/Kinds.ts"
+import { isMembers } from "../../domain/configuration/Wanted.ts"
+import * as Wanted from "../../domain/configuration/Wanted.ts"
+import type { Report } from "./Report.ts"
+import type { Secrets } from "./Secrets.ts"
+
+export interface Document {
+  readonly version: 1
+  readonly name: string
+  readonly networks: Map<string, object>
+  readonly signers: Map<string, object>
+  readonly notifications: Map<string, object>
+  readonly relayers: Map<string, object>
+  readonly api_keys: Map<string, object>
+}
+
+/** A comment beside a value of the document. */
+export interface Remark {
+  readonly target: ReadonlyArray<string>
+  readonly text: string
+}
+
+export const empty = (name: string): Document => ({
+  version: 1,
+  name,
+  networks: new Map(),
+  signers: new Map(),
+  notifications: new Map(),
+  relayers: new Map(),
+  api_keys: new Map()
+})
+
+/** The document as plain values. API keys are left out if there are none. */
+export const toPlain = ({ version, name, ...sections }: Document): Record<string, unknown> => ({
+  version,
+  name,
+  ...Object.fromEntries(
+    Object.entries(sections)
+      .filter(([kind, objects]) => kind !== "api_keys" || objects.size > 0)
+      .map(([kind, objects]) => [kind, Object.fromEntries(objects)])
+  )
+})
+
+/** An id of the letters, digits, dashes and underscores of a text. */
+export const idOf = (text: string, otherwise: string): string => {
+  const id = text
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9_-]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 36)
+  return id === "" ? otherwise : id
+}
+
+/** A valid URL in the place of one that is not in the document. */
+const someUrl = "https://rpc.example.com"
+
+/** A value for a variable that is a part of a text: only the rest of the text can be checked. */
+const someVariable = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+const isReference = (value: unknown): boolean =>
+  isMembers(value) && ["env", "file", "mnemonic"].some((name) => Object.hasOwn(value, name))
+
+/** References and variables replaced by values that are valid if the reference is. */
+const checkable = (value: unknown, name: string): unknown => {
+  if (isReference(value)) return name === "url" ? someUrl : { stored: true }
+  if (Array.isArray(value)) return value.map((item) => checkable(item, name))
+  if (isMembers(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, checkable(child, key)]))
+  }
+  return value
+}
+
+/** The variables in texts. `$${` stands for the characters `${`. */
+const variablesIn = (value: unknown): ReadonlyArray<string> => {
+  if (typeof value === "string") {
+    return [...value.replaceAll("$${", "").matchAll(someVariable)].map(([, name = ""]) => name)
+  }
+  if (Array.isArray(value)) return value.flatMap(variablesIn)
+  return isMembers(value) ? Object.values(value).flatMap(variablesIn) : []
+}
+
+export interface Context {
+  readonly document: Document
+  readonly report: Report
+  readonly secrets: Secrets
+  /** Comments of what the document cannot say, such as the account of a relayer. */
+  readonly remarks: Array<Remark>
+}
+
+/**
+ * Adds an object to the document if the service would accept it. Otherwise reports what is wrong at its place in the input;
+ * `placeOf` translates a field of the document into one of the input.
+ */
+export const add = (
+  { document, report, secrets }: Context,
+  kind: Kind,
+  id: string,
+  body: object,
+  at: string,
+  placeOf: (field: string) => string = (field) => field
+): boolean => {
+  const section = document[kind]
+  if (section.has(id)) {
+    report.add(at, "invalid", `the id ${id} is here twice: this one is left out`)
+    return false
+  }
+  const decoded = Wanted.decodeObject(kind, id, checkable(body, ""))
+  // What a variable contains is checked by the plan.
+  const variables = variablesIn(body)
+  if (Result.isSuccess(decoded) || variables.length > 0) {
+    for (const name of variables) secrets.need(name)
+    section.set(id, body)
+    return true
+  }
+  for (const { field, message } of decoded.failure) {
+    const place = placeOf(field)
+    report.add(place === "" ? at : `${at}.${place}`, "invalid", `${message}: ${id} is left out`)
+  }
+  return false
+}

@@ -1,0 +1,52 @@
+// Secrets that an import moves out of its input, and the references that take their places.
+
+export const unescaped = (text: string): string => text.replaceAll("$${", () => "${")
+
+export interface Secrets {
+  /** Values by the names of their variables, for the file of secrets. */
+  readonly moved: ReadonlyMap<string, string>
+  /** The name of the variable. Another value under the same name gets a number. */
+  readonly move: (parts: ReadonlyArray<string | number>, value: string) => string
+  /** Names of all variables that the written document reads. */
+  readonly needed: ReadonlySet<string>
+  readonly need: (name: string) => void
+}
+
+/** A name of an environment variable, made of the parts. */
+const variableOf = (parts: ReadonlyArray<string | number>): string => {
+  const name = parts
+    .join("_")
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, "_")
+    .slice(0, 120)
+  return /^[A-Z_]/.test(name) ? name : `_${name}`
+}
+
+/** Texts of a service without variables: `${` is written as `$${`, so that the loader of the file reads it as it was. */
+export const escaped = (text: string): string => text.replaceAll("${", () => "$${")
+
+/** `original` gives the text of a secret as it was in the input: files of secrets have no variables. */
+export const make = (original: (text: string) => string = (text) => text): Secrets => {
+  const moved = new Map<string, string>()
+  const needed = new Set<string>()
+  return {
+    moved,
+    needed,
+    need: (name) => void needed.add(name),
+    move: (parts, given) => {
+      const value = original(given)
+      const base = variableOf(parts)
+      let name = base
+      for (
+        let next = 2;
+        (moved.has(name) && moved.get(name) !== value) || (needed.has(name) && !moved.has(name));
+        next += 1
+      ) {
+        name = `${base}_${next}`
+      }
+      moved.set(name, value)
+      needed.add(name)
+      return name
+    }
+  }
+}

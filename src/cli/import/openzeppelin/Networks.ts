@@ -1,0 +1,206 @@
+// Networks of OpenZeppelin Relayer: in config.json, or in the files of a folder.
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { Result } from "effect"
+import { builtin } from "../../../server/networks/builtin.ts"
+import { looksLikeKey } from "../../../domain/configuration/UrlKey.ts"
+import { isMembers } from "../../../domain/configuration/Wanted.ts"
+import { parse } from "../../configuration/Parse.ts"
+import * as Imported from "../Imported.ts"
+import { fields, path as at, picked, plain } from "../Source.ts"
+import type { Input } from "./Input.ts"
+
+interface Network {
+  readonly at: string
+  readonly id: string
+  readonly type: string
+  readonly from: string | undefined
+  /** The fields that the network defines itself, as the document has them. */
+  readonly own: Record<string, unknown>
+}
+
+const carried = [
+  "chain_id",
+  "required_confirmations",
+  "symbol",
+  "average_blocktime_ms",
+  "is_testnet",
+  "features",
+  "tags",
+  "explorer_urls",
+  "passphrase",
+  "horizon_url"
+]
+
+const defaultFolder = "./config/networks"
+
+/** URLs as objects. One that looks as if it contains a key moves into the secrets file. */
+export const rpcUrls = (
+  values: ReadonlyArray<unknown>,
+  place: string,
+  nameParts: ReadonlyArray<string>,
+  { report, secrets }: Imported.Context
+): ReadonlyArray<object> =>
+  values.flatMap((value, index): ReadonlyArray<object> => {
+    const here = `${place}.${index}`
+    if (typeof value !== "string" && !isMembers(value)) {
+      report.add(here, "invalid", "expected a URL, or an object of url and weight: left out")
+      return []
+    }
+    const source = typeof value === "string" ? undefined : fields(value, here, report)
+    const url = typeof value === "string" ? value : source?.text("url")
+    const weight = source?.take("weight") ?? 100
+    source?.end()
+    if (url === undefined) {
+      report.add(here, "invalid", "has no url; the old service ignores such an entry: left out")
+      return []
+    }
+    if (!looksLikeKey(url)) return [{ url, weight }]
+    const variable = secrets.move([...nameParts, "rpc_url", index + 1], url)
+    const exact = source === undefined ? here : at(here, "url")
+    report.add(exact, "note", `looks like it contains a key: moved to ${variable} in the secrets file`)
+    return [{ url: { env: variable }, weight }]
+  })
+
+/** The networks of the files in a folder, with a place that names the file. */
+const ofFolder = (folder: string, input: Input): ReadonlyArray<readonly [string, unknown]> => {
+  const full = path.resolve(input.folder, folder)
+  const names = fs.existsSync(full) ? fs.readdirSync(full).filter((name) => name.endsWith(".json")) : []
+  if (names.length === 0) input.report.add("networks", "invalid", `${folder} is no folder with files *.json`)
+  return names.toSorted().flatMap((name) => {
+    const parsed = parse(path.join(folder, name), fs.readFileSync(path.join(full, name), "utf8"))
+    if (Result.isFailure(parsed)) {
+      input.report.add(`networks/${name}`, "invalid", parsed.failure[0]?.message ?? "is not valid JSON")
+      return []
+    }
+    const content = plain(parsed.success)
+    const list = isMembers(content) && Array.isArray(content["networks"]) ? content["networks"] : []
+    return list.map((value, index): readonly [string, unknown] => [`networks/${name}.networks.${index}`, value])
+  })
+}
+
+const all = (value: unknown, input: Input): ReadonlyArray<readonly [string, unknown]> => {
+  if (Array.isArray(value)) return value.map((item, index): readonly [string, unknown] => [`networks.${index}`, item])
+  return ofFolder(typeof value === "string" ? value : defaultFolder, input)
+}
+
+const read = (place: string, value: unknown, input: Input): Network => {
+  const source = fields(value, place, input.report)
+  const type = source.text("type") ?? ""
+  const name = source.text("network") ?? ""
+  const own = picked(source, carried)
+  const urls = source.take("rpc_urls")
+  if (Array.isArray(urls)) {
+    own["rpc_urls"] = rpcUrls(urls, at(place, "rpc_urls"), [type, name], input)
+  }
+  if (source.take("gas_price_cache") !== undefined) {
+    const message = "prices are read once per block and shared by all relayers of a network"
+    input.report.add(at(place, "gas_price_cache"), "dropped", message)
+  }
+  const from = source.text("from")
+  source.end()
+  return { at: place, id: `${type}:${name}`, type, from, own }
+}
+
+const union = (parent: unknown, child: unknown): unknown =>
+  Array.isArray(parent) && Array.isArray(child) ? [...new Set([...parent, ...child])] : (child ?? parent)
+
+/** The own fields and those of the parents in the input. */
+const flattened = (
+  network: Network,
+  networks: ReadonlyMap<string, Network>,
+  seen: ReadonlySet<string>
+): Record<string, unknown> => {
+  const parent = network.from === undefined ? undefined : networks.get(`${network.type}:${network.from}`)
+  if (parent === undefined || seen.has(parent.id)) return network.own
+  const inherited = flattened(parent, networks, new Set([...seen, parent.id]))
+  return {
+    ...inherited,
+    ...network.own,
+    ...(inherited["tags"] === undefined ? {} : { tags: union(inherited["tags"], network.own["tags"]) }),
+    ...(inherited["features"] === undefined ? {} : { features: union(inherited["features"], network.own["features"]) })
+  }
+}
+
+const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+/** What differs from the built-in network. Tags and features of overrides are added to the built-in ones. */
+const overrides = (whole: Record<string, unknown>, known: object): Record<string, unknown> => {
+  const usual = new Map<string, unknown>(Object.entries(known))
+  return Object.fromEntries(
+    Object.entries(whole).filter(
+      ([name, value]) => name !== "chain_id" && name !== "passphrase" && !isEqual(value, usual.get(name))
+    )
+  )
+}
+
+const add = (network: Network, networks: ReadonlyMap<string, Network>, input: Input) => {
+  const known = builtin.find(({ id }) => id === network.id)
+  if (known === undefined) {
+    const body = { ...(network.from === undefined ? {} : { from: network.from }), ...network.own }
+    Imported.add(input, "networks", network.id, body, network.at, placeOfUrl)
+    return
+  }
+  const whole = flattened(network, networks, new Set([network.id]))
+  const key = known.network_type === "evm" ? "chain_id" : "passphrase"
+  const usual =
+    known.network_type === "evm" ? known.chain_id : known.network_type === "stellar" ? known.passphrase : undefined
+  if (whole[key] !== undefined && whole[key] !== usual) {
+    const message = `${network.id} is a built-in network with another ${key}: give this one another name`
+    input.report.add(at(network.at, key), "invalid", message)
+    return
+  }
+  const own = overrides(whole, known)
+  if (Object.keys(own).length > 0) Imported.add(input, "networks", network.id, own, network.at, placeOfUrl)
+}
+
+/** URLs are written as objects, and may be texts in the input. */
+const placeOfUrl = (field: string) => field.replace(/^(rpc_urls\.\d+)\.url$/, "$1")
+
+/** Imports the networks that relayers use, and their parents. Returns the ids of all networks of the input. */
+export const importNetworks = (value: unknown, used: ReadonlySet<string>, input: Input): ReadonlySet<string> => {
+  const networks = new Map<string, Network>()
+  const items = all(value, input)
+  for (const [place, item] of items) {
+    const { type, network, source } = named(item)
+    if (source) {
+      const id = `${type}:${network}`
+      if (networks.has(id)) input.report.add(place, "invalid", `${id} is here twice: this one is left out`)
+      else if (input.allNetworks || isNeeded(id, used, items)) networks.set(id, read(place, item, input))
+      else input.report.add(place, "dropped", `${network} is used by no relayer; --all-networks imports it`)
+    } else input.report.add(place, "invalid", "expected type and network")
+  }
+  for (const network of networks.values()) add(network, networks, input)
+  return new Set(networks.keys())
+}
+
+const named = (item: unknown) => {
+  const members = isMembers(item) ? item : {}
+  const { type, network, from } = members
+  return {
+    type: String(type),
+    network: String(network),
+    from: typeof from === "string" ? from : undefined,
+    source: typeof type === "string" && typeof network === "string"
+  }
+}
+
+/** Whether a relayer uses the network, or a network that inherits from it is used. */
+const isNeeded = (id: string, used: ReadonlySet<string>, items: ReadonlyArray<readonly [string, unknown]>): boolean => {
+  const parents = new Map<string, string | undefined>(
+    items.map(([, item]) => {
+      const { type, network, from } = named(item)
+      return [`${type}:${network}`, from === undefined ? undefined : `${type}:${from}`] as const
+    })
+  )
+  for (const start of used) {
+    const seen = new Set<string>()
+    let current: string | undefined = start
+    while (current !== undefined && !seen.has(current)) {
+      if (current === id) return true
+      seen.add(current)
+      current = parents.get(current)
+    }
+  }
+  return false
+}

@@ -1,0 +1,86 @@
+// Imports the configuration of OpenZeppelin Relayer: config.json, its networks, and its environment file.
+import * as Imported from "../Imported.ts"
+import { fields, path as at, picked } from "../Source.ts"
+import type { Fields } from "../Source.ts"
+import { importDotEnv } from "./DotEnv.ts"
+import type { Input, Options } from "./Input.ts"
+import { importNetworks } from "./Networks.ts"
+import { importRelayers } from "./Relayers.ts"
+import { importSigners, secretOf } from "./Signers.ts"
+
+/** The ids of all notifications, with whether they are in the document. */
+const importNotifications = (values: ReadonlyArray<unknown>, input: Input): ReadonlyMap<string, boolean> => {
+  const found = new Map<string, boolean>()
+  for (const [index, value] of values.entries()) {
+    const source = fields(value, `notifications.${index}`, input.report)
+    const id = source.text("id") ?? ""
+    const plain = picked(source, ["type", "url"])
+    // The key of an object that is left out must not reach the secrets file.
+    const isValid = Imported.add(input, "notifications", id, plain, source.at)
+    found.set(id, isValid)
+    if (!isValid) continue
+    const signing_key = secretOf(source, "signing_key", id, input)
+    const value_ = signing_key === undefined ? undefined : input.secrets.moved.get(signing_key.env)
+    if (value_ !== undefined && value_.length < minSigningKeyLength) {
+      input.report.add(
+        at(source.at, "signing_key"),
+        "invalid",
+        `expected at least ${minSigningKeyLength} characters: ${id} is left out`
+      )
+      input.document.notifications.delete(id)
+      found.set(id, false)
+      continue
+    }
+    source.end("invalid")
+    input.document.notifications.set(id, { ...plain, ...(signing_key === undefined ? {} : { signing_key }) })
+  }
+  return found
+}
+
+/** The shortest signing key of the service, in characters. */
+const minSigningKeyLength = 32
+
+const pluginFields = [
+  "path",
+  "timeout",
+  "emit_logs",
+  "emit_traces",
+  "raw_response",
+  "allow_get_invocation",
+  "config",
+  "forward_logs"
+]
+
+const dropPlugins = (values: ReadonlyArray<unknown>, { report }: Input) => {
+  for (const [index, value] of values.entries()) {
+    const source = fields(value, `plugins.${index}`, report)
+    const id = source.text("id") ?? "a plugin"
+    picked(source, pluginFields)
+    source.end()
+    report.add(
+      source.at,
+      "dropped",
+      `${id}: plugins do not exist here; call the API from your program, or embed the service`
+    )
+  }
+}
+
+const usedNetworks = (relayers: ReadonlyArray<unknown>): ReadonlySet<string> =>
+  new Set(
+    relayers.flatMap((relayer) => {
+      const { network, network_type } = Object(relayer) as Record<string, unknown>
+      return typeof network === "string" ? [`${String(network_type)}:${network}`] : []
+    })
+  )
+
+export const importConfiguration = (source: Fields, context: Imported.Context, options: Options) => {
+  const input: Input = { ...context, ...options, keystores: new Map() }
+  const relayers = source.list("relayers")
+  const signers = importSigners(source.list("signers"), input)
+  const notifications = importNotifications(source.list("notifications"), input)
+  const networks = importNetworks(source.take("networks"), usedNetworks(relayers), input)
+  importRelayers(relayers, { signers, notifications, networks }, input)
+  dropPlugins(source.list("plugins"), input)
+  source.end()
+  if (options.dotEnv !== undefined) importDotEnv(options.dotEnv, input)
+}

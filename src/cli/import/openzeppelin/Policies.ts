@@ -1,0 +1,170 @@
+// Policies of relayers of OpenZeppelin Relayer, by network type.
+import { Predicate } from "effect"
+import { contractCreation } from "../../../domain/relayer/Policy.ts"
+import { fields, path as at, picked } from "../Source.ts"
+import type { Fields } from "../Source.ts"
+import type { Input } from "./Input.ts"
+
+type Policies = Record<string, unknown>
+
+const zeroAddress = `0x${"0".repeat(40)}`
+
+const evmFields = [
+  "min_balance",
+  "gas_price_cap",
+  "eip1559_pricing",
+  "gas_limit_estimation",
+  "include_revert_data",
+  "private_transactions"
+]
+
+const evm = (source: Fields, { report }: Input): Policies => {
+  const policies = picked(source, evmFields)
+  if (policies["private_transactions"] === true) {
+    const message =
+      "the old service sends these transactions publicly; here this relayer refuses every send (409, not supported yet): remove the field, or wait"
+    report.add(at(source.at, "private_transactions"), "needs", message)
+  }
+  const given = source.take("whitelist_receivers")
+  if (!Array.isArray(given)) return policies
+  const place = at(source.at, "whitelist_receivers")
+  const receivers = given.filter((receiver, index) => {
+    const isAddress = Predicate.isString(receiver) && /^0x[0-9a-fA-F]{40}$/.test(receiver)
+    if (!isAddress && receiver !== contractCreation) {
+      const message = "is not an address; the old service does not check entries, so this one never matched: left out"
+      report.add(`${place}.${index}`, "invalid", message)
+    }
+    return isAddress
+  })
+  if (!receivers.some((receiver) => String(receiver).toLowerCase() === zeroAddress)) {
+    report.add(place, "note", "the old service also allows the zero address; here it is refused unless it is listed")
+  }
+  return { ...policies, whitelist_receivers: receivers }
+}
+
+const tokenSwap = ["slippage_percentage", "min_amount", "max_amount", "retain_min_amount"]
+
+/** Tokens with the fields of their kind. The old service ignores other fields of tokens. */
+const tokens = (source: Fields, names: ReadonlyArray<string>, { report }: Input): ReadonlyArray<unknown> =>
+  source.list("allowed_tokens").map((value, index) => {
+    const token = fields(value, `${source.at}.allowed_tokens.${index}`, report)
+    const swap = token.object("swap_config")
+    const body = {
+      ...picked(token, names),
+      ...(swap === undefined ? {} : { swap_config: picked(swap, tokenSwap) })
+    }
+    swap?.end()
+    token.end()
+    return body
+  })
+
+const noteSwaps = (source: Fields, { report }: Input) => {
+  report.add(at(source.at, "swap_config"), "note", "is stored; this service does not execute swaps")
+}
+
+const solanaFields = [
+  "fee_payment_strategy",
+  "fee_margin_percentage",
+  "min_balance",
+  "allowed_programs",
+  "allowed_accounts",
+  "disallowed_accounts",
+  "max_tx_data_size",
+  "max_signatures",
+  "max_allowed_fee_lamports"
+]
+
+const solana = (source: Fields, input: Input): Policies => {
+  const policies = picked(source, solanaFields)
+  const { report } = input
+  if (source.take("allowed_tokens") !== undefined) {
+    policies["allowed_tokens"] = tokens(source, ["mint", "decimals", "symbol", "max_allowed_fee"], input)
+  } else if (policies["fee_payment_strategy"] !== "relayer") {
+    const message =
+      "if it is absent, no token is allowed here: a relayer whose users pay the fees sends nothing without it"
+    report.add(at(source.at, "allowed_tokens"), "note", message)
+  }
+  if (policies["max_allowed_fee_lamports"] === undefined) {
+    report.add(at(source.at, "max_allowed_fee_lamports"), "note", "is 1000000 lamports here if it is absent")
+  }
+  if (policies["allowed_programs"] !== undefined) {
+    const message = "only restricts here; prebuilt messages never list the relayer itself"
+    report.add(at(source.at, "allowed_programs"), "note", message)
+  }
+  const swap = source.object("swap_config")
+  if (swap === undefined) return policies
+  const options = swap.object("jupiter_swap_options")
+  policies["swap_config"] = {
+    ...picked(swap, ["strategy", "cron_schedule", "min_balance_threshold"]),
+    ...(options === undefined
+      ? {}
+      : {
+          jupiter_swap_options: picked(options, [
+            "priority_fee_max_lamports",
+            "priority_level",
+            "dynamic_compute_unit_limit"
+          ])
+        })
+  }
+  options?.end()
+  swap.end("invalid")
+  noteSwaps(source, input)
+  return policies
+}
+
+const stellarFields = [
+  "max_fee",
+  "timeout_seconds",
+  "min_balance",
+  "concurrent_transactions",
+  "fee_payment_strategy",
+  "slippage_percentage",
+  "fee_margin_percentage"
+]
+
+/** Seconds that this service uses at least and at most. */
+const timeouts = { minimum: 15, maximum: 300 }
+
+const stellar = (source: Fields, input: Input): Policies => {
+  const policies = picked(source, stellarFields)
+  const { report } = input
+  const note = (name: string, message: string) => report.add(at(source.at, name), "note", message)
+  if (policies["concurrent_transactions"] === true) {
+    note("concurrent_transactions", "transactions are sent one by one here until channels are set")
+  }
+  const timeout = policies["timeout_seconds"]
+  if (typeof timeout === "number" && (timeout < timeouts.minimum || timeout > timeouts.maximum)) {
+    note("timeout_seconds", `counts as the nearest of ${timeouts.minimum} and ${timeouts.maximum} here`)
+  }
+  if (policies["max_fee"] !== undefined) note("max_fee", "limits every transaction here, in every mode")
+  if (policies["min_balance"] !== undefined)
+    note("min_balance", "disables the relayer here; the old service ignores it")
+  if (source.take("allowed_tokens") !== undefined) {
+    policies["allowed_tokens"] = tokens(source, ["asset", "max_allowed_fee"], input)
+  }
+  const swap = source.object("swap_config")
+  if (swap === undefined) return policies
+  policies["swap_config"] = picked(swap, ["strategies", "cron_schedule", "min_balance_threshold"])
+  swap.end("invalid")
+  noteSwaps(source, input)
+  return policies
+}
+
+const readers: Readonly<Record<string, (source: Fields, input: Input) => Policies>> = { evm, solana, stellar }
+
+export const policiesOf = (source: Fields, type: string, input: Input): Policies | undefined => {
+  const given = source.object("policies")
+  if (given === undefined) {
+    if (type === "stellar") {
+      input.report.add(
+        at(source.at, "policies"),
+        "note",
+        "the old service refuses a stellar relayer without policies; here it is valid"
+      )
+    }
+    return undefined
+  }
+  const policies = readers[type]?.(given, input)
+  given.end("invalid")
+  return policies
+}

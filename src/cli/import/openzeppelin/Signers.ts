@@ -1,0 +1,219 @@
+// Signers of OpenZeppelin Relayer: `signers` of config.json.
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { isMembers } from "../../../domain/configuration/Wanted.ts"
+import { privateHostOf } from "../Hosts.ts"
+import * as Imported from "../Imported.ts"
+import { fields, path as at, picked } from "../Source.ts"
+import type { Fields } from "../Source.ts"
+import type { Input } from "./Input.ts"
+
+/** `{type: env, value: NAME}` or `{type: plain, value}`: a secret. */
+export const secretOf = (
+  source: Fields,
+  name: string,
+  id: string,
+  { report, secrets }: Imported.Context
+): { readonly env: string } | undefined => {
+  const given = source.object(name)
+  if (given === undefined) return undefined
+  const type = given.text("type")
+  const value = given.text("value")
+  given.end("invalid")
+  if (value === undefined || (type !== "env" && type !== "plain")) {
+    report.add(given.at, "invalid", "expected {type: env or plain, value}")
+    return undefined
+  }
+  if (type === "env") {
+    secrets.need(value)
+    return { env: value }
+  }
+  const variable = secrets.move([id, name], value)
+  report.add(given.at, "note", `is a secret in the file: moved to ${variable} in the secrets file`)
+  return { env: variable }
+}
+
+/** A value that is no secret here. A variable stays one. */
+const valueOf = (source: Fields, name: string, { report, secrets }: Imported.Context): string | undefined => {
+  const given = source.take(name)
+  if (!isMembers(given)) return typeof given === "string" ? given : undefined
+  const inner = fields(given, at(source.at, name), report)
+  const type = inner.text("type")
+  const value = inner.text("value")
+  inner.end("invalid")
+  if (type !== "env" || value === undefined) return value
+  secrets.need(value)
+  return `\${${value}}`
+}
+
+type Config = Record<string, unknown>
+
+/** Without the fields that are absent. */
+const present = (config: Config): Config =>
+  Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined))
+
+const local = (source: Fields, id: string, input: Input): Config => {
+  const given = source.text("path")
+  let file = given
+  if (given === undefined) input.report.add(at(source.at, "path"), "invalid", "is required")
+  else {
+    const resolved = path.resolve(input.folder, given)
+    file = path.relative(path.resolve(input.outFolder ?? input.folder), resolved)
+    if (!fs.existsSync(resolved)) {
+      input.report.add(at(source.at, "path"), "needs", `${given} does not exist; the plan needs it`)
+    }
+    const other = input.keystores.get(resolved)
+    if (other === undefined) input.keystores.set(resolved, id)
+    else {
+      const message = `has the same keystore as ${other}: both are one account with one sequence of nonces`
+      input.report.add(source.at.replace(/\.config$/, ""), "note", message)
+    }
+  }
+  return { keystore: { file }, passphrase: secretOf(source, "passphrase", id, input) }
+}
+
+const awsKms = (source: Fields, _: string, { report }: Input): Config => {
+  const message =
+    "the service logs in to AWS with its own credentials: give them kms:GetPublicKey and kms:Sign, and install @aws-sdk/client-kms"
+  report.add(source.at.replace(/\.config$/, ""), "needs", message)
+  return picked(source, ["region", "key_id"])
+}
+
+const azure = (source: Fields, id: string, input: Input): Config => {
+  const token = source.take("federated_token_file")
+  if (token !== undefined) {
+    const message =
+      "the service reads token files in AZURE_TOKEN_DIRECTORY, or AZURE_FEDERATED_TOKEN_FILE: set one of them"
+    input.report.add(at(source.at, "federated_token_file"), "needs", message)
+  }
+  return {
+    ...picked(source, ["auth_type", "vault_url", "key_name", "key_version"]),
+    tenant_id: valueOf(source, "tenant_id", input),
+    client_id: valueOf(source, "client_id", input),
+    client_secret: secretOf(source, "client_secret", id, input),
+    federated_token_file: isMembers(token)
+      ? secretOf(source, "federated_token_file", id, input)
+      : typeof token === "string"
+        ? { env: input.secrets.move([id, "federated_token_file"], token) }
+        : undefined
+  }
+}
+
+const turnkey = (source: Fields, id: string, input: Input): Config => ({
+  ...picked(source, ["api_public_key", "organization_id", "private_key_id", "public_key"]),
+  api_private_key: secretOf(source, "api_private_key", id, input)
+})
+
+const vault = (source: Fields, id: string, input: Input): Config => {
+  const address = source.text("address") ?? ""
+  const host = privateHostOf(address)
+  if (host !== undefined || address.startsWith("http:")) {
+    const message = `${host ?? URL.parse(address)?.hostname ?? "the host"} is not public, or is called by http: start the service with OUTBOUND_ALLOW`
+    input.report.add(at(source.at, "address"), "needs", message)
+  }
+  return {
+    address,
+    ...picked(source, ["namespace", "key_name", "mount_point", "pubkey"]),
+    role_id: secretOf(source, "role_id", id, input),
+    secret_id: secretOf(source, "secret_id", id, input)
+  }
+}
+
+/** Defaults of the old service. Its `client_x509_cert_url` names the account of another project. */
+const accountDefaults = {
+  auth_uri: "https://accounts.google.com/o/oauth2/auth",
+  token_uri: "https://oauth2.googleapis.com/token",
+  auth_provider_x509_cert_url: "https://www.googleapis.com/oauth2/v1/certs",
+  client_x509_cert_url: "https://www.googleapis.com/robot/v1/metadata/x509",
+  universe_domain: "googleapis.com"
+}
+
+const keyDefaults = { location: "global", key_version: 1 }
+
+const google = (source: Fields, id: string, input: Input): Config => {
+  const account = source.object("service_account")
+  const key = source.object("key")
+  if (account !== undefined && account.take("client_x509_cert_url") === undefined) {
+    const message = "the default of the old service names the account of another project: a neutral URL is written"
+    input.report.add(at(account.at, "client_x509_cert_url"), "note", message)
+  }
+  const names = ["project_id", "client_id", ...Object.keys(accountDefaults)]
+  const service_account =
+    account === undefined
+      ? undefined
+      : present({
+          ...accountDefaults,
+          ...picked(account, names),
+          private_key: secretOf(account, "private_key", id, input),
+          private_key_id: secretOf(account, "private_key_id", id, input),
+          client_email: secretOf(account, "client_email", id, input)
+        })
+  account?.end("invalid")
+  const config = {
+    service_account,
+    key:
+      key === undefined
+        ? undefined
+        : { ...keyDefaults, ...picked(key, ["location", "key_ring_id", "key_id", "key_version"]) }
+  }
+  key?.end("invalid")
+  return config
+}
+
+const types: Readonly<Record<string, (source: Fields, id: string, input: Input) => Config>> = {
+  local,
+  aws_kms: awsKms,
+  azure_key_vault: azure,
+  turnkey,
+  vault,
+  vault_transit: vault,
+  google_cloud_kms: google
+}
+
+const cdp = (source: Fields, id: string, place: string, { report }: Input) => {
+  const account = source.text("account_address") ?? "its account"
+  const message = `signers of the type cdp do not exist here, and its key cannot leave Coinbase; create a signer and move the funds of ${account}`
+  report.add(place, "dropped", `${id}: ${message}`)
+}
+
+export interface Found {
+  readonly type: string
+  /** Whether the signer is in the document. */
+  readonly outcome: "imported" | "dropped" | "invalid"
+}
+
+/** The signers of the input by id. */
+export const importSigners = (values: ReadonlyArray<unknown>, input: Input): ReadonlyMap<string, Found> => {
+  const found = new Map<string, Found>()
+  for (const [index, value] of values.entries()) {
+    const place = `signers.${index}`
+    const source = fields(value, place, input.report)
+    const id = source.text("id") ?? ""
+    const type = source.text("type") ?? ""
+    const config = source.object("config")
+    source.end("invalid")
+    if (config === undefined) {
+      input.report.add(at(place, "config"), "invalid", "is required")
+      continue
+    }
+    if (type === "cdp") {
+      cdp(config, id, place, input)
+      found.set(id, { type, outcome: "dropped" })
+      continue
+    }
+    const read = types[type]
+    if (read === undefined) {
+      const names = [...Object.keys(types), "cdp"].join(", ")
+      input.report.add(at(place, "type"), "invalid", `expected one of ${names}`)
+      found.set(id, { type, outcome: "invalid" })
+      continue
+    }
+    const body = { type, config: present(read(config, id, input)) }
+    config.end("invalid")
+    const isAdded = Imported.add(input, "signers", id, body, place, (field) =>
+      field === "config.keystore" ? "config.path" : field
+    )
+    found.set(id, { type, outcome: isAdded ? "imported" : "invalid" })
+  }
+  return found
+}

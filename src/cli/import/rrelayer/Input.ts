@@ -1,0 +1,10 @@
+// What the parts of an import of rrelayer share.
+import type * as Imported from "../Imported.ts"
+
+export interface Options {
+  readonly keepPausedState: boolean
+  /** Environment variables of this machine. They are only compared with the list, and never written. */
+  readonly variables: Readonly<Record<string, string | undefined>>
+}
+
+export interface Input extends Imported.Context, Options {}

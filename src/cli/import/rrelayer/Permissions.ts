@@ -1,0 +1,181 @@
+// Permissions and API keys of rrelayer: allow lists of relayers, and what keys may do.
+import { fields, path as at } from "../Source.ts"
+import * as Imported from "../Imported.ts"
+import type { Listed } from "./List.ts"
+import type { Network } from "./Networks.ts"
+import type { Input } from "./Input.ts"
+
+interface Permission {
+  readonly at: string
+  readonly relayers: ReadonlyArray<Listed>
+  readonly allowlist: ReadonlyArray<string> | undefined
+  readonly noNative: boolean
+  readonly noTransactions: boolean
+  readonly noSigning: boolean
+}
+
+/** What the permissions of a network say about one relayer. */
+interface Effective {
+  /** Receivers that all allow lists contain. Undefined: there is no list. */
+  readonly receivers: ReadonlyArray<string> | undefined
+  readonly noNative: boolean
+  readonly noTransactions: boolean
+  readonly noSigning: boolean
+}
+
+const addressesOf = (value: unknown, place: string, relayers: ReadonlyArray<Listed>, { report }: Input) => {
+  if (value === undefined || value === "*") return relayers
+  const wanted = [value].flat().map((address) => String(address).toLowerCase())
+  if (wanted.includes("*")) return relayers
+  for (const address of wanted) {
+    if (!relayers.some((relayer) => relayer.address === address)) {
+      report.add(place, "note", `no relayer of this network has the account ${address}`)
+    }
+  }
+  return relayers.filter(({ address }) => wanted.includes(address))
+}
+
+const readPermission = (value: unknown, place: string, relayers: ReadonlyArray<Listed>, input: Input): Permission => {
+  const source = fields(value, place, input.report)
+  const { report } = input
+  const is = (name: string) => source.take(name) === true
+  const allowed = source.take("allowlist")
+  const permission = {
+    at: place,
+    relayers: addressesOf(source.take("relayers"), at(place, "relayers"), relayers, input),
+    allowlist: Array.isArray(allowed) ? allowed.map(String) : undefined,
+    noNative: is("disable_native_transfer"),
+    noTransactions: is("disable_transactions"),
+    noSigning: false
+  }
+  if (permission.noNative) {
+    const message = "is max_value 0 of its API keys; an administrator is not limited by it"
+    report.add(at(place, "disable_native_transfer"), "note", message)
+  }
+  if (permission.noTransactions) {
+    const message = "its API keys have no transactions:write; an administrator is not limited by it"
+    report.add(at(place, "disable_transactions"), "note", message)
+  }
+  let noSigning = false
+  for (const name of ["disable_personal_sign", "disable_typed_data_sign"]) {
+    if (!is(name)) continue
+    noSigning = true
+    const message =
+      "one scope, transactions:sign, covers text and typed data: its API keys do not get it, so they sign neither"
+    report.add(at(place, name), "note", message)
+  }
+  if (source.take("api_keys") !== undefined) {
+    report.add(at(place, "api_keys"), "invalid", "the old service ignores it here: it belongs to the network")
+  }
+  source.end()
+  return { ...permission, noSigning }
+}
+
+const intersection = (lists: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const [first = [], ...others] = lists
+  const sets = others.map((list) => new Set(list.map((address) => address.toLowerCase())))
+  return first.filter((address) => sets.every((set) => set.has(address.toLowerCase())))
+}
+
+const effectiveOf = (
+  relayer: Listed,
+  permissions: ReadonlyArray<Permission>,
+  place: string,
+  { report }: Input
+): Effective => {
+  const own = permissions.filter(({ relayers }) => relayers.includes(relayer))
+  const lists = own.map(({ allowlist }) => allowlist).filter((list) => list !== undefined)
+  if (lists.length > 1) {
+    const message = `${relayer.id} is in ${lists.length === 2 ? "two" : lists.length} entries: a receiver must be in the allow lists of all of them`
+    report.add(place, "note", message)
+  }
+  return {
+    receivers: lists.length === 0 ? undefined : intersection(lists),
+    noNative: own.some(({ noNative }) => noNative),
+    noTransactions: own.some(({ noTransactions }) => noTransactions),
+    noSigning: own.some(({ noSigning }) => noSigning)
+  }
+}
+
+/** What the old service lets every key of a relayer do, except for signatures, which an allow list does not limit here. */
+const scopesOf = ({ noTransactions, noSigning, receivers }: Effective): ReadonlyArray<string> => [
+  "relayers:read",
+  "transactions:read",
+  ...(noTransactions ? [] : ["transactions:write"]),
+  ...(noSigning || receivers !== undefined ? [] : ["transactions:sign"])
+]
+
+/** Characters of the relayer's id in the id of a key. */
+const idLength = 8
+
+const names = (value: unknown): string => /^\$\{([^}]+)\}$/.exec(String(value))?.[1] ?? "a literal value"
+
+const importKeys = (
+  values: ReadonlyArray<unknown>,
+  place: string,
+  relayers: ReadonlyArray<Listed>,
+  effective: ReadonlyMap<string, Effective>,
+  input: Input
+) => {
+  const { report, document } = input
+  const replaced: Array<string> = []
+  const withoutSignatures: Array<string> = []
+  for (const [index, value] of values.entries()) {
+    const source = fields(value, `${place}.api_keys.${index}`, report)
+    const address = (source.text("relayer") ?? "").toLowerCase()
+    const keys = source.list("keys")
+    source.end()
+    const relayer = relayers.find((candidate) => candidate.address === address)
+    const limits = relayer === undefined ? undefined : effective.get(relayer.id)
+    if (relayer === undefined || limits === undefined) {
+      report.add(
+        at(source.at, "relayer"),
+        "invalid",
+        "no relayer of this network has this account: its keys are left out"
+      )
+      continue
+    }
+    for (const [number, key] of keys.entries()) {
+      const base = `${relayer.id.slice(0, idLength)}-key-`
+      let next = number + 1
+      while (document.api_keys.has(`${base}${next}`)) next += 1
+      const id = `${base}${next}`
+      replaced.push(names(key))
+      if (limits.receivers !== undefined && !limits.noSigning) withoutSignatures.push(id)
+      const body = {
+        name: `${relayer.name}, key ${next}`,
+        scopes: scopesOf(limits),
+        relayer_ids: [relayer.id],
+        ...(limits.noNative ? { transaction_limits: { max_value: "0" } } : {})
+      }
+      Imported.add(input, "api_keys", id, body, source.at)
+    }
+  }
+  if (replaced.length > 0) {
+    const message = `${replaced.length} new keys replace the old values ${replaced.join(", ")}: apply writes them to a file; give them to the clients`
+    report.add(at(place, "api_keys"), "note", message)
+  }
+  if (withoutSignatures.length > 0) {
+    const message = `the old service limits typed data to the allow list; transactions:sign does not: no imported key gets it; add it where that is acceptable (${withoutSignatures.join(", ")})`
+    report.add(at(place, "permissions"), "needs", message)
+  }
+}
+
+/** Imports the API keys of a network. Returns the allow lists of its relayers by their ids. */
+export const importPermissions = (
+  network: Network,
+  relayers: ReadonlyArray<Listed>,
+  input: Input
+): ReadonlyMap<string, ReadonlyArray<string>> => {
+  const place = at(network.at, "permissions")
+  const permissions = network.source
+    .list("permissions")
+    .map((value, index) => readPermission(value, `${place}.${index}`, relayers, input))
+  const effective = new Map(
+    relayers.map((relayer) => [relayer.id, effectiveOf(relayer, permissions, place, input)] as const)
+  )
+  importKeys(network.source.list("api_keys"), network.at, relayers, effective, input)
+  return new Map(
+    [...effective].flatMap(([id, { receivers }]) => (receivers === undefined ? [] : [[id, receivers] as const]))
+  )
+}

@@ -1,0 +1,142 @@
+// Imports the configuration of rrelayer: rrelayer.yaml, and the list of relayers of its API.
+import * as Imported from "../Imported.ts"
+import { fields, path as at, picked } from "../Source.ts"
+import type { Fields } from "../Source.ts"
+import type { Input, Options } from "./Input.ts"
+import { readList } from "./List.ts"
+import type { Listed } from "./List.ts"
+import { importNetworks, importWebhooks } from "./Networks.ts"
+import type { Network } from "./Networks.ts"
+import { importPermissions } from "./Permissions.ts"
+import { readProvider } from "./Signing.ts"
+import type { SignerOf } from "./SignerOf.ts"
+
+const importApi = (source: Fields | undefined, { report }: Input) => {
+  if (source === undefined) return
+  const note = (name: string, setting: string) => {
+    const value = source.take(name)
+    if (value !== undefined) {
+      report.add(at(source.at, name), "note", `is ${setting} of the service: ${[value].flat().join(",")}`)
+    }
+  }
+  note("host", "HOST")
+  note("port", "PORT")
+  note("allowed_origins", "CORS_ORIGINS")
+  for (const name of ["authentication_username", "authentication_password"]) {
+    if (source.take(name) !== undefined) {
+      report.add(at(source.at, name), "dropped", "there is no basic authentication; use API keys")
+    }
+  }
+  source.end()
+}
+
+const limitFields = ["user_limits", "relayer_limits", "fallback_to_relayer"]
+
+const dropLimits = (source: Fields | undefined, { report }: Input) => {
+  if (source === undefined) return
+  picked(source, limitFields)
+  source.end()
+  report.add(source.at, "dropped", "the service limits requests of callers, not transactions of relayers")
+}
+
+const jobFields = ["enabled", "network", "relayers", "schedule", "transaction", "contract"]
+
+const dropJobs = (values: ReadonlyArray<unknown>, { report }: Input) => {
+  for (const [index, value] of values.entries()) {
+    const source = fields(value, `cron_jobs.${index}`, report)
+    const name = source.text("name") ?? "a job"
+    picked(source, jobFields)
+    source.end()
+    report.add(source.at, "dropped", `${name}: there are no scheduled transactions; call the API from a scheduler`)
+  }
+}
+
+const importRelayer = (
+  relayer: Listed,
+  network: Network,
+  signerId: string,
+  extras: { readonly receivers: ReadonlyArray<string> | undefined; readonly notification: string | undefined },
+  input: Input
+) => {
+  const paused = input.keepPausedState ? relayer.isPaused : true
+  if (paused && !relayer.isPaused) {
+    const message = `${relayer.name} is imported paused; resume it after the old service has stopped`
+    input.report.add(at(relayer.at, "paused"), "note", message)
+    input.remarks.push({
+      target: ["relayers", relayer.id, "paused"],
+      text: "resume it after the old service has stopped"
+    })
+  }
+  const policies = {
+    ...(relayer.maxGasPrice === undefined ? {} : { gas_price_cap: relayer.maxGasPrice }),
+    ...(relayer.usesEip1559 ? {} : { eip1559_pricing: false }),
+    ...(extras.receivers === undefined ? {} : { whitelist_receivers: extras.receivers })
+  }
+  const body = {
+    name: relayer.name,
+    network_type: "evm",
+    network: network.name,
+    paused,
+    signer_id: signerId,
+    ...(extras.notification === undefined ? {} : { notification_id: extras.notification }),
+    ...(Object.keys(policies).length === 0 ? {} : { policies })
+  }
+  const target = ["relayers", relayer.id, "signer_id"]
+  input.remarks.push({ target, text: `the account must be ${relayer.address}` })
+  Imported.add(input, "relayers", relayer.id, body, relayer.at, (field) =>
+    field === "policies.gas_price_cap" ? "maxGasPrice" : field
+  )
+}
+
+interface Reading {
+  readonly network: Network
+  readonly relayers: ReadonlyArray<Listed>
+  readonly signerOf: SignerOf | undefined
+}
+
+const importRelayers = (readings: ReadonlyArray<Reading>, notifications: ReadonlyMap<string, string>, input: Input) => {
+  for (const { network, relayers, signerOf } of readings) {
+    const imported = relayers.filter((relayer) => {
+      const signerId = signerOf?.(relayer)
+      if (signerId === undefined) {
+        const message = `${relayer.id}: its account ${relayer.address} cannot be imported`
+        input.report.add(relayer.at, "dropped", message)
+        return false
+      }
+      return true
+    })
+    const receivers = importPermissions(network, imported, input)
+    for (const relayer of imported) {
+      const signerId = signerOf?.(relayer)
+      if (signerId === undefined) continue
+      const extras = { receivers: receivers.get(relayer.id), notification: notifications.get(network.name) }
+      importRelayer(relayer, network, signerId, extras, input)
+    }
+    network.source.end()
+  }
+}
+
+export const importConfiguration = (source: Fields, list: unknown, context: Imported.Context, options: Options) => {
+  const input: Input = { ...context, ...options }
+  importApi(source.object("api_config"), input)
+  source.take("name")
+  source.take("description")
+  const listed = readList(list, input)
+  const shared = readProvider(source.object("signing_provider"), input)
+  const networks = importNetworks(source.list("networks"), input)
+  const readings = networks.map((network) => ({
+    network,
+    relayers: listed.filter(({ chainId }) => chainId === network.chainId),
+    signerOf: readProvider(network.source.object("signing_provider"), input) ?? shared
+  }))
+  for (const { at: place, id, chainId } of listed) {
+    if (!networks.some((network) => network.chainId === chainId)) {
+      input.report.add(at(place, "chainId"), "invalid", `no network has the chain id ${chainId}: ${id} is left out`)
+    }
+  }
+  const notifications = importWebhooks(source.list("webhooks"), networks, input)
+  importRelayers(readings, notifications, input)
+  dropLimits(source.object("rate_limits"), input)
+  dropJobs(source.list("cron_jobs"), input)
+  source.end()
+}

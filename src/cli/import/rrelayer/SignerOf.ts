@@ -1,0 +1,36 @@
+// What every kind of signer of rrelayer needs: references to secrets, and signers that are added once.
+import { variableName } from "../../../domain/configuration/Reference.ts"
+import * as Imported from "../Imported.ts"
+import type { Input } from "./Input.ts"
+import type { Listed } from "./List.ts"
+
+/** The id of the signer of a relayer, or undefined if the account cannot be imported. */
+export type SignerOf = (relayer: Listed) => string | undefined
+
+export const dropped = (): undefined => undefined
+
+/** `${NAME}` alone. */
+export const wholeVariable = /^\$\{([^}]+)\}$/
+
+/** A reference to a secret: a variable stays one, and a literal value moves into the secrets file. */
+export const referenceOf = (
+  value: string,
+  place: string,
+  nameParts: ReadonlyArray<string | number>,
+  { report, secrets }: Imported.Context
+): { readonly env: string } => {
+  const name = wholeVariable.exec(value)?.[1]
+  if (name !== undefined && variableName.test(name)) {
+    secrets.need(name)
+    return { env: name }
+  }
+  const moved = secrets.move(nameParts, value)
+  report.add(place, "note", `is a secret in the file: moved to ${moved} in the secrets file`)
+  return { env: moved }
+}
+
+/** Adds the signer of an id once. */
+export const once = (input: Input, place: string, id: string, body: () => object): string | undefined => {
+  if (input.document.signers.has(id)) return id
+  return Imported.add(input, "signers", id, body(), place) ? id : undefined
+}

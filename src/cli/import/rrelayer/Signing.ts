@@ -1,0 +1,169 @@
+// The signing provider of rrelayer, and the signers of its accounts.
+import { mnemonicToAccount, privateKeyToAccount } from "viem/accounts"
+import { fields, path as at } from "../Source.ts"
+import type { Fields } from "../Source.ts"
+import type { Listed } from "./List.ts"
+import type { Input } from "./Input.ts"
+import { awsKms, pkcs11, turnkey } from "./KeyServices.ts"
+import { dropped, once, referenceOf } from "./SignerOf.ts"
+import type { SignerOf } from "./SignerOf.ts"
+
+const pathOf = (index: number): string => `m/44'/60'/0'/0/${index}`
+
+const addressOf = (derive: () => { readonly address: string }): string | undefined => {
+  try {
+    return derive().address.toLowerCase()
+  } catch {
+    return undefined
+  }
+}
+
+/** Reports an account whose key is not the one that rrelayer listed. */
+const matches = (relayer: Listed, derived: string | undefined, place: string, { report }: Input): boolean => {
+  if (derived === relayer.address) return true
+  const message =
+    derived === undefined
+      ? "is no valid key"
+      : `the key of index ${relayer.walletIndex} has the account ${derived}, and the list has ${relayer.address}: ${relayer.id} is left out`
+  report.add(derived === undefined ? place : at(relayer.at, "address"), "invalid", message)
+  return false
+}
+
+type Phrase = { readonly reference: object; readonly value: string | undefined; readonly at: string }
+
+const fromMnemonic =
+  (phrase: Phrase, prefix: string, input: Input): SignerOf =>
+  (relayer) => {
+    const { walletIndex } = relayer
+    const path = pathOf(walletIndex)
+    const { value } = phrase
+    if (value !== undefined) {
+      const derived = addressOf(() => mnemonicToAccount(value, { path: path as "m/44'/60'/0'" }))
+      if (!matches(relayer, derived, phrase.at, input)) return undefined
+    }
+    return once(input, relayer.at, `${prefix}-${walletIndex}`, () => ({
+      type: "plain",
+      config: { key: { mnemonic: phrase.reference, path } }
+    }))
+  }
+
+/** The value of a reference, if this machine has it. */
+const valueOf = ({ env }: { readonly env: string }, { secrets, variables }: Input): string | undefined =>
+  secrets.moved.get(env) ?? variables[env]
+
+const raw = (source: Fields, input: Input): SignerOf => {
+  const place = at(source.at, "mnemonic")
+  const given = source.text("mnemonic")
+  if (given === undefined) {
+    input.report.add(place, "invalid", "is required")
+    return dropped
+  }
+  const reference = referenceOf(given, place, ["raw", "mnemonic"], input)
+  const value = valueOf(reference, input)
+  if (value === undefined) {
+    input.report.add(
+      place,
+      "needs",
+      `${reference.env} is not set here, so that the accounts were not compared with the list`
+    )
+  }
+  return fromMnemonic({ reference, value, at: place }, "raw", input)
+}
+
+/** A mnemonic in a secret manager. The user reads it into a file once. */
+const managed =
+  (kind: string, fieldNames: ReadonlyArray<string>) =>
+  (source: Fields, input: Input): SignerOf => {
+    const id = source.text("id") ?? ""
+    const key = source.text("key") ?? ""
+    for (const name of fieldNames) source.take(name)
+    input.report.add(source.at, "needs", `read the secret ${id}, field ${key}, into mnemonic.txt`)
+    return fromMnemonic({ reference: { file: "mnemonic.txt" }, value: undefined, at: source.at }, kind, input)
+  }
+
+/** Index −1 is the first key, −2 the second. */
+const privateKeys = (values: ReadonlyArray<unknown>, place: string, input: Input): SignerOf => {
+  const keys = values.map((value, index) => {
+    const source = fields(value, `${place}.${index}`, input.report)
+    const given = source.text("raw") ?? ""
+    source.end()
+    return referenceOf(given, at(source.at, "raw"), ["private_key", index + 1], input)
+  })
+  return (relayer) => {
+    const index = -relayer.walletIndex - 1
+    const key = keys[index]
+    if (key === undefined) {
+      input.report.add(
+        at(relayer.at, "walletIndex"),
+        "invalid",
+        `there is no private key ${index + 1}: ${relayer.id} is left out`
+      )
+      return undefined
+    }
+    const value = valueOf(key, input)
+    const keyPlace = `${place}.${index}.raw`
+    if (value === undefined) {
+      input.report.add(
+        keyPlace,
+        "needs",
+        `${key.env} is not set here, so that the account was not compared with the list`
+      )
+    } else {
+      const hex: `0x${string}` = `0x${value.replace(/^0x/, "")}`
+      if (
+        !matches(
+          relayer,
+          addressOf(() => privateKeyToAccount(hex)),
+          keyPlace,
+          input
+        )
+      )
+        return undefined
+    }
+    return once(input, keyPlace, `private-key-${index + 1}`, () => ({ type: "plain", config: { key } }))
+  }
+}
+
+const without =
+  (kind: string, names: ReadonlyArray<string>) =>
+  (source: Fields, input: Input): SignerOf => {
+    for (const name of names) source.take(name)
+    const message = `signers of ${kind} do not exist here, and its keys cannot leave it; create signers and move the funds`
+    input.report.add(source.at, "dropped", message)
+    return dropped
+  }
+
+const kinds: Readonly<Record<string, (source: Fields, input: Input) => SignerOf>> = {
+  raw,
+  aws_kms: awsKms,
+  aws_secret_manager: managed("aws-secret", ["region"]),
+  gcp_secret_manager: managed("gcp-secret", ["version", "service_account_key_path"]),
+  turnkey,
+  pkcs11,
+  privy: without("privy", ["app_id", "app_secret"]),
+  fireblocks: without("fireblocks", ["api_key", "private_key_path", "sandbox", "identity", "base_url", "private_key"])
+}
+
+/** The signers of a provider, which is global or that of a network. Undefined if there is none. */
+export const readProvider = (source: Fields | undefined, input: Input): SignerOf | undefined => {
+  if (source === undefined) return undefined
+  const keys = source.take("private_keys")
+  const byKey = Array.isArray(keys) ? privateKeys(keys, at(source.at, "private_keys"), input) : undefined
+  const found = Object.entries(kinds).flatMap(([kind, read]) => {
+    const inner = source.object(kind)
+    if (inner === undefined) return []
+    const signerOf = read(inner, input)
+    inner.end()
+    return [signerOf]
+  })
+  source.end()
+  if (found.length + (byKey === undefined ? 0 : 1) === 0) {
+    input.report.add(source.at, "invalid", `expected one of private_keys, ${Object.keys(kinds).join(", ")}`)
+  }
+  const [first, ...others] = found
+  if (others.length > 0) {
+    input.report.add(source.at, "invalid", "has two kinds of signers; the old service takes exactly one")
+  }
+  // Accounts of private keys have negative indexes, beside those of another kind.
+  return (relayer) => (relayer.walletIndex < 0 && byKey !== undefined ? byKey(relayer) : first?.(relayer))
+}

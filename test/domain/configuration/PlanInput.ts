@@ -1,0 +1,56 @@
+// What tests of plans start from: wanted and found states.
+import { kinds } from "../../../src/domain/configuration/Kinds.ts"
+import type { Kind } from "../../../src/domain/configuration/Kinds.ts"
+import * as Planning from "../../../src/domain/configuration/Planning.ts"
+import type { FoundState, WantedState } from "../../../src/domain/configuration/States.ts"
+
+export const name = "payments"
+
+const options: Planning.Options = { prune: false, takeOver: false, replace: new Set(), destroyKeys: new Set() }
+
+export const wantedOf = (
+  kind: Kind,
+  id: string,
+  fields: WantedState["fields"],
+  more: Partial<WantedState> = {}
+): WantedState => ({
+  kind,
+  id,
+  fields,
+  secrets: new Map(),
+  kept: new Set(),
+  managesPaused: true,
+  ...more
+})
+
+export const foundOf = (
+  kind: Kind,
+  id: string,
+  fields: FoundState["fields"],
+  more: Partial<FoundState> = {}
+): FoundState => ({
+  kind,
+  id,
+  fields,
+  secrets: new Map(),
+  owner: name,
+  ...more
+})
+
+export const planOf = (
+  wanted: ReadonlyArray<WantedState>,
+  found: ReadonlyArray<FoundState>,
+  given: Partial<Planning.Options> = {},
+  more: Partial<Planning.Input> = {}
+) =>
+  Planning.plan({
+    name,
+    sections: new Set(kinds),
+    wanted,
+    found,
+    options: { ...options, ...given },
+    templates: new Map(),
+    ...more
+  })
+
+export const sepolia = foundOf("networks", "evm:sepolia", {}, { isBuiltin: true, owner: undefined })
