@@ -49,7 +49,15 @@ interface Packed {
 
 /** The files that users need, of the service and of the client. */
 const needed = {
-  "effect-relayer": ["dist/main.js", "dist/index.d.ts", "openapi.json", "relayers.schema.json", "sbom.json", "README.md", "LICENSE"],
+  "effect-relayer": [
+    "dist/main.js",
+    "dist/index.d.ts",
+    "openapi.json",
+    "relayers.schema.json",
+    "sbom.json",
+    "README.md",
+    "LICENSE"
+  ],
   "@effect-relayer/client": [
     "dist/client/index.js",
     "dist/client/index.d.ts",
