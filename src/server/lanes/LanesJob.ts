@@ -72,7 +72,9 @@ const make = Effect.gen(function* () {
 
   const stopping: Draining["Service"] = { ...draining, isDraining: () => isStopping || draining.isDraining() }
 
-  const isWaitedFor = Effect.suspend(() => (lanes.size < maxLanes ? Effect.succeed(false) : ledger.hasWork))
+  const isWaitedFor = Effect.suspend(() =>
+    lanes.size < maxLanes ? Effect.succeed(false) : ledger.hasWork(networks.types)
+  )
 
   const forget = (hold: Hold) =>
     Effect.suspend(() => {
@@ -107,7 +109,7 @@ const make = Effect.gen(function* () {
   const claim = Effect.gen(function* () {
     const free = stopping.isDraining() ? 0 : Math.min(maxLanes - lanes.size, maxClaimed)
     if (free <= 0) return
-    for (const claimed of yield* ledger.claim(free)) yield* start(claimed)
+    for (const claimed of yield* ledger.claim(networks.types, free)) yield* start(claimed)
   }).pipe(Effect.uninterruptible)
 
   /** Held lanes poll again at once if something was accepted for them. */

@@ -30,16 +30,23 @@ export class LaneLedger extends Context.Service<
   {
     /** A held lane that is not renewed for this long is free. */
     readonly lease: Duration.Duration
-    /** Claims free lanes with open transactions. The lane whose poll is most overdue is first. `among`: only these lanes. */
-    claim(limit: number, among?: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyArray<HeldLane>>
+    /**
+     * Claims free lanes with open transactions, on networks of these types: an older instance must not take the lanes of a
+     * network that only a newer one sends for. The lane whose poll is most overdue is first. `among`: only these lanes.
+     */
+    claim(
+      types: ReadonlyArray<string>,
+      limit: number,
+      among?: ReadonlyArray<LaneId>
+    ): Effect.Effect<ReadonlyArray<HeldLane>>
     /** Extends the lease. Returns the lanes that are still held. */
     renew(holds: ReadonlyArray<Hold>): Effect.Effect<ReadonlyArray<Hold>>
     /** False if an idle lane has an open transaction: it is still held. True if it is not held any more. */
     release(hold: Hold, reason: ReleaseReason): Effect.Effect<boolean>
     /** Whether any transaction was ever accepted. */
     readonly hasLanes: Effect.Effect<boolean>
-    /** Whether lanes that no living process holds have open transactions. */
-    readonly hasWork: Effect.Effect<boolean>
+    /** Whether lanes of these network types that no living process holds have open transactions. */
+    hasWork(types: ReadonlyArray<string>): Effect.Effect<boolean>
     /** The highest number of a pending transaction, by lane. Lanes without pending transactions are left out. */
     newestPending(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, number>>
 

@@ -67,10 +67,10 @@ type State = ReturnType<typeof newState>
 const ledgerOf = (state: State) =>
   Layer.mock(LaneLedger, {
     lease: Duration.seconds(30),
-    claim: () =>
+    claim: (types) =>
       Effect.sync(() => {
         state.claims++
-        const isFree = state.isFree
+        const isFree = state.isFree && types.includes("evm")
         state.isFree = false
         return isFree ? [held(++state.epoch)] : []
       }),
@@ -88,7 +88,7 @@ const ledgerOf = (state: State) =>
     newestPending: () => Effect.sync(() => new Map([[laneId, state.newest]])),
     apply: () => Effect.succeed([]),
     hasLanes: Effect.sync(() => state.hasLanes),
-    hasWork: Effect.sync(() => state.isWaitedFor)
+    hasWork: () => Effect.sync(() => state.isWaitedFor)
   })
 
 /** Nothing is signalled: the job finds out by itself. */

@@ -22,7 +22,7 @@ const afterDeath = Effect.fnUntraced(function* <E, R>(
   }).pipe(Effect.provide(dying))
   yield* Scope.close(scope, Exit.void)
   const lanes = yield* LaneLedger
-  yield* Effect.repeat(lanes.hasWork, { until: (hasWork) => hasWork })
+  yield* Effect.repeat(lanes.hasWork(["evm"]), { until: (hasWork) => hasWork })
   const { hold } = yield* claimOne
   return { hold, lanes, contents: yield* lanes.read(hold) }
 })
@@ -116,7 +116,7 @@ layerEach(ledger)("a process that dies", (it) => {
       yield* claimOne
       assert.deepStrictEqual(yield* lanes.renew([]), [])
       yield* passLeases
-      assert.lengthOf(yield* (yield* LaneLedger).claim(1), 1)
+      assert.lengthOf(yield* (yield* LaneLedger).claim(["evm"], 1), 1)
     })
   )
 })

@@ -57,7 +57,7 @@ export const process = (
 export const ledger = Layer.provideMerge(services({}), database)
 
 export const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
-  Effect.map(lanes.claim(1), ([held]): HeldLane => held ?? assert.fail("no lane is free"))
+  Effect.map(lanes.claim(["evm"], 1), ([held]): HeldLane => held ?? assert.fail("no lane is free"))
 )
 
 const gwei = 1_000_000_000n

@@ -25,15 +25,30 @@ layerEach(ledger)("claims on lanes", (it) => {
         others,
         (other) =>
           of(
-            Effect.flatMap(LaneLedger, (lanes) => lanes.claim(2)),
+            Effect.flatMap(LaneLedger, (lanes) => lanes.claim(["evm"], 2)),
             other
           ),
         { concurrency: "unbounded" }
       )
-      const rest = yield* (yield* LaneLedger).claim(10)
+      const rest = yield* (yield* LaneLedger).claim(["evm"], 10)
       const ids = [...claims.flat(), ...rest].map(({ hold }) => hold.laneId)
       assert.lengthOf(ids, 4)
       assert.strictEqual(new Set(ids).size, 4)
+    })
+  )
+
+  it.effect("leave lanes of network types that the process does not send for to others", () =>
+    Effect.gen(function* () {
+      yield* insert({ ...account(1), chain: "mars:1" }, 1, { request: { to: "olympus" } })
+      const lanes = yield* LaneLedger
+      assert.isFalse(yield* lanes.hasWork(["evm"]))
+      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
+      yield* insert(account(2), 1)
+      const [own, ...others] = yield* lanes.claim(["evm", "solana"], 10)
+      assert.deepStrictEqual([own?.stored.chain, others], ["evm:11155111", []])
+      assert.isTrue(yield* lanes.hasWork(["evm", "mars"]))
+      const [mars] = yield* lanes.claim(["mars"], 10)
+      assert.strictEqual(mars?.stored.chain, "mars:1")
     })
   )
 
@@ -90,12 +105,12 @@ layerEach(ledger)("claims on lanes", (it) => {
       const dying = yield* Scope.provide(process(), scope)
       yield* of(claimOne, dying)
       const lanes = yield* LaneLedger
-      assert.isFalse(yield* lanes.hasWork)
-      assert.deepStrictEqual(yield* lanes.claim(10), [])
+      assert.isFalse(yield* lanes.hasWork(["evm"]))
+      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
       yield* Scope.close(scope, Exit.void)
       // The server notices the end of the session a moment later.
-      yield* Effect.repeat(lanes.hasWork, { until: (hasWork) => hasWork })
-      assert.lengthOf(yield* lanes.claim(10), 1)
+      yield* Effect.repeat(lanes.hasWork(["evm"]), { until: (hasWork) => hasWork })
+      assert.lengthOf(yield* lanes.claim(["evm"], 10), 1)
     })
   )
 
@@ -110,7 +125,7 @@ layerEach(ledger)("claims on lanes", (it) => {
       const command = finish({ state: "canceled", cause: cause("canceled") })
       for (const stored of pending) yield* lanes.apply(hold, [{ stored, command }])
       assert.isTrue(yield* lanes.release(hold, "idle"))
-      assert.deepStrictEqual(yield* lanes.claim(10), [])
+      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
       assert.deepStrictEqual(id === undefined ? [] : yield* eventsOf(id), ["transaction.canceled"])
     })
   )
@@ -120,11 +135,11 @@ layerEach(ledger)("claims on lanes", (it) => {
       yield* insert(account(1), 1)
       yield* insert(account(2), 1)
       const lanes = yield* LaneLedger
-      const [first] = yield* lanes.claim(1)
+      const [first] = yield* lanes.claim(["evm"], 1)
       const wanted = first === undefined ? [] : [first.hold.laneId]
       assert.lengthOf(wanted, 1)
-      assert.deepStrictEqual(yield* lanes.claim(10, wanted), [], "it is held")
-      assert.lengthOf(yield* lanes.claim(10), 1)
+      assert.deepStrictEqual(yield* lanes.claim(["evm"], 10, wanted), [], "it is held")
+      assert.lengthOf(yield* lanes.claim(["evm"], 10), 1)
     })
   )
 })

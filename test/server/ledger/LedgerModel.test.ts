@@ -108,7 +108,7 @@ layer(ledger)("any sequence of changes", (it) => {
 
         yield* accept(0)
         const lane = Option.getOrThrow(yield* transactions.laneOf(accounts[0])).id
-        const claim = Effect.map(lanes.claim(1, [lane]), ([held]) => held?.hold)
+        const claim = Effect.map(lanes.claim(["evm"], 1, [lane]), ([held]) => held?.hold)
         let hold = yield* claim
 
         const step = Effect.fnUntraced(function* ({ what, which }: Step) {

@@ -28,13 +28,17 @@ export class ClaimsRepo extends Context.Service<
   {
     /** A lane that is not renewed for this long is free. */
     readonly lease: Duration.Duration
-    claim(limit: number, among: ReadonlyArray<LaneId> | undefined): Effect.Effect<ReadonlyArray<LaneAtEpoch>>
+    claim(
+      types: ReadonlyArray<string>,
+      limit: number,
+      among: ReadonlyArray<LaneId> | undefined
+    ): Effect.Effect<ReadonlyArray<LaneAtEpoch>>
     renew(holds: ReadonlyArray<Hold>): Effect.Effect<ReadonlyArray<Hold>>
     /** False if it is not held, or not idle although `ifIdle`. */
     release(hold: Hold, ifIdle: boolean): Effect.Effect<boolean>
     isHeld(hold: Hold): Effect.Effect<boolean>
     readonly hasLanes: Effect.Effect<boolean>
-    readonly hasWork: Effect.Effect<boolean>
+    hasWork(types: ReadonlyArray<string>): Effect.Effect<boolean>
     newestPending(lanes: ReadonlyArray<LaneId>): Effect.Effect<ReadonlyMap<LaneId, number>>
   }
 >()("effect-relayer/server/ledger/hold/ClaimsRepo") {
@@ -57,12 +61,15 @@ export class ClaimsRepo extends Context.Service<
         const isFree = sql`(l.holder IS NULL OR l.held_until < now() OR NOT ${SessionLock.isHeld(sql, "l.holder")})`
         const isMine = sql`l.holder = ${holder}::uuid AND l.held_until > now() AND ${mark.isCurrent}`
 
+        /** `chain` of a lane begins with its network type. */
+        const isOfType = (types: ReadonlyArray<string>) => sql`split_part(l.chain, ':', 1) = ANY(${types}::text[])`
+
         // A stronger lock would wait for every transaction that is being accepted: each holds its lane FOR KEY SHARE.
-        const claim = (limit: number, among: ReadonlyArray<LaneId> | undefined) =>
+        const claim = (types: ReadonlyArray<string>, limit: number, among: ReadonlyArray<LaneId> | undefined) =>
           sql`
             WITH free AS MATERIALIZED (
               SELECT l.id FROM lanes l
-              WHERE ${isFree} AND ${hasOpen} AND ${mark.isCurrent}
+              WHERE ${isOfType(types)} AND ${isFree} AND ${hasOpen} AND ${mark.isCurrent}
                 AND ${among === undefined ? sql`true` : sql`l.id = ANY(${among.map(String)}::bigint[])`}
               ORDER BY ${among === undefined ? sql`l.next_poll_at` : sql`l.id`} LIMIT ${limit}
               FOR NO KEY UPDATE SKIP LOCKED
@@ -118,11 +125,12 @@ export class ClaimsRepo extends Context.Service<
           query("ClaimsRepo.hasLanes")
         )
 
-        const hasWork = sql`SELECT EXISTS (SELECT FROM lanes l WHERE ${isFree} AND ${hasOpen}) AS has`.pipe(
-          Effect.flatMap(readHas),
-          Effect.map(({ has }) => has),
-          query("ClaimsRepo.hasWork")
-        )
+        const hasWork = (types: ReadonlyArray<string>) =>
+          sql`SELECT EXISTS (SELECT FROM lanes l WHERE ${isOfType(types)} AND ${isFree} AND ${hasOpen}) AS has`.pipe(
+            Effect.flatMap(readHas),
+            Effect.map(({ has }) => has),
+            query("ClaimsRepo.hasWork")
+          )
 
         const newestPending = (lanes: ReadonlyArray<LaneId>) =>
           sql`

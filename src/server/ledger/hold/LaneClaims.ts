@@ -10,9 +10,13 @@ export const make = Effect.fnUntraced(function* ({ memory }: Shared) {
   const repo = yield* ClaimsRepo
   const mark = yield* LedgerMark
 
-  const claim = Effect.fn("LaneLedger.claim")(function* (limit: number, among?: ReadonlyArray<LaneId>) {
+  const claim = Effect.fn("LaneLedger.claim")(function* (
+    types: ReadonlyArray<string>,
+    limit: number,
+    among?: ReadonlyArray<LaneId>
+  ) {
     yield* mark.renew
-    const found = yield* repo.claim(limit, among)
+    const found = yield* repo.claim(types, limit, among)
     return found.map(({ epoch, stored }): HeldLane => ({ hold: { laneId: stored.id, epoch }, stored }))
   })
 
