@@ -29,7 +29,7 @@ export interface Look {
 }
 
 /** What a proof needs to know of an attempt. */
-export interface Signed {
+export interface AttemptToProve {
   readonly hash: string
   readonly offer: {
     readonly blockhash: string
@@ -41,7 +41,7 @@ export interface Signed {
 }
 
 /** A signature of the relayer that is known as finalized, of whatever transaction. */
-export interface Known {
+export interface KnownSignature {
   readonly hash: string
   readonly slot: number
 }
@@ -59,7 +59,7 @@ export interface Earlier {
 const isListComplete = (
   { finalized, listed }: Required<Pick<Look, "finalized" | "listed">>,
   from: number,
-  known: ReadonlyArray<Known>
+  known: ReadonlyArray<KnownSignature>
 ): boolean =>
   listed.from <= from &&
   known.every(({ hash, slot }) => slot <= from || slot > finalized.slot || listed.signatures.has(hash))
@@ -67,8 +67,8 @@ const isListComplete = (
 /** Whether this provider proves that the bytes of an attempt have not landed and cannot land any more. */
 const provesDead = (
   { finalized, statuses, listed, blockhashes, firstAvailable }: Look,
-  { hash, offer }: Signed,
-  known: ReadonlyArray<Known>
+  { hash, offer }: AttemptToProve,
+  known: ReadonlyArray<KnownSignature>
 ): boolean => {
   if (finalized === undefined || statuses === undefined || listed === undefined) return false
   if (blockhashes === undefined || firstAvailable === undefined) return false
@@ -85,14 +85,14 @@ const provesDead = (
 }
 
 /** Whether the finalized height of this provider is so high that the bytes of an attempt should be dead. */
-export const isPastBound = ({ finalized }: Look, { offer }: Signed): boolean =>
+export const isPastBound = ({ finalized }: Look, { offer }: AttemptToProve): boolean =>
   finalized !== undefined && finalized.height >= offer.bound + boundMargin
 
 /** What this provider says in this look. Undefined: nothing that could end the transaction. */
 export const conclude = (
   look: Look,
-  attempts: ReadonlyArray<Signed>,
-  known: ReadonlyArray<Known>
+  attempts: ReadonlyArray<AttemptToProve>,
+  known: ReadonlyArray<KnownSignature>
 ): Conclusion | undefined => {
   for (const { hash } of attempts) {
     const status = look.statuses?.of.get(hash)

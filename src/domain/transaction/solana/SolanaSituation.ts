@@ -4,7 +4,7 @@ import { Data } from "effect"
 import type { Array as Arr } from "effect"
 import type { Moment } from "../Moment.ts"
 import type { FinalState, Intent, State } from "../Transaction.ts"
-import type { Known, Look, Signed } from "./Look.ts"
+import type { KnownSignature, Look, AttemptToProve } from "./Look.ts"
 import type { Preparation } from "./Preparation.ts"
 import { pollAfter } from "./SolanaNumbers.ts"
 import { cause } from "./SolanaCode.ts"
@@ -25,7 +25,7 @@ export interface SolanaOffer {
   readonly isLast?: true
 }
 
-export interface SolanaAttempt extends Signed {
+export interface SolanaAttempt extends AttemptToProve {
   /** From 1. */
   readonly ordinal: number
   readonly kind: "original" | "refresh"
@@ -116,7 +116,7 @@ export interface SolanaSeen {
   /** Since when only one provider has an opinion. Absent: another one has. */
   readonly aloneSince?: Moment
   /** Signatures of the relayer that are known as finalized. */
-  readonly known: ReadonlyArray<Known>
+  readonly known: ReadonlyArray<KnownSignature>
   /** The answer to the question `prepare`. */
   readonly preparation?: Preparation
 }

@@ -1,6 +1,6 @@
 // A provider: several back ends behind one address, each with its lag, its fork, its history and its errors, or a liar.
 import type { OwnAnswer, Reported } from "../../../../../src/domain/transaction/solana/Bound.ts"
-import type { Look, Signed, Status } from "../../../../../src/domain/transaction/solana/Look.ts"
+import type { Look, AttemptToProve, Status } from "../../../../../src/domain/transaction/solana/Look.ts"
 import { isForgotten, life } from "./Chain.ts"
 import type { Block, Branch, Chain } from "./Chain.ts"
 import type { Random } from "./Random.ts"
@@ -156,7 +156,7 @@ export const makeProvider = (setting: Setting, random: Random, chain: Chain, isF
   }
 
   /** The answers in their order. A question that failed has none. */
-  const look = (attempts: ReadonlyArray<Signed>): Look => {
+  const look = (attempts: ReadonlyArray<AttemptToProve>): Look => {
     const signatures = attempts.map(({ hash }) => hash)
     const finalized = finalizedOf()
     const empty =

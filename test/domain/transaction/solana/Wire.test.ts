@@ -1,0 +1,234 @@
+// The wire form of transactions: what is read, what is refused, and that what is built is read again as it was.
+import { assert, describe, it } from "@effect/vitest"
+import { getAddressDecoder, getAddressEncoder } from "@solana/addresses"
+import { Result } from "effect"
+import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
+import type { Message } from "../../../../src/domain/transaction/solana/Message.ts"
+import { decode } from "../../../../src/domain/transaction/solana/WireDecoding.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import { address, other, relayer, user } from "./Messages.ts"
+import { random } from "./explorer/Random.ts"
+import { read } from "./SecondReader.ts"
+import type { Reading } from "./SecondReader.ts"
+
+const program = address(7)
+
+const message = Wire.build({
+  payer: relayer,
+  instructions: [
+    {
+      program,
+      accounts: [
+        { address: relayer, isWritable: true },
+        { address: user, isWritable: true }
+      ],
+      data: Uint8Array.of(1, 2)
+    },
+    { program: address(8), accounts: [{ address: other, isWritable: false }], data: new Uint8Array(200) }
+  ],
+  blockhash: address(9)
+})
+
+const bytes = Wire.transactionBytes([undefined], Wire.messageBytes(message))
+
+const problemOf = (raw: Uint8Array): string => {
+  const decoded = decode(raw)
+  return Result.isFailure(decoded) ? `${decoded.failure.code}: ${decoded.failure.message}` : "none"
+}
+
+const changed = (raw: Uint8Array, at: number, value: number): Uint8Array =>
+  raw.map((byte, index) => (index === at ? value : byte))
+
+/** What both readers give, in one form. */
+const formOf = ({ signatures, version, header, keys, blockhash, instructions, tables }: Reading) => ({
+  version,
+  header: [...header],
+  keys: keys.map(Base58.encode),
+  blockhash: Base58.encode(blockhash),
+  signatures: signatures.map((signature) => signature.some((byte) => byte !== 0)),
+  instructions: instructions.map(({ program, accounts, data }) => [program, [...accounts], [...data]]),
+  tables: tables.map(({ key, writable, readonly }) => [Base58.encode(key), [...writable], [...readonly]])
+})
+
+const verdictOf = (raw: Uint8Array) => {
+  try {
+    return formOf(read(raw))
+  } catch {
+    return "refused"
+  }
+}
+
+const ourVerdictOf = (raw: Uint8Array) => {
+  const decoded = decode(raw)
+  if (Result.isFailure(decoded)) return "refused"
+  const { message, signatures } = decoded.success
+  const { version, signers, readonlySigners, readonlyOthers, keys, blockhash, instructions, tables } = message
+  return {
+    version,
+    header: [signers, readonlySigners, readonlyOthers],
+    keys: [...keys],
+    blockhash,
+    signatures: signatures.map((signature) => signature !== undefined),
+    instructions: instructions.map(({ program, accounts, data }) => [program, [...accounts], [...data]]),
+    tables: tables.map(({ table, writable, readonly }) => [table, [...writable], [...readonly]])
+  }
+}
+
+/** Random bytes with the shape of a transaction, often with a mistake. */
+const randomTransaction = (next: (limit: number) => number): Uint8Array => {
+  const keys = 1 + next(10)
+  const signers = 1 + next(Math.min(keys, 3))
+  const readonlyOthers = next(keys - signers + 1)
+  const indices = (count: number, limit: number) => Array.from({ length: count }, () => next(limit))
+  const version: Message["version"] = next(2) === 0 ? "legacy" : 0
+  const tables =
+    version === "legacy"
+      ? []
+      : Array.from({ length: next(3) }, () => ({
+          table: Base58.encode(Uint8Array.from(indices(32, 256))),
+          writable: indices(next(4), 256),
+          readonly: indices(next(4), 256)
+        }))
+  const loaded = tables.reduce((sum, { writable, readonly }) => sum + writable.length + readonly.length, 0)
+  const random: Message = {
+    version,
+    signers,
+    readonlySigners: next(signers),
+    readonlyOthers,
+    keys: Array.from({ length: keys }, () => Base58.encode(Uint8Array.from(indices(32, 256)))),
+    blockhash: Base58.encode(Uint8Array.from(indices(32, 256))),
+    instructions: Array.from({ length: next(5) }, () => ({
+      program: next(keys + (next(20) === 0 ? 2 : 0)),
+      accounts: indices(next(8), keys + loaded + (next(20) === 0 ? 1 : 0)),
+      data: Uint8Array.from(indices(next(next(10) === 0 ? 300 : 20), 256))
+    })),
+    tables
+  }
+  const signatures = Array.from({ length: signers }, () =>
+    next(2) === 0 ? undefined : Uint8Array.from(indices(64, 256))
+  )
+  return Wire.transactionBytes(signatures, Wire.messageBytes(random))
+}
+
+/** One byte changed, removed, added or repeated. */
+const mutated = (raw: Uint8Array, next: (limit: number) => number): Uint8Array => {
+  const at = next(raw.length)
+  switch (next(4)) {
+    case 0:
+      return changed(raw, at, next(256))
+    case 1:
+      return Uint8Array.from([...raw.subarray(0, at), ...raw.subarray(at + 1)])
+    case 2:
+      return Uint8Array.from([...raw.subarray(0, at), next(256), ...raw.subarray(at)])
+    default:
+      return raw.subarray(0, at)
+  }
+}
+
+describe("base58", () => {
+  it("writes and reads keys as the library of the field does", () => {
+    const [encoder, decoder] = [getAddressEncoder(), getAddressDecoder()]
+    const next = random(3)
+    for (let round = 0; round < 500; round++) {
+      const zeros = round % 5
+      const key = Uint8Array.from({ length: 32 }, (_, index) => (index < zeros ? 0 : next.int(256)))
+      const text = Base58.encode(key)
+      const library = decoder.decode(key)
+      assert.strictEqual(text, library)
+      assert.deepStrictEqual(Base58.decode(text), new Uint8Array(encoder.encode(library)))
+    }
+  })
+
+  it("refuses texts of another length and with foreign characters", () => {
+    assert.isUndefined(Base58.decode("1".repeat(31)))
+    assert.isUndefined(Base58.decode("1".repeat(33)))
+    assert.isUndefined(Base58.decode("0".repeat(32)))
+    assert.isUndefined(Base58.decode("z".repeat(44)))
+    assert.deepStrictEqual(Base58.decode("1".repeat(32)), new Uint8Array(32))
+  })
+})
+
+describe("the wire form of transactions", () => {
+  it("a message that is built is read again as it was", () => {
+    const decoded = Result.getOrThrow(decode(bytes))
+    assert.deepStrictEqual(decoded.message, message)
+    assert.deepStrictEqual(decoded.signatures, [undefined])
+    assert.strictEqual(decoded.size, bytes.length)
+    assert.deepStrictEqual(decoded.messageBytes, Wire.messageBytes(message))
+  })
+
+  it("accounts that a lookup table has are loaded from it, and programs are not", () => {
+    const table = address(20)
+    const built = Wire.build({
+      payer: relayer,
+      instructions: [
+        {
+          program,
+          accounts: [
+            { address: user, isWritable: true },
+            { address: other, isWritable: false },
+            { address: relayer, isWritable: true }
+          ],
+          data: new Uint8Array(0)
+        }
+      ],
+      blockhash: address(9),
+      tables: new Map([[table, [program, other, user, relayer]]])
+    })
+    assert.deepStrictEqual(built.keys, [relayer, program])
+    assert.deepStrictEqual(built.tables, [{ table, writable: [2], readonly: [1] }])
+    assert.deepStrictEqual(built.instructions[0]?.accounts, [2, 3, 0])
+    const raw = Wire.transactionBytes([undefined], Wire.messageBytes(built))
+    assert.deepStrictEqual(Result.getOrThrow(decode(raw)).message, built)
+  })
+
+  it("bytes with two readings are refused", () => {
+    const trailing = Uint8Array.from([...bytes, 0])
+    const long = Uint8Array.from([0x81, 0x00, ...bytes.subarray(1)])
+    const version1 = Uint8Array.from([...bytes.subarray(0, 65), 0x81, ...bytes.subarray(65)])
+    assert.strictEqual(problemOf(trailing), "malformed: 1 bytes are left over")
+    assert.strictEqual(problemOf(long), "malformed: the length at byte 0 is not in its shortest form")
+    assert.match(problemOf(version1), /^unsupported_version: a message of version 1/)
+    assert.match(problemOf(bytes.subarray(0, 100)), /^malformed: the bytes end before byte/)
+    assert.match(problemOf(new Uint8Array(0)), /^malformed/)
+  })
+
+  it("a key that occurs twice, and indices out of range, are refused", () => {
+    const twice: Message = { ...message, keys: message.keys.map((key, index) => (index === 1 ? relayer : key)) }
+    const raw = Wire.transactionBytes([undefined], Wire.messageBytes(twice))
+    assert.strictEqual(problemOf(raw), "malformed: a key occurs twice")
+    const [first, ...others] = message.instructions
+    const foreign = {
+      ...message,
+      instructions: [{ ...first, program: 40, accounts: [], data: new Uint8Array(0) }, ...others]
+    }
+    const far = Wire.transactionBytes([undefined], Wire.messageBytes(foreign))
+    assert.match(problemOf(far), /^malformed: instruction 0: the program must be one of the keys/)
+  })
+
+  it("two independent readers give the same verdict on 20,000 random and changed messages", () => {
+    const source = random(11)
+    const next = (limit: number) => source.int(limit)
+    let accepted = 0
+    for (let round = 0; round < 10_000; round++) {
+      const raw = randomTransaction(next)
+      for (const one of [raw, mutated(raw, next)]) {
+        const verdict = verdictOf(one)
+        assert.strictEqual(JSON.stringify(ourVerdictOf(one)), JSON.stringify(verdict))
+        if (verdict !== "refused") accepted++
+      }
+    }
+    assert.isAbove(accepted, 5_000)
+  }, 60_000)
+
+  it("a message that was read is written again with the same bytes", () => {
+    const source = random(12)
+    for (let round = 0; round < 1_000; round++) {
+      const raw = randomTransaction((limit) => source.int(limit))
+      const decoded = decode(raw)
+      if (Result.isFailure(decoded)) continue
+      const { message, signatures } = decoded.success
+      assert.deepStrictEqual(Wire.transactionBytes(signatures, Wire.messageBytes(message)), raw)
+    }
+  })
+})
