@@ -2798,6 +2798,8 @@ export interface PlainSigner {
   readonly addresses: SignerAddresses
 }
 
+export type PriceLimit = "given" | "cap" | "api_key" | "first_price" | "operator"
+
 /** The state of a provider. */
 export interface ProviderReading {
   /** URL of the provider, without path, query and credentials. Example: `"https://rpc.example.com/***"` */
@@ -3846,6 +3848,7 @@ export type TransactionCode =
   | "not_before"
   | "nonce_taken"
   | "gas_price_above_cap"
+  | "gas_price_below_base_fee"
   | "insufficient_funds"
   | "signer_unavailable"
   | "throttled"
@@ -3863,6 +3866,7 @@ export type TransactionCode =
   | "not_in_pool_rebroadcast"
   | "underpriced_bumping"
   | "at_cap"
+  | "below_base_fee"
   | "canceling"
   | "expiring"
   | "mined_waiting"
@@ -3873,6 +3877,7 @@ export type TransactionCode =
   | "canceled"
   | "deadline_passed"
   | "would_revert"
+  | "gas_limit_above_block"
   | "reverted"
   | "out_of_gas"
   | "refused_by_all"
@@ -3915,6 +3920,12 @@ export interface TransactionFigures {
   readonly cap?: bigint
   /** Highest price that the newest attempt offers, in wei per gas. Example: `"39000000000"` */
   readonly price?: bigint
+  /** What limits the price: the request, the policy, the API key, or the first attempt. Example: `"given"` */
+  readonly limit?: PriceLimit
+  /** Gas limit that the request gives. Example: `"40000000"` */
+  readonly gas_limit?: bigint
+  /** Gas limit of the newest block. Example: `"30000000"` */
+  readonly block_gas_limit?: bigint
   /** Wei that the account needs for this transaction. Example: `"1050000000000000"` */
   readonly required?: bigint
   /** Wei on the account that no transaction in flight reserves. Example: `"900000000000000"` */

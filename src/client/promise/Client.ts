@@ -90,6 +90,7 @@ export type {
   Metadata,
   NetworkType,
   Pagination,
+  PriceLimit,
   ProviderReading,
   PruneAudit,
   Readiness,

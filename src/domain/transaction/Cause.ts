@@ -7,11 +7,27 @@ import { MomentFromText } from "./Moment.ts"
 
 const Wei = Shown.Digits
 
+/**
+ * What limits a price. `given`: the fees of the request. `cap`: the policy of the relayer. `api_key`: the limit of the key that
+ * sent it. `first_price`: a multiple of what the first attempt offered. `operator`: the price of `nonce/clear`.
+ */
+export const PriceLimit = Schema.Literals(["given", "cap", "api_key", "first_price", "operator"]).annotate({
+  identifier: "PriceLimit"
+})
+export type PriceLimit = typeof PriceLimit.Type
+
 /** Each is absent if it does not belong to the code, or is not known. */
 export const Figures = Schema.Struct({
   base_fee: shown(Wei, "Base fee of the next block, in wei per gas.", "42000000000"),
   cap: shown(Wei, "Highest price that the transaction may offer, in wei per gas.", "40000000000"),
   price: shown(Wei, "Highest price that the newest attempt offers, in wei per gas.", "39000000000"),
+  limit: shown(
+    PriceLimit,
+    "What limits the price: the request, the policy, the API key, or the first attempt.",
+    "given"
+  ),
+  gas_limit: shown(Shown.Digits, "Gas limit that the request gives.", "40000000"),
+  block_gas_limit: shown(Shown.Digits, "Gas limit of the newest block.", "30000000"),
   required: shown(Wei, "Wei that the account needs for this transaction.", "1050000000000000"),
   available: shown(Wei, "Wei on the account that no transaction in flight reserves.", "900000000000000"),
   reserved: shown(Wei, "Wei that the transactions in flight may cost.", "100000000000000"),

@@ -15,6 +15,7 @@ const pending = [
 /** Codes that a transaction can have before and after it gets a nonce. */
 const open = [
   "gas_price_above_cap",
+  "gas_price_below_base_fee",
   "insufficient_funds",
   "signer_unavailable",
   "throttled",
@@ -36,6 +37,7 @@ const inFlight = [
   "not_in_pool_rebroadcast",
   "underpriced_bumping",
   "at_cap",
+  "below_base_fee",
   "canceling",
   "expiring",
   "mined_waiting",
@@ -53,6 +55,7 @@ const final = [
   "canceled",
   "deadline_passed",
   "would_revert",
+  "gas_limit_above_block",
   "reverted",
   "out_of_gas",
   "refused_by_all",

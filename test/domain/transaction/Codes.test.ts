@@ -49,6 +49,7 @@ const deep = later(2, { minedAt: agreed() })
 const away = (code: "providers_unavailable" | "rate_limited") =>
   ({ _tag: "Unreachable", code, retryAt: now + 9 }) as const
 const capped = lane({ terms: terms({ cap: 11n * gwei }) })
+const spike = { baseFee: 50n * gwei, tips: { safeLow: 1n, average: 2n, fast: 3n, fastest: 4n } }
 const failed = { isSuccess: false }
 
 /** `queued` is what accepting a transaction, or an operator's `send`, sets: no poll does. */
@@ -60,6 +61,7 @@ const situations: Readonly<Record<Exclude<Code, "queued">, Situation>> = {
   not_before: [pending({ notBefore: now + 1 })],
   nonce_taken: [submitted(), lane(), taken()],
   gas_price_above_cap: [pending(), lane({ terms: terms({ cap: 1n }) })],
+  gas_price_below_base_fee: [pending({ versions: [request({ gas_price: 1n })] })],
   insufficient_funds: [pending(), lane(), seen({ balance: 0n })],
   signer_unavailable: [pending(), lane({ signerRetry: { code: "signer_unavailable", at: now + 9 } })],
   throttled: [pending(), lane({ signerRetry: { code: "throttled", at: now + 9 } })],
@@ -77,6 +79,7 @@ const situations: Readonly<Record<Exclude<Code, "queued">, Situation>> = {
   not_in_pool_rebroadcast: [submitted(), lane(), seen(), now + 30_000],
   underpriced_bumping: [submitted(), lane(), later(12), now + 24_000],
   at_cap: [submitted(), capped, later(12), now + 24_000],
+  below_base_fee: [submitted(), capped, later(12, { market: spike }), now + 24_000],
   canceling: [submitted({ intent: "cancel" })],
   expiring: [submitted({ validUntil: now })],
   mined_waiting: [mined(), lane(), seen({ minedAt: agreed() })],
@@ -87,6 +90,11 @@ const situations: Readonly<Record<Exclude<Code, "queued">, Situation>> = {
   canceled: [mined({ intent: "cancel", attempts: [attempt(1), noop(2)] }, 2), lane(), deep],
   deadline_passed: [pending({ validUntil: now })],
   would_revert: [simulated, lane(), reverts],
+  gas_limit_above_block: [
+    pending({ versions: [request({ gas_limit: 40_000_000n })] }),
+    lane(),
+    seen({ head: { number: 100, hash: "block-100", gasLimit: 30_000_000n } })
+  ],
   reverted: [mined({ state: "submitted" }, 1, failed), lane(), deep],
   out_of_gas: [mined({ state: "submitted" }, 1, { ...failed, gasUsed: 21_000n }), lane(), deep],
   refused_by_all: [submitted({ intent: "clear", clearCode: "refused_by_all" })],

@@ -51,7 +51,7 @@ layer(api, { excludeTestServices: true })("an API key with max_fee_per_day", (it
       const { id: raised } = yield* sendWith(other, String(21_000n * 12n * gwei), fees)
 
       const { cause } = yield* becomes(id, "submitted", "at_cap")
-      assert.deepStrictEqual(cause?.figures, { price: (10n * gwei * 9n) / 8n, cap: 11n * gwei })
+      assert.deepStrictEqual(cause?.figures, { price: (10n * gwei * 9n) / 8n, cap: 11n * gwei, limit: "api_key" })
       const explained = yield* call(`/api/v1/relayers/${relayerId}/transactions/${id}/explain`)
       const { code, reason, next } = explained.json.data as Record<"code" | "reason" | "next", string>
       assert.strictEqual(code, "at_cap")

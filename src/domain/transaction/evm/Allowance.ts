@@ -5,11 +5,13 @@ import type { Cause } from "../Cause.ts"
 import { sign } from "../Command.ts"
 import type { Sign } from "../Command.ts"
 import type { Evm } from "./Evm.ts"
-import { atLeast, atMost, maxFeeOf } from "./Fees.ts"
+import { atLeast, atMost, maxFeeOf, toCeiling } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
+import type { Ceiling } from "./Offer.ts"
 import { costOf, maxFeesOf, priceWithin, shortageOf, withRollupFee } from "./Funds.ts"
 import type { Shortage } from "./Funds.ts"
 import type { Situation } from "../Situation.ts"
+import { currentAttempts } from "../Transaction.ts"
 import type { Seen } from "./View.ts"
 
 export interface DueSignature {
@@ -19,7 +21,7 @@ export interface DueSignature {
   /** The least fees that replace every former attempt. */
   readonly least: Fees
   /** Wei per gas that it may offer at most. Absent: no limit. */
-  readonly ceiling?: bigint
+  readonly ceiling?: Ceiling
   readonly gasLimit: bigint
   /** As in `Attempt`. */
   readonly rollupFee?: bigint
@@ -29,20 +31,26 @@ export interface DueSignature {
 }
 
 /** The ceiling of the price, and for an execution what the limits of the API key leave per gas. */
-const ceilingOf = ({ terms }: Situation<Evm>, wanted: DueSignature): bigint | undefined => {
+const ceilingOf = ({ terms }: Situation<Evm>, wanted: DueSignature): Ceiling | undefined => {
   const { feeLimit } = terms
   const { kind, ceiling } = wanted
   if (kind === "noop" || feeLimit === undefined) return ceiling
-  const limit = priceWithin(feeLimit, wanted)
-  return ceiling === undefined || limit < ceiling ? limit : ceiling
+  const price = priceWithin(feeLimit, wanted)
+  return ceiling === undefined || price < ceiling.price ? { price, limit: "api_key" } : ceiling
 }
 
-const tooExpensive = ({ view }: Situation<Evm, Seen>, { least }: DueSignature, cap: bigint): Cause => {
+/** `below_base_fee`: no block takes what was offered last, and what may be offered does not change that. */
+const tooExpensive = (
+  { view, transaction }: Situation<Evm, Seen>,
+  { least }: DueSignature,
+  { price: cap, limit }: Ceiling
+): Cause => {
   const base_fee = view.market?.baseFee
-  const figures = { price: maxFeeOf(least), cap }
-  return base_fee !== undefined && base_fee > cap
-    ? cause("gas_price_above_cap", { ...figures, base_fee })
-    : cause("at_cap", figures)
+  const newest = currentAttempts(transaction).at(-1)
+  const price = newest === undefined ? 0n : maxFeeOf(newest.offer.fees)
+  return base_fee !== undefined && base_fee > price
+    ? cause("below_base_fee", { price, cap, limit, base_fee })
+    : cause("at_cap", { price: maxFeeOf(least), cap, limit })
 }
 
 /** An unknown balance is no reason: the node refuses what cannot be paid, and nothing is lost. */
@@ -58,9 +66,13 @@ export const allow = (situation: Situation<Evm, Seen>, wanted: DueSignature): Re
   if (signerRetry !== undefined) return Result.fail(cause(signerRetry.code, { until: signerRetry.at }))
   const ceiling = ceilingOf(situation, wanted)
   const { kind, least, gasLimit, rollupFee } = wanted
-  if (ceiling !== undefined && maxFeeOf(least) > ceiling) return Result.fail(tooExpensive(situation, wanted, ceiling))
-  const best = atMost(atLeast(wanted.fees, least), ceiling)
-  const affordable = [best, least].find((fees) => shortage(situation, wanted, fees) === undefined)
+  if (ceiling !== undefined && maxFeeOf(least) > ceiling.price) {
+    return Result.fail(tooExpensive(situation, wanted, ceiling))
+  }
+  const best = atMost(atLeast(wanted.fees, least), ceiling?.price)
+  const affordable = [toCeiling(best, ceiling?.price), best, least].find(
+    (fees) => shortage(situation, wanted, fees) === undefined
+  )
   if (affordable === undefined) {
     return Result.fail(cause("insufficient_funds", shortage(situation, wanted, least)?.figures))
   }

@@ -6,7 +6,7 @@ import type { Commands } from "../Command.ts"
 import type { Evm } from "./Evm.ts"
 import { hold, nextPoll, pollNext } from "./Holding.ts"
 import * as Rows from "../Rows.ts"
-import { atMost, maxFeeOf } from "./Fees.ts"
+import { atMost, maxFeeOf, toCeiling } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import { chargesOf, costOf, maxFeesOf, noopReserve, priceWithin, shortageOf } from "./Funds.ts"
 import type { Shortage } from "./Funds.ts"
@@ -14,7 +14,7 @@ import { capsOf, isEstimated, limitOf, minimum } from "./Gas.ts"
 import { floorOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
 import { maxWaitForFunds } from "../Numbers.ts"
-import { firstOffer } from "./Offer.ts"
+import { firstOffer, givenFees } from "./Offer.ts"
 import { firstOf } from "../Situation.ts"
 import type { Row, Situation } from "../Situation.ts"
 import { newestRequest } from "../Transaction.ts"
@@ -46,7 +46,25 @@ const priceAboveCap: Row<Evm, Seen> = (situation) => {
   const { market } = situation.view
   const cap = capOf(situation)
   if (market === undefined || cap === undefined || cap >= floorOf(market)) return undefined
-  return hold(situation, cause("gas_price_above_cap", { base_fee: floorOf(market), cap }), "relayer")
+  const limit = cap === situation.terms.cap ? "cap" : "api_key"
+  return hold(situation, cause("gas_price_above_cap", { base_fee: floorOf(market), cap, limit }), "relayer")
+}
+
+/** A nonce that no block takes would hold everything behind it. Other requests pass this one. */
+const givenBelowBaseFee: Row<Evm, Seen> = (situation) => {
+  const given = givenFees(newestRequest(situation.transaction))
+  const base_fee = situation.view.market?.baseFee
+  if (given === undefined || base_fee === undefined || maxFeeOf(given) >= base_fee) return undefined
+  return hold(situation, cause("gas_price_below_base_fee", { base_fee, price: maxFeeOf(given), limit: "given" }))
+}
+
+/** Block gas limits change slowly: such a request would only cost a no-op. */
+const gasAboveBlock: Row<Evm, Seen> = ({ transaction, view }) => {
+  const { gas_limit } = newestRequest(transaction)
+  const { gasLimit } = view.head
+  if (gas_limit === undefined || gasLimit === undefined || gas_limit <= gasLimit) return undefined
+  const figures = { gas_limit, block_gas_limit: gasLimit }
+  return [finish({ state: "failed", cause: cause("gas_limit_above_block", figures) })]
 }
 
 const needsEstimate = ({ transaction }: Situation<Evm>): boolean => isEstimated(newestRequest(transaction))
@@ -63,7 +81,10 @@ const knownOf = (situation: Situation<Evm, Seen>): OfferInputs | undefined => {
   const { market, balance } = view
   const offer = firstOffer(newestRequest(transaction), terms, market)
   if (offer === undefined || market === undefined || balance === undefined) return undefined
-  return { fees: atMost(offer, capOf(situation)), market, balance }
+  const cap = capOf(situation)
+  const fees = atMost(offer, cap)
+  const isGiven = givenFees(newestRequest(transaction)) !== undefined
+  return { fees: isGiven ? fees : toCeiling(fees, cap), market, balance }
 }
 
 const unknown: Row<Evm, Seen> = (situation) => {
@@ -143,6 +164,6 @@ const inquiry: Row<Evm, Seen> = ({ transaction, view }) =>
     : undefined
 
 export const decideFirstSignature = firstOf<Evm, Seen>(
-  [rows.signer, rows.windowFull, inquiry, priceAboveCap, unknown, funds, reverts],
+  [gasAboveBlock, rows.signer, rows.windowFull, givenBelowBaseFee, inquiry, priceAboveCap, unknown, funds, reverts],
   sign
 )

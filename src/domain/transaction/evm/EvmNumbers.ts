@@ -71,6 +71,9 @@ export const explicitCeiling = 3n
 /** Times the first attempt's price that a bump may reach above the market, and that a no-op may cost, without a cap. */
 export const ceilingWithoutCap = 10n
 
+/** Times the present fast price that a no-op may cost without a cap: the same as the reserve for it. */
+export const noopMarketFactor = 2n
+
 /** Times the cap that the price of a no-op may reach: its gas is a fraction of what its transaction was allowed to cost. */
 export const noopCapFactor = 10n
 

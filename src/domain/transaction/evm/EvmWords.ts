@@ -1,6 +1,6 @@
 // Sentences of the codes of evm transactions.
 import { DateTime } from "effect"
-import type { Figures } from "../Cause.ts"
+import type { Figures, PriceLimit } from "../Cause.ts"
 import type { Code } from "../Code.ts"
 import { because, explainWith, final, hashed, number, operator, times, transactions } from "../Explanation.ts"
 import type { Sentences } from "../Explanation.ts"
@@ -16,6 +16,25 @@ const withoutFunds = (until: Moment | undefined): string =>
 
 const confirmations = ({ blocks, required_blocks }: Figures): string =>
   `${number(blocks)} of ${number(required_blocks)} blocks are on top of its block`
+
+/** What limits a price, and what would change it. */
+const limits: Readonly<Record<PriceLimit, { readonly what: string; readonly help: string }>> = {
+  given: { what: "the fees that the request gives", help: "A replacement with higher fees helps." },
+  cap: { what: "the relayer's `gas_price_cap`", help: "A higher `gas_price_cap` takes effect at once." },
+  api_key: { what: "the limit of the API key", help: "A higher limit of the API key helps." },
+  first_price: {
+    what: "the price of its first attempt, because the relayer has no `gas_price_cap`",
+    help: "A cancel lets a no-op follow the market."
+  },
+  operator: {
+    what: "the price that an operator gave",
+    help: "`POST /api/v1/relayers/{id}/nonce/clear` with a higher `max_fee_per_gas` helps."
+  }
+}
+
+const limited = (limit: PriceLimit | undefined): string => (limit === undefined ? "" : `, by ${limits[limit].what}`)
+
+const help = (limit: PriceLimit | undefined): string => limits[limit ?? "cap"].help
 
 const nextBlock = "It is checked again with each block."
 
@@ -50,9 +69,13 @@ const waiting = {
 
 /** Codes before and after the nonce. */
 const held = {
-  gas_price_above_cap: ({ base_fee, cap }) => ({
-    reason: `The base fee of the next block is ${wei(base_fee)} per gas, and the transaction may pay at most ${wei(cap)}.`,
-    next: `${nextBlock} A higher \`gas_price_cap\` takes effect at once.`
+  gas_price_above_cap: ({ base_fee, cap, limit }) => ({
+    reason: `The base fee of the next block is ${wei(base_fee)} per gas, and the transaction may pay at most ${wei(cap)}${limited(limit)}.`,
+    next: `${nextBlock} ${help(limit)}`
+  }),
+  gas_price_below_base_fee: ({ base_fee, price, limit }) => ({
+    reason: `The base fee of the next block is ${wei(base_fee)} per gas, and the transaction offers ${wei(price)}${limited(limit)}. It has no nonce, so nothing waits behind it.`,
+    next: `${nextBlock} ${help(limit)} A cancel or its deadline ends it at once.`
   }),
   insufficient_funds: ({ required, available, reserved, minimum, until }) => ({
     reason: `It needs ${wei(required)}. The account has ${wei(available)} available: other transactions reserve ${wei(reserved)}, and ${wei(minimum)} must stay.`,
@@ -105,9 +128,13 @@ const flying = {
     reason: `Its price of ${wei(price)} per gas is too low for nodes or blocks.`,
     next: "It is signed again at the same nonce with a higher price."
   }),
-  at_cap: ({ price, cap }) => ({
-    reason: `It would have to offer ${wei(price)} per gas, and may offer at most ${wei(cap)}.`,
+  at_cap: ({ price, cap, limit }) => ({
+    reason: `It would have to offer ${wei(price)} per gas, and may offer at most ${wei(cap)}${limited(limit)}.`,
     next: "The same bytes are sent again until it is mined or its deadline passes. A higher `gas_price_cap`, or a higher limit of the API key, helps."
+  }),
+  below_base_fee: ({ base_fee, price, cap, limit }) => ({
+    reason: `The base fee of the next block is ${wei(base_fee)} per gas, its newest attempt offers ${wei(price)}, and the next one may offer at most ${wei(cap)}${limited(limit)}.`,
+    next: `The same bytes are sent again until the base fee falls or its deadline passes. ${help(limit)}`
   }),
   canceling: ({ hash }) => ({
     reason: `It is being canceled by a no-op${hashed(hash)} at its nonce.`,
@@ -138,6 +165,10 @@ const ended = {
     final(`It was executed in block ${number(block)}, after its deadline: it was mined before the no-op.`),
   would_revert: ({ revert_reason }) =>
     final(`Its call reverts${because(revert_reason)}, so it was not sent. No nonce was used.`),
+  gas_limit_above_block: ({ gas_limit, block_gas_limit }) =>
+    final(
+      `Its gas limit of ${gas_limit ?? "an unknown amount"} is above that of a block, ${block_gas_limit ?? "an unknown amount"}. No nonce was used.`
+    ),
   reverted: ({ revert_reason }) => final(`It was mined and reverted${because(revert_reason)}.`),
   out_of_gas: () => final("It was mined and used all of its gas. A higher `gas_limit` helps."),
   refused_by_all: () => final("Every node refused it for good, and a no-op has used its nonce."),

@@ -76,6 +76,17 @@ export const isReplacement = (fees: Fees, former: Fees): boolean => {
 /** `wanted`, but each fee at least that of `least`. */
 export const atLeast = (wanted: Fees, least: Fees): Fees => join(wanted.type, pairOf(wanted), pairOf(least))
 
+/**
+ * The ceiling instead of `fees`, if less than one replacement would remain between them: no later offer could follow the market
+ * to the ceiling.
+ */
+export const toCeiling = (fees: Fees, ceiling: bigint | undefined): Fees => {
+  const { maxFee, tip } = pairOf(fees)
+  return ceiling === undefined || maxFee >= ceiling || raise(maxFee) <= ceiling
+    ? fees
+    : ofPair(fees.type, { maxFee: ceiling, tip })
+}
+
 /** `fees` with a price of at most `ceiling`. */
 export const atMost = (fees: Fees, ceiling: bigint | undefined): Fees => {
   const { maxFee, tip } = pairOf(fees)

@@ -71,7 +71,7 @@ export const formerOf = (transaction: Transaction<Evm>): Former | undefined => {
 const noop = (situation: Situation<Evm, Seen>, { attempts, newest, fees }: Former): DueSignature => {
   const { transaction, terms, view } = situation
   const speed = max(defaultSpeed, speedIn(situation, newest))
-  const ceiling = noopCeiling(attempts, terms, view.noopGas)
+  const ceiling = noopCeiling(attempts, terms, view.noopGas, view.market)
   const least = raised(fees)
   return {
     kind: "noop",

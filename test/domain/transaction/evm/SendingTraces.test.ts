@@ -88,10 +88,10 @@ describe("B12", () => {
     assert.strictEqual(maxFeeOf(offer.fees), 12_375_000_000n)
   })
 
-  it("without a cap a no-op costs ten times the first attempt at most, and ten times the cap with one", () => {
+  it("without a cap a no-op follows the market, and with one it costs ten times the cap at most", () => {
     const wild = { market: { baseFee: 10_000n * gwei, tips: { safeLow: 1n, average: 2n, fast: 3n, fastest: 4n } } }
     const big = submitted({ intent: "cancel", attempts: [attempt(1, { gasLimit: 2_000_000n })] })
-    assert.strictEqual(maxFeeOf(only(commandsOf(big, lane(), seen(wild)), "Sign").offer.fees), 110n * gwei)
+    assert.strictEqual(maxFeeOf(only(commandsOf(big, lane(), seen(wild)), "Sign").offer.fees), 20_000n * gwei + 3n)
     assert.strictEqual(maxFeeOf(only(commandsOf(big, capped, seen(wild)), "Sign").offer.fees), 110n * gwei)
     const small = submitted({ intent: "cancel", attempts: [attempt(1, { gasLimit: 42_000n })] })
     assert.strictEqual(maxFeeOf(only(commandsOf(small, capped, seen(wild)), "Sign").offer.fees), 22n * gwei)

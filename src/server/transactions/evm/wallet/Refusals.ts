@@ -13,6 +13,8 @@ const nonce = ({ required_nonce = 0, next_nonce = 0 }: Figures): string =>
 const nodeTexts: Partial<Readonly<Record<Code, (figures: Figures) => string>>> = {
   insufficient_funds: () => "insufficient funds for gas * price + value",
   gas_price_above_cap: () => "max fee per gas less than block base fee",
+  gas_price_below_base_fee: () => "max fee per gas less than block base fee",
+  gas_limit_above_block: () => "exceeds block gas limit",
   nonce_unavailable: nonce,
   would_revert: ({ revert_reason }) =>
     revert_reason === undefined ? "execution reverted" : `execution reverted: ${revert_reason}`
