@@ -1,10 +1,19 @@
 // The endpoints of API keys: create, list, read, rotate, revoke.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { ApiKey, ApiKeyId, CreateApiKey, NewApiKey, RevokedApiKeys, RotateApiKey } from "../domain/access/ApiKey.ts"
+import {
+  ApiKey,
+  ApiKeyId,
+  CreateApiKey,
+  NewApiKey,
+  RevokedApiKeys,
+  RotateApiKey,
+  UpdateApiKey
+} from "../domain/access/ApiKey.ts"
 import { PageQuery } from "../domain/request/Page.ts"
 import { flag } from "../domain/request/Text.ts"
-import { withOptionalBody } from "./document/Operation.ts"
+import * as Condition from "./Condition.ts"
+import { versioned, withOptionalBody } from "./document/Operation.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
@@ -20,7 +29,7 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateApiKey),
       success: Envelope.created(NewApiKey),
-      error: [Errors.ForbiddenError, Errors.TooManyApiKeysError, ...Errors.any]
+      error: [Errors.ForbiddenError, Errors.ApiKeyIdTakenError, Errors.TooManyApiKeysError, ...Errors.any]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -29,7 +38,8 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
         OpenApi.annotations({
           summary: "Create an API key",
           description:
-            "Only this response contains `key`; the service stores its hash. A key cannot get scopes or relayers that its creator lacks."
+            "Only this response contains `key`; the service stores its hash. A key cannot get scopes or relayers that its creator lacks.",
+          transform: versioned
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -46,7 +56,29 @@ export class ApiKeysApi extends HttpApiGroup.make("apiKeys")
     })
       .annotate(RequiredScope, "api-keys:read")
       .annotateMerge(
-        OpenApi.annotations({ summary: "Get an API key", description: "The key itself is not returned." })
+        OpenApi.annotations({
+          summary: "Get an API key",
+          description:
+            "The key itself is not returned. `ETag` names the version of what can be changed; a use of the key does not change it.",
+          transform: versioned
+        })
+      ),
+    HttpApiEndpoint.patch("update", "/:key_id", {
+      params,
+      headers: Condition.ifMatch,
+      payload: Json.mergePatch(UpdateApiKey),
+      success: Envelope.of(ApiKey),
+      error: [Errors.ApiKeyNotFoundError, Errors.ForbiddenError, Errors.PreconditionFailedError, ...Errors.any]
+    })
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "api-keys:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Change an API key",
+          description:
+            "A merge patch: absent fields stay, null removes. The key itself stays, and requests with it get the new rights at once. The result may do nothing that the caller may not do; a caller cannot change its own key or the keys that it descends from. Rights that a key which it has created still has cannot be removed: the error names those keys.",
+          transform: versioned
+        })
       ),
     HttpApiEndpoint.post("rotate", "/:key_id/rotate", {
       params,

@@ -155,6 +155,12 @@ export const RelayerNotFoundError = failure(
 )
 export const SignerNotFoundError = failure(Signer.SignerNotFound, 404, "Signer not found", "No signer has this id.")
 
+export const ApiKeyIdTakenError = failure(
+  ApiKey.ApiKeyIdTaken,
+  409,
+  "API key with this ID already exists",
+  "An API key has or had this id."
+)
 export const NetworkIdTakenError = failure(
   Network.NetworkIdTaken,
   409,

@@ -863,13 +863,36 @@ export interface ApiKeysClient {
   /**
    * Get an API key.
    *
-   * The key itself is not returned.
+   * The key itself is not returned. `ETag` names the version of what can be changed; a use of the key does not
+   * change it.
    */
   readonly get: Method<"apiKeys", "get", {
     readonly params: {
       /** Identifier of the API key. Example: `"0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"` */
       readonly key_id: string & Brand.Brand<"ApiKeyId">
     }
+  }, ApiKeyResponse>
+  /**
+   * Change an API key.
+   *
+   * A merge patch: absent fields stay, null removes. The key itself stays, and requests with it get the new rights
+   * at once. The result may do nothing that the caller may not do; a caller cannot change its own key or the keys
+   * that it descends from. Rights that a key which it has created still has cannot be removed: the error names
+   * those keys.
+   */
+  readonly update: Method<"apiKeys", "update", {
+    readonly params: {
+      /** Identifier of the API key. Example: `"0b9f5a52-5c1e-4f0c-9a43-8f0c3f9b2d11"` */
+      readonly key_id: string & Brand.Brand<"ApiKeyId">
+    }
+    readonly headers: {
+      /**
+       * Entity tags, one of which must be the current one, or `*`. Otherwise the response is 412. Example:
+       * `"\"12.3\""`
+       */
+      readonly "if-match"?: string
+    }
+    readonly payload: UpdateApiKeyRequest
   }, ApiKeyResponse>
   /**
    * Rotate an API key.
@@ -1183,6 +1206,7 @@ export type AuditAction =
   | "network.updated"
   | "network.deleted"
   | "key.created"
+  | "key.updated"
   | "key.rotated"
   | "key.deleted"
   | "key.refused"
@@ -1447,6 +1471,11 @@ export interface ClearNoncesRequest {
 }
 
 export interface CreateApiKeyRequest {
+  /**
+   * Identifier of the API key. If absent, the service generates a UUID. The id of a revoked key that had limits of
+   * fees, or that had created keys or was created by one, cannot be used again. Example: `"payout-service"`
+   */
+  readonly id?: string
   /** Name of the key, for people. Example: `"Payout service"` */
   readonly name: string
   /** What the key may do. Example: `["relayers:read","relayers:write"]` */
@@ -2075,6 +2104,7 @@ export type EventType =
   | "network.updated"
   | "network.deleted"
   | "key.created"
+  | "key.updated"
   | "key.rotated"
   | "key.deleted"
   | "master_key.rotated"
@@ -4244,6 +4274,29 @@ export interface TypedDataMember {
   readonly name: string
   /** Solidity type of the member, or the name of another type. Example: `"address"` */
   readonly type: string
+}
+
+export interface UpdateApiKeyRequest {
+  /** Name of the key, for people. Example: `"Payout service"` */
+  readonly name?: string
+  /** What the key may do. Example: `["relayers:read","relayers:write"]` */
+  readonly scopes?: ReadonlyArray<Scope>
+  /** The only relayers that the key can use. Null: all relayers, including later ones. Example: `["payouts"]` */
+  readonly relayer_ids?: ReadonlyArray<string> | null
+  /** When the key expires. Null: it does not expire. Example: `"2030-01-01T00:00:00Z"` */
+  readonly expires_at?: DateTime.Utc | null
+  /**
+   * A merge patch of `transaction_limits`. Null removes all limits. Example:
+   * `{"max_value":"1000000000000000000","max_fee_per_day":"50000000000000000","solana":{"max_value":"2000000000","max_fee_per_day":"50000000"}}`
+   */
+  readonly transaction_limits?: { readonly [key: string]: unknown } | null
+  readonly id?: never
+  readonly key?: never
+  readonly created_at?: never
+  readonly created_by?: never
+  readonly previous_expires_at?: never
+  readonly last_used_at?: never
+  readonly last_used_from?: never
 }
 
 export interface UpdateNetworkRequest {

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as Errors from "../../src/api/Errors.ts"
-import { ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
+import { ApiKeyIdTaken, ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
 import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
 import { AuditCheckpointNotFound } from "../../src/domain/audit/AuditCheckpoint.ts"
 import { DeliveryNotFound } from "../../src/domain/notification/Delivery.ts"
@@ -47,6 +47,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
     Errors.NotImplementedError,
     new Request.NotImplemented({ error: "relayers of solana do not send transactions yet" })
   ],
+  [Errors.ApiKeyIdTakenError, new ApiKeyIdTaken({})],
   [Errors.NotificationIdTakenError, new NotificationIdTaken({})],
   [Errors.RelayerIdTakenError, new RelayerIdTaken({})],
   [Errors.SignerIdTakenError, new SignerIdTaken({})],

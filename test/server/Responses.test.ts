@@ -7,7 +7,7 @@ import * as RpcServer from "../../testkit/RpcServer.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { evmRelayer, notification, relayers } from "../../testkit/fixtures.ts"
 import { inRelayer, isAboutTransactions, made, ownRelayer, send } from "./Requests.ts"
-import { existing, inNotification, period, successes } from "./Successes.ts"
+import { existing, inNotification, newKey, period, successes } from "./Successes.ts"
 
 const maxBodyBytes = 65_536
 
@@ -92,13 +92,16 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
   )
 
   it.effect("304: the caller has this version", () =>
-    refused(
-      304,
-      Effect.fnUntraced(function* (name) {
-        const { headers } = yield* send(name, existing)
-        return yield* send(name, existing, { headers: { "if-none-match": headers.get("etag") ?? "" } })
-      })
-    )
+    Effect.gen(function* () {
+      const params = { ...existing, key_id: yield* made("api-keys", newKey) }
+      yield* refused(
+        304,
+        Effect.fnUntraced(function* (name) {
+          const { headers } = yield* send(name, params)
+          return yield* send(name, params, { headers: { "if-none-match": headers.get("etag") ?? "" } })
+        })
+      )
+    })
   )
 
   it.effect("400: the request is invalid", () =>
@@ -151,10 +154,11 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
   it.effect("412: another version", () =>
     Effect.gen(function* () {
       const unused = yield* made("notifications", { url: notification.url })
+      const key_id = yield* made("api-keys", newKey)
       const headers = { "if-match": '"0.0"' }
       yield* refused(412, (name) => {
         const body = hasBody(name) ? { body: bodyFor(name) } : {}
-        return send(name, { ...existing, notification_id: unused }, { headers, ...body })
+        return send(name, { ...existing, notification_id: unused, key_id }, { headers, ...body })
       })
     })
   )

@@ -45,7 +45,7 @@ export const inNotification = "/api/v1/notifications/{notification_id}"
 const inCheckpoint = "/api/v1/audit/checkpoints/{position}"
 const inKey = "/api/v1/api-keys/{key_id}"
 
-const newKey = { name: "of a test", scopes: ["relayers:read"], expires_at: "2999-01-01T00:00:00Z" }
+export const newKey = { name: "of a test", scopes: ["relayers:read"], expires_at: "2999-01-01T00:00:00Z" }
 
 /** A period that contains everything. */
 export const period = { since: "2026-01-01T00:00:00Z", until: "2999-01-01T00:00:00Z" }
@@ -108,6 +108,10 @@ export const successes: Readonly<Record<string, Request>> = {
   "get /api/v1/api-keys": (name) => Effect.andThen(Prepared.create("api-keys", newKey), send(name)),
   [`get ${inKey}`]: (name) =>
     Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id })),
+  [`patch ${inKey}`]: (name) =>
+    Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) =>
+      send(name, { key_id: id }, { body: { name: "new" } })
+    ),
   [`delete ${inKey}`]: (name) =>
     Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id })),
   [`post ${inKey}/rotate`]: (name) =>

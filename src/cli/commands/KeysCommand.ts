@@ -1,7 +1,7 @@
 // `keys`: manages API keys. A key is printed once, when it is created.
 import { Console, DateTime, Effect, Option, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
-import { ApiKeyId, CreateApiKey, RotateApiKey } from "../../domain/access/ApiKey.ts"
+import { ApiKeyId, CreateApiKey, RotateApiKey, UpdateApiKey } from "../../domain/access/ApiKey.ts"
 import type { ApiKey, NewApiKey } from "../../domain/access/ApiKey.ts"
 import { Grant } from "../../domain/access/Scope.ts"
 import * as Body from "../kit/Body.ts"
@@ -52,6 +52,23 @@ const expiry = Effect.fnUntraced(function* (at: Option.Option<string>, span: Opt
   return Option.some(DateTime.formatIso(DateTime.add(yield* DateTime.now, { seconds: span.value })))
 })
 
+/** What can be changed later. */
+const powers = {
+  name: Field.text("name"),
+  scopes: Field.many(Flag.Literals("scope", Grant.literals)),
+  relayer_ids: Field.many(Flag.String("relayer")),
+  expires_at: Field.text("expires_at"),
+  "transaction_limits.max_value": Field.text("max_value"),
+  "transaction_limits.max_fee_per_day": Field.text("max_fee_per_day"),
+  "transaction_limits.receivers": Field.many(Flag.String("receiver")),
+  "transaction_limits.solana.max_value": Field.text("solana_max_value"),
+  "transaction_limits.solana.max_fee_per_day": Field.text("solana_max_fee_per_day"),
+  "transaction_limits.solana.receivers": Field.many(Flag.String("solana-receiver")),
+  "transaction_limits.stellar.max_value": Field.text("stellar_max_value"),
+  "transaction_limits.stellar.max_fee_per_day": Field.text("stellar_max_fee_per_day"),
+  "transaction_limits.stellar.receivers": Field.many(Flag.String("stellar-receiver"))
+}
+
 const create = Command.make(
   "create",
   {
@@ -62,19 +79,8 @@ const create = Command.make(
     body: Body.config(
       CreateApiKey,
       {
-        name: Field.text("name"),
-        scopes: Field.many(Flag.Literals("scope", Grant.literals)),
-        relayer_ids: Field.many(Flag.String("relayer")),
-        expires_at: Field.text("expires_at"),
-        "transaction_limits.max_value": Field.text("max_value"),
-        "transaction_limits.max_fee_per_day": Field.text("max_fee_per_day"),
-        "transaction_limits.receivers": Field.many(Flag.String("receiver")),
-        "transaction_limits.solana.max_value": Field.text("solana_max_value"),
-        "transaction_limits.solana.max_fee_per_day": Field.text("solana_max_fee_per_day"),
-        "transaction_limits.solana.receivers": Field.many(Flag.String("solana-receiver")),
-        "transaction_limits.stellar.max_value": Field.text("stellar_max_value"),
-        "transaction_limits.stellar.max_fee_per_day": Field.text("stellar_max_fee_per_day"),
-        "transaction_limits.stellar.receivers": Field.many(Flag.String("stellar-receiver"))
+        id: Field.text("id"),
+        ...powers
       },
       {}
     )
@@ -89,6 +95,18 @@ const create = Command.make(
     "Create an API key and print it. It cannot be printed again.",
     "keys create --name ci --scope relayers:read --scope signers:read --expires-in 30d",
     "keys create --name payouts --scope 'relayers:*' --relayer payouts --quiet >payouts.key"
+  )
+)
+
+const update = Verb.update(
+  Verb.id(ApiKeyId),
+  { schema: UpdateApiKey, fields: powers },
+  (client, payload, { id, headers }) => client.apiKeys.update({ params: { key_id: id }, headers, payload })
+).pipe(
+  Verb.about(
+    "Change an API key. Fields that are not named stay as they are; the key itself stays.",
+    "keys update dashboard --scope relayers:read --scope transactions:read",
+    `keys update shop --data '{"expires_at": null}'`
   )
 )
 
@@ -139,6 +157,7 @@ export const KeysCommand = Command.make("keys").pipe(
       Verb.about("Get an API key without its secret.", "keys get 0b5c…")
     ),
     create,
+    update,
     rotate,
     revoke
   ])

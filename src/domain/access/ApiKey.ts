@@ -1,7 +1,9 @@
 // API keys. The service stores the hash of a key, so only the response to its creation contains the key.
 import { Schema } from "effect"
+import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
+import { immutable } from "../request/MergePatch.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { TransactionLimits } from "../transaction/TransactionLimits.ts"
 import { Grant } from "./Scope.ts"
@@ -32,7 +34,15 @@ const exampleLimits = {
 
 const expiry = "When the key expires. If absent, it does not expire."
 
+/** Audit records name the administrator and the host program by these ids. */
+export const reservedKeyIds: ReadonlySet<string> = new Set(["administrator", "program"])
+
 export const CreateApiKey = Schema.Struct({
+  id: maybe(ApiKeyId.schema, {
+    description:
+      "Identifier of the API key. If absent, the service generates a UUID. The id of a revoked key that had limits of fees, or that had created keys or was created by one, cannot be used again.",
+    examples: ["payout-service"]
+  }),
   name: ApiKeyName,
   scopes: field(Grants, scopes, ["relayers:read", "relayers:write"]),
   relayer_ids: maybe(list(RelayerId.schema).check(Schema.isMinLength(1)), {
@@ -43,6 +53,37 @@ export const CreateApiKey = Schema.Struct({
   transaction_limits: maybe(TransactionLimits, { description: limits, examples: [exampleLimits] })
 }).annotate({ identifier: "CreateApiKeyRequest" })
 export type CreateApiKey = typeof CreateApiKey.Type
+
+const patchedLimits = "A merge patch of `transaction_limits`. Null removes all limits."
+
+/** A merge patch (RFC 7396) of everything but the key itself. */
+export const UpdateApiKey = Schema.Struct({
+  name: Schema.optionalKey(ApiKeyName),
+  scopes: Schema.optionalKey(field(Grants, scopes, ["relayers:read", "relayers:write"])),
+  relayer_ids: field(
+    Schema.optionalKey(Schema.NullOr(list(RelayerId.schema).check(Schema.isMinLength(1)))),
+    "The only relayers that the key can use. Null: all relayers, including later ones.",
+    ["payouts"]
+  ),
+  expires_at: field(
+    Schema.optionalKey(Schema.NullOr(Instant)),
+    "When the key expires. Null: it does not expire.",
+    "2030-01-01T00:00:00Z"
+  ),
+  transaction_limits: field(
+    Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Value))),
+    patchedLimits,
+    exampleLimits
+  ),
+  id: immutable,
+  key: immutable,
+  created_at: immutable,
+  created_by: immutable,
+  previous_expires_at: immutable,
+  last_used_at: immutable,
+  last_used_from: immutable
+}).annotate({ identifier: "UpdateApiKeyRequest" })
+export type UpdateApiKey = typeof UpdateApiKey.Type
 
 /** In seconds. */
 const day = 86_400
@@ -111,6 +152,11 @@ export class TooManyApiKeys extends Schema.TaggedError<TooManyApiKeys>()("TooMan
   error: Shown.Words
 }) {
   override readonly message = this.error
+}
+
+/** A key has this id, or a revoked key had it whose limits or descendants are still stored. */
+export class ApiKeyIdTaken extends Schema.TaggedError<ApiKeyIdTaken>()("ApiKeyIdTaken", {}) {
+  override readonly message = "an API key has or had this id"
 }
 
 export class ApiKeyNotFound extends Schema.TaggedError<ApiKeyNotFound>()("ApiKeyNotFound", {}) {

@@ -78,8 +78,8 @@ export const resources = {
   },
   apiKey: {
     auditResource: ["key"],
-    actions: ["key.created", "key.rotated", "key.deleted", "key.refused"],
-    eventTypes: ["key.created", "key.rotated", "key.deleted"],
+    actions: ["key.created", "key.updated", "key.rotated", "key.deleted", "key.refused"],
+    eventTypes: ["key.created", "key.updated", "key.rotated", "key.deleted"],
     scopes: ["api-keys:read", "api-keys:write"],
     allScopes: ["api-keys:*"],
     onlyByName: [],

@@ -89,10 +89,6 @@ const impossible = (
   links: Links.Links
 ): Refused => {
   const at = (path: string) => `${nameOf(wanted)}.${path}`
-  if (wanted.kind === "api_keys" && changes.length > 0) {
-    const message = "cannot be changed: create a key with another id, and remove this one"
-    return changes.map(({ path }) => ({ field: at(path), message }))
-  }
   if (wanted.kind !== "networks") return []
   return changes.flatMap(({ path }) => {
     if (path === "from" && found.isBuiltin === true) {

@@ -45,7 +45,6 @@ const networkId = /^(evm|solana|stellar):(.+)$/su
 
 /** The fields that the key of an object determines. */
 const fieldsOfKey = (kind: Kind, id: string): Members => {
-  if (kind === "api_keys") return {}
   if (kind !== "networks") return { id }
   const [, network_type, name] = networkId.exec(id) ?? []
   return { network_type, name }

@@ -7,16 +7,19 @@ import { SqlClient } from "effect/sql"
 import { ApiKey, ApiKeyNotFound, defaultOverlapSeconds } from "../../domain/access/ApiKey.ts"
 import type {
   ApiKeyId,
+  ApiKeyIdTaken,
   CreateApiKey,
   NewApiKey,
   RevokedApiKeys,
   RotateApiKey,
-  TooManyApiKeys
+  TooManyApiKeys,
+  UpdateApiKey
 } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
+import type { PreconditionFailed, Versioned } from "../../domain/request/Version.ts"
 import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import * as Transaction from "../../sql/Transaction.ts"
@@ -26,6 +29,7 @@ import * as ApiKeysRepo from "./ApiKeysRepo.ts"
 import type { FeeLimit, Holder } from "./ApiKeysRepo.ts"
 import { hashKey, isWellFormed, makeKey } from "./Key.ts"
 import * as KeyCreation from "./KeyCreation.ts"
+import * as KeyEditing from "./KeyEditing.ts"
 import * as KeyUse from "./KeyUse.ts"
 
 const decodeLimits = Schema.decodeSync(Schema.fromJsonString(TransactionLimits))
@@ -46,9 +50,23 @@ export class ApiKeys extends Context.Service<
      * Fails with `Forbidden` if the key could do more than its creator, and with `BadRequest` if it would have expired
      * already, would expire after its creator, or is limited to relayers and holds a scope that reaches further.
      */
-    create(request: CreateApiKey): Effect.Effect<NewApiKey, BadRequest | Caller.Forbidden | TooManyApiKeys>
+    create(
+      request: CreateApiKey
+    ): Effect.Effect<Versioned<NewApiKey>, BadRequest | Caller.Forbidden | ApiKeyIdTaken | TooManyApiKeys>
     list(query: PageQuery): Effect.Effect<Page<ApiKey>>
-    get(id: ApiKeyId): Effect.Effect<ApiKey, ApiKeyNotFound>
+    /** The version is that of what can be changed: a use of the key does not change it. */
+    get(id: ApiKeyId): Effect.Effect<Versioned<ApiKey>, ApiKeyNotFound>
+    /**
+     * Changes everything but the key itself. Fails with `Forbidden` if the key could do more than the caller before or
+     * afterwards, and with `BadRequest` if a field is invalid, if the key is the caller's own or one that it descends from, or
+     * if a key that it has created could do more afterwards. `ifMatch` is an `If-Match` header: fails with
+     * `PreconditionFailed` if it names another version.
+     */
+    update(
+      id: ApiKeyId,
+      patch: UpdateApiKey,
+      ifMatch?: string
+    ): Effect.Effect<Versioned<ApiKey>, ApiKeyNotFound | Caller.Forbidden | BadRequest | PreconditionFailed>
     /**
      * Revokes the key at once, with its previous version, and if `descendants` is set, all keys that descend from it. Fails
      * with `Forbidden` if the key can do more than the caller.
@@ -85,20 +103,13 @@ export class ApiKeys extends Context.Service<
       const transaction = yield* Transaction.make
       const touch = yield* KeyUse.make
       const create = yield* KeyCreation.make
-
-      /** Finds a key that the caller may change, and locks its row until the transaction ends. */
-      const hold = Effect.fn("ApiKeys.hold")(function* (id: ApiKeyId) {
-        const found = yield* repo.findForUpdate(id)
-        if (Option.isNone(found)) return yield* new ApiKeyNotFound({})
-        if (!KeyCreation.covers(yield* Caller.current, found.value)) return yield* new Caller.Forbidden({})
-        return found.value
-      })
+      const { hold, update } = yield* KeyEditing.make
 
       const remove = Effect.fn("ApiKeys.delete")(function* (
         id: ApiKeyId,
         options: { readonly descendants?: boolean } = {}
       ) {
-        const before = yield* hold(id)
+        const { value: before } = yield* hold(id)
         const descendants = yield* repo.descendants(id)
         const revoked = options.descendants === true ? [before, ...descendants] : [before]
         yield* repo.delete(revoked.map((key) => key.id))
@@ -114,7 +125,7 @@ export class ApiKeys extends Context.Service<
 
       const rotate = Effect.fn("ApiKeys.rotate")(function* (id: ApiKeyId, request: RotateApiKey) {
         const caller = yield* Caller.current
-        const before = yield* hold(id)
+        const { value: before } = yield* hold(id)
         if (!Caller.isAdministrator(caller) && caller.id !== id) return yield* new Caller.Forbidden({})
         const overlap = Duration.seconds(request.overlap_seconds ?? defaultOverlapSeconds)
         const previous_expires_at = DateTime.addDuration(yield* DateTime.now, overlap)
@@ -170,7 +181,7 @@ export class ApiKeys extends Context.Service<
         })
       })
 
-      return ApiKeys.of({ create, list, get, delete: remove, rotate, feeLimits: repo.feeLimits, find })
+      return ApiKeys.of({ create, list, get, update, delete: remove, rotate, feeLimits: repo.feeLimits, find })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -12,9 +12,11 @@ export const ApiKeysHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const keys = yield* ApiKeys
     return handlers.handleAll({
-      create: ({ payload }) => Respond.created(keys.create(payload)),
+      create: ({ payload }) => Respond.createdVersioned(keys.create(payload)),
       list: ({ query }) => Respond.page(keys.list(query)),
-      get: ({ params }) => Respond.one(keys.get(params.key_id)),
+      get: ({ params }) => Respond.versioned(keys.get(params.key_id)),
+      update: ({ params, payload, headers }) =>
+        Respond.versioned(keys.update(params.key_id, payload, headers["if-match"])),
       rotate: ({ params, payload }) => Respond.one(keys.rotate(params.key_id, payload)),
       delete: ({ params, query }) => Respond.one(keys.delete(params.key_id, query))
     })

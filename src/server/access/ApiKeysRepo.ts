@@ -1,16 +1,20 @@
 // The table `api_keys`.
 import { DateTime, Effect, Option, Schema } from "effect"
-import { ApiKey } from "../../domain/access/ApiKey.ts"
+import { ApiKey, ApiKeyIdTaken } from "../../domain/access/ApiKey.ts"
 import type { ApiKeyId } from "../../domain/access/ApiKey.ts"
 import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Grant } from "../../domain/access/Scope.ts"
 import { TransactionLimits, feeLimitsOf } from "../../domain/transaction/TransactionLimits.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { client, query } from "../../sql/Query.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
+import { client, onConflict, query } from "../../sql/Query.ts"
+import * as RowVersion from "../../sql/RowVersion.ts"
 import { selectPage } from "../../sql/SelectPage.ts"
 import { selectRow } from "../../sql/SelectRow.ts"
 
 const Row = Rows.withoutNulls(ApiKey)
+const VersionedRow = Rows.withoutNulls(Schema.Struct({ ...ApiKey.fields, version: Schema.String }))
+const readVersion = Rows.one(Schema.Struct({ version: Schema.String }))
 const readRows = Rows.all(Row)
 const readCreator = Rows.first(
   Schema.Struct({
@@ -56,6 +60,8 @@ export const make = Effect.gen(function* () {
   const columns = sql`t.id, t.name, t.scopes, t.relayer_ids, ${at("created_at")}, ${at("expires_at")},
     ${at("previous_expires_at")}, ${at("last_used_at")}, t.last_used_from, t.created_by, t.transaction_limits`
   const selection = { table: "api_keys", columns, Row }
+  const versioned = { table: "api_keys", columns: sql`${columns}, ${RowVersion.column(sql)}`, Row: VersionedRow }
+  const toVersioned = ({ version, ...value }: typeof VersionedRow.Type): Versioned<ApiKey> => ({ value, version })
 
   const addDescendant = (id: ApiKeyId, ancestors: ReadonlyArray<string>) =>
     sql`INSERT INTO api_key_descendants (ancestor, id) SELECT ancestor, ${id} FROM unnest(${ancestors}::text[]) AS given (ancestor)`
@@ -71,24 +77,54 @@ export const make = Effect.gen(function* () {
           SELECT ${id}, type, maximum FROM unnest(${types}::text[], ${maxima}::numeric[]) AS given (type, maximum)`)
   }
 
+  const limitsColumn = ({ transaction_limits }: ApiKey) =>
+    transaction_limits === undefined ? null : JSON.stringify(encodeLimits(transaction_limits))
+
+  /** Limits and descendants outlive a key: another key of its id would get them. */
+  const checkUnused = (id: ApiKeyId) =>
+    sql`
+      SELECT 1 WHERE EXISTS (SELECT 1 FROM api_key_fee_limits WHERE key_id = ${id})
+        OR EXISTS (SELECT 1 FROM api_key_descendants WHERE id = ${id} OR ancestor = ${id})`.pipe(
+      Effect.flatMap((rows) => (rows.length === 0 ? Effect.void : Effect.fail(new ApiKeyIdTaken({}))))
+    )
+
+  /** Returns the version. */
   const insert = (key: ApiKey, hash: Uint8Array, ancestors: ReadonlyArray<string>) =>
-    sql`INSERT INTO api_keys ${sql.insert({
-      id: key.id,
-      name: key.name,
-      hash,
-      scopes: key.scopes,
-      relayer_ids: key.relayer_ids ?? null,
-      expires_at: key.expires_at === undefined ? null : DateTime.toDate(key.expires_at),
-      created_at: DateTime.toDate(key.created_at),
-      created_by: key.created_by ?? null,
-      ancestors,
-      transaction_limits:
-        key.transaction_limits === undefined ? null : JSON.stringify(encodeLimits(key.transaction_limits))
-    })}`.pipe(
-      Effect.andThen(addDescendant(key.id, ancestors)),
-      Effect.andThen(addFeeLimits(key)),
-      Effect.asVoid,
+    checkUnused(key.id).pipe(
+      Effect.andThen(
+        sql`INSERT INTO api_keys AS t ${sql.insert({
+          id: key.id,
+          name: key.name,
+          hash,
+          scopes: key.scopes,
+          relayer_ids: key.relayer_ids ?? null,
+          expires_at: key.expires_at === undefined ? null : DateTime.toDate(key.expires_at),
+          created_at: DateTime.toDate(key.created_at),
+          created_by: key.created_by ?? null,
+          ancestors,
+          transaction_limits: limitsColumn(key)
+        })} RETURNING ${RowVersion.column(sql)}`
+      ),
+      Effect.flatMap(readVersion),
+      Effect.tap(() => addDescendant(key.id, ancestors)),
+      Effect.tap(() => addFeeLimits(key)),
+      Effect.map(({ version }) => version),
+      onConflict("api_keys_pkey", () => new ApiKeyIdTaken({})),
       query("ApiKeysRepo.insert")
+    )
+
+  /** Stores everything that a caller may change. Returns the version. */
+  const update = (key: ApiKey) =>
+    sql`
+      UPDATE api_keys t SET name = ${key.name}, scopes = ${key.scopes}, relayer_ids = ${key.relayer_ids ?? null}::text[],
+        expires_at = ${key.expires_at === undefined ? null : DateTime.toDate(key.expires_at)}::timestamptz,
+        transaction_limits = ${limitsColumn(key)}::text::jsonb, version = t.version + 1
+      WHERE t.id = ${key.id} RETURNING ${RowVersion.column(sql)}`.pipe(
+      Effect.flatMap(readVersion),
+      Effect.tap(() => sql`DELETE FROM api_key_fee_limits WHERE key_id = ${key.id}`),
+      Effect.tap(() => addFeeLimits(key)),
+      Effect.map(({ version }) => version),
+      query("ApiKeysRepo.update")
     )
 
   /** The limits of fees per day on networks of a type, of the key and of the keys that it descends from. They outlive the keys. */
@@ -102,10 +138,11 @@ export const make = Effect.gen(function* () {
       query("ApiKeysRepo.feeLimits")
     )
 
-  const row = selectRow(sql, selection)
-  const find = (id: ApiKeyId) => row.find(id).pipe(query("ApiKeysRepo.find"))
+  const row = selectRow(sql, versioned)
+  const find = (id: ApiKeyId) => row.find(id).pipe(Effect.map(Option.map(toVersioned)), query("ApiKeysRepo.find"))
   /** Locks the row until the transaction ends. */
-  const findForUpdate = (id: ApiKeyId) => row.findForUpdate(id).pipe(query("ApiKeysRepo.findForUpdate"))
+  const findForUpdate = (id: ApiKeyId) =>
+    row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("ApiKeysRepo.findForUpdate"))
 
   const holders = (hashes: ReadonlyArray<string>, column: string) => sql`
     SELECT given.hash, t.id, t.scopes, t.relayer_ids, t.transaction_limits::text, t.expires_at, t.previous_expires_at
@@ -163,7 +200,8 @@ export const make = Effect.gen(function* () {
   /** The current key becomes the previous key. */
   const rotate = (id: ApiKeyId, hash: Uint8Array, previousExpiresAt: DateTime.Utc) =>
     sql`
-      UPDATE api_keys SET previous_hash = hash, previous_expires_at = ${DateTime.toDate(previousExpiresAt)}, hash = ${hash}
+      UPDATE api_keys SET previous_hash = hash, previous_expires_at = ${DateTime.toDate(previousExpiresAt)}, hash = ${hash},
+        version = version + 1
       WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.rotate"))
 
   const touch = (id: ApiKeyId, moment: DateTime.Utc, from: string | undefined) =>
@@ -173,6 +211,7 @@ export const make = Effect.gen(function* () {
 
   return {
     insert,
+    update,
     find,
     findForUpdate,
     findByHashes,

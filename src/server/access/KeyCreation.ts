@@ -1,12 +1,21 @@
 // The rules of creating an API key: it can do nothing that its creator cannot do, and does not outlive its creator.
 import { DateTime, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { ApiKey, ApiKeyId, CreateApiKey, TooManyApiKeys, maxCreatedKeys } from "../../domain/access/ApiKey.ts"
+import {
+  ApiKey,
+  ApiKeyId,
+  CreateApiKey,
+  TooManyApiKeys,
+  maxCreatedKeys,
+  reservedKeyIds
+} from "../../domain/access/ApiKey.ts"
+import type { NewApiKey } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { allows, isNarrowable } from "../../domain/access/Scope.ts"
 import { checked } from "../../domain/request/Checked.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
+import type { Versioned } from "../../domain/request/Version.ts"
 import { widened } from "../../domain/transaction/TransactionLimits.ts"
 import type { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import type { Violation } from "../../domain/request/Request.ts"
@@ -28,7 +37,10 @@ export const covers = (
   return hasScopes && hasRelayers
 }
 
-const tooWide = ({ scopes, relayer_ids }: CreateApiKey): ReadonlyArray<Violation> =>
+export const tooWide = ({
+  scopes,
+  relayer_ids
+}: Pick<CreateApiKey, "scopes" | "relayer_ids">): ReadonlyArray<Violation> =>
   relayer_ids === undefined
     ? []
     : scopes.flatMap((scope, index) =>
@@ -89,9 +101,9 @@ export const make = Effect.gen(function* () {
     const expires_at = yield* expiry(request.expires_at, creator)
     const transaction_limits = yield* limits(request.transaction_limits, creator)
     const key = makeKey()
-    const { expires_at: _, relayer_ids, transaction_limits: __, ...rest } = request
+    const { id, expires_at: _, relayer_ids, transaction_limits: __, ...rest } = request
     const shown: ApiKey = {
-      id: ApiKeyId.make(yield* random.uuidV4()),
+      id: ApiKeyId.make(id ?? (yield* random.uuidV4())),
       ...rest,
       created_at: now,
       created_by: caller.id,
@@ -100,9 +112,10 @@ export const make = Effect.gen(function* () {
       ...(transaction_limits === undefined ? {} : { transaction_limits })
     }
     const ancestors = creator === undefined ? [] : [...creator.ancestors, caller.id]
-    yield* repo.insert(shown, hashKey(key), ancestors)
+    const version = yield* repo.insert(shown, hashKey(key), ancestors)
     yield* changes.record({ action: "key.created", id: shown.id, schema: ApiKey, after: shown })
-    return { ...shown, key }
+    const created: Versioned<NewApiKey> = { value: { ...shown, key }, version }
+    return created
   }, transaction)
 
   return Effect.fn("ApiKeys.create")(function* (given: CreateApiKey) {
@@ -111,12 +124,15 @@ export const make = Effect.gen(function* () {
     if (request.expires_at !== undefined && DateTime.isLessThanOrEqualTo(request.expires_at, now)) {
       return yield* BadRequest.of([{ field: "expires_at", message: "must be in the future" }])
     }
+    if (request.id !== undefined && reservedKeyIds.has(request.id)) {
+      return yield* BadRequest.of([{ field: "id", message: "is the id of a caller that is no API key" }])
+    }
     const violations = tooWide(request)
     if (violations.length > 0) return yield* BadRequest.of(violations)
     const caller = yield* Caller.current
     if (!covers(caller, request)) return yield* new Caller.Forbidden({})
     const created = yield* store(request, caller, now)
-    yield* Effect.annotateLogs(Effect.logInfo("API key created"), { key_id: created.id, created_by: caller.id })
+    yield* Effect.annotateLogs(Effect.logInfo("API key created"), { key_id: created.value.id, created_by: caller.id })
     return created
   })
 })

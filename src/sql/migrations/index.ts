@@ -25,6 +25,7 @@ import attemptHashes from "./0024_attempt_hashes.ts"
 import insertions from "./0025_insertions.ts"
 import feeLimitsPerNetwork from "./0026_fee_limits_per_network.ts"
 import places from "./0027_places.ts"
+import apiKeyVersions from "./0028_api_key_versions.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -52,7 +53,8 @@ export const migrations = {
   "0024_attempt_hashes": attemptHashes,
   "0025_insertions": insertions,
   "0026_fee_limits_per_network": feeLimitsPerNetwork,
-  "0027_places": places
+  "0027_places": places,
+  "0028_api_key_versions": apiKeyVersions
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */
