@@ -33,24 +33,45 @@ type Override = ReturnType<typeof restrict>
 /** A folder of `src/`, as relative imports of another folder name it. */
 const folders = (...names: ReadonlyArray<string>) => names.flatMap((name) => [`**/${name}/**`, `**/${name}.ts`])
 
+const networkTypes = ["evm", "solana", "stellar"]
+
+const otherTypes = (type: string) => networkTypes.filter((other) => other !== type)
+
+const noNetwork = (...types: ReadonlyArray<string>): Restriction => ({
+  regex: `(^|/)(${types.join("|")})/`,
+  message:
+    "What is not in the folder of a network type is for all of them, and what is in such a folder is for no other network type."
+})
+
+const domainAlone = (outside: string): Restriction => ({
+  regex: `^(node:|@|viem|redis|effect/|${outside})`,
+  message: "domain/ imports effect and itself, nothing else."
+})
+
+/** Only `domain/index.ts` names the network types. */
+const domain: ReadonlyArray<Override> = [
+  restrict("src/domain/*.ts", domainAlone("\\.\\./")),
+  restrict("src/domain/*/*.ts", domainAlone("\\.\\./\\.\\./"), noNetwork(...networkTypes)),
+  restrict("src/domain/*/*/**", domainAlone("(\\.\\./){3}"), noNetwork(...networkTypes)),
+  ...networkTypes.map((type) =>
+    restrict(`src/domain/*/${type}/**`, domainAlone("(\\.\\./){3}"), noNetwork(...otherTypes(type)))
+  ),
+  // A webhook shows a transaction of each network type.
+  restrict("src/domain/notification/WebhookPayload.ts", domainAlone("\\.\\./\\.\\./"))
+]
+
+const bundled: Restriction = {
+  regex:
+    "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|threads|process|cli|client|main))",
+  message: "api/ and client/ import effect, effect/http, effect/http-api, domain/ and api/: a client may bundle them."
+}
+
 const rings: ReadonlyArray<Override> = [
-  ...[
-    { files: "src/domain/**", outside: "\\.\\./\\.\\./" },
-    { files: "src/domain/*/*/**", outside: "(\\.\\./){3}" }
-  ].map(({ files, outside }) =>
-    restrict(files, {
-      regex: `^(node:|@|viem|redis|effect/|${outside})`,
-      message: "domain/ imports effect and itself, nothing else."
-    })
-  ),
-  ...["src/api/**", "src/client/**"].map((files) =>
-    restrict(files, {
-      regex:
-        "^(node:|@|viem|redis|effect/([a-gi-z]|http-[b-z])|\\.\\./(server|sql|outbound|threads|process|cli|client|main))",
-      message:
-        "api/ and client/ import effect, effect/http, effect/http-api, domain/ and api/: a client may bundle them."
-    })
-  ),
+  ...domain,
+  // Of the contract, only the groups of endpoints name network types.
+  restrict("src/api/**", bundled, noNetwork(...networkTypes)),
+  restrict("src/api/*Api.ts", bundled),
+  restrict("src/client/**", bundled),
   // This folder is for programs without Effect.
   restrict("src/client/node/**", {
     regex: "^(@|effect|viem|redis|node:([abd-z]|c[a-qs-z]))|/(server|sql|outbound|threads|process|cli|api|main)",
@@ -103,31 +124,24 @@ const below = (floor: number): Restriction => ({
   message: "A feature imports only from lower floors: oxlint.config.ts lists them."
 })
 
-const floorOf = (name: string) => floors.findIndex((names) => names.includes(name))
+/**
+ * A later entry for the same file replaces an earlier one, so that each entry lists all restrictions. A folder of a network
+ * type may be at any depth.
+ */
+const feature = (name: string, floor: number): ReadonlyArray<Override> =>
+  [
+    { files: `src/server/${name}`, types: networkTypes },
+    ...networkTypes.map((type) => ({ files: `src/server/${name}/**/${type}`, types: otherTypes(type) }))
+  ].flatMap(({ files, types }) => {
+    const common = [anyHost, below(floor), noNetwork(...types)]
+    return [
+      restrict(`${files}/**`, ...common, foreignRepository(name)),
+      restrict(`${files}/**/*Http.ts`, ...common, noRepository)
+    ]
+  })
 
-/** A later entry for the same file replaces an earlier one, so that each entry lists all restrictions. */
-const feature = (name: string, floor: number): ReadonlyArray<Override> => [
-  restrict(`src/server/${name}/**`, anyHost, below(floor), foreignRepository(name)),
-  restrict(`src/server/${name}/**/*Http.ts`, anyHost, below(floor), noRepository)
-]
-
-const networkTypes = ["evm", "solana", "stellar"]
-
-const noNetwork = (...types: ReadonlyArray<string>): Restriction => ({
-  regex: `(^|/)(${types.join("|")})/`,
-  message:
-    "What is directly in the folder is for all network types, and what is in the folder of a network type is for no other one."
-})
-
-/** A feature that has a folder for each network type. Only `server/Services.ts` names them all. */
-const families = (name: string): ReadonlyArray<Override> => {
-  const common = [anyHost, below(floorOf(name)), foreignRepository(name)]
-  const others = (type: string) => networkTypes.filter((other) => other !== type)
-  return [
-    restrict(`src/server/${name}/*.ts`, ...common, noNetwork(...networkTypes)),
-    ...networkTypes.map((type) => restrict(`src/server/${name}/${type}/**`, ...common, noNetwork(...others(type))))
-  ]
-}
+/** Files of `transactions` that still know evm: this list only gets shorter. */
+const mixed = ["Acceptance", "Checks", "MessageSigning", "Senders", "Transactions", "TransactionsHttp"]
 
 const unplaced = readdirSync("src/server", { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !floors.flat().includes(entry.name))
@@ -160,14 +174,18 @@ export default {
   },
   overrides: [
     ...rings,
-    restrict("src/server/**", anyHost),
+    restrict("src/server/*.ts", anyHost, noNetwork(...networkTypes)),
+    // Only this file of `server/` names all network types.
+    restrict("src/server/Services.ts", anyHost),
     ...floors.flatMap((names, floor) => names.flatMap((name) => feature(name, floor))),
-    // Circles of types that remain: this list only gets shorter.
-    ...["src/domain/transaction/**", "src/server/lanes/**", "test/domain/transaction/**"].map((files) => ({
-      files: [files],
-      rules: { "import/no-cycle": "error" }
-    })),
-    ...families("chains"),
+    ...mixed.map((file) =>
+      restrict(
+        `src/server/transactions/${file}.ts`,
+        anyHost,
+        below(floors.length - 2),
+        file.endsWith("Http") ? noRepository : foreignRepository("transactions")
+      )
+    ),
     // `npm run openapi` writes these files.
     { files: ["src/client/Client.ts", "src/client/promise/Client.ts"], rules: { "max-lines": "off" } },
     // Programs of users print what they find.

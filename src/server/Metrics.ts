@@ -7,7 +7,6 @@ import { eventStreams } from "./events/EventStreams.ts"
 import * as HealthMetrics from "./health/HealthMetrics.ts"
 import * as RequestMetrics from "./http/RequestMetrics.ts"
 import * as LaneMetrics from "./lanes/LaneMetrics.ts"
-import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import * as LedgerGauges from "./ledger/LedgerGauges.ts"
 import { componentHealthy } from "./lifecycle/Conditions.ts"
 import { databaseConnections } from "./lifecycle/GaugeJob.ts"
@@ -18,6 +17,7 @@ import { webhookDeliveriesPending } from "./notifications/delivery/DeliveryJob.t
 import { processMetrics } from "./observability/Gauges.ts"
 import { buildInfo } from "./observability/MetricsHttp.ts"
 import { relayerCount } from "./relayers/RelayerGauge.ts"
+import { networkMetrics } from "./Services.ts"
 import * as SignerMetrics from "./signers/SignerMetrics.ts"
 
 const all = [
@@ -36,7 +36,7 @@ const all = [
   ...ChainMetrics.all,
   ...SignerMetrics.all,
   ...LaneMetrics.all,
-  ...EvmMetrics.all,
+  ...networkMetrics,
   ...LedgerGauges.all,
   webhookDeliveriesTotal,
   webhookDeliverySeconds,

@@ -15,8 +15,6 @@ import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
-import { NodeCallsHttp } from "./transactions/evm/NodeCallsHttp.ts"
-import { NoncesHttp } from "./transactions/evm/NoncesHttp.ts"
 import { SigningHttp } from "./transactions/SigningHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
@@ -29,6 +27,7 @@ import { RequestBodyHttp } from "./http/RequestBodyHttp.ts"
 import * as RequestPipeline from "./http/RequestPipeline.ts"
 import * as Metrics from "./Metrics.ts"
 import * as MetricsHttp from "./observability/MetricsHttp.ts"
+import * as Services from "./Services.ts"
 import { SystemHttp } from "./lifecycle/SystemHttp.ts"
 
 export interface Options extends RequestPipeline.Options {
@@ -46,8 +45,7 @@ const handlers = Layer.mergeAll(
   TransactionsHttp,
   AllTransactionsHttp,
   SigningHttp,
-  NodeCallsHttp,
-  NoncesHttp,
+  Services.networkHandlers,
   SignersHttp,
   NotificationsHttp,
   NetworksHttp,

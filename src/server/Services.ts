@@ -24,6 +24,7 @@ import { Ledger } from "./ledger/Ledger.ts"
 import * as LedgerTables from "./ledger/LedgerTables.ts"
 import { LedgerRules } from "./ledger/LedgerRules.ts"
 import * as EvmLane from "./lanes/evm/EvmLane.ts"
+import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import { SendingNetworks } from "./lanes/SendingNetworks.ts"
 import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
 import { Networks } from "./networks/Networks.ts"
@@ -33,8 +34,10 @@ import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
 import { Breakers } from "./chains/Breakers.ts"
 import { MessageSigning } from "./transactions/MessageSigning.ts"
+import { NodeCallsHttp } from "./transactions/evm/NodeCallsHttp.ts"
 import { NodePassing } from "./transactions/evm/NodePassing.ts"
 import { Nonces } from "./transactions/evm/Nonces.ts"
+import { NoncesHttp } from "./transactions/evm/NoncesHttp.ts"
 import { Simulations } from "./transactions/evm/Simulations.ts"
 import { Transactions } from "./transactions/Transactions.ts"
 import { ChainAccess } from "./chains/ChainAccess.ts"
@@ -94,6 +97,12 @@ export interface Options {
 const networks = SendingNetworks.layer(Effect.map(EvmLane.network, (evm) => [evm])).pipe(
   Layer.provideMerge(LedgerRules.layer(evmRules))
 )
+
+/** Handlers of endpoints that only some network types have. */
+export const networkHandlers = Layer.merge(NodeCallsHttp, NoncesHttp)
+
+/** Metrics that only some network types have. */
+export const networkMetrics = EvmMetrics.all
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(

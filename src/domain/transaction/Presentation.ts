@@ -5,10 +5,10 @@ import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
 import type { Attempt } from "./Attempt.ts"
+import type { Cause } from "./Cause.ts"
 import type { Words } from "./Explanation.ts"
 import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
-import type { Rules } from "./Rules.ts"
 import { isFinal } from "./Transaction.ts"
 import type { State, Transaction } from "./Transaction.ts"
 import { Code } from "./Code.ts"
@@ -58,7 +58,7 @@ export const present = <K extends string, A>(name: K, value: A | undefined): { r
 
 /** The values of `neutralFields`. `explain`: of the network. */
 export const shownFields = <F extends Family>(
-  explain: Rules<F>["explain"],
+  explain: (cause: Cause, isFinal: boolean) => Words,
   transaction: Transaction<F>,
   identity: Identity
 ) => {

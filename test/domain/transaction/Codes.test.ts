@@ -37,7 +37,7 @@ const foreign = {
   hash: "foreign",
   sender: lane().lane.address,
   nonce: 5,
-  effect: { to: "0x01", value: 9n, data: "0x" },
+  call: { to: "0x01", value: 9n, data: "0x" },
   block: 90,
   blockHash: "block-90",
   second: "not_configured"

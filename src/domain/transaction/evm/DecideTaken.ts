@@ -10,13 +10,12 @@ import { maxRequeues } from "../Numbers.ts"
 import { endOf } from "../Transition.ts"
 import type { Row, Situation } from "../Situation.ts"
 import { couldBe, verdictOf } from "./ForeignTransaction.ts"
-import type { Effect } from "./ForeignTransaction.ts"
 import { depthOf } from "./View.ts"
-import type { Seen } from "./View.ts"
+import type { ForeignCall, Seen } from "./View.ts"
 
 interface Taken {
   readonly hash?: string
-  readonly effect?: Effect
+  readonly call?: ForeignCall
 }
 
 /**
@@ -24,12 +23,12 @@ interface Taken {
  * have forgotten an attempt of it: then the transaction that used the nonce could be this one, and an operator decides.
  * What ends here keeps no nonce: if a deep reorganisation opens it again, only a no-op of the lane may use it.
  */
-const lost = ({ transaction }: Situation<Evm>, { hash, effect }: Taken): Command<Evm> => {
+const lost = ({ transaction }: Situation<Evm>, { hash, call }: Taken): Command<Evm> => {
   const { restored, intent, requeues } = transaction
   const nonce = nonceOf(transaction)
   const required = requiredNonceOf(transaction)
   const figures = { ...(hash === undefined ? {} : { hash }), ...(nonce === undefined ? {} : { nonce }) }
-  if (restored || couldBe(transaction, effect)) {
+  if (restored || couldBe(transaction, call)) {
     return Command.Requeue({ restored: true, requeues, cause: cause("restored_unproven", figures) })
   }
   if (intent !== "execute") return { ...endOf(transaction), losesPlace: true }

@@ -1,18 +1,17 @@
 // The family of evm: its shapes.
 import type { EvmNetwork } from "../../network/Network.ts"
 import type { EvmRelayer } from "../../relayer/Relayer.ts"
-import type { Attempt, Receipt } from "../Attempt.ts"
+import type { Attempt } from "../Attempt.ts"
 import type { Family } from "../Family.ts"
 import type { Lane } from "../Lane.ts"
 import type { Transaction } from "../Transaction.ts"
 import type { EvmTransaction } from "./EvmTransaction.ts"
 import type { Fees } from "./Fees.ts"
-import type { Effect } from "./ForeignTransaction.ts"
 import type { NetworkNumbers } from "./NetworkNumbers.ts"
-import type { AnswerClass, NodeAnswer } from "./Refusal.ts"
+import type { NodeAnswer, Refusal } from "./Refusal.ts"
 import type { SendEvmTransaction } from "./SendEvmTransaction.ts"
-import type { Speed } from "./Speed.ts"
-import type { Seen } from "./View.ts"
+import type { Speed } from "../Speed.ts"
+import type { EvmReceipt, ForeignCall, ReceiptDetails, Seen } from "./View.ts"
 
 /** What a caller asked for. Amounts in wei. */
 export interface Request {
@@ -37,28 +36,6 @@ export interface Priced {
   readonly gasLimit: bigint
   /** Wei that a rollup may charge besides gas: for the data, and for its operator. Absent: nothing, or not known. */
   readonly rollupFee?: bigint
-}
-
-/** Why nodes refused the bytes, as `Refusal.ts` reads it. */
-export interface Refusal {
-  readonly class: Exclude<AnswerClass, "accepted" | "provider">
-  /** Wei per gas that a node named. */
-  readonly minimumNeeded?: bigint
-}
-
-/** What a receipt has besides the neutral fields. */
-export interface ReceiptDetails {
-  readonly gasUsed: bigint
-  /** Wei per gas. 0: the node did not say. */
-  readonly effectiveGasPrice: bigint
-  /** Wei that a rollup charged for the data, besides gas. Absent: nothing. */
-  readonly dataFee?: bigint
-  /** Wei that a rollup charged for its operator, besides gas. Absent: nothing. */
-  readonly operatorFee?: bigint
-  /** Lower-case hex. Absent: nothing was created. */
-  readonly contractAddress?: string
-  /** Decoded. Absent: not reverted, not asked for, or not known. */
-  readonly revertReason?: string
 }
 
 /** What policy and network allow now. */
@@ -94,7 +71,7 @@ export type Question =
   /** Which transaction used the nonce. */
   | { readonly _tag: "Foreign"; readonly nonce: number }
   /** Why the call of this attempt failed in its block. */
-  | { readonly _tag: "RevertReason"; readonly ordinal: number; readonly receipt: Receipt<Evm> }
+  | { readonly _tag: "RevertReason"; readonly ordinal: number; readonly receipt: EvmReceipt }
 
 /** A relayer and its network. */
 export interface EvmTarget {
@@ -118,7 +95,7 @@ export interface Evm extends Family {
   readonly question: Question
   readonly answer: NodeAnswer
   /** Undefined: it could not be fetched. */
-  readonly foreign: Effect | undefined
+  readonly foreign: ForeignCall | undefined
   readonly shown: EvmTransaction
 }
 

@@ -19,7 +19,7 @@ import { networkNumbers, pollInterval } from "./NetworkNumbers.ts"
 import { speedOf } from "./Offer.ts"
 import { hear } from "./Sending.ts"
 import { show } from "./Show.ts"
-import { max } from "./Speed.ts"
+import { max } from "../Speed.ts"
 
 const isAccepted = (transaction: Transaction<Evm>): boolean =>
   currentAttempts(transaction).some(({ outcome }) => outcome === "accepted")

@@ -7,7 +7,7 @@ import { Instant } from "../../request/Instant.ts"
 import { shown } from "../Field.ts"
 import { neutralFields } from "../Presentation.ts"
 import { EvmSignature } from "./Signature.ts"
-import { Speed } from "./Speed.ts"
+import { Speed } from "../Speed.ts"
 import { HexWei } from "../../chain/Wei.ts"
 
 /** An amount as a text of digits. */

@@ -4,42 +4,11 @@ import type { Transaction } from "../Transaction.ts"
 import { nonceOf } from "./Evm.ts"
 import type { Evm, Request } from "./Evm.ts"
 import { isAgreed } from "./View.ts"
-import type { SecondOpinion, Seen } from "./View.ts"
-
-/** What a transaction does, to compare it with requests. `to` in lower case. */
-export interface Effect {
-  readonly to?: string
-  readonly value: bigint
-  readonly data: string
-}
-
-/** One provider's batch: everything in it belongs to the block at the final height. */
-export interface SilentBatch {
-  readonly count: number
-  /** Hashes for which both the receipt and the transaction were null. */
-  readonly absent: ReadonlySet<string>
-}
-
-export type TakerEvidence =
-  /** The transaction was fetched. */
-  | {
-      readonly _tag: "Fetched"
-      readonly hash: string
-      readonly sender: string
-      readonly nonce: number
-      readonly effect: Effect
-      readonly block: number
-      readonly blockHash: string
-      /** What a second provider says of that height. Absent: unknown. */
-      readonly second?: SecondOpinion
-    }
-  /** The providers have neither a method that finds it nor the state to search for it. */
-  | { readonly _tag: "Silent"; readonly first: SilentBatch; readonly second?: SilentBatch }
-  | { readonly _tag: "NotFound" }
+import type { ForeignCall, Seen, SilentBatch, TakerEvidence } from "./View.ts"
 
 export type Verdict =
   /** `taker`: absent if it could not be fetched. */
-  | { readonly _tag: "Taken"; readonly hash?: string; readonly effect?: Effect }
+  | { readonly _tag: "Taken"; readonly hash?: string; readonly call?: ForeignCall }
   /** An attempt of this transaction used the nonce: the provider does not have its receipt yet. */
   | { readonly _tag: "Own"; readonly block: number }
   /** Used, but not yet deep enough to be final. */
@@ -53,7 +22,7 @@ const ofFetched = (transaction: Transaction<Evm>, address: string, view: Seen, t
   if (taker.sender !== address || taker.nonce !== nonceOf(transaction)) return { _tag: "Unproven" }
   if (taker.block > view.finalHeight) return { _tag: "NotDeep" }
   return isAgreed(taker.second, taker.block, taker.blockHash)
-    ? { _tag: "Taken", hash: taker.hash, effect: taker.effect }
+    ? { _tag: "Taken", hash: taker.hash, call: taker.call }
     : { _tag: "Unproven" }
 }
 
@@ -80,8 +49,8 @@ export const verdictOf = (transaction: Transaction<Evm>, address: string, view: 
 }
 
 /** Whether a transaction that is not an attempt of the row could be one that the ledger has lost. */
-export const couldBe = ({ versions }: Transaction<Evm>, effect: Effect | undefined): boolean =>
-  effect === undefined || versions.some((request) => hasEffect(request, effect))
+export const couldBe = ({ versions }: Transaction<Evm>, call: ForeignCall | undefined): boolean =>
+  call === undefined || versions.some((request) => matches(request, call))
 
-const hasEffect = ({ to, value, data = "0x" }: Request, effect: Effect): boolean =>
-  to?.toLowerCase() === effect.to && value === effect.value && data.toLowerCase() === effect.data
+const matches = ({ to, value, data = "0x" }: Request, call: ForeignCall): boolean =>
+  to?.toLowerCase() === call.to && value === call.value && data.toLowerCase() === call.data

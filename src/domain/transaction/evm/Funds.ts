@@ -8,8 +8,8 @@ import { noopsInReserve } from "./EvmNumbers.ts"
 import { operatorFeeAt } from "./OperatorFee.ts"
 import { reservationOf } from "../Totals.ts"
 import type { Transaction } from "../Transaction.ts"
-import type { Evm, Priced, ReceiptDetails } from "./Evm.ts"
-import type { Seen } from "./View.ts"
+import type { Evm, Priced } from "./Evm.ts"
+import type { ReceiptDetails, Seen } from "./View.ts"
 
 /** The field `rollupFee`, which is absent if nothing is charged. */
 export const withRollupFee = (rollupFee: bigint | undefined): Pick<Priced, "rollupFee"> =>

@@ -3,7 +3,7 @@ import { baseFeeFactor, legacyFactor } from "./EvmNumbers.ts"
 import { maxFeeOf, scaleUp, tipOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import type { OperatorFee } from "./OperatorFee.ts"
-import { Speed } from "./Speed.ts"
+import { Speed } from "../Speed.ts"
 
 /** Percentiles of the tips in a block that `eth_feeHistory` is asked for, in the order of `Speed`. */
 export const percentiles = { safeLow: 30, average: 50, fast: 85, fastest: 99 } as const satisfies Record<Speed, number>

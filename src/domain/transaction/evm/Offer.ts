@@ -8,8 +8,8 @@ import type { Evm, EvmTerms, Request } from "./Evm.ts"
 import { priceOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
 import { ceilingWithoutCap, explicitCeiling, noopCapFactor, noopMarketFactor } from "./EvmNumbers.ts"
-import { defaultSpeed } from "./Speed.ts"
-import type { Speed } from "./Speed.ts"
+import { defaultSpeed } from "../Speed.ts"
+import type { Speed } from "../Speed.ts"
 
 export const speedOf = ({ speed = defaultSpeed }: Request): Speed => speed
 

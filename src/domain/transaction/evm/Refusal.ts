@@ -1,6 +1,5 @@
 // What the answer of a node to `eth_sendRawTransaction` means. Nodes agree on no codes, so the text decides.
 import type { Attempt } from "../Attempt.ts"
-import type { Evm } from "./Evm.ts"
 
 /**
  * - `accepted`: the node has the transaction.
@@ -25,6 +24,13 @@ export type AnswerClass =
   | "permanent"
   | "provider"
   | "unknown"
+
+/** Why nodes refused the bytes. */
+export interface Refusal {
+  readonly class: Exclude<AnswerClass, "accepted" | "provider">
+  /** Wei per gas that a node named. */
+  readonly minimumNeeded?: bigint
+}
 
 /** Patterns against the lower-case text. The first row that matches wins. */
 export const table: ReadonlyArray<readonly [AnswerClass, ReadonlyArray<RegExp>]> = [
@@ -87,12 +93,14 @@ export const table: ReadonlyArray<readonly [AnswerClass, ReadonlyArray<RegExp>]>
   ]
 ]
 
+type Refusable = Pick<Attempt, "outcome"> & { readonly refusal?: Refusal }
+
 /** Whether no node that was asked ever takes it. */
-export const isRefusedForGood = ({ outcome, refusal }: Attempt<Evm>): boolean =>
+export const isRefusedForGood = ({ outcome, refusal }: Refusable): boolean =>
   outcome === "refused" && refusal?.class === "permanent"
 
 /** Whether nodes refused its price, and nothing else about it. */
-export const isUnderpriced = ({ outcome, refusal }: Attempt<Evm>): boolean =>
+export const isUnderpriced = ({ outcome, refusal }: Refusable): boolean =>
   outcome === "refused" && (refusal?.class === "bump" || refusal?.class === "price")
 
 /** What came back from a node. */

@@ -13,11 +13,12 @@ import type { Fees } from "./Fees.ts"
 import { chargesOf, noopChargesOf, withRollupFee } from "./Funds.ts"
 import { capsOf, isEstimated, limitOf } from "./Gas.ts"
 import { isAbove, priceOf } from "./Market.ts"
-import { immediateBumps, patienceAboveMarket } from "./EvmNumbers.ts"
+import { immediateBumps, minimumPatience, patienceAboveMarket, patienceBlocks } from "./EvmNumbers.ts"
 import { givenFees, noopCeiling, priceType, requestCeiling, speedOf } from "./Offer.ts"
+import type { Point } from "../Moment.ts"
 import type { Situation } from "../Situation.ts"
-import { defaultSpeed, isPatienceOver, max } from "./Speed.ts"
-import type { Speed } from "./Speed.ts"
+import { defaultSpeed, max } from "../Speed.ts"
+import type { Speed } from "../Speed.ts"
 import { currentAttempts, newestRequest, requestOf } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import type { Seen } from "./View.ts"
@@ -136,6 +137,13 @@ const isRefusedAgain = (attempts: ReadonlyArray<Attempt<Evm>>): boolean => {
   const count = refusals(attempts)
   return count > 0 && count <= immediateBumps
 }
+
+/**
+ * Whether the patience of `speed` is over, `times` times. It is counted in blocks, so a chain that stands still raises no
+ * price, and in time, so short blocks do not raise it many times a second.
+ */
+export const isPatienceOver = (speed: Speed, since: Point, now: Point, times = 1): boolean =>
+  now.height - since.height >= times * patienceBlocks[speed] && now.at - since.at >= times * minimumPatience
 
 /** The head waited too long: the market has passed it, or it has waited three times as long. */
 const isOverdue = (situation: Situation<Evm, Seen>, { newest }: Former): boolean => {

@@ -8,7 +8,7 @@ import { maybe } from "../../request/Text.ts"
 import { maxBatch } from "../Numbers.ts"
 import { ExternalId } from "../TransactionId.ts"
 import { maxDataBytes, maxNonce } from "./EvmNumbers.ts"
-import { Speed } from "./Speed.ts"
+import { Speed } from "../Speed.ts"
 import { GasLimit, Wei, WeiPerGas } from "../../chain/Wei.ts"
 
 const EvmData = Schema.String.check(

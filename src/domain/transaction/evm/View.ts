@@ -1,8 +1,25 @@
 // What one poll has seen of the chain, about one transaction. Absent always means unknown, never "there is none".
 import type { Receipt } from "../Attempt.ts"
-import type { Evm } from "./Evm.ts"
 import type { Market } from "./Market.ts"
-import type { TakerEvidence } from "./ForeignTransaction.ts"
+
+/** What a receipt has besides the neutral fields. */
+export interface ReceiptDetails {
+  readonly gasUsed: bigint
+  /** Wei per gas. 0: the node did not say. */
+  readonly effectiveGasPrice: bigint
+  /** Wei that a rollup charged for the data, besides gas. Absent: nothing. */
+  readonly dataFee?: bigint
+  /** Wei that a rollup charged for its operator, besides gas. Absent: nothing. */
+  readonly operatorFee?: bigint
+  /** Lower-case hex. Absent: nothing was created. */
+  readonly contractAddress?: string
+  /** Decoded. Absent: not reverted, not asked for, or not known. */
+  readonly revertReason?: string
+}
+
+export interface EvmReceipt extends Receipt {
+  readonly details: ReceiptDetails
+}
 
 export interface Head {
   readonly number: number
@@ -15,7 +32,7 @@ export interface Head {
  */
 export type Sight =
   /** `isReasonAsked`: `inquire` has looked for the reason of a revert. */
-  | { readonly _tag: "Receipt"; readonly receipt: Receipt<Evm>; readonly isReasonAsked?: true }
+  | { readonly _tag: "Receipt"; readonly receipt: EvmReceipt; readonly isReasonAsked?: true }
   | { readonly _tag: "InPool" }
   | { readonly _tag: "Absent"; readonly polls: number }
 
@@ -48,6 +65,37 @@ export type Estimate =
   /** The node refuses to estimate a call that the balance cannot pay. */
   | { readonly _tag: "Unaffordable" }
   | { readonly _tag: "Unknown" }
+
+/** What a transaction does, to compare it with requests. `to` in lower case. */
+export interface ForeignCall {
+  readonly to?: string
+  readonly value: bigint
+  readonly data: string
+}
+
+/** One provider's batch: everything in it belongs to the block at the final height. */
+export interface SilentBatch {
+  readonly count: number
+  /** Hashes for which both the receipt and the transaction were null. */
+  readonly absent: ReadonlySet<string>
+}
+
+export type TakerEvidence =
+  /** The transaction was fetched. */
+  | {
+      readonly _tag: "Fetched"
+      readonly hash: string
+      readonly sender: string
+      readonly nonce: number
+      readonly call: ForeignCall
+      readonly block: number
+      readonly blockHash: string
+      /** What a second provider says of that height. Absent: unknown. */
+      readonly second?: SecondOpinion
+    }
+  /** The providers have neither a method that finds it nor the state to search for it. */
+  | { readonly _tag: "Silent"; readonly first: SilentBatch; readonly second?: SilentBatch }
+  | { readonly _tag: "NotFound" }
 
 export interface Seen {
   readonly _tag: "Seen"

@@ -1,6 +1,20 @@
 // What a signature needs to know of the chain, besides what the ledger has.
 import type { RuleCode } from "./SolanaCode.ts"
-import type { SolanaOffer } from "./SolanaSituation.ts"
+
+/** What one attempt offers, and until when its bytes can land. */
+export interface SolanaOffer {
+  readonly blockhash: string
+  /** The last block height at which the bytes can land. It does not rest on one provider. */
+  readonly bound: number
+  /** A slot before which the bytes cannot have landed. */
+  readonly signedSlot: number
+  /** Absent: the message has no limit, and the runtime takes its default. */
+  readonly computeUnitLimit?: number
+  /** Micro-lamports per compute unit. */
+  readonly computeUnitPrice: bigint
+  /** The blockhash was dead when a signature that was given away was taken over: no new bytes follow. */
+  readonly isLast?: true
+}
 
 /**
  * The blockhash of the next bytes. `unavailable`: no two providers agree about one. `dead`: the blockhash that the request

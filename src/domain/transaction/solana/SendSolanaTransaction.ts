@@ -5,7 +5,7 @@ import { PositiveUint64, Uint64 } from "../../chain/Amount.ts"
 import { added, field } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
 import { maybe, text } from "../../request/Text.ts"
-import { Speed } from "../evm/Speed.ts"
+import { Speed } from "../Speed.ts"
 import { maxExternalIdLength } from "../Numbers.ts"
 import { maxAccounts, maxComputeUnits, maxInstructions, maxTables, maxTransactionBytes } from "./SolanaNumbers.ts"
 

@@ -5,25 +5,10 @@ import type { Array as Arr } from "effect"
 import type { Moment } from "../Moment.ts"
 import type { FinalState, Intent, State } from "../Transaction.ts"
 import type { KnownSignature, Look, AttemptToProve } from "./Look.ts"
-import type { Preparation } from "./Preparation.ts"
+import type { Preparation, SolanaOffer } from "./Preparation.ts"
 import { pollAfter } from "./SolanaNumbers.ts"
 import { cause } from "./SolanaCode.ts"
 import type { SolanaCause } from "./SolanaCode.ts"
-
-/** What one attempt offers, and until when its bytes can land. */
-export interface SolanaOffer {
-  readonly blockhash: string
-  /** The last block height at which the bytes can land. It does not rest on one provider. */
-  readonly bound: number
-  /** A slot before which the bytes cannot have landed. */
-  readonly signedSlot: number
-  /** Absent: the message has no limit, and the runtime takes its default. */
-  readonly computeUnitLimit?: number
-  /** Micro-lamports per compute unit. */
-  readonly computeUnitPrice: bigint
-  /** The blockhash was dead when a signature that was given away was taken over: no new bytes follow. */
-  readonly isLast?: true
-}
 
 export interface SolanaAttempt extends AttemptToProve {
   /** From 1. */

@@ -1,7 +1,8 @@
 // The calls of Ethereum's JSON-RPC that transactions need, with the types of their results.
 import { Effect, Schema, SchemaTransformation } from "effect"
 import type { Receipt } from "../../../domain/transaction/Attempt.ts"
-import type { Evm, ReceiptDetails } from "../../../domain/transaction/evm/Evm.ts"
+import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
+import type { ReceiptDetails } from "../../../domain/transaction/evm/View.ts"
 import { paidOf } from "../../../domain/transaction/evm/Funds.ts"
 import { percentiles } from "../../../domain/transaction/evm/Market.ts"
 import { feeHistoryBlocks } from "../../../domain/transaction/evm/EvmNumbers.ts"

@@ -2,7 +2,7 @@
 // account's count passed the nonce. If a node can do neither, two providers must have none of the attempts.
 import { Effect, Option, Schema } from "effect"
 import type { Finality } from "../../../domain/transaction/evm/NetworkNumbers.ts"
-import type { SilentBatch, TakerEvidence } from "../../../domain/transaction/evm/ForeignTransaction.ts"
+import type { SilentBatch, TakerEvidence } from "../../../domain/transaction/evm/View.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import * as EvmBytes from "./EvmBytes.ts"
 import { blockAt, countAt, receiptOf, RpcTransaction, transactionBy, transactionOf } from "./EvmCalls.ts"
@@ -81,7 +81,7 @@ const fetched = Effect.fnUntraced(function* (
     hash,
     sender,
     nonce,
-    effect: { ...(to === null ? {} : { to }), value: wei, data: input },
+    call: { ...(to === null ? {} : { to }), value: wei, data: input },
     block: blockNumber,
     blockHash,
     ...(second === undefined ? {} : { second })

@@ -19,7 +19,7 @@ import * as EvmTaker from "../../chains/evm/EvmTaker.ts"
 import type { Filler, LaneReading, PollOptions } from "../LaneNetwork.ts"
 import { numbersOf, providersOf } from "./EvmContext.ts"
 import type { EvmContext, EvmRelayer } from "./EvmContext.ts"
-import type { EvmPoll } from "./EvmPoll.ts"
+import type { EvmPoll } from "./EvmMemory.ts"
 import { noop } from "./EvmSigner.ts"
 
 /** Transactions of the account with nonces that no attempt has. Undefined in it: one that could not be fetched. */
@@ -40,7 +40,7 @@ const foreignBetween = Effect.fnUntraced(function* (
       () => undefined
     )
     const isOurs = taker?._tag === "Fetched" && taker.sender === address
-    found.push(isOurs ? taker.effect : undefined)
+    found.push(isOurs ? taker.call : undefined)
   }
   return found
 })

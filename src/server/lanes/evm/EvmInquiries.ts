@@ -56,7 +56,7 @@ const foreign = Effect.fnUntraced(function* (
   const verdict = verdictOf(transaction, address, { ...seen, taker })
   const finding: Finding<Evm> = {
     seen: { ...seen, taker },
-    ...(verdict._tag === "Taken" ? { foreign: [verdict.effect] } : {})
+    ...(verdict._tag === "Taken" ? { foreign: [verdict.call] } : {})
   }
   return finding
 })

@@ -67,7 +67,7 @@ const logUnknown = (answers: ReadonlyArray<NodeAnswer>) =>
 const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: PollOptions<Evm>) {
   const { rows, lane, now } = options
   const { memory, nodes } = context
-  const polls = new Map<string, EvmPoll.EvmPoll>()
+  const polls = new Map<string, EvmMemory.EvmPoll>()
   const failures = new Map<string, Unreachable>()
   let isOtherChain = false
   const inFlight = rows.filter(({ transaction }) => transaction.place !== undefined && !isFinal(transaction))

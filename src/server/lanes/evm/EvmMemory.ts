@@ -1,8 +1,21 @@
 // What an evm lane remembers from poll to poll.
-import type { Claim } from "../../../domain/transaction/evm/BelievedCount.ts"
+import type { Claim, LaneView } from "../../../domain/transaction/evm/BelievedCount.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Seen } from "../../../domain/transaction/evm/View.ts"
 import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
-import type { EvmPoll } from "./EvmPoll.ts"
+
+/** What a poll has seen of the account as a whole, without the parts about single transactions. */
+export interface EvmPoll {
+  readonly lane: LaneView
+  /** Transactions of the account that are certainly in blocks which count as final. */
+  readonly finalCount: number
+  /** When the head was asked for. */
+  readonly headAskedAt: Moment
+  /** By number of the transaction. */
+  readonly views: ReadonlyMap<number, Seen>
+  /** For transactions without a nonce, and for final ones. */
+  readonly base: Seen
+}
 
 export interface EvmMemory {
   /** Hash of block 0. Undefined: not seen in this generation. */

@@ -1,6 +1,5 @@
 // One poll of the chain for the transactions of a lane that share providers: what the answers of the providers mean for each.
 import { Effect } from "effect"
-import type { LaneView } from "../../../domain/transaction/evm/BelievedCount.ts"
 import type { Market } from "../../../domain/transaction/evm/Market.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { pollInterval } from "../../../domain/transaction/evm/NetworkNumbers.ts"
@@ -13,21 +12,9 @@ import type { Unreachable } from "../../../domain/transaction/Situation.ts"
 import type { BlockHashes, SecondOpinion, Seen, Sight } from "../../../domain/transaction/evm/View.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import * as RpcFailure from "../../chains/RpcFailure.ts"
+import type { EvmPoll } from "./EvmMemory.ts"
 import * as EvmReading from "./EvmReading.ts"
 import type { Account, Details, EvmPollOptions } from "./EvmReading.ts"
-
-/** What a poll has seen of the account as a whole, without the parts about single transactions. */
-export interface EvmPoll {
-  readonly lane: LaneView
-  /** Transactions of the account that are certainly in blocks which count as final. */
-  readonly finalCount: number
-  /** When the head was asked for. */
-  readonly headAskedAt: Moment
-  /** By number of the transaction. */
-  readonly views: ReadonlyMap<number, Seen>
-  /** For transactions without a nonce, and for final ones. */
-  readonly base: Seen
-}
 
 const blockHashes = (
   transaction: Transaction<Evm>,

@@ -68,7 +68,7 @@ describe("A3", () => {
   it("without a mark, what a transaction of the account that no attempt has could be is held before a requeue", () => {
     const one = submitted({ versions: [request({ value: 1n }), request({ value: 2n })] })
     const same = { to: receiver, value: 1n, data: "0x" }
-    assert.strictEqual(onTaker(fetched({ effect: same }), one), "Requeue restored_unproven")
+    assert.strictEqual(onTaker(fetched({ call: same }), one), "Requeue restored_unproven")
     const rows = [one, pending({ number: 2, versions: [request({ value: 3n })] }), mined({ state: "confirmed" })]
     assert.deepStrictEqual(suspects<Evm>(evmRules, rows, same), [one])
     assert.deepStrictEqual(suspects<Evm>(evmRules, rows, undefined), rows.slice(0, 2))

@@ -1,7 +1,7 @@
 // Transactions, lanes and views for tests of single decisions. Each test names only what it is about.
 import type { Attempt, Receipt } from "../../../../src/domain/transaction/Attempt.ts"
 import type { Command } from "../../../../src/domain/transaction/Command.ts"
-import type { Evm, ReceiptDetails, Request } from "../../../../src/domain/transaction/evm/Evm.ts"
+import type { Evm, Request } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { laneOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import type { Fees } from "../../../../src/domain/transaction/evm/Fees.ts"
 import { maxFeesOf, paidOf } from "../../../../src/domain/transaction/evm/Funds.ts"
@@ -12,7 +12,7 @@ import { evmRules } from "../../../../src/domain/transaction/evm/EvmRules.ts"
 import type { LaneSituation, Situation, Unreachable } from "../../../../src/domain/transaction/Situation.ts"
 import { decide } from "../../../../src/domain/transaction/evm/Decision.ts"
 import type { Transaction } from "../../../../src/domain/transaction/Transaction.ts"
-import type { Seen } from "../../../../src/domain/transaction/evm/View.ts"
+import type { ReceiptDetails, Seen } from "../../../../src/domain/transaction/evm/View.ts"
 import { address, ether, gwei, network, newLane, receiver } from "./simulation/World.ts"
 
 export const now = 1_800_000_000_000

@@ -1,6 +1,7 @@
 // How long a transaction waits before its price is raised.
 import { assert, describe, it } from "@effect/vitest"
-import { isPatienceOver, max } from "../../../../src/domain/transaction/evm/Speed.ts"
+import { isPatienceOver } from "../../../../src/domain/transaction/evm/Replacements.ts"
+import { max } from "../../../../src/domain/transaction/Speed.ts"
 
 const since = { at: 0, height: 100 }
 

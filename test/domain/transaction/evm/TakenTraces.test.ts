@@ -1,6 +1,6 @@
 // Traces of the model check about a nonce that another transaction used: what proves it, and what follows.
 import { assert, describe, it } from "@effect/vitest"
-import type { SilentBatch } from "../../../../src/domain/transaction/evm/ForeignTransaction.ts"
+import type { SilentBatch } from "../../../../src/domain/transaction/evm/View.ts"
 import { attempt, submitted } from "./Fixtures.ts"
 import { receiver } from "./simulation/World.ts"
 import { fetched, onTaker } from "./Takers.ts"

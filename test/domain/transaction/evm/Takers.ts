@@ -1,5 +1,5 @@
 // What used the nonce of a transaction, as providers report it.
-import type { TakerEvidence } from "../../../../src/domain/transaction/evm/ForeignTransaction.ts"
+import type { TakerEvidence } from "../../../../src/domain/transaction/evm/View.ts"
 import { summary } from "./DecisionTable.ts"
 import { commandsOf, lane, seen, submitted } from "./Fixtures.ts"
 import { address, receiver } from "./simulation/World.ts"
@@ -12,7 +12,7 @@ export const fetched = (over: Partial<Extract<TakerEvidence, { _tag: "Fetched" }
   hash: "foreign",
   sender: address,
   nonce: 5,
-  effect: { to: receiver, value: 999n, data: "0x" },
+  call: { to: receiver, value: 999n, data: "0x" },
   block: 150,
   blockHash: "block-150",
   second: { hash: "block-150", finalHeight: 198 },

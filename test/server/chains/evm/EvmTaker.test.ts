@@ -23,7 +23,7 @@ const withoutState = (node: RpcNode): RpcNode => ({
 })
 
 describe("EvmTaker", () => {
-  it.effect("finds the transaction that used a nonce, and its sender", () =>
+  it.call("finds the transaction that used a nonce, and its sender", () =>
     Effect.gen(function* () {
       const anvil = yield* Anvil.start()
       const { nodes } = yield* make
@@ -38,7 +38,7 @@ describe("EvmTaker", () => {
         assert.strictEqual(taker._tag, "Fetched")
         if (taker._tag !== "Fetched") return
         assert.deepInclude(taker, { sender: Anvil.funded, nonce: 2, block: 3, second: "not_configured" })
-        assert.deepInclude(taker.effect, { to: `0x${"cd".repeat(20)}`, value: 1n, data: "0x" })
+        assert.deepInclude(taker.call, { to: `0x${"cd".repeat(20)}`, value: 1n, data: "0x" })
       }
       assert.strictEqual((yield* find(withoutState))._tag, "Silent")
     })

@@ -2,9 +2,8 @@
 import { behind, countOf, grow, minedIn } from "../../../../../testkit/chain/Blocks.ts"
 import type { Mined } from "../../../../../testkit/chain/Blocks.ts"
 import { after, executable } from "../../../../../testkit/chain/Pool.ts"
-import type { Bytes } from "./Node.ts"
 import { foreignEffect } from "./Reader.ts"
-import type { Chain, World } from "./World.ts"
+import type { Bytes, Chain, World } from "./World.ts"
 
 /** Bytes that left and whose nonce is the next one: any of them can be mined, whatever became of them in pools. */
 const minable = (world: World, chain: Chain): ReadonlyArray<Bytes> =>

@@ -5,9 +5,8 @@ import { headOf } from "../../../../../testkit/chain/Blocks.ts"
 import { dieAt } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
 import { answerOf, offer } from "./Node.ts"
-import type { Bytes } from "./Node.ts"
 import { store, transactionOf } from "./World.ts"
-import type { World } from "./World.ts"
+import type { Bytes, World } from "./World.ts"
 
 /** Both providers are asked. Whatever they answer, bytes that arrived anywhere have left. */
 const sendBytes = (world: World, faults: Faults, bytes: Bytes) => {

@@ -1,19 +1,8 @@
 // Nodes: an honest one, which may be late or lose things, and one that lies about everything but what is in a block.
 import type { NodeAnswer } from "../../../../../src/domain/transaction/evm/Refusal.ts"
-import type { Effect } from "../../../../../src/domain/transaction/evm/ForeignTransaction.ts"
 import { countOf } from "../../../../../testkit/chain/Blocks.ts"
 import * as Pool from "../../../../../testkit/chain/Pool.ts"
-import type { World } from "./World.ts"
-
-/** Signed bytes, as anybody who has seen them can read them. */
-export interface Bytes extends Pool.PoolBytes {
-  /** Of its fees. */
-  readonly maxFees: bigint
-  /** Undefined: a no-op. */
-  readonly effect: Effect | undefined
-  /** Number of the request. Undefined: a no-op, or a foreign transaction. */
-  readonly request: number | undefined
-}
+import type { Bytes, World } from "./World.ts"
 
 const error = (message: string): NodeAnswer => ({ _tag: "RpcError", code: -32000, message })
 const accepted: NodeAnswer = { _tag: "Hash" }

@@ -2,7 +2,7 @@
 import type { Evm } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import { questionsOf } from "../../../../../src/domain/transaction/evm/Questions.ts"
 import type { LaneView } from "../../../../../src/domain/transaction/evm/BelievedCount.ts"
-import type { TakerEvidence } from "../../../../../src/domain/transaction/evm/ForeignTransaction.ts"
+import type { TakerEvidence } from "../../../../../src/domain/transaction/evm/View.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { SecondOpinion, Seen, Sight } from "../../../../../src/domain/transaction/evm/View.ts"
 import { behind, countOf, headOf, minedIn } from "../../../../../testkit/chain/Blocks.ts"
@@ -122,13 +122,13 @@ export const findTaker = (world: World, reading: Reading, nonce: number): TakerE
   const mined = minedIn(first.chain).find(({ bytes }) => bytes.nonce === nonce)
   if (mined === undefined) return { _tag: "NotFound" }
   const other = opinion(world, second, mined.block.number)
-  const effect = mined.bytes.effect ?? { to: address, value: 0n, data: "0x" }
+  const call = mined.bytes.effect ?? { to: address, value: 0n, data: "0x" }
   return {
     _tag: "Fetched",
     hash: mined.bytes.hash,
     sender: address,
     nonce,
-    effect,
+    call,
     block: mined.block.number,
     blockHash: mined.block.hash,
     ...(other === undefined ? {} : { second: other })

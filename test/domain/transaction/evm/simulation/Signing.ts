@@ -10,9 +10,8 @@ import type { Transaction } from "../../../../../src/domain/transaction/Transact
 import { withAttempt } from "../../../../../src/domain/transaction/Transition.ts"
 import { dieAt } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
-import type { Bytes } from "./Node.ts"
 import { address, store, transactionOf } from "./World.ts"
-import type { World } from "./World.ts"
+import type { Bytes, World } from "./World.ts"
 
 const hashOf = (nonce: number, what: string, fees: Fees): string =>
   `${nonce} ${what} ${maxFeeOf(fees)} ${fees.type === "legacy" ? "" : fees.tip}`

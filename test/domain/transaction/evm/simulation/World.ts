@@ -4,15 +4,25 @@ import type { Moment } from "../../../../../src/domain/transaction/Moment.ts"
 import type { NetworkNumbers } from "../../../../../src/domain/transaction/evm/NetworkNumbers.ts"
 import type { Evm, Nonces, Request } from "../../../../../src/domain/transaction/evm/Evm.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
+import type { ForeignCall } from "../../../../../src/domain/transaction/evm/View.ts"
 import { upTo } from "../../../../../testkit/chain/Blocks.ts"
 import type { Blocks } from "../../../../../testkit/chain/Blocks.ts"
-import type { Pool } from "../../../../../testkit/chain/Pool.ts"
-import type { Bytes } from "./Node.ts"
+import type { Pool, PoolBytes } from "../../../../../testkit/chain/Pool.ts"
 
 export const address = "0x00000000000000000000000000000000000000aa"
 export const receiver = "0x00000000000000000000000000000000000000bb"
 export const gwei = 1_000_000_000n
 export const ether = 10n ** 18n
+
+/** Signed bytes, as anybody who has seen them can read them. */
+export interface Bytes extends PoolBytes {
+  /** Of its fees. */
+  readonly maxFees: bigint
+  /** Undefined: a no-op. */
+  readonly effect: ForeignCall | undefined
+  /** Number of the request. Undefined: a no-op, or a foreign transaction. */
+  readonly request: number | undefined
+}
 
 export type Chain = Blocks<Bytes>
 

@@ -2,13 +2,21 @@
 import { boundOf, boundOfOwn } from "../../../../../src/domain/transaction/solana/Bound.ts"
 import type { Lifetime } from "../../../../../src/domain/transaction/solana/Preparation.ts"
 import { life } from "./Chain.ts"
-import type { World } from "./Process.ts"
+import type { Provider } from "./Provider.ts"
+import type { Random } from "./Random.ts"
+import type { Setting } from "./Setting.ts"
+
+interface Sources {
+  readonly setting: Setting
+  readonly random: Random
+  readonly providers: ReadonlyArray<Provider>
+}
 
 /** Stands for 100 to 600 blocks. */
 const lives = { minimum: life - 2, maximum: 4 * life }
 
 /** A blockhash for new bytes. `isAlone`: no other provider has an opinion at present. */
-export const lifetimeOf = ({ random, providers, setting }: World, isAlone: boolean): Lifetime => {
+export const lifetimeOf = ({ random, providers, setting }: Sources, isAlone: boolean): Lifetime => {
   const from = random.pick(providers)
   const pair = from.pair()
   if (pair === undefined) return "unavailable"
@@ -23,7 +31,11 @@ export const lifetimeOf = ({ random, providers, setting }: World, isAlone: boole
 }
 
 /** The blockhash that a prebuilt request brings. */
-export const ownLifetime = ({ providers }: World, blockhash: string, isAlone: boolean): Lifetime => {
+export const ownLifetime = (
+  { providers }: Pick<Sources, "providers">,
+  blockhash: string,
+  isAlone: boolean
+): Lifetime => {
   const answers = providers.map((provider) => provider.second(blockhash))
   return boundOfOwn(
     blockhash,
