@@ -38,6 +38,13 @@ const union = (members: ReadonlyArray<string>): string => {
   return line.length < maxWidth ? line : members.map((member) => `\n  | ${indent(member)}`).join("")
 }
 
+/** Any text, in a union with known ones. TypeScript would forget those beside `string`, and editors would not offer them. */
+const otherText = "(string & Record<never, never>)"
+
+/** Whether a member of a union of known texts stands for all other texts. */
+const isOpen = ({ members }: Extract<Shape, { kind: "union" }>, member: Shape): boolean =>
+  member.kind === "leaf" && member.leaf === "string" && members.some(({ kind }) => kind === "union" || kind === "named")
+
 const nameOf = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
 
 const documentationOf = ({ description = "", example }: Property): string =>
@@ -129,7 +136,7 @@ export const make = (dialect: Dialect, rename: (name: string) => string = (name)
       case "struct":
         return block(members(shape.properties))
       case "union":
-        return union([...new Set(shape.members.map(type))])
+        return union([...new Set(shape.members.map((member) => (isOpen(shape, member) ? otherText : type(member))))])
       case "named":
         return named(shape)
     }

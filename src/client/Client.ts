@@ -935,9 +935,9 @@ export interface AuditClient {
   readonly list: Method<"audit", "list", {
     readonly query: {
       /** Only records of this action. Example: `"relayer.updated"` */
-      readonly action?: AuditAction
+      readonly action?: KnownAuditAction
       /** Only records about this kind of resource. Example: `"relayer"` */
-      readonly resource?: AuditResource
+      readonly resource?: KnownAuditResource
       /** Only records about this resource. Example: `"payouts"` */
       readonly resource_id?: string
       /** Only changes by this API key. Example: `"administrator"` */
@@ -1045,7 +1045,7 @@ export interface EventsClient {
        */
       readonly after?: number
       /** Only events of this type. Example: `"relayer.paused"` */
-      readonly type?: EventType
+      readonly type?: KnownEventType
       /** Only events about this resource. Example: `"payouts"` */
       readonly resource_id?: string
       /** Events in a response, from 1 to 1000. A stream has no end. Example: `100` */
@@ -1184,42 +1184,8 @@ export interface ApiKeyResponse {
   readonly metadata?: Metadata
 }
 
-/** What was done to which kind of resource. */
-export type AuditAction = 
-  | "relayer.created"
-  | "relayer.updated"
-  | "relayer.deleted"
-  | "relayer.message_signed"
-  | "relayer.typed_data_signed"
-  | "signer.created"
-  | "signer.verified"
-  | "signer.disabled"
-  | "signer.enabled"
-  | "signer.deleted"
-  | "notification.created"
-  | "notification.updated"
-  | "notification.deleted"
-  | "notification.delivery_retried"
-  | "notification.deliveries_replayed"
-  | "notification.tested"
-  | "network.created"
-  | "network.updated"
-  | "network.deleted"
-  | "key.created"
-  | "key.updated"
-  | "key.rotated"
-  | "key.deleted"
-  | "key.refused"
-  | "master_key.rotated"
-  | "audit.checkpoint_created"
-  | "audit.pruned"
-  | "transaction.sent"
-  | "transaction.replaced"
-  | "transaction.canceled"
-  | "transaction.signed"
-  | "nonce.resynced"
-  | "nonce.cleared"
-  | "nonce.generation_begun"
+/** What was done to which kind of resource. Later versions of the service may add actions. */
+export type AuditAction = KnownAuditAction | (string & Record<never, never>)
 
 /** Stands for the records up to its position. */
 export interface AuditCheckpoint {
@@ -1307,9 +1273,12 @@ export interface AuditRecord {
    * `"administrator"`
    */
   readonly key_id: string
-  /** What was done to which kind of resource. Example: `"relayer.updated"` */
+  /**
+   * What was done to which kind of resource. Later versions of the service may add actions. Example:
+   * `"relayer.updated"`
+   */
   readonly action: AuditAction
-  /** A kind of resource. Example: `"relayer"` */
+  /** A kind of resource. Later versions of the service may add kinds. Example: `"relayer"` */
   readonly resource: AuditResource
   /** Identifier of the changed resource. Example: `"payouts"` */
   readonly resource_id: string
@@ -1337,8 +1306,8 @@ export interface AuditRecordListResponse {
   readonly metadata?: Metadata
 }
 
-/** A kind of resource. */
-export type AuditResource = "relayer" | "signer" | "notification" | "network" | "key" | "master_key" | "audit" | "transaction" | "nonce"
+/** A kind of resource. Later versions of the service may add kinds. */
+export type AuditResource = KnownAuditResource | (string & Record<never, never>)
 
 /** The result of a verification. */
 export interface AuditVerification {
@@ -2056,7 +2025,10 @@ export interface Ed25519SignerAddresses {
 export interface Event {
   /** Position in the order of all events, for `after` and `Last-Event-ID`. Example: `7` */
   readonly id: number
-  /** What happened to which kind of resource. Webhooks use the same names. Example: `"relayer.paused"` */
+  /**
+   * What happened to which kind of resource. Webhooks use the same names. Later versions of the service may add
+   * types. Example: `"relayer.paused"`
+   */
   readonly type: EventType
   /** Identifier of the resource that the event is about. Example: `"payouts"` */
   readonly resource_id: string
@@ -2080,46 +2052,11 @@ export interface EventListResponse {
   readonly metadata?: Metadata
 }
 
-/** What happened to which kind of resource. Webhooks use the same names. */
-export type EventType = 
-  | "relayer.created"
-  | "relayer.updated"
-  | "relayer.deleted"
-  | "relayer.paused"
-  | "relayer.resumed"
-  | "relayer.disabled"
-  | "relayer.enabled"
-  | "relayer.degraded"
-  | "relayer.recovered"
-  | "relayer.low_balance"
-  | "signer.created"
-  | "signer.disabled"
-  | "signer.enabled"
-  | "signer.deleted"
-  | "notification.created"
-  | "notification.updated"
-  | "notification.deleted"
-  | "notification.paused"
-  | "network.created"
-  | "network.updated"
-  | "network.deleted"
-  | "key.created"
-  | "key.updated"
-  | "key.rotated"
-  | "key.deleted"
-  | "master_key.rotated"
-  | "transaction.created"
-  | "transaction.signed"
-  | "transaction.submitted"
-  | "transaction.replaced"
-  | "transaction.held"
-  | "transaction.mined"
-  | "transaction.reorged"
-  | "transaction.reorged_final"
-  | "transaction.confirmed"
-  | "transaction.failed"
-  | "transaction.canceled"
-  | "transaction.expired"
+/**
+ * What happened to which kind of resource. Webhooks use the same names. Later versions of the service may add
+ * types.
+ */
+export type EventType = KnownEventType | (string & Record<never, never>)
 
 export interface EvmNetwork {
   /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
@@ -2523,6 +2460,135 @@ export interface JsonRpcResponse {
   /** Why the call failed. */
   readonly error?: JsonRpcError
 }
+
+/** What was done to which kind of resource. */
+export type KnownAuditAction = 
+  | "relayer.created"
+  | "relayer.updated"
+  | "relayer.deleted"
+  | "relayer.message_signed"
+  | "relayer.typed_data_signed"
+  | "signer.created"
+  | "signer.verified"
+  | "signer.disabled"
+  | "signer.enabled"
+  | "signer.deleted"
+  | "notification.created"
+  | "notification.updated"
+  | "notification.deleted"
+  | "notification.delivery_retried"
+  | "notification.deliveries_replayed"
+  | "notification.tested"
+  | "network.created"
+  | "network.updated"
+  | "network.deleted"
+  | "key.created"
+  | "key.updated"
+  | "key.rotated"
+  | "key.deleted"
+  | "key.refused"
+  | "master_key.rotated"
+  | "audit.checkpoint_created"
+  | "audit.pruned"
+  | "transaction.sent"
+  | "transaction.replaced"
+  | "transaction.canceled"
+  | "transaction.signed"
+  | "nonce.resynced"
+  | "nonce.cleared"
+  | "nonce.generation_begun"
+
+/** A kind of resource. */
+export type KnownAuditResource = "relayer" | "signer" | "notification" | "network" | "key" | "master_key" | "audit" | "transaction" | "nonce"
+
+/** What happened to which kind of resource. Webhooks use the same names. */
+export type KnownEventType = 
+  | "relayer.created"
+  | "relayer.updated"
+  | "relayer.deleted"
+  | "relayer.paused"
+  | "relayer.resumed"
+  | "relayer.disabled"
+  | "relayer.enabled"
+  | "relayer.degraded"
+  | "relayer.recovered"
+  | "relayer.low_balance"
+  | "signer.created"
+  | "signer.disabled"
+  | "signer.enabled"
+  | "signer.deleted"
+  | "notification.created"
+  | "notification.updated"
+  | "notification.deleted"
+  | "notification.paused"
+  | "network.created"
+  | "network.updated"
+  | "network.deleted"
+  | "key.created"
+  | "key.updated"
+  | "key.rotated"
+  | "key.deleted"
+  | "master_key.rotated"
+  | "transaction.created"
+  | "transaction.signed"
+  | "transaction.submitted"
+  | "transaction.replaced"
+  | "transaction.held"
+  | "transaction.mined"
+  | "transaction.reorged"
+  | "transaction.reorged_final"
+  | "transaction.confirmed"
+  | "transaction.failed"
+  | "transaction.canceled"
+  | "transaction.expired"
+
+/** Codes of transactions and accounts. */
+export type KnownTransactionCode = 
+  | "queued"
+  | "relayer_paused"
+  | "relayer_disabled"
+  | "lane_window_full"
+  | "waits_for_predecessors"
+  | "not_before"
+  | "nonce_taken"
+  | "gas_price_above_cap"
+  | "gas_price_below_base_fee"
+  | "insufficient_funds"
+  | "signer_unavailable"
+  | "throttled"
+  | "row_changed"
+  | "providers_unavailable"
+  | "rate_limited"
+  | "chain_changed"
+  | "nonce_out_of_range"
+  | "nonce_ahead"
+  | "deep_reorg"
+  | "nonce_taken_unproven"
+  | "restored_unproven"
+  | "sending"
+  | "in_pool"
+  | "not_in_pool_rebroadcast"
+  | "underpriced_bumping"
+  | "at_cap"
+  | "below_base_fee"
+  | "canceling"
+  | "expiring"
+  | "mined_waiting"
+  | "reverted_unconfirmed"
+  | "reorged"
+  | "confirmed"
+  | "executed_late"
+  | "canceled"
+  | "deadline_passed"
+  | "would_revert"
+  | "gas_limit_above_block"
+  | "reverted"
+  | "out_of_gas"
+  | "refused_by_all"
+  | "nonce_taken_too_often"
+  | "nonce_unavailable"
+  | "policy_changed"
+  | "gap_filled"
 
 export interface LocalSigner {
   /** Identifier of the signer. Example: `"hot-1"` */
@@ -3869,52 +3935,8 @@ export interface TransactionBatchResponse {
   readonly metadata?: Metadata
 }
 
-export type TransactionCode = 
-  | "queued"
-  | "relayer_paused"
-  | "relayer_disabled"
-  | "lane_window_full"
-  | "waits_for_predecessors"
-  | "not_before"
-  | "nonce_taken"
-  | "gas_price_above_cap"
-  | "gas_price_below_base_fee"
-  | "insufficient_funds"
-  | "signer_unavailable"
-  | "throttled"
-  | "row_changed"
-  | "providers_unavailable"
-  | "rate_limited"
-  | "chain_changed"
-  | "nonce_out_of_range"
-  | "nonce_ahead"
-  | "deep_reorg"
-  | "nonce_taken_unproven"
-  | "restored_unproven"
-  | "sending"
-  | "in_pool"
-  | "not_in_pool_rebroadcast"
-  | "underpriced_bumping"
-  | "at_cap"
-  | "below_base_fee"
-  | "canceling"
-  | "expiring"
-  | "mined_waiting"
-  | "reverted_unconfirmed"
-  | "reorged"
-  | "confirmed"
-  | "executed_late"
-  | "canceled"
-  | "deadline_passed"
-  | "would_revert"
-  | "gas_limit_above_block"
-  | "reverted"
-  | "out_of_gas"
-  | "refused_by_all"
-  | "nonce_taken_too_often"
-  | "nonce_unavailable"
-  | "policy_changed"
-  | "gap_filled"
+/** Why a transaction or an account is in its state. Later versions of the service may add codes. */
+export type TransactionCode = KnownTransactionCode | (string & Record<never, never>)
 
 /** Why a transaction is in its state. */
 export interface TransactionExplanation {

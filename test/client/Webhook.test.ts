@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import { verifyWebhook } from "../../src/client/Webhook.ts"
 import type { Options } from "../../src/client/Webhook.ts"
-import { EventType } from "../../src/domain/event/Event.ts"
+import { KnownEventType } from "../../src/domain/event/Event.ts"
 import * as Bodies from "../../src/domain/notification/Webhook.ts"
 import { Relayer } from "../../src/domain/relayer/Relayer.ts"
 import * as Signatures from "../../src/server/notifications/delivery/Signatures.ts"
@@ -74,7 +74,7 @@ describe("verifyWebhook", () => {
   it.effect("returns each webhook of this version with its type", () =>
     Effect.gen(function* () {
       yield* atThatTime
-      const types = EventType.literals.filter((type) => /^(relayer|transaction)\./.test(type))
+      const types = KnownEventType.literals.filter((type) => /^(relayer|transaction)\./.test(type))
       for (const type of types) {
         const body = type.startsWith("relayer.")
           ? Bodies.relayerBody({ ...origin, type, relayer })

@@ -3,7 +3,7 @@ import { DateTime, Effect, Option, Schedule, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { AuditHeadText, AuditQuery } from "../../domain/audit/Audit.ts"
 import type { AuditHead, AuditRecord, AuditVerification } from "../../domain/audit/Audit.ts"
-import { Action, AuditResource } from "../../domain/audit/Change.ts"
+import { KnownAction, KnownAuditResource } from "../../domain/audit/Change.ts"
 import { Instant } from "../../domain/request/Instant.ts"
 import * as AuditFile from "../kit/AuditFile.ts"
 import * as Call from "../kit/Call.ts"
@@ -26,8 +26,8 @@ const columns: List.Columns<AuditRecord> = {
 }
 
 const filter = Help.describe(Schema.Struct(AuditQuery), {
-  action: Field.choice("action", Action.literals),
-  resource: Field.choice("resource", AuditResource.literals),
+  action: Field.choice("action", KnownAction.literals),
+  resource: Field.choice("resource", KnownAuditResource.literals),
   resource_id: Field.text("resource_id"),
   key_id: Field.text("key_id"),
   request_id: Field.text("request_id"),

@@ -1,7 +1,7 @@
 // `events`: lists events in their order, and follows new ones.
 import { Console, DateTime, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
-import { EventQuery, EventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
+import { EventQuery, KnownEventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
 import type { Event } from "../../domain/event/Event.ts"
 import * as Call from "../kit/Call.ts"
 import { exitCodes } from "../kit/CommandFailed.ts"
@@ -24,7 +24,7 @@ const rowOf = (event: Event) => Object.values(columns).map((cell) => cell(event)
 
 const filter = Help.describe(Schema.Struct(EventQuery), {
   after: Field.integer("after"),
-  type: Field.choice("type", EventType.literals),
+  type: Field.choice("type", KnownEventType.literals),
   resource_id: Field.text("resource_id")
 })
 
@@ -80,7 +80,11 @@ const list = Command.make(
 )
 
 /** The usual widths of the columns: later rows are not known yet. */
-const widths = ["0".repeat(8), "0".repeat(24), "0".repeat(Math.max(...EventType.literals.map(({ length }) => length)))]
+const widths = [
+  "0".repeat(8),
+  "0".repeat(24),
+  "0".repeat(Math.max(...KnownEventType.literals.map(({ length }) => length)))
+]
 
 const lines = (rows: ReadonlyArray<ReadonlyArray<string | undefined>>) => Table.lines([widths, ...rows]).slice(1)
 

@@ -22,6 +22,9 @@ import type {
   HealthStatus,
   JsonRpcCalls,
   JsonRpcReplies,
+  KnownAuditAction,
+  KnownAuditResource,
+  KnownEventType,
   MasterKeyRotationResponse,
   Metadata,
   NetworkType,
@@ -84,6 +87,10 @@ export type {
   JsonRpcReplies,
   JsonRpcRequest,
   JsonRpcResponse,
+  KnownAuditAction,
+  KnownAuditResource,
+  KnownEventType,
+  KnownTransactionCode,
   LogLine,
   MasterKeyRotation,
   MasterKeyRotationResponse,
@@ -1065,9 +1072,9 @@ export interface AuditClient {
   readonly list: Method<"audit", "list", {
     readonly query?: {
       /** Only records of this action. Example: `"relayer.updated"` */
-      readonly action?: AuditAction
+      readonly action?: KnownAuditAction
       /** Only records about this kind of resource. Example: `"relayer"` */
-      readonly resource?: AuditResource
+      readonly resource?: KnownAuditResource
       /** Only records about this resource. Example: `"payouts"` */
       readonly resource_id?: string
       /** Only changes by this API key. Example: `"administrator"` */
@@ -1175,7 +1182,7 @@ export interface EventsClient {
        */
       readonly after?: number
       /** Only events of this type. Example: `"relayer.paused"` */
-      readonly type?: EventType
+      readonly type?: KnownEventType
       /** Only events about this resource. Example: `"payouts"` */
       readonly resource_id?: string
       /** Events in a response, from 1 to 1000. A stream has no end. Example: `100` */
@@ -1355,9 +1362,12 @@ export interface AuditRecord {
    * `"administrator"`
    */
   readonly key_id: string
-  /** What was done to which kind of resource. Example: `"relayer.updated"` */
+  /**
+   * What was done to which kind of resource. Later versions of the service may add actions. Example:
+   * `"relayer.updated"`
+   */
   readonly action: AuditAction
-  /** A kind of resource. Example: `"relayer"` */
+  /** A kind of resource. Later versions of the service may add kinds. Example: `"relayer"` */
   readonly resource: AuditResource
   /** Identifier of the changed resource. Example: `"payouts"` */
   readonly resource_id: string
@@ -1907,7 +1917,10 @@ export interface DeliveryResponse {
 export interface Event {
   /** Position in the order of all events, for `after` and `Last-Event-ID`. Example: `7` */
   readonly id: number
-  /** What happened to which kind of resource. Webhooks use the same names. Example: `"relayer.paused"` */
+  /**
+   * What happened to which kind of resource. Webhooks use the same names. Later versions of the service may add
+   * types. Example: `"relayer.paused"`
+   */
   readonly type: EventType
   /** Identifier of the resource that the event is about. Example: `"payouts"` */
   readonly resource_id: string

@@ -1,6 +1,6 @@
 // The audit log: every change in commit order, chained by hashes so that tampering can be detected.
 import { Schema, SchemaTransformation } from "effect"
-import { Action, AuditResource } from "./Change.ts"
+import { Action, AuditResource, KnownAction, KnownAuditResource } from "./Change.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -89,8 +89,8 @@ export const AuditVerification = Schema.Struct({
 export type AuditVerification = typeof AuditVerification.Type
 
 const AuditFilter = {
-  action: Schema.optionalKey(field(Action, "Only records of this action.")),
-  resource: Schema.optionalKey(field(AuditResource, "Only records about this kind of resource.")),
+  action: Schema.optionalKey(field(KnownAction, "Only records of this action.")),
+  resource: Schema.optionalKey(field(KnownAuditResource, "Only records about this kind of resource.")),
   resource_id: Schema.optionalKey(field(searchText, "Only records about this resource.", "payouts")),
   key_id: Schema.optionalKey(field(searchText, "Only changes by this API key.", "administrator")),
   request_id: Schema.optionalKey(field(searchText, "Only changes by this request.", requestId)),

@@ -4,14 +4,25 @@ import { eventTypes } from "../access/Resources.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
+import { openList } from "../request/OpenList.ts"
 import { count } from "../request/Page.ts"
 import * as Shown from "../request/Shown.ts"
 import { searchText } from "../request/Text.ts"
 
-export const EventType = Schema.Literals(eventTypes).annotate({
-  identifier: "EventType",
+/** The types of events that this version of the service publishes. */
+export const KnownEventType = Schema.Literals(eventTypes).annotate({
+  identifier: "KnownEventType",
   message: `Expected one of ${eventTypes.join(", ")}`,
   description: "What happened to which kind of resource. Webhooks use the same names.",
+  examples: ["relayer.paused"]
+})
+export type KnownEventType = typeof KnownEventType.Type
+
+/** A type as it is read: another version of the service may have published the event. */
+export const EventType = openList(KnownEventType).annotate({
+  identifier: "EventType",
+  description:
+    "What happened to which kind of resource. Webhooks use the same names. Later versions of the service may add types.",
   examples: ["relayer.paused"]
 })
 export type EventType = typeof EventType.Type
@@ -42,13 +53,13 @@ export const EventQuery = {
   after: Schema.optionalKey(
     count("`id` of the last event that was read. 0 starts at the first event. `Last-Event-ID` takes precedence.", 7, 0)
   ),
-  type: Schema.optionalKey(field(EventType, "Only events of this type.")),
+  type: Schema.optionalKey(field(KnownEventType, "Only events of this type.")),
   resource_id: Schema.optionalKey(field(searchText, "Only events about this resource.", "payouts")),
   limit: Schema.optionalKey(count("Events in a response, from 1 to 1000. A stream has no end.", 100, defaultEvents)),
   wait: Schema.optionalKey(count("Seconds to wait for the first event if there is none yet, at most 25.", 20, 0))
 }
 export interface EventFilter {
-  readonly type?: EventType
+  readonly type?: KnownEventType
   readonly resource_id?: string
 }
 export interface EventQuery extends EventFilter {
@@ -61,7 +72,7 @@ export interface EventQuery extends EventFilter {
 
 /** An event to publish. Its id, time and request are added when it is written. */
 export interface NewEvent<S extends Schema.Constraint> {
-  readonly type: EventType
+  readonly type: KnownEventType
   readonly id: string
   readonly schema: S
   readonly data: S["Type"]

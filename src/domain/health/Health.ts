@@ -1,6 +1,6 @@
 // The health of a relayer, as a state machine without a clock: each check of its chain is a step.
 import { Effect, Schema } from "effect"
-import type { EventType } from "../event/Event.ts"
+import type { KnownEventType } from "../event/Event.ts"
 import type { FailedFinding, Finding } from "./HealthFinding.ts"
 import { isSameReason } from "./HealthReason.ts"
 import { DisabledReason } from "../relayer/Relayer.ts"
@@ -50,7 +50,7 @@ const failuresThatDisable = 2
 const failuresThatDisableAtFirst = 3
 
 type HealthEvent = Extract<
-  EventType,
+  KnownEventType,
   "relayer.disabled" | "relayer.enabled" | "relayer.degraded" | "relayer.recovered" | "relayer.low_balance"
 >
 

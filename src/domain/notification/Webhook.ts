@@ -1,6 +1,6 @@
 // The body of a webhook, in the format that receivers of other relayer services know.
 import { DateTime, Schema } from "effect"
-import type { EventType } from "../event/Event.ts"
+import type { KnownEventType } from "../event/Event.ts"
 import { Value, parse } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
@@ -34,9 +34,9 @@ export const Webhook = Schema.Struct({
 export type Webhook = typeof Webhook.Type
 
 /** Events about the relayer itself. All others are about its state. */
-const updates: ReadonlySet<EventType> = new Set(["relayer.created", "relayer.updated", "relayer.deleted"])
+const updates: ReadonlySet<KnownEventType> = new Set(["relayer.created", "relayer.updated", "relayer.deleted"])
 
-const details = (type: EventType, relayer: Relayer) => {
+const details = (type: KnownEventType, relayer: Relayer) => {
   if (type === "relayer.disabled") return { disable_reason: relayer.disabled_reason?.details ?? "" }
   return type === "relayer.enabled" ? { retry_count: 0 } : {}
 }
@@ -50,14 +50,14 @@ interface Origin {
 
 const fieldsOf = (json: string): object => Object(parse(json))
 
-type Type = EventType | "test"
+type Type = KnownEventType | "test"
 
 /** Receivers of other relayer services know `event` and `payload_type`. `type` is the name that the event feed uses. */
 const text = ({ id, at }: Origin, type: Type, event: string, payload: object) =>
   JSON.stringify({ id, type, event, payload, timestamp: DateTime.formatIso(at) })
 
 /** The amounts of the relayer keep every digit. */
-export const relayerBody = (origin: Origin & { readonly type: EventType; readonly relayer: Relayer }): string =>
+export const relayerBody = (origin: Origin & { readonly type: KnownEventType; readonly relayer: Relayer }): string =>
   text(origin, origin.type, updates.has(origin.type) ? "relayer_update" : "relayer_state_update", {
     payload_type: origin.type.replace(".", "_"),
     relayer: encodeRelayer(origin.relayer),
@@ -65,7 +65,9 @@ export const relayerBody = (origin: Origin & { readonly type: EventType; readonl
   })
 
 /** `transaction` is JSON text of the transaction, whose fields stand beside `payload_type`. */
-export const transactionBody = (origin: Origin & { readonly type: EventType; readonly transaction: string }): string =>
+export const transactionBody = (
+  origin: Origin & { readonly type: KnownEventType; readonly transaction: string }
+): string =>
   text(origin, origin.type, "transaction_update", { payload_type: "transaction", ...fieldsOf(origin.transaction) })
 
 export const testBody = (origin: Origin & { readonly notificationId: string }): string =>

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import * as Shown from "../request/Shown.ts"
 import { Code } from "./Code.ts"
+import type { KnownCode } from "./Code.ts"
 import { shown } from "./Field.ts"
 import { MomentFromText } from "./Moment.ts"
 
@@ -52,4 +53,4 @@ export type Figures = typeof Figures.Type
 export const Cause = Schema.Struct({ code: Code, figures: Figures })
 export type Cause = typeof Cause.Type
 
-export const cause = (code: Code, figures: Figures = {}): Cause => ({ code, figures })
+export const cause = (code: KnownCode, figures: Figures = {}): Cause => ({ code, figures })

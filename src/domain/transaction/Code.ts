@@ -1,5 +1,6 @@
 // Codes: what a transaction waits for, or why it is final. `Explanation.ts` has the sentence of each.
 import { Schema } from "effect"
+import { openList } from "../request/OpenList.ts"
 
 /** Codes of transactions without a nonce that wait. */
 const pending = [
@@ -65,7 +66,16 @@ const final = [
   "gap_filled"
 ] as const
 
-export const Code = Schema.Literals([...pending, ...open, ...inFlight, ...final]).annotate({
-  identifier: "TransactionCode"
+/** The codes that this version of the service writes. */
+export const KnownCode = Schema.Literals([...pending, ...open, ...inFlight, ...final]).annotate({
+  identifier: "KnownTransactionCode",
+  description: "Codes of transactions and accounts."
+})
+export type KnownCode = typeof KnownCode.Type
+
+/** A code as it is read: another version of the service may have written it. */
+export const Code = openList(KnownCode).annotate({
+  identifier: "TransactionCode",
+  description: "Why a transaction or an account is in its state. Later versions of the service may add codes."
 })
 export type Code = typeof Code.Type

@@ -3,7 +3,7 @@ import { Data } from "effect"
 import type { Array as Arr } from "effect"
 import type { AttemptKind } from "./Attempt.ts"
 import type { Cause } from "./Cause.ts"
-import type { Code } from "./Code.ts"
+import type { KnownCode } from "./Code.ts"
 import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
 import type { FinalState, Intent, Mined } from "./Transaction.ts"
@@ -59,7 +59,7 @@ type Plain = Data.TaggedEnum<{
   /** Nothing is to happen at the place. Decide again at once. */
   readonly Intend: {
     readonly intent: Exclude<Intent, "execute" | "cancel">
-    readonly clearCode?: Code
+    readonly clearCode?: KnownCode
     readonly cause: Cause
   }
   /** Forget the receipt: its block is gone. The state is `submitted` again. */

@@ -1,8 +1,9 @@
 // Why a transaction is in its state, and what happens next: a sentence for people, a code and figures for programs. Each
 // network adds sentences of its own codes.
 import { DateTime } from "effect"
+import { entryOf } from "../request/OpenList.ts"
 import type { Cause, Figures } from "./Cause.ts"
-import type { Code } from "./Code.ts"
+import type { KnownCode } from "./Code.ts"
 import type { Moment } from "./Moment.ts"
 
 export interface Words {
@@ -13,7 +14,7 @@ export interface Words {
 }
 
 /** By code. */
-export type Sentences = Readonly<Partial<Record<Code, (figures: Figures) => Words>>>
+export type Sentences = Readonly<Partial<Record<KnownCode, (figures: Figures) => Words>>>
 
 export const number = (value: number | undefined): string => (value === undefined ? "an unknown number" : String(value))
 
@@ -91,6 +92,6 @@ export const explainWith =
     const cleared = isFinal ? undefined : clearing(cause)
     if (cleared !== undefined) return cleared
     const sentences: Sentences = { ...neutral, ...own }
-    const found = sentences[cause.code]?.(cause.figures) ?? unknown(cause.code)
+    const found = entryOf(sentences, cause.code)?.(cause.figures) ?? unknown(cause.code)
     return isFinal ? { ...found, next: nothing } : found
   }

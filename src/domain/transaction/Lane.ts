@@ -1,6 +1,6 @@
 // A lane, also called an account's queue: the order in which transactions of one account are signed and sent.
 import type { Array as Arr } from "effect"
-import type { Code } from "./Code.ts"
+import type { KnownCode } from "./Code.ts"
 import type { Family } from "./Family.ts"
 import type { Moment } from "./Moment.ts"
 
@@ -77,6 +77,6 @@ export interface RestOfLane<F extends Family = Family> {
  * what the service wrote.
  */
 export interface SignerRetry {
-  readonly code: Extract<Code, "signer_unavailable" | "throttled" | "row_changed">
+  readonly code: Extract<KnownCode, "signer_unavailable" | "throttled" | "row_changed">
   readonly at: Moment
 }

@@ -1,6 +1,6 @@
 // Which events report a change of a transaction: one per transition, and one per new hash.
 import type { Figures } from "./Cause.ts"
-import type { Code } from "./Code.ts"
+import type { Code, KnownCode } from "./Code.ts"
 import type { resources } from "../access/Resources.ts"
 import { isSamePlace } from "./Place.ts"
 import { isFinal } from "./Transaction.ts"
@@ -20,7 +20,7 @@ const ofState: Readonly<Record<State, TransactionEventType | undefined>> = {
 }
 
 /** Codes that belong to the usual way of a transaction. All others say what it waits for. */
-const usual: ReadonlySet<Code> = new Set<Code>([
+const usual: ReadonlySet<Code> = new Set<KnownCode>([
   "queued",
   "lane_window_full",
   "waits_for_predecessors",
@@ -47,7 +47,13 @@ export const eventsOf = (before: Transaction, after: Transaction): ReadonlyArray
 }
 
 /** Figures of these codes change with every block, and readers find the newest ones in the lane. */
-const quiet: ReadonlySet<Code> = new Set<Code>(["queued", "lane_window_full", "sending", "in_pool", "mined_waiting"])
+const quiet: ReadonlySet<Code> = new Set<KnownCode>([
+  "queued",
+  "lane_window_full",
+  "sending",
+  "in_pool",
+  "mined_waiting"
+])
 
 const areFiguresEqual = (one: Figures, other: Figures): boolean => {
   const entries = Object.entries(one)

@@ -34,7 +34,7 @@ export const endOf = ({
 }: Pick<Transaction, "intent" | "clearCode">): Finish<never> => {
   if (intent === "cancel") return finish({ state: "canceled", cause: cause("canceled") })
   if (intent === "expire") return finish({ state: "expired", cause: cause("deadline_passed") })
-  return finish({ state: "failed", cause: cause(clearCode) })
+  return finish({ state: "failed", cause: { code: clearCode, figures: {} } })
 }
 
 /** Commands that do not change the transaction leave it as it is. A signature is applied by `withAttempt`. */

@@ -4,7 +4,7 @@ import { Hex } from "effect/encoding"
 import * as Caller from "../../domain/access/Caller.ts"
 import { AuditCheckpointNotFound, RecordedCheckpoint } from "../../domain/audit/AuditCheckpoint.ts"
 import type { AuditCheckpoint, PruneAudit } from "../../domain/audit/AuditCheckpoint.ts"
-import type { Action } from "../../domain/audit/Change.ts"
+import type { KnownAction } from "../../domain/audit/Change.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "./Audit.ts"
@@ -46,7 +46,7 @@ export class AuditCheckpoints extends Context.Service<
       const audit = yield* Audit
       const transaction = yield* Transaction.make
 
-      const recorded = Effect.fnUntraced(function* (action: Action, checkpoint: AuditCheckpoint) {
+      const recorded = Effect.fnUntraced(function* (action: KnownAction, checkpoint: AuditCheckpoint) {
         yield* audit.record({ action, id: String(checkpoint.position), schema: RecordedCheckpoint, after: checkpoint })
         yield* Effect.annotateLogs(Effect.logInfo("audit checkpoint changed"), {
           action,

@@ -1,9 +1,9 @@
 // A change as the audit log stores it: the resource is JSON text, and the origin is known.
 import { Schema } from "effect"
-import type { Action, Change } from "../../domain/audit/Change.ts"
+import type { KnownAction, Change } from "../../domain/audit/Change.ts"
 import type { Origin } from "../responses/Origin.ts"
 
-export interface EncodedChange<A extends Action = Action> {
+export interface EncodedChange<A extends KnownAction = KnownAction> {
   readonly action: A
   readonly id: string
   /** JSON text. Absent if the resource was created. */
@@ -17,7 +17,7 @@ export interface EncodedChange<A extends Action = Action> {
 const textOf = <S extends Schema.ConstraintEncoder<unknown>>(schema: S, value: S["Type"] | undefined) =>
   value === undefined ? undefined : JSON.stringify(Schema.encodeSync(schema)(value))
 
-export const encode = <A extends Action, S extends Schema.ConstraintEncoder<unknown>>(
+export const encode = <A extends KnownAction, S extends Schema.ConstraintEncoder<unknown>>(
   change: Change<S> & { readonly action: A },
   origin: Origin
 ): EncodedChange<A> => {

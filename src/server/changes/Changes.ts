@@ -1,7 +1,7 @@
 // Changes of resources: each is recorded in the audit log and published as an event, in the transaction that makes it.
 import { Array, Context, Effect, Layer, Schema } from "effect"
-import type { Action, Change } from "../../domain/audit/Change.ts"
-import type { EventType } from "../../domain/event/Event.ts"
+import type { KnownAction, Change } from "../../domain/audit/Change.ts"
+import type { KnownEventType } from "../../domain/event/Event.ts"
 import { Relayer } from "../../domain/relayer/Relayer.ts"
 import { Audit } from "../audit/Audit.ts"
 import * as EncodedChange from "../audit/EncodedChange.ts"
@@ -11,7 +11,7 @@ import { Outbox } from "../outbox/Outbox.ts"
 import * as Origin from "../responses/Origin.ts"
 
 /** Some actions are recorded without an event. */
-type EventfulAction = Action & EventType
+type EventfulAction = KnownAction & KnownEventType
 type EventfulChange<S extends Schema.Constraint> = Change<S> & { readonly action: EventfulAction }
 
 export type RelayerChange =
@@ -67,7 +67,7 @@ export class Changes extends Context.Service<
     /** The same for a batch, with one statement per table. */
     recordRelayers(changes: ReadonlyArray<AttributedChange>): Effect.Effect<void>
     /** Publishes what the service found out about a relayer: an event, and a delivery to its notification. */
-    publish(type: EventType, relayer: Relayer): Effect.Effect<void>
+    publish(type: KnownEventType, relayer: Relayer): Effect.Effect<void>
   }
 >()("effect-relayer/server/changes/Changes") {
   static readonly layer = Layer.effect(
@@ -84,7 +84,7 @@ export class Changes extends Context.Service<
         )
       })
 
-      const publish = Effect.fn("Changes.publish")(function* (type: EventType, relayer: Relayer) {
+      const publish = Effect.fn("Changes.publish")(function* (type: KnownEventType, relayer: Relayer) {
         const { requestId } = yield* Origin.current
         const data = JSON.stringify(encodeRelayer(relayer))
         yield* publishMany([{ event: { type, id: relayer.id, data, requestId }, relayer }])

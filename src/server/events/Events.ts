@@ -1,7 +1,7 @@
 // Publishes events: they are written in the transaction of the change that they report, so that neither exists alone.
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { EventType, NewEvent } from "../../domain/event/Event.ts"
+import type { KnownEventType, NewEvent } from "../../domain/event/Event.ts"
 import * as Listen from "../../sql/Listen.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import { Jobs } from "../lifecycle/Jobs.ts"
@@ -16,7 +16,7 @@ const gather = "50 millis"
 
 /** An event whose resource is JSON text. */
 export interface EncodedEvent {
-  readonly type: EventType
+  readonly type: KnownEventType
   readonly id: string
   /** JSON text. */
   readonly data: string

@@ -1,7 +1,7 @@
 // The outbox: deliveries are written in the transaction of the event that they report.
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import type { EventType } from "../../domain/event/Event.ts"
+import type { KnownEventType } from "../../domain/event/Event.ts"
 import type { Relayer } from "../../domain/relayer/Relayer.ts"
 import * as Webhook from "../../domain/notification/Webhook.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
@@ -11,14 +11,14 @@ import type { NewDelivery } from "./OutboxRepo.ts"
 /** An event of a relayer, for the relayer's notification. */
 export interface RelayerEvent {
   readonly eventId: number
-  readonly type: EventType
+  readonly type: KnownEventType
   readonly relayer: Relayer
 }
 
 /** An event of a transaction, for the notification of its relayer. */
 export interface TransactionEvent {
   readonly eventId: number
-  readonly type: EventType
+  readonly type: KnownEventType
   readonly id: string
   readonly relayerNumber: number
   /** JSON text of the transaction. */

@@ -1,7 +1,7 @@
 // The body of a webhook in the format of the specification.
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Schema } from "effect"
-import { EventType } from "../../../src/domain/event/Event.ts"
+import { KnownEventType } from "../../../src/domain/event/Event.ts"
 import { Relayer } from "../../../src/domain/relayer/Relayer.ts"
 import * as Webhook from "../../../src/domain/notification/Webhook.ts"
 import { evmRelayer } from "../../../testkit/fixtures.ts"
@@ -15,7 +15,7 @@ const shown = {
 }
 const relayer = Schema.decodeUnknownSync(Relayer)(shown)
 const at = DateTime.makeUnsafe("2026-11-21T12:00:00Z")
-const bodyOf = (type: EventType) => Webhook.relayerBody({ id: "id-1", type, relayer, at })
+const bodyOf = (type: KnownEventType) => Webhook.relayerBody({ id: "id-1", type, relayer, at })
 
 describe("the body of a webhook", () => {
   it("has the type, the event, the payload's type and the relayer as the API shows it, with every digit", () => {
@@ -34,7 +34,7 @@ describe("the body of a webhook", () => {
     assert.include(expected, `"min_balance":340282366920938463463374607431768211455`)
   })
 
-  const events: ReadonlyArray<readonly [EventType, string, string]> = [
+  const events: ReadonlyArray<readonly [KnownEventType, string, string]> = [
     ["relayer.created", "relayer_update", "relayer_created"],
     ["relayer.updated", "relayer_update", "relayer_updated"],
     ["relayer.deleted", "relayer_update", "relayer_deleted"],
@@ -50,7 +50,7 @@ describe("the body of a webhook", () => {
   it("exists for every event type of a relayer", () => {
     assert.sameMembers(
       events.map(([type]) => type),
-      EventType.literals.filter((type) => type.startsWith("relayer."))
+      KnownEventType.literals.filter((type) => type.startsWith("relayer."))
     )
   })
 

@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary } from "effect"
 import { cause, Figures } from "../../../src/domain/transaction/Cause.ts"
-import { Code } from "../../../src/domain/transaction/Code.ts"
+import { KnownCode } from "../../../src/domain/transaction/Code.ts"
 import { explain } from "../../../src/domain/transaction/evm/EvmWords.ts"
 
 const isSentence = (text: string): boolean => /^[A-Z].*\.$/s.test(text) && !/undefined|NaN|\bnull\b/.test(text)
 
 describe("an explanation", () => {
-  for (const code of Code.literals) {
+  for (const code of KnownCode.literals) {
     it.prop(`of ${code} is a sentence and a next step, whatever is known`, [Arbitrary.schema(Figures)], ([figures]) => {
       const reasons = { ...figures, revert_reason: "no" }
       for (const one of [explain(cause(code), false), explain(cause(code, reasons), false)]) {

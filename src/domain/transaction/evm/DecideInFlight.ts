@@ -76,8 +76,8 @@ const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due)
   const nonce = nonceOf(transaction) ?? 0
   if (isDeepReorg && nonce > view.count) return cause("deep_reorg", { nonce, count: view.count })
   if (intent !== "execute") {
-    const { code } = intentCause(transaction)
-    return isNoop(newest) ? cause(code, { hash: newest.hash }) : cause(code)
+    const why = intentCause(transaction)
+    return isNoop(newest) ? { ...why, figures: { hash: newest.hash } } : why
   }
   const refused = refusedCause(situation, former)
   if (refused !== undefined) return refused

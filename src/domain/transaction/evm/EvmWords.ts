@@ -1,7 +1,8 @@
 // Sentences of the codes of evm transactions.
 import { DateTime } from "effect"
+import { entryOf } from "../../request/OpenList.ts"
 import type { Figures, PriceLimit } from "../Cause.ts"
-import type { Code } from "../Code.ts"
+import type { KnownCode } from "../Code.ts"
 import { because, explainWith, final, hashed, number, operator, times, transactions } from "../Explanation.ts"
 import type { Sentences } from "../Explanation.ts"
 import type { Moment } from "../Moment.ts"
@@ -184,7 +185,7 @@ const ended = {
 } as const satisfies Sentences
 
 /** Why a no-op is to use the nonce of an open transaction. The transaction ends with the same code. */
-const clearing: Partial<Record<Code, string>> = {
+const clearing: Partial<Record<KnownCode, string>> = {
   canceled: "An operator has cleared its nonce",
   refused_by_all: "Every node refused it for good",
   policy_changed: "The relayer's policy, or a limit of the API key, no longer allows it",
@@ -192,7 +193,7 @@ const clearing: Partial<Record<Code, string>> = {
 }
 
 export const explain = explainWith({ ...waiting, ...held, ...flying, ...ended }, ({ code, figures }) => {
-  const why = clearing[code]
+  const why = entryOf(clearing, code)
   return why === undefined
     ? undefined
     : {

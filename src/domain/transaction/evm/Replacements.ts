@@ -49,7 +49,7 @@ const marketPrice = (
 /** Why the nonce is to be used by a no-op. */
 export const intentCause = ({ intent, clearCode = "gap_filled" }: Transaction<Evm>): Cause => {
   if (intent === "cancel") return cause("canceling")
-  return intent === "expire" ? cause("expiring") : cause(clearCode)
+  return intent === "expire" ? cause("expiring") : { code: clearCode, figures: {} }
 }
 
 export interface Former {

@@ -1,5 +1,5 @@
 // Transactions as the rows of the table `transactions`.
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { RelayerId } from "../../../domain/relayer/Relayer.ts"
@@ -37,7 +37,7 @@ const Row = Rows.withoutNulls(
     state: Schema.Literals(["pending", "signed", "submitted", "mined", "confirmed", "failed", "canceled", "expired"]),
     code: optional(Code),
     code_since: Schema.Int,
-    figures: optional(Figures),
+    figures: optional(Schema.Unknown),
     priority: Schema.Int,
     nonce: optional(Schema.BigIntFromString),
     channel: optional(Schema.String),
@@ -107,6 +107,12 @@ const versionsOf = ({ request }: LedgerNetwork, row: Row): Arr.NonEmptyReadonlyA
   return row.older === undefined || row.older.length === 0 ? [newest] : [first, ...others, newest]
 }
 
+const readFigures = Schema.decodeUnknownOption(Figures)
+
+/** None if another version of the service has written figures in a form that this one does not know. */
+const figuresOf = ({ figures }: Row): Figures =>
+  figures === undefined ? {} : Option.getOrElse(readFigures(figures), () => ({}))
+
 /** The receipt of an attempt, or of bytes of somebody else. */
 const minedOf = (
   { receipt }: LedgerNetwork,
@@ -140,7 +146,7 @@ const transactionOf = (network: LedgerNetwork, row: Row): Transaction => {
     attempts: attempts.map(({ attempt }) => attempt),
     ...present({
       clearCode: row.clear_code,
-      cause: row.code === undefined ? undefined : { code: row.code, figures: row.figures ?? {} },
+      cause: row.code === undefined ? undefined : { code: row.code, figures: figuresOf(row) },
       place: placeOf(row),
       mined: minedOf(network, row, attempts),
       requiredSequence: row.required_nonce,

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import type { EventType } from "../../../../src/domain/event/Event.ts"
+import type { KnownEventType } from "../../../../src/domain/event/Event.ts"
 import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
 import { Notifications } from "../../../../src/server/notifications/Notifications.ts"
 import * as Receiver from "../../../../testkit/Receiver.ts"
@@ -11,7 +11,7 @@ import * as World from "./World.ts"
 
 const eventsOf = (id: NotificationId) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.map(sql<{ type: EventType }>`SELECT type FROM events WHERE resource_id = ${id} ORDER BY id`, (rows) =>
+    Effect.map(sql<{ type: KnownEventType }>`SELECT type FROM events WHERE resource_id = ${id} ORDER BY id`, (rows) =>
       rows.map(({ type }) => type)
     )
   )

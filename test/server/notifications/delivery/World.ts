@@ -3,7 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
-import type { EventType } from "../../../../src/domain/event/Event.ts"
+import type { KnownEventType } from "../../../../src/domain/event/Event.ts"
 import type { Delivery } from "../../../../src/domain/notification/Delivery.ts"
 import { CreateNotification } from "../../../../src/domain/notification/Notification.ts"
 import type { NotificationId } from "../../../../src/domain/notification/Notification.ts"
@@ -72,7 +72,7 @@ export const relayer = (notification_id: NotificationId, id = "relayer-1", chang
   })
 
 /** Publishes an event of a relayer in a transaction. */
-export const publish = Effect.fnUntraced(function* (type: EventType, relayer: Relayer) {
+export const publish = Effect.fnUntraced(function* (type: KnownEventType, relayer: Relayer) {
   const changes = yield* Changes
   const sql = yield* SqlClient.SqlClient
   yield* sql.withTransaction(changes.publish(type, relayer))

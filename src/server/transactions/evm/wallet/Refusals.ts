@@ -2,15 +2,16 @@
 import { explain } from "../../../../domain/transaction/evm/EvmWords.ts"
 import { cause } from "../../../../domain/transaction/Cause.ts"
 import type { Cause, Figures } from "../../../../domain/transaction/Cause.ts"
-import type { Code } from "../../../../domain/transaction/Code.ts"
+import type { KnownCode } from "../../../../domain/transaction/Code.ts"
 import { codes, notExecuted, refused, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
+import { entryOf } from "../../../../domain/request/OpenList.ts"
 import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
 
 const nonce = ({ required_nonce = 0, next_nonce = 0 }: Figures): string =>
   `nonce too ${required_nonce < next_nonce ? "low" : "high"}: next nonce ${next_nonce}`
 
 /** What geth says in the same situation. */
-const nodeTexts: Partial<Readonly<Record<Code, (figures: Figures) => string>>> = {
+const nodeTexts: Partial<Readonly<Record<KnownCode, (figures: Figures) => string>>> = {
   insufficient_funds: () => "insufficient funds for gas * price + value",
   gas_price_above_cap: () => "max fee per gas less than block base fee",
   gas_price_below_base_fee: () => "max fee per gas less than block base fee",
@@ -23,7 +24,7 @@ const nodeTexts: Partial<Readonly<Record<Code, (figures: Figures) => string>>> =
 const nodeTextOf = ({ code, figures }: Cause): string | undefined =>
   code === "waits_for_predecessors" && figures.required_nonce !== undefined
     ? nonce(figures)
-    : nodeTexts[code]?.(figures)
+    : entryOf(nodeTexts, code)?.(figures)
 
 /** `stored` has no bytes, and will never have any. Its cause is the one before it was withdrawn, if it was. */
 export const refusalOf = ({ id, transaction }: StoredTransaction): RpcError => {
