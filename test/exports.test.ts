@@ -31,7 +31,6 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
     "effect-relayer SignerBackends",
     "effect-relayer SignerSettings",
     "effect-relayer Signers",
-    "effect-relayer Simulations",
     "effect-relayer Transactions",
     "effect-relayer/client ApiClient",
     "effect-relayer/domain CurrentCaller"

@@ -5,7 +5,11 @@ import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { EvmTransaction } from "../domain/transaction/evm/EvmTransaction.ts"
 import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
 import { TransactionId } from "../domain/transaction/TransactionId.ts"
-import { ReplaceEvmTransaction, SendBatch, SendEvmTransaction } from "../domain/transaction/evm/SendEvmTransaction.ts"
+import {
+  ReplaceEvmTransaction,
+  SendEvmBatch,
+  SendEvmTransaction
+} from "../domain/transaction/evm/SendEvmTransaction.ts"
 import { Simulation } from "../domain/transaction/evm/Simulation.ts"
 import {
   CanceledTransactions,
@@ -24,6 +28,24 @@ import { RequiredScope } from "./Scopes.ts"
 export const TransactionResponse = Schema.Union([EvmTransaction, OtherTransaction]).annotate({
   identifier: "TransactionResponse",
   description: "A transaction, as its network type shows it."
+})
+
+// A network type adds its schemas to these three unions, and to `TransactionResponse`. The server decodes a body by the schema
+// of the relayer's network type alone (`server/transactions/Intake.ts`).
+
+const SendTransaction = Schema.Union([SendEvmTransaction]).annotate({
+  identifier: "SendTransactionRequest",
+  description: "A transaction to send, as the network type of the relayer has it."
+})
+
+const SendBatch = Schema.Union([SendEvmBatch]).annotate({
+  identifier: "SendTransactionBatchRequest",
+  description: "Transactions that are accepted together."
+})
+
+const ReplaceTransaction = Schema.Union([ReplaceEvmTransaction]).annotate({
+  identifier: "ReplaceTransactionRequest",
+  description: "What a transaction does instead, as the network type of the relayer has it."
 })
 
 const ofRelayer = Schema.Struct({ relayer_id: RelayerId })
@@ -45,7 +67,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
   .add(
     HttpApiEndpoint.post("send", "/:relayer_id/transactions", {
       params: ofRelayer,
-      payload: Json.body(SendEvmTransaction),
+      payload: Json.body(SendTransaction),
       success: Envelope.of(TransactionResponse),
       error: sent
     })
@@ -76,7 +98,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       ),
     HttpApiEndpoint.post("simulate", "/:relayer_id/transactions/simulate", {
       params: ofRelayer,
-      payload: Json.body(SendEvmTransaction),
+      payload: Json.body(SendTransaction),
       success: Envelope.of(Simulation),
       error: [Errors.BadGatewayError, ...Errors.ofOutboundWork, ...unsent]
     })
@@ -146,7 +168,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       ),
     HttpApiEndpoint.put("replace", "/:relayer_id/transactions/:transaction_id", {
       params: ofTransaction,
-      payload: Json.body(ReplaceEvmTransaction),
+      payload: Json.body(ReplaceTransaction),
       success: Envelope.of(TransactionResponse),
       error: [Errors.TransactionNotFoundError, ...sent]
     })

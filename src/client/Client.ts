@@ -224,7 +224,7 @@ export interface TransactionsClient {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string & Brand.Brand<"RelayerId">
     }
-    readonly payload: SendEvmTransactionRequest
+    readonly payload: SendTransactionRequest
   }, TransactionResponseResponse>
   /**
    * List a relayer's transactions.
@@ -277,7 +277,7 @@ export interface TransactionsClient {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string & Brand.Brand<"RelayerId">
     }
-    readonly payload: SendEvmTransactionRequest
+    readonly payload: SendTransactionRequest
   }, TransactionSimulationResponse>
   /**
    * Send up to 100 transactions.
@@ -289,7 +289,7 @@ export interface TransactionsClient {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string & Brand.Brand<"RelayerId">
     }
-    readonly payload: SendEvmTransactionBatchRequest
+    readonly payload: SendTransactionBatchRequest
   }, TransactionBatchResponse>
   /**
    * Cancel all open transactions of a relayer.
@@ -343,7 +343,7 @@ export interface TransactionsClient {
       /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
       readonly transaction_id: string & Brand.Brand<"TransactionId">
     }
-    readonly payload: ReplaceEvmTransactionRequest
+    readonly payload: ReplaceTransactionRequest
   }, TransactionResponseResponse>
   /**
    * Cancel a transaction.
@@ -3200,6 +3200,9 @@ export interface ReplaceEvmTransactionRequest {
   readonly simulate?: boolean
 }
 
+/** What a transaction does instead, as the network type of the relayer has it. */
+export type ReplaceTransactionRequest = ReplaceEvmTransactionRequest
+
 export interface ReplayDeliveriesRequest {
   /** Events from this moment on. Example: `"2026-01-01T00:00:00Z"` */
   readonly since: DateTime.Utc
@@ -3367,6 +3370,12 @@ export interface SendEvmTransactionRequest {
    */
   readonly simulate?: boolean
 }
+
+/** Transactions that are accepted together. */
+export type SendTransactionBatchRequest = SendEvmTransactionBatchRequest
+
+/** A transaction to send, as the network type of the relayer has it. */
+export type SendTransactionRequest = SendEvmTransactionRequest
 
 /** A message to sign (EIP-191). */
 export interface SignMessageRequest {

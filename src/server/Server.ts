@@ -15,7 +15,6 @@ import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
 import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
-import { SigningHttp } from "./transactions/SigningHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import { DecodeErrorsHttp } from "./http/DecodeErrorsHttp.ts"
 import * as Documents from "./http/Documents.ts"
@@ -44,7 +43,6 @@ const handlers = Layer.mergeAll(
   RelayerHealthHttp,
   TransactionsHttp,
   AllTransactionsHttp,
-  SigningHttp,
   Services.networkHandlers,
   SignersHttp,
   NotificationsHttp,

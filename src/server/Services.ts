@@ -33,12 +33,14 @@ import * as RelayerGauge from "./relayers/RelayerGauge.ts"
 import { Relayers } from "./relayers/Relayers.ts"
 import { RelayerTargets } from "./relayers/RelayerTargets.ts"
 import { Breakers } from "./chains/Breakers.ts"
-import { MessageSigning } from "./transactions/MessageSigning.ts"
+import { MessageSigning } from "./transactions/evm/MessageSigning.ts"
 import { NodeCallsHttp } from "./transactions/evm/NodeCallsHttp.ts"
 import { NodePassing } from "./transactions/evm/NodePassing.ts"
 import { Nonces } from "./transactions/evm/Nonces.ts"
 import { NoncesHttp } from "./transactions/evm/NoncesHttp.ts"
-import { Simulations } from "./transactions/evm/Simulations.ts"
+import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
+import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
+import { Intakes } from "./transactions/Intakes.ts"
 import { Transactions } from "./transactions/Transactions.ts"
 import { ChainAccess } from "./chains/ChainAccess.ts"
 import { Chains } from "./chains/Chains.ts"
@@ -99,7 +101,7 @@ const networks = SendingNetworks.layer(Effect.map(EvmLane.network, (evm) => [evm
 )
 
 /** Handlers of endpoints that only some network types have. */
-export const networkHandlers = Layer.merge(NodeCallsHttp, NoncesHttp)
+export const networkHandlers = Layer.mergeAll(NodeCallsHttp, NoncesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
 export const networkMetrics = EvmMetrics.all
@@ -171,8 +173,9 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
     metricsPerRelayer ? RelayerGauges.layer : Layer.empty
   )
 
-const transactions = Layer.merge(NodePassing.layer, Simulations.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer))
+const transactions = NodePassing.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer)),
+  Layer.provideMerge(Intakes.layer(Effect.map(EvmIntake.make, (evm) => [evm])))
 )
 
 const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 days" }: Options) =>

@@ -361,7 +361,7 @@ export interface TransactionsClient {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string
     }
-    readonly payload: SendEvmTransactionRequest
+    readonly payload: SendTransactionRequest
   }, TransactionResponseResponse>
   /**
    * List a relayer's transactions.
@@ -414,7 +414,7 @@ export interface TransactionsClient {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string
     }
-    readonly payload: SendEvmTransactionRequest
+    readonly payload: SendTransactionRequest
   }, TransactionSimulationResponse>
   /**
    * Send up to 100 transactions.
@@ -426,7 +426,7 @@ export interface TransactionsClient {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string
     }
-    readonly payload: SendEvmTransactionBatchRequest
+    readonly payload: SendTransactionBatchRequest
   }, TransactionBatchResponse>
   /**
    * Cancel all open transactions of a relayer.
@@ -480,7 +480,7 @@ export interface TransactionsClient {
       /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
       readonly transaction_id: string
     }
-    readonly payload: ReplaceEvmTransactionRequest
+    readonly payload: ReplaceTransactionRequest
   }, TransactionResponseResponse>
   /**
    * Cancel a transaction.
@@ -2595,6 +2595,9 @@ export interface ReplaceEvmTransactionRequest {
   readonly simulate?: boolean
 }
 
+/** What a transaction does instead, as the network type of the relayer has it. */
+export type ReplaceTransactionRequest = ReplaceEvmTransactionRequest
+
 export interface ReplayDeliveriesRequest {
   /** Events from this moment on. Example: `"2026-01-01T00:00:00Z"` */
   readonly since: string | Date
@@ -2683,6 +2686,12 @@ export interface SendEvmTransactionRequest {
    */
   readonly simulate?: boolean
 }
+
+/** Transactions that are accepted together. */
+export type SendTransactionBatchRequest = SendEvmTransactionBatchRequest
+
+/** A transaction to send, as the network type of the relayer has it. */
+export type SendTransactionRequest = SendEvmTransactionRequest
 
 /** A private key, or a reference to one, that relayers sign with. */
 export type Signer = 

@@ -10,6 +10,15 @@ export interface Families {}
 /** A transaction as the API shows it. */
 export type ShownTransaction = Families[keyof Families]["shown"]
 
+/** A request to send, of any network type. */
+export type TransactionBody = Families[keyof Families]["body"]
+
+/** A request that takes the place of an earlier one, of any network type. */
+export type TransactionReplacement = Families[keyof Families]["replacement"]
+
+/** What a request would do and cost, of any network type. */
+export type ShownSimulation = Families[keyof Families]["simulation"]
+
 /**
  * A container of types. Each network type has one, such as `Evm`. All shapes are plain data. A neutral module that names no
  * family uses this one: its shapes are opaque there, and only the rules of the row's own network read them.
@@ -21,6 +30,10 @@ export interface Family {
   readonly target: unknown
   /** The body of a send. */
   readonly body: unknown
+  /** The body of a request that takes the place of an earlier one. `never`: there is none. */
+  readonly replacement: unknown
+  /** What a body would do and cost. `never`: there is no simulation. */
+  readonly simulation: ShownSimulation
   /** What is stored of a body: what is to be executed. */
   readonly request: unknown
   /** Facts of a row besides its request. They never change. */

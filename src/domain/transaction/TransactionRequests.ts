@@ -6,11 +6,22 @@ import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { CursorQuery, count } from "../request/Page.ts"
 import { Figures } from "./Cause.ts"
+import { maxBatch } from "./Numbers.ts"
 import { Code } from "./Code.ts"
 import { ExternalId, TransactionId, TransactionStatus } from "./TransactionId.ts"
 import { shown } from "./Field.ts"
 
 const id = "4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"
+
+/** Requests to send that are accepted together, all or none. */
+export const batchOf = <S extends Schema.Top>(body: S, ...examples: ReadonlyArray<S["Encoded"]>) =>
+  Schema.Struct({
+    transactions: field(
+      Schema.Array(body).check(Schema.isBetweenLength(1, maxBatch)),
+      "Transactions in the order of their acceptance.",
+      ...(examples.length === 0 ? [] : [examples])
+    )
+  })
 
 /** What a cancel of all open transactions did. The names are those of existing clients. */
 export const CanceledTransactions = Schema.Struct({

@@ -33,6 +33,9 @@ export const OtherTransaction = Schema.Struct({
 export type OtherTransaction = typeof OtherTransaction.Type
 
 interface Unknown extends Family {
+  readonly body: never
+  readonly replacement: never
+  readonly simulation: never
   readonly shown: OtherTransaction
 }
 

@@ -1,55 +1,37 @@
 // Checks what a caller wants to send, and stores it. Nothing is signed or sent here.
-import { Array as Arr, DateTime, Effect } from "effect"
+import { Array as Arr, DateTime, Effect, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
 import { units } from "../../domain/chain/Amount.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { BadRequest } from "../../domain/request/Request.ts"
 import type { FeeLimitExceeded } from "../../domain/transaction/AcceptanceErrors.ts"
-import { deadlineOf } from "../../domain/transaction/evm/Admission.ts"
+import { present } from "../../domain/transaction/Presentation.ts"
+import type { Rules } from "../../domain/transaction/Rules.ts"
 import { TransactionId } from "../../domain/transaction/TransactionId.ts"
-import type { Moment } from "../../domain/transaction/Moment.ts"
-import { givenFees } from "../../domain/transaction/evm/Offer.ts"
-import { maxFeeOf } from "../../domain/transaction/evm/Fees.ts"
-import type { SendEvmTransaction } from "../../domain/transaction/evm/SendEvmTransaction.ts"
-import type { Request } from "../../domain/transaction/evm/Evm.ts"
 import type { NetworkLimits } from "../../domain/transaction/TransactionLimits.ts"
 import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { FeeLimit, NewTransaction } from "../ledger/NewTransaction.ts"
-import * as Checks from "./Checks.ts"
-import type { Sender, Senders } from "./Senders.ts"
-
-/**
- * Wei that the fees of a request can cost, if it gives them. If its gas is estimated or the market decides its price, the
- * fees are counted when it is signed.
- */
-const feeOf = (request: Request, { relayer }: Sender): bigint => {
-  const given = givenFees(request)
-  const price = given === undefined ? relayer.policies?.gas_price_cap : maxFeeOf(given)
-  return request.gas_limit === undefined || price === undefined ? 0n : request.gas_limit * price
-}
+import type { Admitted, Sender } from "./Intake.ts"
+import type { IntakeNetwork } from "./Intakes.ts"
+import type { Senders } from "./Senders.ts"
 
 const newTransaction = (
   id: TransactionId,
-  body: SendEvmTransaction,
-  sender: Sender,
-  limits: ReadonlyArray<FeeLimit>,
-  now: Moment
+  admitted: Admitted,
+  rules: Rules,
+  limits: ReadonlyArray<FeeLimit>
 ): NewTransaction => {
-  const request = Checks.requestOf(body)
-  const { not_before, nonce, external_id, priority = 0 } = body
+  const { request, facts, text, fee } = admitted
   return {
     id,
-    request,
-    facts: {},
-    body: Checks.textOf(body),
-    validUntil: deadlineOf(body, now),
-    priority,
-    ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
-    ...(nonce === undefined ? {} : { requiredSequence: BigInt(nonce) }),
-    ...(external_id === undefined ? {} : { externalId: external_id }),
-    ...(limits.length === 0 ? {} : { fee: feeOf(request, sender) })
+    body: text,
+    ...Struct.omit(admitted, ["text", "fee"]),
+    ...present("identity", rules.identityOf(request, facts)),
+    ...present("exclusive", rules.exclusiveOf(request, facts)),
+    ...(limits.length === 0 ? {} : { fee })
   }
 }
 
@@ -58,6 +40,13 @@ const beyondFees = ({ limit, used }: FeeLimitExceeded, { relayer }: Sender): Tra
     field: "fees",
     message: `the max_fee_per_day of the API key is ${limit} ${units[relayer.network_type]}, of which ${used} are used`
   })
+
+/** The bodies of a request, which the network of its relayer reads. */
+export interface Reading {
+  read(network: IntakeNetwork): Effect.Effect<ReadonlyArray<unknown>, BadRequest>
+  /** Path of the body with this index, such as `transactions.0.`. */
+  pathOf(index: number): string
+}
 
 export const make = Effect.fnUntraced(function* (senders: Senders) {
   const ledger = yield* Ledger
@@ -68,22 +57,23 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
   const feeLimitsOf = (caller: Caller.Caller, { relayer }: Sender, limits: NetworkLimits | undefined) =>
     limits === undefined ? Effect.succeed([]) : keys.feeLimits(caller.id, relayer.network_type)
 
-  /** Accepts all or none. `pathOf` returns the path of the request with this index in the body, such as `transactions.0.`. */
-  return Effect.fnUntraced(function* (
-    relayerId: RelayerId,
-    bodies: Arr.NonEmptyReadonlyArray<SendEvmTransaction>,
-    pathOf: (index: number) => string
-  ) {
+  /** Accepts all or none. */
+  return Effect.fnUntraced(function* (relayerId: RelayerId, { read, pathOf }: Reading) {
     const caller = yield* Caller.current
-    const { sender, limits: keyLimits } = yield* senders.getLimited(relayerId)
-    yield* Effect.forEach(bodies, (body, index) => Checks.admit(body, sender, keyLimits, pathOf(index)))
-    const limits = yield* feeLimitsOf(caller, sender, keyLimits)
+    const { sender, limits, ...network } = yield* senders.getLimited(relayerId)
+    const { intake } = network
+    const bodies = yield* read(network)
+    if (!Arr.isReadonlyArrayNonEmpty(bodies)) return []
     const now = DateTime.toEpochMillis(yield* DateTime.now)
-    const prepared = yield* Effect.forEach(bodies, (body) =>
-      Effect.map(random.uuidV7(), (id) => newTransaction(TransactionId.make(id), body, sender, limits, now))
+    const admitted = yield* Effect.forEach(bodies, (body, index) =>
+      intake.admit(body, sender, { now, limits, prefix: pathOf(index) })
+    )
+    const feeLimits = yield* feeLimitsOf(caller, sender, limits)
+    const prepared = yield* Effect.forEach(admitted, (one) =>
+      Effect.map(random.uuidV7(), (id) => newTransaction(TransactionId.make(id), one, intake.rules, feeLimits))
     )
     const accepted = yield* ledger
-      .accept(sender.account, prepared, limits)
+      .accept(sender.account, prepared, feeLimits)
       .pipe(Effect.catchTag("FeeLimitExceeded", (exceeded) => Effect.fail(beyondFees(exceeded, sender))))
     return Arr.map(accepted, ({ stored }) => stored)
   })

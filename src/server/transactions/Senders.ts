@@ -1,38 +1,24 @@
-// The relayer that sends transactions: its account, its policy and its network.
-import { Effect } from "effect"
+// The relayer of a request: its network, its lane, and what the caller's key may send there.
+import { Effect, Result } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import { networkId } from "../../domain/network/NetworkId.ts"
-import type { EvmNetwork } from "../../domain/network/Network.ts"
 import { RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import type { EvmRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
+import type { Relayer, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { NotImplemented } from "../../domain/request/Request.ts"
 import { limitsFor, TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
-import { networkNumbers } from "../../domain/transaction/evm/NetworkNumbers.ts"
-import type { EvmTarget } from "../../domain/transaction/evm/Evm.ts"
-import type { NetworkNumbers } from "../../domain/transaction/evm/NetworkNumbers.ts"
-import type { Account } from "../ledger/NewTransaction.ts"
-import { evmRules } from "../../domain/transaction/evm/EvmRules.ts"
 import { Networks } from "../networks/Networks.ts"
 import { Relayers } from "../relayers/Relayers.ts"
 import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
+import { Intakes } from "./Intakes.ts"
+import type { Sender } from "./Intake.ts"
 
-export interface Sender {
-  readonly relayer: typeof EvmRelayer.Type
-  readonly network: typeof EvmNetwork.Type
-  readonly numbers: NetworkNumbers
-  readonly account: Account
-}
+const notSending = (type: string) => new NotImplemented({ error: `relayers of ${type} do not send transactions yet` })
 
-const accountOf = (relayerNumber: number, target: EvmTarget): Account => ({
-  relayerId: target.relayer.id,
-  relayerNumber,
-  ...evmRules.laneOf(target)
-})
-
-/** Fails with `NotImplemented` if the network type of the relayer is not `evm`. */
+/** Fails with `NotImplemented` if the service takes no requests for the network type of the relayer. */
 export const make = Effect.gen(function* () {
   const relayers = yield* Relayers
   const networks = yield* Networks
+  const intakes = yield* Intakes
 
   /**
    * Its number distinguishes a relayer from an earlier one with the same id. Transactions are shown even if the row of their relayer was
@@ -41,21 +27,24 @@ export const make = Effect.gen(function* () {
   const { numberOf } = relayers
 
   const senderOf = Effect.fnUntraced(
-    function* (stored: StoredRelayer) {
-      const relayer = stored.value
-      if (relayer.network_type !== "evm") {
-        const error = `relayers of ${relayer.network_type} do not send transactions yet`
-        return yield* new NotImplemented({ error })
-      }
-      const { value: network } = yield* networks.get(networkId("evm", relayer.network))
+    function* ({ value: relayer, number }: StoredRelayer) {
+      const found = intakes.of(relayer.network_type)
+      if (found === undefined) return yield* notSending(relayer.network_type)
+      const { rules } = found.intake
+      const { value: network } = yield* networks.get(networkId(relayer.network_type, relayer.network))
+      const target = rules.targetOf({ relayer, network })
       // A network exists as long as its relayers do: this relayer was deleted meanwhile.
-      if (network.network_type !== "evm") return yield* new RelayerNotFound({})
-      const numbers = networkNumbers(network)
-      const sender: Sender = { relayer, network, numbers, account: accountOf(stored.number, { relayer, network }) }
-      return sender
+      if (target === undefined) return yield* new RelayerNotFound({})
+      const account = { relayerId: relayer.id, relayerNumber: number, ...rules.laneOf(target) }
+      const sender: Sender = { relayer, network, target, account }
+      return { ...found, sender }
     },
     Effect.catchTag("NetworkNotFound", () => Effect.fail(new RelayerNotFound({})))
   )
+
+  /** Of the caller's key for the network type of the relayer. */
+  const limitsOf = ({ network_type }: Relayer) =>
+    Effect.map(Caller.current, ({ transactionLimits }) => limitsFor(transactionLimits, network_type))
 
   const get = Effect.fnUntraced(function* (id: RelayerId) {
     return yield* senderOf(yield* relayers.get(id))
@@ -67,14 +56,12 @@ export const make = Effect.gen(function* () {
    */
   const getLimited = Effect.fnUntraced(function* (id: RelayerId) {
     const stored = yield* relayers.get(id)
-    const { transactionLimits } = yield* Caller.current
-    const limits = yield* Effect.fromResult(limitsFor(transactionLimits, stored.value.network_type)).pipe(
-      Effect.mapError((violation) => TransactionLimitExceeded.of(violation))
-    )
-    return { sender: yield* senderOf(stored), limits }
+    const limits = yield* limitsOf(stored.value)
+    if (Result.isFailure(limits)) return yield* TransactionLimitExceeded.of(limits.failure)
+    return { ...(yield* senderOf(stored)), limits: limits.success }
   })
 
-  return { get, getLimited, numberOf }
+  return { get, getLimited, limitsOf, numberOf }
 })
 
 export type Senders = Effect.Success<typeof make>

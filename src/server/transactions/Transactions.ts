@@ -1,20 +1,21 @@
 // Transactions: accepted, shown, replaced and canceled. `lanes` sends them.
-import { Array as Arr, Context, Effect, Layer } from "effect"
+import { Array as Arr, Context, DateTime, Effect, Layer, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
-import type { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
+import { NotImplemented } from "../../domain/request/Request.ts"
+import type { BadGateway, BadRequest } from "../../domain/request/Request.ts"
 import * as Caller from "../../domain/access/Caller.ts"
 import type { RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
-import type { ShownTransaction } from "../../domain/transaction/Family.ts"
-import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
 import type {
-  ReplaceEvmTransaction,
-  SendBatch,
-  SendEvmTransaction
-} from "../../domain/transaction/evm/SendEvmTransaction.ts"
+  ShownSimulation,
+  ShownTransaction,
+  TransactionBody,
+  TransactionReplacement
+} from "../../domain/transaction/Family.ts"
+import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import type {
   AllTransactionsQuery,
@@ -25,8 +26,8 @@ import type {
 import { Cursors } from "../cursors/Cursors.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import * as Acceptance from "./Acceptance.ts"
-import * as Checks from "./Checks.ts"
 import * as Explanations from "./Explanations.ts"
+import type { JsonBody } from "./Intake.ts"
 import * as ReplacedFees from "./ReplacedFees.ts"
 import * as Senders from "./Senders.ts"
 import * as TransactionPages from "./TransactionPages.ts"
@@ -43,16 +44,29 @@ type Refused =
 
 type Unknown = RelayerNotFound | TransactionNotFound
 
+/** Transactions that are accepted together, all of the same network type. */
+interface Batch {
+  readonly transactions: ReadonlyArray<TransactionBody>
+}
+
 /** The number of cancels of one request that run concurrently. */
 const concurrentCancels = 8
 
 export class Transactions extends Context.Service<
   Transactions,
   {
-    /** Stores the transaction, or returns the one with the same `external_id` and body. */
-    send(relayerId: RelayerId, request: SendEvmTransaction): Effect.Effect<ShownTransaction, Refused>
+    /**
+     * Stores the transaction, or returns the one with the same `external_id` and body. Fails with `BadRequest` if the body is
+     * not one of the relayer's network type.
+     */
+    send(relayerId: RelayerId, body: TransactionBody | JsonBody): Effect.Effect<ShownTransaction, Refused>
     /** Accepts all or none. */
-    sendBatch(relayerId: RelayerId, batch: SendBatch): Effect.Effect<ReadonlyArray<ShownTransaction>, Refused>
+    sendBatch(relayerId: RelayerId, batch: Batch | JsonBody): Effect.Effect<ReadonlyArray<ShownTransaction>, Refused>
+    /** What the body would do and cost now. Nothing is stored or sent. */
+    simulate(
+      relayerId: RelayerId,
+      body: TransactionBody | JsonBody
+    ): Effect.Effect<ShownSimulation, RelayerNotFound | NotImplemented | BadRequest | BadGateway | TooManyRequests>
     /** Newest first. Without a total if the query has a cursor. */
     list(
       relayerId: RelayerId,
@@ -69,7 +83,7 @@ export class Transactions extends Context.Service<
     replace(
       relayerId: RelayerId,
       id: TransactionId,
-      request: ReplaceEvmTransaction
+      replacement: TransactionReplacement | JsonBody
     ): Effect.Effect<ShownTransaction, Refused | TransactionNotFound>
     /** Only the status `canceled` promises that the transaction has no effect. */
     cancel(relayerId: RelayerId, id: TransactionId): Effect.Effect<ShownTransaction, Unknown | TransactionConflict>
@@ -88,15 +102,40 @@ export class Transactions extends Context.Service<
       const explained = yield* Explanations.make
       const checkFees = yield* ReplacedFees.make
 
-      const send = Effect.fn("Transactions.send")(function* (relayerId: RelayerId, request: SendEvmTransaction) {
-        const [stored] = yield* accept(relayerId, [request], () => "")
+      const send = Effect.fn("Transactions.send")(function* (relayerId: RelayerId, body: TransactionBody | JsonBody) {
+        const [stored] = yield* accept(relayerId, {
+          read: ({ read }) => Effect.map(read.body(body), Arr.of),
+          pathOf: () => ""
+        })
         return yield* views.one(stored)
       })
 
-      const sendBatch = Effect.fn("Transactions.sendBatch")(function* (relayerId: RelayerId, batch: SendBatch) {
-        const { transactions } = batch
-        if (!Arr.isReadonlyArrayNonEmpty(transactions)) return []
-        return yield* views.many(yield* accept(relayerId, transactions, (index) => `transactions.${index}.`))
+      const sendBatch = Effect.fn("Transactions.sendBatch")(function* (relayerId: RelayerId, batch: Batch | JsonBody) {
+        const accepted = yield* accept(relayerId, {
+          read: ({ read }) => Effect.map(read.batch(batch), ({ transactions }) => transactions),
+          pathOf: (index) => `transactions.${index}.`
+        })
+        return yield* views.many(accepted)
+      })
+
+      const simulate = Effect.fn("Transactions.simulate")(function* (
+        relayerId: RelayerId,
+        body: TransactionBody | JsonBody
+      ) {
+        const { sender, intake, read } = yield* senders.get(relayerId)
+        if (intake.simulate === undefined) {
+          return yield* new NotImplemented({
+            error: `transactions of ${sender.relayer.network_type} cannot be simulated`
+          })
+        }
+        const request = yield* read.body(body)
+        const limits = yield* senders.limitsOf(sender.relayer)
+        const now = DateTime.toEpochMillis(yield* DateTime.now)
+        return yield* intake.simulate(request, sender, {
+          now,
+          limits: Result.getOrUndefined(limits),
+          forbidden: Result.isFailure(limits) ? limits.failure : undefined
+        })
       })
 
       const list = Effect.fn("Transactions.list")(function* (relayerId: RelayerId, query: TransactionQuery) {
@@ -124,15 +163,16 @@ export class Transactions extends Context.Service<
       const replace = Effect.fn("Transactions.replace")(function* (
         relayerId: RelayerId,
         id: TransactionId,
-        request: ReplaceEvmTransaction
+        replacement: TransactionReplacement | JsonBody
       ) {
-        const { sender, limits } = yield* senders.getLimited(relayerId)
-        yield* Checks.admit(request, sender, limits)
+        const { sender, limits, intake, read } = yield* senders.getLimited(relayerId)
+        const given = yield* read.replacement(replacement)
+        const now = DateTime.toEpochMillis(yield* DateTime.now)
+        const { request, validUntil } = yield* intake.admitReplacement(given, sender, { now, limits, prefix: "" })
         const { relayerNumber } = sender.account
         const { network_type } = sender.relayer
         yield* checkFees(yield* Caller.current, network_type, yield* ledger.get(relayerNumber, id))
-        const validUntil = Checks.deadlineIn(request)
-        return yield* views.one(yield* ledger.replace(relayerNumber, id, Checks.requestOf(request), validUntil))
+        return yield* views.one(yield* ledger.replace(relayerNumber, id, request, validUntil))
       })
 
       const cancel = Effect.fn("Transactions.cancel")(function* (relayerId: RelayerId, id: TransactionId) {
@@ -155,7 +195,19 @@ export class Transactions extends Context.Service<
         }
       })
 
-      return Transactions.of({ send, sendBatch, list, listAll, get, byNonce, explain, replace, cancel, cancelPending })
+      return Transactions.of({
+        send,
+        sendBatch,
+        simulate,
+        list,
+        listAll,
+        get,
+        byNonce,
+        explain,
+        replace,
+        cancel,
+        cancelPending
+      })
     })
   )
 

@@ -1,33 +1,48 @@
 // The handlers of `TransactionsApi` and `AllTransactionsApi`.
 import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
-import { Simulations } from "./evm/Simulations.ts"
+import { JsonBody } from "./Intake.ts"
 import { Transactions } from "./Transactions.ts"
+
+/** The network of the relayer decodes the body. `RequestBody` has read it. */
+const bodyOf = ({ request }: { readonly request: HttpServerRequest.HttpServerRequest }) =>
+  Effect.map(Effect.orDie(request.text), (text) => new JsonBody({ text }))
 
 export const TransactionsHttp = HttpApiBuilder.group(
   Api,
   "transactions",
   Effect.fnUntraced(function* (handlers) {
     const transactions = yield* Transactions
-    const simulations = yield* Simulations
-    return handlers.handleAll({
-      simulate: ({ params, payload }) => Respond.one(simulations.simulate(params.relayer_id, payload)),
-      send: ({ params, payload }) => Respond.created(transactions.send(params.relayer_id, payload)),
-      sendBatch: ({ params, payload }) => Respond.one(transactions.sendBatch(params.relayer_id, payload)),
-      list: ({ params, query }) => Respond.pageOrItems(transactions.list(params.relayer_id, query)),
-      get: ({ params }) => Respond.one(transactions.get(params.relayer_id, params.transaction_id)),
-      byNonce: ({ params }) => Respond.one(transactions.byNonce(params.relayer_id, params.nonce)),
-      explain: ({ params }) => Respond.one(transactions.explain(params.relayer_id, params.transaction_id)),
-      replace: ({ params, payload }) =>
-        Respond.one(transactions.replace(params.relayer_id, params.transaction_id, payload)),
-      cancel: ({ params }) => Respond.one(transactions.cancel(params.relayer_id, params.transaction_id)),
-      cancelPending: ({ params }) => Respond.one(transactions.cancelPending(params.relayer_id))
-    })
+    return handlers
+      .handleRaw("simulate", (call) =>
+        Respond.one(Effect.flatMap(bodyOf(call), (body) => transactions.simulate(call.params.relayer_id, body)))
+      )
+      .handleRaw("send", (call) =>
+        Respond.created(Effect.flatMap(bodyOf(call), (body) => transactions.send(call.params.relayer_id, body)))
+      )
+      .handleRaw("sendBatch", (call) =>
+        Respond.one(Effect.flatMap(bodyOf(call), (body) => transactions.sendBatch(call.params.relayer_id, body)))
+      )
+      .handleRaw("replace", (call) => {
+        const { relayer_id, transaction_id } = call.params
+        return Respond.one(
+          Effect.flatMap(bodyOf(call), (body) => transactions.replace(relayer_id, transaction_id, body))
+        )
+      })
+      .handleAll({
+        list: ({ params, query }) => Respond.pageOrItems(transactions.list(params.relayer_id, query)),
+        get: ({ params }) => Respond.one(transactions.get(params.relayer_id, params.transaction_id)),
+        byNonce: ({ params }) => Respond.one(transactions.byNonce(params.relayer_id, params.nonce)),
+        explain: ({ params }) => Respond.one(transactions.explain(params.relayer_id, params.transaction_id)),
+        cancel: ({ params }) => Respond.one(transactions.cancel(params.relayer_id, params.transaction_id)),
+        cancelPending: ({ params }) => Respond.one(transactions.cancelPending(params.relayer_id))
+      })
   })
-).pipe(GroupServices.limitTo(Transactions, Simulations))
+).pipe(GroupServices.limitTo(Transactions))
 
 export const AllTransactionsHttp = HttpApiBuilder.group(
   Api,

@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 import { count, dataOf, makeKey, prepare, receiver, send, transactions } from "./Fixtures.ts"
@@ -129,6 +130,29 @@ layerEach(TestApi.layer())("a send", (it) => {
       const body = { to: receiver }
       assert.strictEqual((yield* call("/api/v1/relayers/sol/transactions", { body })).status, 501)
       assert.strictEqual((yield* call("/api/v1/relayers/none/transactions", { body })).status, 404)
+    })
+  )
+
+  it.effect("is decoded by the network type of its relayer, after the relayer is known", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const { call } = yield* TestApi.TestApi
+      const body = { transaction: "AQAB" }
+      for (const [path, given] of [
+        ["transactions", { body }],
+        ["transactions", { body: "{" }],
+        ["transactions/simulate", { body }],
+        ["transactions/batch", { body: { transactions: [body] } }],
+        [`transactions/${randomUUID()}`, { method: "PUT", body }]
+      ] as const) {
+        const ofSolana = yield* call(`/api/v1/relayers/sol/${path}`, given)
+        assert.strictEqual(ofSolana.status, 501, `${path} ${ofSolana.text}`)
+        assert.strictEqual((yield* call(`/api/v1/relayers/none/${path}`, given)).status, 404)
+      }
+      const ofEvm = yield* send(body)
+      assert.deepStrictEqual([ofEvm.status, ofEvm.json.error], [400, "transaction: is not a known field"])
+      const broken = yield* call(transactions, { body: "{" })
+      assert.deepStrictEqual([broken.status, broken.json.error], [400, "body: Expected valid JSON"])
     })
   )
 

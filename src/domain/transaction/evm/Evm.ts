@@ -9,7 +9,8 @@ import type { EvmTransaction } from "./EvmTransaction.ts"
 import type { Fees } from "./Fees.ts"
 import type { NetworkNumbers } from "./NetworkNumbers.ts"
 import type { NodeAnswer, Refusal } from "./Refusal.ts"
-import type { SendEvmTransaction } from "./SendEvmTransaction.ts"
+import type { ReplaceEvmTransaction, SendEvmTransaction } from "./SendEvmTransaction.ts"
+import type { Simulation } from "./Simulation.ts"
 import type { Speed } from "../Speed.ts"
 import type { EvmReceipt, ForeignCall, ReceiptDetails, Seen } from "./View.ts"
 
@@ -83,6 +84,8 @@ export interface Evm extends Family {
   readonly type: "evm"
   readonly target: EvmTarget
   readonly body: SendEvmTransaction
+  readonly replacement: ReplaceEvmTransaction
+  readonly simulation: Simulation
   readonly request: Request
   readonly facts: {}
   readonly offer: Priced

@@ -5,8 +5,8 @@ import { CheckedEvmAddress } from "../../chain/Address.ts"
 import { field } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
 import { maybe } from "../../request/Text.ts"
-import { maxBatch } from "../Numbers.ts"
 import { ExternalId } from "../TransactionId.ts"
+import { batchOf } from "../TransactionRequests.ts"
 import { maxDataBytes, maxNonce } from "./EvmNumbers.ts"
 import { Speed } from "../Speed.ts"
 import { GasLimit, Wei, WeiPerGas } from "../../chain/Wei.ts"
@@ -82,12 +82,7 @@ export const ReplaceEvmTransaction = Schema.Struct({
 })
 export type ReplaceEvmTransaction = typeof ReplaceEvmTransaction.Type
 
-/** All or none are accepted. */
-export const SendBatch = Schema.Struct({
-  transactions: field(
-    Schema.Array(SendEvmTransaction).check(Schema.isBetweenLength(1, maxBatch)),
-    "Transactions in the order of their acceptance.",
-    [{ to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", value: "1" }]
-  )
+export const SendEvmBatch = batchOf(SendEvmTransaction, {
+  to: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+  value: "1"
 }).annotate({ identifier: "SendEvmTransactionBatchRequest", description: "Transactions that are accepted together." })
-export type SendBatch = typeof SendBatch.Type

@@ -9,8 +9,8 @@ import { bytesOf } from "../../../domain/request/ResourceSize.ts"
 import { codes, RpcError } from "../../../domain/transaction/evm/RpcError.ts"
 import { maxPageBytes } from "../../../sql/FittingRows.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
-import * as Senders from "../Senders.ts"
-import type { Sender } from "../Senders.ts"
+import * as EvmSenders from "./EvmSenders.ts"
+import type { EvmSender } from "./EvmSenders.ts"
 import * as AccountMethods from "./wallet/AccountMethods.ts"
 import * as PassedCalls from "./wallet/PassedCalls.ts"
 import * as Replies from "./wallet/Replies.ts"
@@ -38,7 +38,7 @@ export class NodePassing extends Context.Service<
   static readonly layer = Layer.effect(
     NodePassing,
     Effect.gen(function* () {
-      const senders = yield* Senders.make
+      const senders = yield* EvmSenders.make
       const methods = yield* AccountMethods.make
       const pass = yield* PassedCalls.make
       const outboundWork = yield* OutboundWork
@@ -51,7 +51,7 @@ export class NodePassing extends Context.Service<
       })
 
       /** Undefined: a provider answers the call. */
-      const begin = (sender: Sender, call: NodeCall) => {
+      const begin = (sender: EvmSender, call: NodeCall) => {
         const method = methods.get(call.method)
         if (method === undefined) return Effect.undefined
         return Effect.flatMap(Replies.paramsOf(call), (params) => method.begin(sender, params)).pipe(
@@ -60,13 +60,13 @@ export class NodePassing extends Context.Service<
         )
       }
 
-      const single = Effect.fnUntraced(function* (sender: Sender, call: NodeCall) {
+      const single = Effect.fnUntraced(function* (sender: EvmSender, call: NodeCall) {
         const begun = yield* begin(sender, call)
         return yield* begun ?? outboundWork.run<Replies.Reply, Unreached, never>(pass(sender, call))
       }, Effect.scoped)
 
       /** The first reply is always given: a provider's answer to one call has at most 1 MiB. */
-      const passAll = (sender: Sender, calls: ReadonlyArray<NodeCall>) => {
+      const passAll = (sender: EvmSender, calls: ReadonlyArray<NodeCall>) => {
         let bytes = 0
         const one = Effect.fnUntraced(function* (call: NodeCall) {
           if (bytes > maxReplyBytes) return Replies.ofError(call, tooLarge)
@@ -84,7 +84,7 @@ export class NodePassing extends Context.Service<
         )
       }
 
-      const batch = Effect.fnUntraced(function* (sender: Sender, calls: ReadonlyArray<NodeCall>) {
+      const batch = Effect.fnUntraced(function* (sender: EvmSender, calls: ReadonlyArray<NodeCall>) {
         const begun = yield* Effect.forEach(calls, (call) => begin(sender, call))
         const passed = calls.filter((_, index) => begun[index] === undefined)
         const [ended, answered] = yield* Effect.all(

@@ -15,8 +15,8 @@ import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
 import type { LaneCounts, StoredLane } from "../../ledger/StoredLane.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
 import * as RelayerNodes from "./RelayerNodes.ts"
-import * as Senders from "../Senders.ts"
-import type { Sender } from "../Senders.ts"
+import * as EvmSenders from "./EvmSenders.ts"
+import type { EvmSender } from "./EvmSenders.ts"
 
 type Unknown = RelayerNotFound | NotImplemented
 
@@ -63,18 +63,18 @@ export class Nonces extends Context.Service<
   static readonly layer = Layer.effect(
     Nonces,
     Effect.gen(function* () {
-      const senders = yield* Senders.make
+      const senders = yield* EvmSenders.make
       const nodes = yield* RelayerNodes.make
       const ledger = yield* Ledger
       const outboundWork = yield* OutboundWork
 
-      const ofLedger = Effect.fnUntraced(function* ({ account, numbers }: Sender) {
+      const ofLedger = Effect.fnUntraced(function* ({ account, numbers }: EvmSender) {
         const lane = yield* ledger.laneOf(account)
         const open = yield* ledger.countLane(account)
         return { address: account.address, chain_id: numbers.chainId, ...laneFields(lane), ...openFields(open) }
       })
 
-      const ofChain = ({ account, numbers }: Sender) =>
+      const ofChain = ({ account, numbers }: EvmSender) =>
         nodes(account.relayerId, numbers.chainId, (node) =>
           Effect.all([node.call(countAt(account.address, "latest")), node.call(countAt(account.address, "pending"))], {
             concurrency: 2

@@ -14,11 +14,11 @@ import type { Speed } from "../../../domain/transaction/Speed.ts"
 import type { EvmTarget, Request } from "../../../domain/transaction/evm/Evm.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
 import type { Estimate, Head } from "../../../domain/transaction/evm/View.ts"
-import type { Sender } from "../Senders.ts"
+import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 
 /** What the relayer's policy and its network decide. */
 export interface Rules extends EvmTarget {
-  readonly numbers: Pick<Sender["numbers"], "transactionGasCap">
+  readonly numbers: Pick<NetworkNumbers, "transactionGasCap">
 }
 
 /** What the provider and the ledger say now. */

@@ -3,14 +3,14 @@ import { Effect } from "effect"
 import type { Scope as Lifetime } from "effect"
 import type { Scope } from "../../../../domain/access/Scope.ts"
 import { codes, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
-import type { Sender } from "../../Senders.ts"
+import type { EvmSender } from "../EvmSenders.ts"
 import type { Params } from "./Params.ts"
 import * as Sending from "./Sending.ts"
 import * as Signing from "./Signing.ts"
 
 /** The calls of a batch begin one after the other, and end together. */
 type Begin = (
-  sender: Sender,
+  sender: EvmSender,
   params: Params
 ) => Effect.Effect<Effect.Effect<unknown, RpcError>, RpcError, Lifetime.Scope>
 
@@ -20,11 +20,11 @@ export interface AccountMethod {
   readonly begin: Begin
 }
 
-const known = (read: (sender: Sender) => unknown): AccountMethod => ({
+const known = (read: (sender: EvmSender) => unknown): AccountMethod => ({
   begin: (sender) => Effect.succeed(Effect.succeed(read(sender)))
 })
 
-const signature = (sign: (sender: Sender, params: Params) => Effect.Effect<string, RpcError>): AccountMethod => ({
+const signature = (sign: (sender: EvmSender, params: Params) => Effect.Effect<string, RpcError>): AccountMethod => ({
   scope: "transactions:sign",
   begin: (sender, params) => Effect.map(sign(sender, params), Effect.succeed)
 })

@@ -8,7 +8,7 @@ import type { RpcAnswer, RpcCall } from "../../../chains/RpcBatch.ts"
 import type { RpcFailure } from "../../../chains/RpcFailure.ts"
 import { Ledger } from "../../../ledger/Ledger.ts"
 import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
-import type { Sender } from "../../Senders.ts"
+import type { EvmSender } from "../EvmSenders.ts"
 import * as PendingTransaction from "./PendingTransaction.ts"
 
 /** The parameters of Ethereum's methods are a list. */
@@ -16,7 +16,7 @@ interface ListedCall extends RpcCall {
   readonly params: ReadonlyArray<unknown>
 }
 
-type Read = (node: RpcNode, sender: Sender, call: ListedCall) => Effect.Effect<RpcAnswer, RpcFailure>
+type Read = (node: RpcNode, sender: EvmSender, call: ListedCall) => Effect.Effect<RpcAnswer, RpcFailure>
 
 const hash = /^0x[0-9a-f]{64}$/
 
@@ -37,7 +37,7 @@ const hashesOf = ({ transaction: { attempts } }: StoredTransaction, asked: strin
 export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
 
-  const storedAs = Effect.fnUntraced(function* ({ account }: Sender, hash: string) {
+  const storedAs = Effect.fnUntraced(function* ({ account }: EvmSender, hash: string) {
     const filter = { relayerNumbers: [account.relayerNumber], hash }
     return (yield* ledger.select({ filter, limit: 1 })).transactions[0]
   })

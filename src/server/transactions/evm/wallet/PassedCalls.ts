@@ -6,11 +6,11 @@ import { readingMethods } from "../../../../domain/transaction/evm/NodeCall.ts"
 import type { NodeCall } from "../../../../domain/transaction/evm/NodeCall.ts"
 import { codes, RpcError } from "../../../../domain/transaction/evm/RpcError.ts"
 import * as RelayerNodes from "../RelayerNodes.ts"
-import type { Sender } from "../../Senders.ts"
+import type { EvmSender } from "../EvmSenders.ts"
 import * as LedgerReads from "./LedgerReads.ts"
 import * as Replies from "./Replies.ts"
 
-const isAllowed = ({ network }: Sender, method: string): boolean =>
+const isAllowed = ({ network }: EvmSender, method: string): boolean =>
   network.rpc_methods === undefined ? readingMethods.has(method) : network.rpc_methods.includes(method)
 
 const notAllowed = (method: string): RpcError =>
@@ -20,7 +20,7 @@ export const make = Effect.gen(function* () {
   const ask = yield* RelayerNodes.make
   const reads = yield* LedgerReads.make
 
-  return (sender: Sender, call: NodeCall): Effect.Effect<Replies.Reply, BadGateway | RelayerNotFound> =>
+  return (sender: EvmSender, call: NodeCall): Effect.Effect<Replies.Reply, BadGateway | RelayerNotFound> =>
     Effect.gen(function* () {
       const { relayer, numbers } = sender
       const { method } = call

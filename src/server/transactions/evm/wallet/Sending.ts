@@ -13,9 +13,9 @@ import * as RevertReason from "../../../chains/evm/RevertReason.ts"
 import { Ledger } from "../../../ledger/Ledger.ts"
 import { isOf } from "../../../ledger/StoredTransaction.ts"
 import type { StoredTransaction } from "../../../ledger/StoredTransaction.ts"
-import * as Checks from "../../Checks.ts"
+import * as Checks from "../Checks.ts"
 import * as RelayerNodes from "../RelayerNodes.ts"
-import type { Sender } from "../../Senders.ts"
+import type { EvmSender } from "../EvmSenders.ts"
 import { Transactions } from "../../Transactions.ts"
 import type { Params } from "./Params.ts"
 import * as Refusals from "./Refusals.ts"
@@ -35,7 +35,7 @@ export const make = Effect.gen(function* () {
   const transactions = yield* Transactions
   const ask = yield* RelayerNodes.make
 
-  const accept = (sender: Sender, body: SendEvmTransaction) =>
+  const accept = (sender: EvmSender, body: SendEvmTransaction) =>
     transactions.send(sender.relayer.id, body).pipe(
       Effect.catchTags({
         BadRequest: ({ error = "is not valid" }) => Effect.fail(invalidParams(WalletTransaction.withNodeNames(error))),
@@ -49,13 +49,13 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  const get = (sender: Sender, id: TransactionId) => Effect.orDie(ledger.get(sender.account.relayerNumber, id))
+  const get = (sender: EvmSender, id: TransactionId) => Effect.orDie(ledger.get(sender.account.relayerNumber, id))
 
-  const withdraw = (sender: Sender, id: TransactionId) =>
+  const withdraw = (sender: EvmSender, id: TransactionId) =>
     Effect.orDie(ledger.withdraw(sender.account.relayerNumber, id))
 
   /** The row with its first bytes, or one that will never have any. */
-  const settle = Effect.fnUntraced(function* (sender: Sender, id: TransactionId) {
+  const settle = Effect.fnUntraced(function* (sender: EvmSender, id: TransactionId) {
     const settled = yield* get(sender, id).pipe(
       Effect.repeat({ schedule: polls, until: isSettled }),
       Effect.timeoutOption(patience)
@@ -66,7 +66,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** The ledger keeps the reason of a revert and not its data, so a provider is asked again. */
-  const revertData = ({ relayer, numbers }: Sender, { transaction }: StoredTransaction<Evm>) =>
+  const revertData = ({ relayer, numbers }: EvmSender, { transaction }: StoredTransaction<Evm>) =>
     ask(relayer.id, numbers.chainId, (node) =>
       node.ask(estimateGas({ ...newestRequest(transaction), from: relayer.address }))
     ).pipe(
@@ -74,7 +74,7 @@ export const make = Effect.gen(function* () {
       Effect.orElseSucceed(() => undefined)
     )
 
-  const hashOf = Effect.fnUntraced(function* (sender: Sender, stored: StoredTransaction) {
+  const hashOf = Effect.fnUntraced(function* (sender: EvmSender, stored: StoredTransaction) {
     const [first] = stored.transaction.attempts
     if (first !== undefined) return first.hash
     if (stored.transaction.cause?.code !== "would_revert") return yield* Refusals.refusalOf(stored)
@@ -83,7 +83,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** Until the hash is known, the end of the scope withdraws it: the client has disconnected, or a fault came in between. */
-  const admit = Effect.fn("Wallet.send")(function* (sender: Sender, transaction: unknown) {
+  const admit = Effect.fn("Wallet.send")(function* (sender: EvmSender, transaction: unknown) {
     const { relayer, numbers } = sender
     const body = yield* WalletTransaction.read(transaction, { address: relayer.address, chainId: numbers.chainId })
     const [forbidden] = yield* Checks.policyViolations(body, sender)
@@ -97,7 +97,7 @@ export const make = Effect.gen(function* () {
     return { id, open }
   })
 
-  const begin = (sender: Sender, [transaction]: Params) =>
+  const begin = (sender: EvmSender, [transaction]: Params) =>
     Effect.map(admit(sender, transaction), ({ id, open }) =>
       settle(sender, id).pipe(
         Effect.tap(() => Effect.sync(() => (open.isSettled = true))),

@@ -6,8 +6,8 @@ import { codes, invalidParams, notExecuted, refused, RpcError } from "../../../.
 import { CheckedEvmAddress } from "../../../../domain/chain/Address.ts"
 import { maxMessageLength, SignTypedDataJson } from "../../../../domain/transaction/evm/Signature.ts"
 import type { EvmSignature } from "../../../../domain/transaction/evm/Signature.ts"
-import { MessageSigning } from "../../MessageSigning.ts"
-import type { Sender } from "../../Senders.ts"
+import { MessageSigning } from "../MessageSigning.ts"
+import type { EvmSender } from "../EvmSenders.ts"
 import * as Params from "./Params.ts"
 
 /** Clients send messages as bytes: each has two hex digits. */
@@ -44,7 +44,7 @@ const typedDataIn = Effect.fnUntraced(function* (value: unknown) {
   )
 })
 
-const checkAddress = ({ relayer: { address } }: Sender, given: string) =>
+const checkAddress = ({ relayer: { address } }: EvmSender, given: string) =>
   given.toLowerCase() === address.toLowerCase()
     ? Effect.void
     : Effect.fail(invalidParams(`params: the address must be ${address}, the account of the relayer`))
@@ -75,22 +75,22 @@ const answered = <R>(self: Effect.Effect<EvmSignature, Failed, R>) =>
 export const make = Effect.gen(function* () {
   const signing = yield* MessageSigning
 
-  const message = Effect.fnUntraced(function* (sender: Sender, address: string, text: string) {
+  const message = Effect.fnUntraced(function* (sender: EvmSender, address: string, text: string) {
     yield* checkAddress(sender, address)
     return yield* answered(signing.signBytes(sender.relayer.id, bytesOf(text)))
   })
 
-  const personal = Effect.fnUntraced(function* (sender: Sender, params: Params.Params) {
+  const personal = Effect.fnUntraced(function* (sender: EvmSender, params: Params.Params) {
     const [text, address] = yield* readPersonal(params)
     return yield* message(sender, address, text)
   })
 
-  const sign = Effect.fnUntraced(function* (sender: Sender, params: Params.Params) {
+  const sign = Effect.fnUntraced(function* (sender: EvmSender, params: Params.Params) {
     const [address, text] = yield* readSign(params)
     return yield* message(sender, address, text)
   })
 
-  const typedData = Effect.fnUntraced(function* (sender: Sender, params: Params.Params) {
+  const typedData = Effect.fnUntraced(function* (sender: EvmSender, params: Params.Params) {
     const [address, data] = yield* readTyped(params)
     yield* checkAddress(sender, address)
     return yield* answered(signing.signTypedData(sender.relayer.id, yield* typedDataIn(data)))

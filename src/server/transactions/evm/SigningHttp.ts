@@ -1,9 +1,9 @@
 // The handlers of `SigningApi`.
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Api } from "../../api/Api.ts"
-import * as GroupServices from "../responses/GroupServices.ts"
-import * as Respond from "../responses/Respond.ts"
+import { Api } from "../../../api/Api.ts"
+import * as GroupServices from "../../responses/GroupServices.ts"
+import * as Respond from "../../responses/Respond.ts"
 import { MessageSigning } from "./MessageSigning.ts"
 
 export const SigningHttp = HttpApiBuilder.group(

@@ -1,19 +1,19 @@
 // Signatures of messages and typed data with a relayer's key. Each is recorded in the audit log before it is returned.
 import { Context, Effect, Layer, Schema } from "effect"
-import { TooManyRequests } from "../../domain/access/Caller.ts"
-import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
-import { BadGateway } from "../../domain/request/Request.ts"
-import type { BadRequest, NotImplemented } from "../../domain/request/Request.ts"
-import { RelayerPaused } from "../../domain/transaction/AcceptanceErrors.ts"
-import type { EvmSignature, SignMessage, SignTypedData } from "../../domain/transaction/evm/Signature.ts"
-import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
-import { Audit } from "../audit/Audit.ts"
-import { OutboundWork } from "../limits/OutboundWork.ts"
-import type { SignerUnavailable } from "../signers/backends/SignerBackend.ts"
-import * as RequestIds from "../signers/backends/RequestIds.ts"
-import { Signers } from "../signers/Signers.ts"
-import * as Senders from "./Senders.ts"
-import * as SigningDigests from "./evm/SigningDigests.ts"
+import { TooManyRequests } from "../../../domain/access/Caller.ts"
+import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { BadGateway } from "../../../domain/request/Request.ts"
+import type { BadRequest, NotImplemented } from "../../../domain/request/Request.ts"
+import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
+import type { EvmSignature, SignMessage, SignTypedData } from "../../../domain/transaction/evm/Signature.ts"
+import type { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import { Audit } from "../../audit/Audit.ts"
+import { OutboundWork } from "../../limits/OutboundWork.ts"
+import type { SignerUnavailable } from "../../signers/backends/SignerBackend.ts"
+import * as RequestIds from "../../signers/backends/RequestIds.ts"
+import { Signers } from "../../signers/Signers.ts"
+import * as EvmSenders from "./EvmSenders.ts"
+import * as SigningDigests from "./SigningDigests.ts"
 
 type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TransactionLimitExceeded | TooManyRequests | BadGateway
 
@@ -35,12 +35,12 @@ export class MessageSigning extends Context.Service<
     signBytes(id: RelayerId, message: Uint8Array): Effect.Effect<EvmSignature, Failed>
     signTypedData(id: RelayerId, request: SignTypedData): Effect.Effect<EvmSignature, Failed | BadRequest>
   }
->()("effect-relayer/server/transactions/MessageSigning") {
+>()("effect-relayer/server/transactions/evm/MessageSigning") {
   /** @internal */
   static readonly layer = Layer.effect(
     MessageSigning,
     Effect.gen(function* () {
-      const senders = yield* Senders.make
+      const senders = yield* EvmSenders.make
       const signers = yield* Signers
       const outboundWork = yield* OutboundWork
       const audit = yield* Audit
@@ -65,7 +65,7 @@ export class MessageSigning extends Context.Service<
         digest: Uint8Array,
         action: "relayer.message_signed" | "relayer.typed_data_signed"
       ) {
-        const { relayer } = (yield* senders.getLimited(id)).sender
+        const { relayer } = yield* senders.getLimited(id)
         if (relayer.paused) return yield* new RelayerPaused({})
         // A signer exists as long as its relayers do.
         const backend = yield* Effect.orDie(signers.use(relayer.signer_id))

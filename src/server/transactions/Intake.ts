@@ -1,0 +1,107 @@
+// What a request to send, replace or simulate passes before the ledger has it: its network decodes and checks the body. `evm/`
+// has the intake of evm.
+//
+// - body: a request to send, as its network type has it
+// - replacement: a request that takes the place of an earlier one
+// - intake: decodes and checks both; it stores nothing and does not read the chain
+// - sender: the relayer of a request, with its network and its lane
+import { Data, Effect, Schema } from "effect"
+import type { TooManyRequests } from "../../domain/access/Caller.ts"
+import type { Network } from "../../domain/network/Network.ts"
+import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
+import { BadRequest } from "../../domain/request/Request.ts"
+import type { BadGateway, NotImplemented, Violation } from "../../domain/request/Request.ts"
+import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
+import type { Family } from "../../domain/transaction/Family.ts"
+import type { Moment } from "../../domain/transaction/Moment.ts"
+import type { Rules } from "../../domain/transaction/Rules.ts"
+import type { NetworkLimits, TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { batchOf } from "../../domain/transaction/TransactionRequests.ts"
+import * as Json from "../../api/Json.ts"
+import type { Account } from "../ledger/NewTransaction.ts"
+
+/** A body as it arrived. The network of its relayer decides how it is decoded. */
+export class JsonBody extends Data.Class<{ readonly text: string }> {}
+
+/** The relayer of a request. */
+export interface Sender<F extends Family = Family> {
+  readonly relayer: Relayer
+  readonly network: Network
+  readonly target: F["target"]
+  readonly account: Account
+}
+
+interface AdmissionOptions {
+  readonly now: Moment
+  /** Of the caller's key for this network type. Absent: it has none. */
+  readonly limits: NetworkLimits | undefined
+  /** Path of the request in the body, such as `transactions.0.`. Errors name a field with it. */
+  readonly prefix: string
+}
+
+/** What the ledger stores of a body. */
+export interface Admitted<F extends Family = Family> {
+  readonly request: F["request"]
+  readonly facts: F["facts"]
+  /** Equal bodies have the same text, however their amounts were written. */
+  readonly text: string
+  readonly validUntil: Moment
+  readonly notBefore?: Moment
+  readonly priority: number
+  readonly requiredSequence?: bigint
+  readonly externalId?: string
+  /**
+   * What its fees can cost, in the smallest unit, as far as the body says so. The rest is counted when it is signed. It counts
+   * for the `max_fee_per_day` of API keys.
+   */
+  readonly fee: bigint
+}
+
+interface AdmittedReplacement<F extends Family = Family> {
+  readonly request: F["request"]
+  /** Absent: the deadline stays. */
+  readonly validUntil?: Moment
+}
+
+type Refused = BadRequest | TransactionLimitExceeded | TransactionConflict | NotImplemented
+
+/** What a network type makes of bodies. */
+export interface Intake<F extends Family = Family> {
+  readonly rules: Rules<F>
+  readonly body: Schema.Codec<F["body"], unknown>
+  readonly replacement: Schema.Codec<F["replacement"], unknown>
+  admit(body: F["body"], sender: Sender<F>, options: AdmissionOptions): Effect.Effect<Admitted<F>, Refused>
+  admitReplacement(
+    replacement: F["replacement"],
+    sender: Sender<F>,
+    options: AdmissionOptions
+  ): Effect.Effect<AdmittedReplacement<F>, Refused>
+  /**
+   * What the body would do and cost now. `forbidden`: the API key has limits, but none of this network type. Absent: the
+   * network type has no simulation.
+   */
+  simulate?(
+    body: F["body"],
+    sender: Sender<F>,
+    options: Omit<AdmissionOptions, "prefix"> & { readonly forbidden: Violation | undefined }
+  ): Effect.Effect<F["simulation"], RelayerNotFound | BadRequest | BadGateway | TooManyRequests>
+}
+
+const parseOptions = { errors: "all", onExcessProperty: "error" } as const
+
+/** Reads a body that arrived as JSON, and checks one that a host program gives. */
+const readerOf = <A>(schema: Schema.Codec<A, unknown>) => {
+  const ofText = Schema.decodeUnknownEffect(Json.fromText(schema), parseOptions)
+  const ofValue = Schema.decodeUnknownEffect(Schema.toType(schema), parseOptions)
+  return (given: unknown): Effect.Effect<A, BadRequest> =>
+    (given instanceof JsonBody ? ofText(given.text) : ofValue(given)).pipe(
+      Effect.mapError(({ issue }) => BadRequest.fromIssue(issue, "body"))
+    )
+}
+
+/** Schemas are compiled once per network, not for each request. */
+export const readersOf = ({ body, replacement }: Intake) => ({
+  body: readerOf(body),
+  batch: readerOf(batchOf(body)),
+  replacement: readerOf(replacement)
+})

@@ -1,0 +1,74 @@
+// The intake of evm: decodes and checks what callers want to send from relayers of evm networks.
+import { DateTime, Effect } from "effect"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
+import { deadlineOf } from "../../../domain/transaction/evm/Admission.ts"
+import type { Evm, EvmTarget, Request } from "../../../domain/transaction/evm/Evm.ts"
+import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
+import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
+import { maxFeeOf } from "../../../domain/transaction/evm/Fees.ts"
+import { givenFees } from "../../../domain/transaction/evm/Offer.ts"
+import { ReplaceEvmTransaction, SendEvmTransaction } from "../../../domain/transaction/evm/SendEvmTransaction.ts"
+import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
+import { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import type { Admitted, Intake } from "../Intake.ts"
+import * as Checks from "./Checks.ts"
+import * as EvmSimulation from "./EvmSimulation.ts"
+
+interface Allowance {
+  readonly limits: NetworkLimits | undefined
+  readonly prefix: string
+}
+
+const check = Effect.fnUntraced(function* (body: SendEvmTransaction, target: EvmTarget, { limits, prefix }: Allowance) {
+  const found = yield* Checks.violations(body, target)
+  if (found.length > 0) {
+    return yield* BadRequest.of(found.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
+  }
+  const limit = Checks.limitViolation(body, limits)
+  if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
+  if (evmTermsOf(target).isPrivate) {
+    return yield* new TransactionConflict({
+      error: "the relayer's policy asks for private transactions, which are not supported yet"
+    })
+  }
+})
+
+/** If the gas is estimated or the market decides the price, the fees are counted when the transaction is signed. */
+const feeOf = (request: Request, { relayer }: EvmTarget): bigint => {
+  const given = givenFees(request)
+  const price = given === undefined ? relayer.policies?.gas_price_cap : maxFeeOf(given)
+  return request.gas_limit === undefined || price === undefined ? 0n : request.gas_limit * price
+}
+
+export const make = Effect.map(EvmSimulation.make, (simulate): Intake<Evm> => ({
+  rules: evmRules,
+  body: SendEvmTransaction,
+  replacement: ReplaceEvmTransaction,
+  admit: Effect.fnUntraced(function* (body, { target }, { now, ...allowance }) {
+    yield* check(body, target, allowance)
+    const request = Checks.requestOf(body)
+    const { not_before, nonce, external_id, priority = 0 } = body
+    const admitted: Admitted<Evm> = {
+      request,
+      facts: {},
+      text: Checks.textOf(body),
+      validUntil: deadlineOf(body, now),
+      priority,
+      ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
+      ...(nonce === undefined ? {} : { requiredSequence: BigInt(nonce) }),
+      ...(external_id === undefined ? {} : { externalId: external_id }),
+      fee: feeOf(request, target)
+    }
+    return admitted
+  }),
+  admitReplacement: Effect.fnUntraced(function* (replacement, { target }, allowance) {
+    yield* check(replacement, target, allowance)
+    const { valid_until } = replacement
+    return {
+      request: Checks.requestOf(replacement),
+      ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
+    }
+  }),
+  simulate
+}))
