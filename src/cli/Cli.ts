@@ -35,7 +35,7 @@ const description = `Manages blockchain relayers. Without a command it serves th
 
   Completion: effect-relayer --completions bash >>~/.bashrc (or zsh, fish, powershell).`
 
-export type Start = (given: ServeFlags.Given) => Effect.Effect<void, { readonly message: string }>
+export type Start = (given: ServeFlags.ServeFlagValues) => Effect.Effect<void, { readonly message: string }>
 
 const rotateKey = Verb.call("rotate-key", {}, (client) => client.masterKey.rotate({})).pipe(
   Verb.about(

@@ -28,7 +28,7 @@ const report = (cause: Cause.Cause<{ readonly message: string }>) => {
 
 const start =
   ({ dotEnv, isTerminal, variables }: Started) =>
-  (given: ServeFlags.Given) =>
+  (given: ServeFlags.ServeFlagValues) =>
     Effect.gen(function* () {
       const settings = yield* Settings.decode(ServeFlags.source(given), variables, dotEnv)
       const { serve } = yield* Effect.promise(() => import("../process/Serve.ts"))

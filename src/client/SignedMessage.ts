@@ -19,7 +19,7 @@ export interface Message {
   readonly toleranceSeconds?: number
 }
 
-export interface Signed {
+export interface SignedContent {
   readonly body: Uint8Array
   /** What was signed. */
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -44,7 +44,10 @@ const join = (head: Uint8Array, tail: Uint8Array) => {
 }
 
 /** The signed message that the headers of a request describe, or the reason why it cannot be valid at `nowSeconds`. */
-export const read = ({ headers, body, toleranceSeconds = 300 }: Message, nowSeconds: number): Signed | Reason => {
+export const read = (
+  { headers, body, toleranceSeconds = 300 }: Message,
+  nowSeconds: number
+): SignedContent | Reason => {
   const id = header(headers, "webhook-id")
   const timestamp = header(headers, "webhook-timestamp")
   const signatures = header(headers, "webhook-signature")

@@ -25,7 +25,7 @@ export interface Options extends SignedMessage.Message {
 const fail = (reason: WebhookInvalid["reason"]) => Effect.fail(new WebhookInvalid({ reason }))
 
 /** `subtle.verify` compares in constant time. */
-const isSigned = async (secret: string, { bytes, signatures }: SignedMessage.Signed) => {
+const isSigned = async (secret: string, { bytes, signatures }: SignedMessage.SignedContent) => {
   const raw = SignedMessage.keyBytes(secret)
   if (raw.length === 0) return false
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"])

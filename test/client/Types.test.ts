@@ -8,7 +8,7 @@ import type {
   CallOptions,
   Client as PromiseClient,
   ErrorOf,
-  Given,
+  PlainInput,
   Plain,
   Result
 } from "../../src/client/promise/createClient.ts"
@@ -17,8 +17,8 @@ import type { WebhookPayload } from "../../src/domain/notification/WebhookPayloa
 type Part<Name extends string, T> = [T] extends [never]
   ? {}
   : {} extends T
-    ? { readonly [K in Name]?: Given<T> }
-    : { readonly [K in Name]: Given<T> }
+    ? { readonly [K in Name]?: PlainInput<T> }
+    : { readonly [K in Name]: PlainInput<T> }
 
 type RequestOf<E extends HttpApiEndpoint.ConstraintRequest> = Part<"params", E["~Params"]["Type"]> &
   Part<"query", E["~Query"]["Type"]> &

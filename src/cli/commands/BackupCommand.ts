@@ -10,9 +10,9 @@ import * as Verb from "../kit/Verb.ts"
 
 const file = Argument.Path("file", { pathType: "either" }).pipe(Argument.withDescription("The file to write"))
 
-interface Given {
+interface BackupFlags {
   readonly file: string
-  readonly database: ServeFlags.Given
+  readonly database: ServeFlags.ServeFlagValues
 }
 
 /** Opening the embedded database would create it. */
@@ -23,7 +23,7 @@ const checkExists = Effect.fnUntraced(function* (settings: Settings.Settings) {
   if (found.database === undefined) return yield* Maintenance.refused(`there is no database in ${found.dataDir}`)
 })
 
-const backup = Effect.fnUntraced(function* ({ file, database }: Given) {
+const backup = Effect.fnUntraced(function* ({ file, database }: BackupFlags) {
   const settings = yield* DatabaseSettings.withoutKeys(database)
   yield* checkExists(settings)
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))

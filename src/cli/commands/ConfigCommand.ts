@@ -26,7 +26,7 @@ const row = ({ name, default: usual }: (typeof Settings.described)[number], sour
 const check = Command.make(
   "check",
   ServeFlags.flags,
-  Effect.fnUntraced(function* (given: ServeFlags.Given) {
+  Effect.fnUntraced(function* (given: ServeFlags.ServeFlagValues) {
     const { variables, dotEnv } = yield* Environment
     const sources: ReadonlyArray<Source> = [
       ["flag", ServeFlags.source(given)],

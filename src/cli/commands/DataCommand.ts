@@ -26,7 +26,7 @@ const rows = ({ dataDir, database, isElsewhere, pid, bytes, others }: DataFiles)
   ["other files", others.length === 0 ? "none" : others.join(", ")]
 ]
 
-const locate = Effect.fnUntraced(function* (given: ServeFlags.Given) {
+const locate = Effect.fnUntraced(function* (given: ServeFlags.ServeFlagValues) {
   const settings = yield* DatabaseSettings.withoutKeys(given)
   const DataFiles = yield* Effect.promise(() => import("../../sql/embedded/DataFiles.ts"))
   return { DataFiles, found: yield* DataFiles.find(settings.DATA_DIR) }

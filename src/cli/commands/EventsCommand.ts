@@ -36,7 +36,7 @@ interface Batch {
   readonly raw: ReadonlyArray<unknown>
 }
 
-const open = Effect.fnUntraced(function* (given: Print.Given) {
+const open = Effect.fnUntraced(function* (given: Print.OutputFlags) {
   const run = yield* Call.open(given)
   return (query: EventQuery) =>
     Effect.map(

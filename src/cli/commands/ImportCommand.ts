@@ -29,7 +29,7 @@ const flags = {
   force: toggle("force", "Overwrite the files if they exist")
 }
 
-interface Given {
+interface ImportFlags {
   readonly name: Option.Option<string>
   readonly out: string
   readonly keepPausedState: boolean
@@ -57,7 +57,7 @@ const checkFree = (files: ReadonlyArray<string>, force: boolean) => {
 }
 
 /** Prints the report, writes the files, and ends with the exit code that the flags ask for. */
-const finish = Effect.fnUntraced(function* (result: Result.Result<Outcome, string>, given: Given) {
+const finish = Effect.fnUntraced(function* (result: Result.Result<Outcome, string>, given: ImportFlags) {
   if (Result.isFailure(result)) return yield* CommandFailed.usage(result.failure)
   const { entries, moved, needed, yaml } = result.success
   const rows = entries.map(({ at, code, message }) => [code, at, message])

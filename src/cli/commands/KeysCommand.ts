@@ -37,7 +37,7 @@ const quiet = Flag.Boolean("quiet").pipe(
 
 /** Prints the key, which no later request returns. */
 const show = Effect.fnUntraced(function* <E>(
-  given: Print.Given & { readonly quiet: boolean },
+  given: Print.OutputFlags & { readonly quiet: boolean },
   call: (client: Call.Client) => Effect.Effect<{ readonly data: NewApiKey }, E>
 ) {
   if (!given.quiet) return yield* Print.one(given, call)

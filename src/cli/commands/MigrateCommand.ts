@@ -7,7 +7,7 @@ import * as DatabaseSettings from "../kit/DatabaseSettings.ts"
 import * as ServeFlags from "../kit/ServeFlags.ts"
 import * as Verb from "../kit/Verb.ts"
 
-const migrate = Effect.fnUntraced(function* (given: ServeFlags.Given) {
+const migrate = Effect.fnUntraced(function* (given: ServeFlags.ServeFlagValues) {
   const options = Settings.databaseOptions(yield* DatabaseSettings.withoutKeys(given))
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
   const { applied } = yield* Sql.open(options).pipe(

@@ -32,13 +32,13 @@ const checkKeys = Effect.fnUntraced(function* (settings: Settings.Settings, need
   return yield* Maintenance.refused(`the backup needs the master key ${missing.join(" and ")}: ${place}`)
 })
 
-interface Given {
+interface RestoreFlags {
   readonly file: string
   readonly replace: boolean
-  readonly database: ServeFlags.Given
+  readonly database: ServeFlags.ServeFlagValues
 }
 
-const restore = Effect.fnUntraced(function* ({ file, replace, database }: Given) {
+const restore = Effect.fnUntraced(function* ({ file, replace, database }: RestoreFlags) {
   const settings = yield* DatabaseSettings.withKeys(database)
   const Sql = yield* Effect.promise(() => import("../../sql/Sql.ts"))
   const Backup = yield* Effect.promise(() => import("../../sql/backup/Restore.ts"))

@@ -13,7 +13,7 @@ import { isNull, placeOf } from "./Tree.ts"
 import type { MapTree, Place, Problem, Tree } from "./Tree.ts"
 import type { Variables } from "./Variables.ts"
 
-export interface Given {
+export interface ConfigurationInput {
   /** Files and folders. */
   readonly files: ReadonlyArray<string>
   readonly overlays: ReadonlyArray<string>
@@ -23,7 +23,7 @@ export interface Given {
 }
 
 export interface Loaded {
-  readonly wanted: Wanted.Wanted
+  readonly wanted: Wanted.WantedConfiguration
   /** What the service gets: bodies with resolved references. It contains secrets. */
   readonly document: { readonly [name: string]: unknown }
   /** Texts with `${NAME}`, by path. */
@@ -110,7 +110,7 @@ const expand = (files: ReadonlyArray<string>, problems: Array<Problem>): Readonl
     return found
   })
 
-const rootsOf = (given: Given, problems: Array<Problem>): Roots.Roots => {
+const rootsOf = (given: ConfigurationInput, problems: Array<Problem>): Roots.Roots => {
   const [first = "."] = given.files
   const isFolder = fs.statSync(first, { throwIfNoEntry: false })?.isDirectory() === true
   const folders = [isFolder ? first : path.dirname(first), ...given.roots].filter((folder) => {
@@ -121,7 +121,12 @@ const rootsOf = (given: Given, problems: Array<Problem>): Roots.Roots => {
   return Roots.open(folders)
 }
 
-const applyOverlays = (tree: MapTree, given: Given, roots: Roots.Roots, problems: Array<Problem>): MapTree => {
+const applyOverlays = (
+  tree: MapTree,
+  given: ConfigurationInput,
+  roots: Roots.Roots,
+  problems: Array<Problem>
+): MapTree => {
   let merged: MapTree = tree
   for (const file of given.overlays) {
     const read = readTree(roots, file)
@@ -140,7 +145,9 @@ const applyOverlays = (tree: MapTree, given: Given, roots: Roots.Roots, problems
 }
 
 /** The merged tree of all files, or what is wrong with them. */
-const merge = (given: Given): Result.Result<{ readonly tree: MapTree; readonly roots: Roots.Roots }, Problems> => {
+const merge = (
+  given: ConfigurationInput
+): Result.Result<{ readonly tree: MapTree; readonly roots: Roots.Roots }, Problems> => {
   const problems: Array<Problem> = []
   const roots = rootsOf(given, problems)
   if (problems.length > 0) return Result.fail(problems)
@@ -226,5 +233,5 @@ const resolve = (tree: MapTree, roots: Roots.Roots, variables: Variables): Resul
   return Result.succeed({ wanted: { name: String(head["name"]), sections, objects }, document, templates, hidden })
 }
 
-export const load = (given: Given): Result.Result<Loaded, Problems> =>
+export const load = (given: ConfigurationInput): Result.Result<Loaded, Problems> =>
   Result.flatMap(merge(given), ({ tree, roots }) => resolve(tree, roots, given.variables))

@@ -32,7 +32,7 @@ export const config = <
   secrets: Help.describeFiles(schema, secrets)
 })
 
-interface Given {
+interface BodyFlags {
   readonly data: Option.Option<string>
   readonly fields: Readonly<Record<string, Option.Option<unknown>>>
   /** Names of files. */
@@ -63,7 +63,7 @@ const parse = (text: string) =>
     Effect.filterOrElse(isMembers, () => Effect.fail(CommandFailed.usage("--data: expected a JSON object")))
   )
 
-const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: Given, defaults: Members) {
+const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: BodyFlags, defaults: Members) {
   let body: Members = { ...defaults, ...(Option.isNone(data) ? {} : yield* parse(yield* textOf(data.value))) }
   const isInline = Option.exists(data, (given) => !given.startsWith("@"))
   for (const [path, file] of Object.entries(secrets)) {
@@ -87,7 +87,7 @@ const whole = Effect.fnUntraced(function* ({ data, fields, secrets }: Given, def
 /** Reports problems like the service, field by field. */
 export const read = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
-  given: Given,
+  given: BodyFlags,
   defaults: Members = {}
 ) {
   const body = yield* whole(given, defaults)
@@ -99,7 +99,7 @@ export const read = Effect.fnUntraced(function* <S extends Schema.ConstraintDeco
 /** For a change, which must have at least one field. */
 export const patch = Effect.fnUntraced(function* <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
-  given: Given
+  given: BodyFlags
 ) {
   const nothing = [given.data, ...Object.values(given.fields), ...Object.values(given.secrets)].every(Option.isNone)
   return nothing

@@ -122,7 +122,7 @@ const identify = Effect.fnUntraced(function* (baseUrl: string) {
 })
 
 /** Returns a function that calls the service, after the host has identified itself. Calls must not overlap. */
-export const open = Effect.fnUntraced(function* (given: Connection.Given) {
+export const open = Effect.fnUntraced(function* (given: Connection.ConnectionFlags) {
   const { baseUrl, apiKey } = yield* Connection.open(given)
   yield* identify(baseUrl)
   const last = yield* Ref.make<Answer | undefined>(undefined)

@@ -22,7 +22,7 @@ export const flags = {
   )
 }
 
-export interface Given {
+export interface ConnectionFlags {
   readonly server: Option.Option<string>
   readonly keyFile: Option.Option<string>
 }
@@ -89,7 +89,7 @@ const baseUrl = Effect.fnUntraced(function* (given: Option.Option<string>, key: 
   return url.href.replace(/\/+$/, "")
 })
 
-export const open = Effect.fnUntraced(function* (given: Given) {
+export const open = Effect.fnUntraced(function* (given: ConnectionFlags) {
   const key = yield* apiKey(given.keyFile)
   return { baseUrl: yield* baseUrl(given.server, key), apiKey: key.text }
 })

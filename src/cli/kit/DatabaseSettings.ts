@@ -12,7 +12,7 @@ const keyNames = ["STORAGE_ENCRYPTION_KEY", "STORAGE_DECRYPTION_KEYS"] as const
 const placeholder = Buffer.alloc(32).toString("base64")
 
 const decode = Effect.fnUntraced(function* (
-  given: ServeFlags.Given,
+  given: ServeFlags.ServeFlagValues,
   names: ReadonlyArray<Settings.Name>,
   fallback: Readonly<Record<string, string>>
 ) {
@@ -25,8 +25,8 @@ const decode = Effect.fnUntraced(function* (
 })
 
 /** For a command that reads no secret. */
-export const withoutKeys = (given: ServeFlags.Given) =>
+export const withoutKeys = (given: ServeFlags.ServeFlagValues) =>
   decode(given, databaseNames, { STORAGE_ENCRYPTION_KEY: placeholder })
 
 /** With `DATABASE_URL`, `STORAGE_ENCRYPTION_KEY` is required. */
-export const withKeys = (given: ServeFlags.Given) => decode(given, [...databaseNames, ...keyNames], {})
+export const withKeys = (given: ServeFlags.ServeFlagValues) => decode(given, [...databaseNames, ...keyNames], {})

@@ -24,7 +24,7 @@ export const flags = {
   )
 }
 
-export interface Given extends Print.Given {
+export interface ListFlags extends Print.OutputFlags {
   readonly all: boolean
 }
 
@@ -68,7 +68,7 @@ export type Columns<Row> = Readonly<Record<string, (row: Row) => string | undefi
 
 /** `complete` makes a further call for each row of a table, for what the list does not have. */
 export const print = Effect.fnUntraced(function* <Row, E, E2 = never>(
-  given: Given,
+  given: ListFlags,
   columns: Columns<Row>,
   start: Place,
   call: (client: Call.Client, place: Place) => Effect.Effect<Listed<Row>, E>,

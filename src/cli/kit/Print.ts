@@ -16,7 +16,7 @@ export const flags = {
   )
 }
 
-export interface Given extends Connection.Given {
+export interface OutputFlags extends Connection.ConnectionFlags {
   readonly output: "table" | "json"
 }
 
@@ -41,7 +41,7 @@ const rowsOf = (data: unknown, etag: string | undefined) =>
 
 /** Makes one call, prints its response and returns it. `rows` makes the table if the fields are not enough. */
 export const one = Effect.fnUntraced(function* <A, E>(
-  given: Given,
+  given: OutputFlags,
   call: (client: Call.Client) => Effect.Effect<A, E>,
   rows?: (value: A) => ReadonlyArray<ReadonlyArray<string | undefined>>
 ) {

@@ -15,7 +15,7 @@ export const secrets: ReadonlySet<Settings.Name> = new Set([
   "OTEL_EXPORTER_OTLP_HEADERS"
 ])
 
-export type Given = Readonly<Record<string, Option.Option<string>>>
+export type ServeFlagValues = Readonly<Record<string, Option.Option<string>>>
 
 const named = (settings: typeof Settings.described) =>
   Object.fromEntries(
@@ -38,5 +38,5 @@ export const databaseFlags = named(
 )
 
 /** The flags that were used, as a source of `Settings.decode`. */
-export const source = (given: Given): Record<string, string | undefined> =>
+export const source = (given: ServeFlagValues): Record<string, string | undefined> =>
   Object.fromEntries(Object.entries(given).map(([name, value]) => [name, Option.getOrUndefined(value)]))

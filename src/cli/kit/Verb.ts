@@ -35,13 +35,13 @@ export const versioned = <Id>(id: Argument.Argument<Id>) => ({ id, headers: ifMa
 /** The arguments and flags that say what a command is about. */
 type Target = Command.Command.Config
 
-type Given<T extends Target> = Command.Command.Config.InferValue<T>
+type TargetFlags<T extends Target> = Command.Command.Config.InferValue<T>
 
 /** A call without a body. */
 export const call = <const Name extends string, const T extends Target, A, E>(
   name: Name,
   target: T,
-  run: (client: Call.Client, target: Given<T>) => Effect.Effect<A, E>
+  run: (client: Call.Client, target: TargetFlags<T>) => Effect.Effect<A, E>
 ) =>
   Command.make(name, { given: Print.flags, target }, ({ given, target }) =>
     Print.one(given, (client) => run(client, target))
@@ -86,7 +86,7 @@ export const send = <
   name: Name,
   target: T,
   request: Request<S>,
-  run: (client: Call.Client, payload: S["Type"], target: Given<T>) => Effect.Effect<A, E>
+  run: (client: Call.Client, payload: S["Type"], target: TargetFlags<T>) => Effect.Effect<A, E>
 ) =>
   Command.make(
     name,
@@ -106,7 +106,11 @@ export const create = <S extends Schema.ConstraintDecoder<unknown> & Schema.Top,
 export const update = <Id, S extends Schema.ConstraintDecoder<unknown> & Schema.Top, A, E>(
   id: Argument.Argument<Id>,
   request: Request<S>,
-  run: (client: Call.Client, payload: S["Type"], target: Given<ReturnType<typeof versioned<Id>>>) => Effect.Effect<A, E>
+  run: (
+    client: Call.Client,
+    payload: S["Type"],
+    target: TargetFlags<ReturnType<typeof versioned<Id>>>
+  ) => Effect.Effect<A, E>
 ) =>
   Command.make(
     "update",
@@ -120,8 +124,8 @@ export const update = <Id, S extends Schema.ConstraintDecoder<unknown> & Schema.
 /** Asks first. `action` is an imperative sentence without its end. */
 export const remove = <const T extends Target, A, E>(
   target: T,
-  action: (target: Given<T>) => string,
-  run: (client: Call.Client, target: Given<T>) => Effect.Effect<A, E>
+  action: (target: TargetFlags<T>) => string,
+  run: (client: Call.Client, target: TargetFlags<T>) => Effect.Effect<A, E>
 ) =>
   Command.make("delete", { given: Print.flags, target, yes: Confirm.flag }, ({ given, target, yes }) =>
     Effect.andThen(

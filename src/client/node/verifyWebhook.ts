@@ -29,7 +29,7 @@ export interface Options extends SignedMessage.Message {
   readonly clock?: () => number
 }
 
-const isSigned = (secret: string, { bytes, signatures }: SignedMessage.Signed) => {
+const isSigned = (secret: string, { bytes, signatures }: SignedMessage.SignedContent) => {
   const key = SignedMessage.keyBytes(secret)
   if (key.length === 0) return false
   const expected = createHmac("sha256", key).update(bytes).digest()

@@ -17,10 +17,10 @@ export type Plain<T> = unknown extends T
           ? Items<T>
           : T
 
-type GivenItems<T> = { readonly [K in keyof T]: Given<T[K]> }
+type PlainInputs<T> = { readonly [K in keyof T]: PlainInput<T[K]> }
 
 /** What a request takes. Amounts may also be numbers or texts of digits, and date-times also `Date`. */
-export type Given<T> = unknown extends T
+export type PlainInput<T> = unknown extends T
   ? T
   : T extends DateTime.DateTime
     ? string | Date
@@ -31,7 +31,7 @@ export type Given<T> = unknown extends T
         : T extends bigint
           ? bigint | number | string
           : T extends object
-            ? GivenItems<T>
+            ? PlainInputs<T>
             : T
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null

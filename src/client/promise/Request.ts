@@ -15,14 +15,14 @@ const decode = (schema: Schema.Top | undefined, encoded: () => unknown) =>
 const payloadOf = ({ payload }: HttpApiEndpoint.Top): Schema.Top | undefined =>
   [...payload.values()].flatMap(({ schemas }) => schemas).at(0)
 
-export interface Given {
+export interface PlainRequest {
   readonly params?: object
   readonly query?: object
   readonly headers?: object
   readonly payload?: unknown
 }
 
-export const decoded = (endpoint: HttpApiEndpoint.Top, request: Given) =>
+export const decoded = (endpoint: HttpApiEndpoint.Top, request: PlainRequest) =>
   Effect.all({
     params: decode(endpoint.params, () => Plain.toParameters(request.params ?? {})),
     query: decode(endpoint.query, () => Plain.toParameters(request.query ?? {})),

@@ -14,7 +14,7 @@ export { orThrow } from "./Method.ts"
 export type { ErrorOf } from "../Method.ts"
 export type * from "./Client.ts"
 export type { CallOptions, Result } from "./Method.ts"
-export type { Given, Plain } from "./Plain.ts"
+export type { Plain, PlainInput } from "./Plain.ts"
 
 export interface Options {
   /** For example `http://127.0.0.1:8080`. */
@@ -57,12 +57,12 @@ export const createClient = (options: Options): Client => {
   const typed = Effect.runSync(Effect.provide(ApiClient, layerOf(options)))
 
   const methodOf = (group: string, endpoint: HttpApiEndpoint.Top) => {
-    const call = Effect.fnUntraced(function* (given: Request.Given) {
+    const call = Effect.fnUntraced(function* (given: Request.PlainRequest) {
       const request = yield* Request.decoded(endpoint, given)
       const method: Typed = Reflect.get(Reflect.get(typed, group), endpoint.identifier)
       return yield* method(request)
     })
-    return async (given: Request.Given = {}, { signal }: CallOptions = {}) =>
+    return async (given: Request.PlainRequest = {}, { signal }: CallOptions = {}) =>
       resultOf(await Effect.runPromiseExit(call(given), signal === undefined ? {} : { signal }), signal)
   }
 

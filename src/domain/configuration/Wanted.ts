@@ -29,7 +29,7 @@ export interface WantedObject {
   readonly managesPaused: boolean
 }
 
-export interface Wanted {
+export interface WantedConfiguration {
   readonly name: string
   /** The sections of the document. An absent section manages nothing; an empty one may delete everything of its kind. */
   readonly sections: ReadonlySet<Kind>
@@ -208,7 +208,7 @@ export const headViolations = (input: Members): ReadonlyArray<Violation> => {
 }
 
 /** Decodes a whole document. All problems are reported at once, each with its path. */
-export const decode = (input: unknown): Result.Result<Wanted, ReadonlyArray<Violation>> => {
+export const decode = (input: unknown): Result.Result<WantedConfiguration, ReadonlyArray<Violation>> => {
   if (!isMembers(input)) return Result.fail([{ field: "document", message: "expected an object" }])
   const violations: Array<Violation> = [...headViolations(input)]
   const objects: Array<WantedObject> = []

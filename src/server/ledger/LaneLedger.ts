@@ -1,4 +1,15 @@
-// The ledger for the holder of a lane. Every write checks that the process still holds the lane; a lost lane writes nothing.
+// The ledger for the holder of a lane. Every write checks that the process still holds the lane; a lost lane writes nothing. The terms:
+//
+// - ledger: what the database has of transactions, their attempts and their lanes
+// - lane: the transactions that one account of a chain sends, in one order; also called an account's queue
+// - hold: the right of one process to write to a lane; also called a lease. `epoch` counts the claims, and fences off earlier ones
+// - claim, renew, release: take, keep and give up a hold
+// - row: a stored transaction with its attempts
+// - attempt: a signed version of a transaction, its bytes are stored before they are sent
+// - place: an account and a sequence there; also called a nonce on evm
+// - gap: a sequence below a used one that no transaction has; its filler is a row of its own
+// - commit: places and bytes in one transaction of the database, before anything is sent
+// - record: what nodes answered, and what followed, after it happened
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr, Duration } from "effect"
 import { Events } from "../events/Events.ts"

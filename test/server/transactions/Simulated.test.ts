@@ -4,13 +4,13 @@ import type { Request } from "../../../src/domain/transaction/evm/Evm.ts"
 import type { EvmPolicy } from "../../../src/domain/relayer/Policy.ts"
 import { networkOf, relayerOf } from "../lanes/fake/World.ts"
 import { simulationOf } from "../../../src/server/transactions/evm/Simulated.ts"
-import type { Known, Rules } from "../../../src/server/transactions/evm/Simulated.ts"
+import type { SimulationView, Rules } from "../../../src/server/transactions/evm/Simulated.ts"
 
 const gwei = 10n ** 9n
 const ether = 10n ** 18n
 
 /** The base fee doubles in an offer: a `fast` transaction offers 2 × 10 + 2 gwei. */
-const known: Known = {
+const known: SimulationView = {
   head: { gasLimit: 30_000_000n },
   market: { baseFee: 10n * gwei, tips: { safeLow: gwei, average: gwei, fast: 2n * gwei, fastest: 3n * gwei } },
   estimate: { _tag: "Gas", gas: 50_000n },
@@ -30,7 +30,7 @@ const request: Request = { to: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8", val
 
 const simulated = (over: {
   readonly request?: Partial<Request>
-  readonly known?: Partial<Known>
+  readonly known?: Partial<SimulationView>
   readonly rules?: Partial<Rules>
 }) => simulationOf({ ...request, ...over.request }, { ...rules, ...over.rules }, { ...known, ...over.known }, [])
 
@@ -109,14 +109,14 @@ describe("a simulation", () => {
     assert.deepStrictEqual(problemsOf({ request: { value: ether } }), ["balance"])
     assert.deepStrictEqual(problemsOf({ known: { reserved: ether } }), ["balance"])
     assert.deepStrictEqual(problemsOf({ rules: rulesOf({ min_balance: ether }) }), ["balance"])
-    const reverts: Known["estimate"] = { _tag: "Reverts", second: "not_configured", reason: "too late" }
+    const reverts: SimulationView["estimate"] = { _tag: "Reverts", second: "not_configured", reason: "too late" }
     const { problems, would_revert, revert_reason, price } = simulated({ known: { estimate: reverts } })
     assert.deepStrictEqual([problems[0]?.field, would_revert, revert_reason], ["data", true, "too late"])
     assert.isUndefined(price)
   })
 
   it("reports a revert without a problem if the send does not estimate the call", () => {
-    const reverts: Known["estimate"] = { _tag: "Reverts", second: "not_configured" }
+    const reverts: SimulationView["estimate"] = { _tag: "Reverts", second: "not_configured" }
     const { problems, would_revert } = simulated({ request: { gas_limit: 50_000n }, known: { estimate: reverts } })
     assert.deepStrictEqual([problems, would_revert], [[], true])
     assert.deepStrictEqual(

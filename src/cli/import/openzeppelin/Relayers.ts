@@ -8,7 +8,7 @@ import { rpcUrls } from "./Networks.ts"
 import type { Input } from "./Input.ts"
 import type { Found } from "./Signers.ts"
 
-interface Known {
+interface ImportedReferences {
   readonly signers: ReadonlyMap<string, Found>
   /** Ids of all notifications of the input, with whether they are in the document. */
   readonly notifications: ReadonlyMap<string, boolean>
@@ -21,7 +21,7 @@ const hasSigner = (
   signerId: string,
   type: string,
   place: string,
-  known: Known,
+  known: ImportedReferences,
   { report }: Input
 ): boolean => {
   const signer = known.signers.get(signerId)
@@ -45,7 +45,7 @@ const hasSigner = (
   return true
 }
 
-const notificationOf = (source: Fields, known: Known, { report }: Input): string | undefined => {
+const notificationOf = (source: Fields, known: ImportedReferences, { report }: Input): string | undefined => {
   const id = source.text("notification_id")
   if (id === undefined) return undefined
   const isImported = known.notifications.get(id)
@@ -56,7 +56,7 @@ const notificationOf = (source: Fields, known: Known, { report }: Input): string
   return undefined
 }
 
-const importOne = (source: Fields, known: Known, input: Input) => {
+const importOne = (source: Fields, known: ImportedReferences, input: Input) => {
   const id = source.text("id") ?? ""
   const type = source.text("network_type") ?? ""
   const network = source.text("network") ?? ""
@@ -92,7 +92,7 @@ const importOne = (source: Fields, known: Known, input: Input) => {
   Imported.add(input, "relayers", id, body, source.at)
 }
 
-export const importRelayers = (values: ReadonlyArray<unknown>, known: Known, input: Input) => {
+export const importRelayers = (values: ReadonlyArray<unknown>, known: ImportedReferences, input: Input) => {
   for (const [index, value] of values.entries())
     importOne(fields(value, `relayers.${index}`, input.report), known, input)
 }

@@ -12,7 +12,7 @@ export interface Account {
   readonly chainId: number
 }
 
-type Given = ReadonlyMap<string, unknown>
+type WalletMembers = ReadonlyMap<string, unknown>
 
 /** Fields of a body by the fields that nodes know. */
 const names: ReadonlyMap<string, string> = new Map([
@@ -37,7 +37,7 @@ const numberOf = (value: unknown): number | undefined => {
 
 const lower = (value: unknown): unknown => (Predicate.isString(value) ? value.toLowerCase() : value)
 
-type Rule = (given: Given, account: Account) => Violation | undefined
+type Rule = (given: WalletMembers, account: Account) => Violation | undefined
 
 const sender: Rule = (given, { address }) =>
   given.has("from") && lower(given.get("from")) !== address.toLowerCase()
@@ -77,14 +77,14 @@ const data: Rule = (given) =>
 
 const known = new Set([...names.keys(), "data", "input", "from", "chainId", "type", "accessList"])
 
-const unknown = (given: Given): ReadonlyArray<Violation> =>
+const unknown = (given: WalletMembers): ReadonlyArray<Violation> =>
   [...given.keys()]
     .filter((name) => !known.has(name))
     .map((name) => ({ field: name.slice(0, 64).replace(/\p{C}/gu, "?"), message: "is not supported" }))
 
 const rules: ReadonlyArray<Rule> = [sender, chain, type, accessList, data]
 
-const bodyOf = (given: Given): Record<string, unknown> => {
+const bodyOf = (given: WalletMembers): Record<string, unknown> => {
   const body: Record<string, unknown> = {}
   for (const [name, field] of names) if (given.has(name)) body[field] = given.get(name)
   if (given.has("nonce")) body["nonce"] = numberOf(given.get("nonce")) ?? given.get("nonce")

@@ -104,9 +104,14 @@ const taking = (asset: AssetName, amount: bigint, receivers: ReadonlyArray<strin
 const deposit = ({ maxAmountA, maxAmountB }: Xdr.LiquidityPoolDepositOp): Effects =>
   taking("native", maxAmountA + maxAmountB)
 
-type Known = "payment" | "pathPaymentStrictReceive" | "pathPaymentStrictSend" | "changeTrust" | "invokeHostFunction"
+type SupportedOperation =
+  | "payment"
+  | "pathPaymentStrictReceive"
+  | "pathPaymentStrictSend"
+  | "changeTrust"
+  | "invokeHostFunction"
 
-type Other = Exclude<Xdr.OperationBody, { readonly type: Known }>
+type Other = Exclude<Xdr.OperationBody, { readonly type: SupportedOperation }>
 
 const effectsOf = (body: Other): Effects => {
   switch (body.type) {

@@ -22,7 +22,7 @@ export interface Rules extends EvmTarget {
 }
 
 /** What the provider and the ledger say now. */
-export interface Known {
+export interface SimulationView {
   readonly head: Pick<Head, "gasLimit">
   readonly market: Market
   readonly estimate: Estimate
@@ -40,7 +40,7 @@ const feeFields = (fees: Fees) =>
     ? { gas_price: fees.gasPrice }
     : { max_fee_per_gas: fees.maxFee, max_priority_fee_per_gas: fees.tip }
 
-const gasOf = (request: Request, { numbers }: Rules, { estimate, head }: Known): bigint | undefined =>
+const gasOf = (request: Request, { numbers }: Rules, { estimate, head }: SimulationView): bigint | undefined =>
   request.gas_limit ?? (estimate._tag === "Gas" ? limitOf(estimate.gas, capsOf(head, numbers)) : undefined)
 
 const revertOf = (estimate: Estimate) => {
@@ -50,7 +50,7 @@ const revertOf = (estimate: Estimate) => {
   return { would_revert: true, ...(reason === undefined ? {} : { revert_reason: reason }) }
 }
 
-const shortfall = (cost: bigint, rules: Rules, known: Known): Violation | undefined => {
+const shortfall = (cost: bigint, rules: Rules, known: SimulationView): Violation | undefined => {
   const { balance, reserved, market, noopDataFee } = known
   const { minBalance } = evmTermsOf(rules)
   const budget = {
@@ -67,14 +67,14 @@ const shortfall = (cost: bigint, rules: Rules, known: Known): Violation | undefi
       }
 }
 
-const tooLow = (price: Fees, { market }: Known): Violation | undefined => {
+const tooLow = (price: Fees, { market }: SimulationView): Violation | undefined => {
   const floor = floorOf(market)
   return maxFeeOf(price) < floor
     ? { field: "fees", message: `offers ${maxFeeOf(price)} wei per gas; the next block requires at least ${floor}` }
     : undefined
 }
 
-const reverts = ({ estimate }: Known, { simulate, gas_limit }: Request): Violation | undefined =>
+const reverts = ({ estimate }: SimulationView, { simulate, gas_limit }: Request): Violation | undefined =>
   estimate._tag === "Reverts" && (simulate ?? gas_limit === undefined)
     ? { field: "data", message: "the call reverts now" }
     : undefined
@@ -83,7 +83,7 @@ const reverts = ({ estimate }: Known, { simulate, gas_limit }: Request): Violati
 export const simulationOf = (
   request: Request,
   rules: Rules,
-  known: Known,
+  known: SimulationView,
   violations: ReadonlyArray<Violation>
 ): Simulation => {
   const { market, balance, reserved, estimate, dataFee } = known
