@@ -20,7 +20,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateNetwork),
       success: Envelope.created(Network),
-      error: [Errors.NetworkIdTakenError, ...Errors.any]
+      error: [Errors.NetworkIdTakenError, Errors.TransactionLimitExceededError, ...Errors.any]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -29,7 +29,7 @@ export class NetworksApi extends HttpApiGroup.make("networks")
         OpenApi.annotations({
           summary: "Create a network",
           description:
-            "The network inherits every field that the request leaves out from the network in `from`, which must be of the same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC URLs are encrypted at rest and returned masked.",
+            "The network inherits every field that the request leaves out from the network in `from`, which must be of the same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC URLs are encrypted at rest and returned masked. A key with `transaction_limits` may not create, change or delete networks.",
           transform: versioned
         })
       ),
@@ -63,7 +63,12 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       headers: Condition.ifMatch,
       payload: Json.mergePatch(UpdateNetwork),
       success: Envelope.of(Network),
-      error: [Errors.NetworkNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
+      error: [
+        Errors.NetworkNotFoundError,
+        Errors.PreconditionFailedError,
+        Errors.TransactionLimitExceededError,
+        ...Errors.any
+      ]
     })
       .middleware(RequestBody)
       .annotate(RequiredScope, "networks:write")
@@ -79,7 +84,13 @@ export class NetworksApi extends HttpApiGroup.make("networks")
       params,
       headers: Condition.ifMatch,
       success: Envelope.deleted("Network deleted successfully", "Network reset successfully"),
-      error: [Errors.NetworkNotFoundError, Errors.PreconditionFailedError, Errors.NetworkInUseError, ...Errors.any]
+      error: [
+        Errors.NetworkNotFoundError,
+        Errors.PreconditionFailedError,
+        Errors.NetworkInUseError,
+        Errors.TransactionLimitExceededError,
+        ...Errors.any
+      ]
     })
       .annotate(RequiredScope, "networks:write")
       .annotateMerge(

@@ -17,7 +17,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
     HttpApiEndpoint.post("create", "/", {
       payload: Json.body(CreateRelayer),
       success: Envelope.created(Relayer),
-      error: [Errors.RelayerIdTakenError, Errors.ForbiddenError, ...Errors.any]
+      error: [Errors.RelayerIdTakenError, Errors.ForbiddenError, Errors.TransactionLimitExceededError, ...Errors.any]
     })
       .middleware(Idempotency)
       .middleware(RequestBody)
@@ -26,7 +26,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "Create a relayer",
           description:
-            "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. If the id exists, the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON."
+            "The signer, network and notification must exist, and the signer must be able to serve the network type. The relayer has the signer's address on that network type; several relayers may share a signer. If the id exists, the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON. A key with `transaction_limits` may not give `custom_rpc_urls`."
         })
       ),
     HttpApiEndpoint.get("list", "/", {
@@ -61,7 +61,12 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
       headers: Condition.ifMatch,
       payload: Json.mergePatch(UpdateRelayer),
       success: Envelope.of(Relayer),
-      error: [Errors.RelayerNotFoundError, Errors.PreconditionFailedError, ...Errors.any]
+      error: [
+        Errors.RelayerNotFoundError,
+        Errors.PreconditionFailedError,
+        Errors.TransactionLimitExceededError,
+        ...Errors.any
+      ]
     })
       .middleware(RequestBody)
       .annotate(RequiredScope, "relayers:write")
@@ -69,7 +74,7 @@ export class RelayersApi extends HttpApiGroup.make("relayers")
         OpenApi.annotations({
           summary: "Change a relayer",
           description:
-            "A merge patch (RFC 7396): absent fields stay, null removes a field. The result must be a valid relayer. `custom_rpc_urls` is replaced as a whole; in it, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent patches apply one after the other; with `If-Match`, a patch of an older version is refused.",
+            "A merge patch (RFC 7396): absent fields stay, null removes a field. The result must be a valid relayer. `custom_rpc_urls` is replaced as a whole; in it, the n-th occurrence of a masked URL stands for the n-th stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent patches apply one after the other; with `If-Match`, a patch of an older version is refused. A key with `transaction_limits` may change neither `custom_rpc_urls` nor `policies`.",
           transform: versioned
         })
       ),

@@ -142,7 +142,7 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
         OpenApi.annotations({
           summary: "Cancel all open transactions of a relayer",
           description:
-            "Cancels each of them as `DELETE …/transactions/{transaction_id}` does. Transactions that are mined are left out."
+            "Cancels each of them as `DELETE …/transactions/{transaction_id}` does. Transactions that are mined are left out. For a key with `transaction_limits`, those that other keys have sent are among `failed_to_queue_transaction_ids`."
         })
       ),
     HttpApiEndpoint.get("byNonce", "/:relayer_id/transactions/by-nonce/:nonce", {
@@ -184,14 +184,14 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
     HttpApiEndpoint.delete("cancel", "/:relayer_id/transactions/:transaction_id", {
       params: ofTransaction,
       success: Envelope.of(TransactionResponse),
-      error: [Errors.TransactionConflictError, ...notFound]
+      error: [Errors.TransactionConflictError, Errors.TransactionLimitExceededError, ...notFound]
     })
       .annotate(RequiredScope, "transactions:write")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Cancel a transaction",
           description:
-            "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed."
+            "Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and a no-op competes for its nonce; the transaction may still be executed. A key with `transaction_limits` cancels only what it, or a key that it created, has sent."
         })
       ),
     HttpApiEndpoint.get("explain", "/:relayer_id/transactions/:transaction_id/explain", {

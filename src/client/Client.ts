@@ -48,7 +48,8 @@ export interface RelayersClient {
    *
    * The signer, network and notification must exist, and the signer must be able to serve the network type. The
    * relayer has the signer's address on that network type; several relayers may share a signer. If the id exists,
-   * the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON.
+   * the response is 409, even if other fields are invalid. A request may have at most 65,536 bytes of JSON. A key
+   * with `transaction_limits` may not give `custom_rpc_urls`.
    */
   readonly create: Method<"relayers", "create", {
     readonly payload: CreateRelayerRequest
@@ -114,7 +115,8 @@ export interface RelayersClient {
    * A merge patch (RFC 7396): absent fields stay, null removes a field. The result must be a valid relayer.
    * `custom_rpc_urls` is replaced as a whole; in it, the n-th occurrence of a masked URL stands for the n-th
    * stored URL with that mask, so that weights and order can be changed without sending the URLs again. Concurrent
-   * patches apply one after the other; with `If-Match`, a patch of an older version is refused.
+   * patches apply one after the other; with `If-Match`, a patch of an older version is refused. A key with
+   * `transaction_limits` may change neither `custom_rpc_urls` nor `policies`.
    */
   readonly update: Method<"relayers", "update", {
     readonly params: {
@@ -295,7 +297,8 @@ export interface TransactionsClient {
    * Cancel all open transactions of a relayer.
    *
    * Cancels each of them as `DELETE …/transactions/{transaction_id}` does. Transactions that are mined are left
-   * out.
+   * out. For a key with `transaction_limits`, those that other keys have sent are among
+   * `failed_to_queue_transaction_ids`.
    */
   readonly cancelPending: Method<"transactions", "cancelPending", {
     readonly params: {
@@ -349,7 +352,8 @@ export interface TransactionsClient {
    * Cancel a transaction.
    *
    * Only a response with the status `canceled` promises that it has no effect. Otherwise `is_canceled` is true and
-   * a no-op competes for its nonce; the transaction may still be executed.
+   * a no-op competes for its nonce; the transaction may still be executed. A key with `transaction_limits` cancels
+   * only what it, or a key that it created, has sent.
    */
   readonly cancel: Method<"transactions", "cancel", {
     readonly params: {
@@ -750,7 +754,8 @@ export interface NetworksClient {
    *
    * The network inherits every field that the request leaves out from the network in `from`, which must be of the
    * same type. `rpc_urls` replace the inherited ones; `tags` and `features` are added to the inherited ones. RPC
-   * URLs are encrypted at rest and returned masked.
+   * URLs are encrypted at rest and returned masked. A key with `transaction_limits` may not create, change or
+   * delete networks.
    */
   readonly create: Method<"networks", "create", {
     readonly payload: CreateNetworkRequest
@@ -3279,7 +3284,11 @@ export interface RpcConfigRequest {
   readonly weight: number
 }
 
-/** A scope, all scopes of a resource such as `relayers:*`, or all scopes (`*`). */
+/**
+ * A scope, all scopes of a resource such as `relayers:*`, or all scopes (`*`). `relayers:write` and
+ * `networks:write` decide about prices, receivers and which providers are believed: give them only to who may
+ * spend.
+ */
 export type Scope = 
   | "relayers:read"
   | "relayers:write"

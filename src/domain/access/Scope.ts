@@ -9,7 +9,8 @@ export type Scope = typeof Scope.Type
 /** What a key can be granted: a scope, all scopes of a resource (`signers:*`), or all scopes (`*`). */
 export const Grant = Schema.Literals([...Scope.literals, ...Resources.allScopes, "*"]).annotate({
   identifier: "Scope",
-  description: "A scope, all scopes of a resource such as `relayers:*`, or all scopes (`*`).",
+  description:
+    "A scope, all scopes of a resource such as `relayers:*`, or all scopes (`*`). `relayers:write` and `networks:write` decide about prices, receivers and which providers are believed: give them only to who may spend.",
   examples: ["relayers:read"],
   message: `Expected one of ${Scope.literals.join(", ")}, all of a resource such as relayers:*, or *`
 })

@@ -25,19 +25,32 @@ const isShallow = (value: unknown, depth = 0): boolean =>
   !Predicate.isObjectKeyword(value) ||
   (depth < maxDepth && Object.values(value).every((child) => isShallow(child, depth + 1)))
 
-/** False if the number has lost digits, or if its JSON text is parsed as another value. */
-const isExact = (value: unknown): boolean => {
+/** False if the number has lost digits, or if its JSON text is parsed as another value. `Shallow` refuses what is deeper. */
+const isExact = (value: unknown, depth = 0): boolean => {
   if (Object.is(value, -0)) return false
-  if (typeof value === "number") return Number.isSafeInteger(value) || !integer.test(String(value))
-  return !Predicate.isObjectKeyword(value) || Object.values(value).every(isExact)
+  if (typeof value === "number") {
+    return Number.isSafeInteger(value) || (Number.isFinite(value) && !integer.test(String(value)))
+  }
+  if (!Predicate.isObjectKeyword(value) || depth === maxDepth) return true
+  return Object.values(value).every((child) => isExact(child, depth + 1))
 }
 
-const Shallow = Schema.Unknown.check(
-  Schema.makeFilter((value: unknown) => isShallow(value), { message: `nests deeper than ${maxDepth}` })
-)
+/** Whether no number of the value was unreadable, and the value nests at most `levels` levels deeper than `Value` may. */
+export const isReadable = (value: unknown, levels: number): boolean =>
+  Predicate.isObjectKeyword(value)
+    ? levels > -maxDepth && Object.values(value).every((child) => isReadable(child, levels - 1))
+    : !Number.isNaN(value)
+
+const shallow = Schema.makeFilter((value: unknown) => isShallow(value), { message: `nests deeper than ${maxDepth}` })
+
+const Shallow = Schema.Unknown.check(shallow)
 
 const Exact = Schema.Unknown.check(
-  Schema.makeFilter(isExact, { message: "has a negative zero, or an integer beyond 2^53-1 that is not a bigint" })
+  shallow,
+  Schema.makeFilter((value: unknown) => isExact(value), {
+    message:
+      "has a negative zero, an integer that is longer than 80 digits or has lost digits, or a number that JSON cannot keep"
+  })
 )
 
 const decodeLeaf = (leaf: unknown) => {

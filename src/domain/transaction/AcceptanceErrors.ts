@@ -9,6 +9,8 @@ export class RelayerPaused extends Schema.TaggedError<RelayerPaused>()("RelayerP
 
 /** The fees of an API key would exceed its `max_fee_per_day`. Amounts in the smallest unit of the network. */
 export class FeeLimitExceeded extends Schema.TaggedError<FeeLimitExceeded>()("FeeLimitExceeded", {
+  /** Id of the API key that has the limit: the caller's, or of a key that it descends from. */
+  keyId: Shown.Id,
   limit: Shown.Digits,
   /** What the last 24 hours have cost, and what open transactions can cost. */
   used: Shown.Digits

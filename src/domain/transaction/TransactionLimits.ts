@@ -96,6 +96,14 @@ export class TransactionLimitExceeded extends Schema.TaggedError<TransactionLimi
 ) {
   override readonly message = this.error
 
+  /** A key with limits may not change what its limits are compared with, such as the providers that report what was paid. */
+  static ofChange(field: string): TransactionLimitExceeded {
+    return TransactionLimitExceeded.of({
+      field,
+      message: "an API key with transaction_limits may not change it; use a key without transaction_limits"
+    })
+  }
+
   /** `prefix`: path of the request in the body. */
   static of({ field, message }: Violation, prefix = ""): TransactionLimitExceeded {
     return new TransactionLimitExceeded({ error: `${prefix}${field}: ${message}` })

@@ -80,6 +80,8 @@ export class ApiKeys extends Context.Service<
      * key itself or the administrator may do this: the caller gets the new key and could act under its name.
      */
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
+    /** Whether `ancestor` created the key, directly or through others. Also of deleted keys. */
+    descendsFrom(id: string, ancestor: string): Effect.Effect<boolean>
     /** The limits of fees per day that the key has to keep on networks of a type: its own, and those of the keys that it descends from. */
     feeLimits(id: string, type: string): Effect.Effect<ReadonlyArray<FeeLimit>>
     /**
@@ -137,6 +139,8 @@ export class ApiKeys extends Context.Service<
         return { ...after, key }
       }, transaction)
 
+      const lineage = { descendsFrom: repo.descendsFrom, feeLimits: repo.feeLimits }
+
       const list = Effect.fn("ApiKeys.list")((query: PageQuery) => repo.page(pageRequest(query)))
 
       const get = Effect.fn("ApiKeys.get")((id: ApiKeyId) =>
@@ -181,7 +185,7 @@ export class ApiKeys extends Context.Service<
         })
       })
 
-      return ApiKeys.of({ create, list, get, update, delete: remove, rotate, feeLimits: repo.feeLimits, find })
+      return ApiKeys.of({ create, list, get, update, delete: remove, rotate, ...lineage, find })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

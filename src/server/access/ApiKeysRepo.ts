@@ -138,6 +138,13 @@ export const make = Effect.gen(function* () {
       query("ApiKeysRepo.feeLimits")
     )
 
+  /** Rows of descendants outlive their keys. */
+  const descendsFrom = (id: string, ancestor: string) =>
+    sql`SELECT 1 FROM api_key_descendants WHERE ancestor = ${ancestor} AND id = ${id}`.pipe(
+      Effect.map((rows) => rows.length > 0),
+      query("ApiKeysRepo.descendsFrom")
+    )
+
   const row = selectRow(sql, versioned)
   const find = (id: ApiKeyId) => row.find(id).pipe(Effect.map(Option.map(toVersioned)), query("ApiKeysRepo.find"))
   /** Locks the row until the transaction ends. */
@@ -217,6 +224,7 @@ export const make = Effect.gen(function* () {
     findByHashes,
     holdCreator,
     descendants,
+    descendsFrom,
     page,
     feeLimits,
     delete: deleteRows,

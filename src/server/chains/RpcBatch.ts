@@ -69,7 +69,16 @@ const toRpcAnswer = (answer: Answer | undefined): RpcAnswer => {
   return "result" in answer ? { _tag: "Result", value: answer.result } : { _tag: "Missing" }
 }
 
-const parse = (text: string) => Effect.try({ try: () => ExactJson.parse(text), catch: invalid })
+/** Levels around the result of a call: the answer, and the list of a batch. */
+const levelsAroundResult = 2
+
+/** Refuses an answer before anything walks through it that has no bound of its own. */
+const parse = (text: string) =>
+  Effect.filterOrFail(
+    Effect.try({ try: () => ExactJson.parse(text), catch: invalid }),
+    (answer) => ExactJson.isReadable(answer, levelsAroundResult),
+    invalid
+  )
 
 /** Some nodes put the JSON-RPC error of a refused transaction into a response that is not 200. */
 const messageIn = (text: string) =>

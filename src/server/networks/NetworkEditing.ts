@@ -14,6 +14,7 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -65,7 +66,14 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Network, BadRequest> =>
     Effect.mapError(Effect.fromResult(resolver.resolve(id, definition)), BadRequest.of)
 
+  /** The providers of a network report prices, and what the sends of a limited caller have cost. */
+  const checkLimits = Effect.gen(function* () {
+    const { transactionLimits } = yield* Caller.current
+    if (transactionLimits !== undefined) return yield* TransactionLimitExceeded.ofChange("network")
+  })
+
   const create = Effect.fn("Networks.create")(function* (request: CreateNetwork) {
+    yield* checkLimits
     yield* ResourceSize.check(request)
     yield* NetworkUrls.check(outbound, request)
     const id = networkId(request.network_type, request.name)
@@ -81,6 +89,7 @@ export const make = Effect.gen(function* () {
   }, transaction)
 
   const update = Effect.fn("Networks.update")(function* (id: NetworkId, given: UpdateNetwork, ifMatch?: string) {
+    yield* checkLimits
     const held = yield* hold(id, ifMatch)
     const before = held.value
     if (NetworkResolver.isBuiltin(id) && "from" in given) {
@@ -106,6 +115,7 @@ export const make = Effect.gen(function* () {
   }, transaction)
 
   const deleteRow = Effect.fn("Networks.delete")(function* (id: NetworkId, ifMatch?: string) {
+    yield* checkLimits
     const { value: before } = yield* hold(id, ifMatch, deletable)
     if (before.source === "builtin") {
       return yield* BadRequest.of([{ field: "network_id", message: "is built in and has nothing to reset" }])
@@ -126,7 +136,10 @@ export const make = Effect.gen(function* () {
   const remove = (
     id: NetworkId,
     ifMatch?: string
-  ): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest | PreconditionFailed> =>
+  ): Effect.Effect<
+    "deleted" | "reset",
+    NetworkNotFound | NetworkInUse | BadRequest | PreconditionFailed | TransactionLimitExceeded
+  > =>
     Effect.catchTag(
       deleteRow(id, ifMatch),
       "NetworkInUse",

@@ -12,6 +12,7 @@ import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import type { PreconditionFailed, Versioned } from "../../domain/request/Version.ts"
+import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { maxNumberedBytes } from "../../sql/FittingRows.ts"
 import { builtin } from "./builtin.ts"
@@ -37,9 +38,11 @@ export class Networks extends Context.Service<
     get(id: NetworkId): Effect.Effect<Versioned<Network>, NetworkNotFound>
     /**
      * Fails with `BadRequest` if the request and what it inherits are not a whole network, or if a URL points to an address
-     * that is not allowed.
+     * that is not allowed. Callers with limits of transactions create, change and delete none: `TransactionLimitExceeded`.
      */
-    create(request: CreateNetwork): Effect.Effect<Versioned<Network>, NetworkIdTaken | BadRequest>
+    create(
+      request: CreateNetwork
+    ): Effect.Effect<Versioned<Network>, NetworkIdTaken | BadRequest | TransactionLimitExceeded>
     /**
      * Overrides a built-in network. Fails with `BadRequest` as `create` does. `ifMatch` is an `If-Match` header: fails with
      * `PreconditionFailed` if it names another version.
@@ -48,7 +51,7 @@ export class Networks extends Context.Service<
       id: NetworkId,
       patch: UpdateNetwork,
       ifMatch?: string
-    ): Effect.Effect<Versioned<Network>, NetworkNotFound | BadRequest | PreconditionFailed>
+    ): Effect.Effect<Versioned<Network>, NetworkNotFound | BadRequest | PreconditionFailed | TransactionLimitExceeded>
     /**
      * Resets a built-in network, also while it is used. Fails with `BadRequest` if a built-in network was not changed. `ifMatch` as
      * for `update`.
@@ -56,7 +59,10 @@ export class Networks extends Context.Service<
     delete(
       id: NetworkId,
       ifMatch?: string
-    ): Effect.Effect<"deleted" | "reset", NetworkNotFound | NetworkInUse | BadRequest | PreconditionFailed>
+    ): Effect.Effect<
+      "deleted" | "reset",
+      NetworkNotFound | NetworkInUse | BadRequest | PreconditionFailed | TransactionLimitExceeded
+    >
     /** `undefined`: there is no such network. */
     locate(type: NetworkType, name: string): Effect.Effect<"builtin" | "own" | undefined>
     /** With the unmasked URLs, for calls. */

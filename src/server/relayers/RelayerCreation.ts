@@ -6,6 +6,7 @@ import { networkId } from "../../domain/network/NetworkId.ts"
 import { RelayerId, RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer } from "../../domain/relayer/Relayer.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as ResourceSize from "../../domain/request/ResourceSize.ts"
 import { Networks } from "../networks/Networks.ts"
 import * as Origin from "../responses/Origin.ts"
@@ -42,7 +43,12 @@ export const make = Effect.gen(function* () {
 
   return Effect.fn("Relayers.create")(function* (request: CreateRelayer) {
     // A new relayer may use any signer, also one of relayers that a limited caller cannot see.
-    if ((yield* Caller.current).relayerIds !== undefined) return yield* new Caller.Forbidden({})
+    const { relayerIds, transactionLimits } = yield* Caller.current
+    if (relayerIds !== undefined) return yield* new Caller.Forbidden({})
+    // They would report what the sends of the key have cost.
+    if (transactionLimits !== undefined && request.custom_rpc_urls !== undefined) {
+      return yield* TransactionLimitExceeded.ofChange("custom_rpc_urls")
+    }
     const id = RelayerId.make(request.id ?? (yield* random.uuidV7()))
     const relayer = yield* Effect.catchTag(insertChecked(id, request), "BadRequest", takenFirst(id))
     const { network_type, network } = request

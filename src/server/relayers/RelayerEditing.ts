@@ -5,6 +5,7 @@ import { RelayerInUse } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
 import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -39,8 +40,16 @@ export const make = Effect.gen(function* () {
     return yield* BadRequest.of([RelayerReferences.noNotification])
   })
 
+  /** Providers report prices and what was paid; policies bound the price and the receivers. */
+  const checkLimits = Effect.fnUntraced(function* (patch: UpdateRelayer) {
+    if ((yield* Caller.current).transactionLimits === undefined) return
+    const field = (["custom_rpc_urls", "policies"] as const).find((name) => patch[name] !== undefined)
+    if (field !== undefined) return yield* TransactionLimitExceeded.ofChange(field)
+  })
+
   const update = Effect.fn("Relayers.update")(
     function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
+      yield* checkLimits(patch)
       // The row stays locked until the transaction ends, so that concurrent patches apply one after the other.
       const held = yield* matching(ifMatch, yield* Effect.flatMap(repo.findForUpdate(id), orNotFound))
       const before = held.value

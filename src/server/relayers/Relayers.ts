@@ -13,6 +13,7 @@ import type {
 import { checked } from "../../domain/request/Checked.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import type { PreconditionFailed } from "../../domain/request/Version.ts"
+import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import * as RelayerCreation from "./RelayerCreation.ts"
 import * as RelayerEditing from "./RelayerEditing.ts"
@@ -29,9 +30,12 @@ export class Relayers extends Context.Service<
     /**
      * Fails with `RelayerIdTaken` if the id exists, whatever else is wrong; of concurrent creates with one id, one succeeds.
      * Fails with `BadRequest` if a field is invalid, if the signer, network or notification does not exist, or if the signer cannot serve the
-     * network type; with `Forbidden` if the caller is limited to other relayers.
+     * network type; with `Forbidden` if the caller is limited to other relayers; with `TransactionLimitExceeded` if it has
+     * limits and names RPC URLs.
      */
-    create(request: CreateRelayer): Effect.Effect<StoredRelayer, RelayerIdTaken | BadRequest | Forbidden>
+    create(
+      request: CreateRelayer
+    ): Effect.Effect<StoredRelayer, RelayerIdTaken | BadRequest | Forbidden | TransactionLimitExceeded>
     /** The caller sees only the relayers that its key is limited to. Fails with `BadRequest` if the cursor is invalid. */
     list(query: RelayerQuery): Effect.Effect<StoredPage, BadRequest>
     get(id: RelayerId): Effect.Effect<StoredRelayer, RelayerNotFound>
@@ -43,13 +47,14 @@ export class Relayers extends Context.Service<
     numberOf(id: RelayerId): Effect.Effect<number, RelayerNotFound>
     /**
      * Fails with `BadRequest` if the result is not a valid relayer. Concurrent patches apply one after the other. `ifMatch` is an
-     * `If-Match` header: fails with `PreconditionFailed` if it names another version.
+     * `If-Match` header: fails with `PreconditionFailed` if it names another version. A caller with limits may change neither
+     * RPC URLs nor policies: `TransactionLimitExceeded`.
      */
     update(
       id: RelayerId,
       patch: UpdateRelayer,
       ifMatch?: string
-    ): Effect.Effect<StoredRelayer, RelayerNotFound | BadRequest | PreconditionFailed>
+    ): Effect.Effect<StoredRelayer, RelayerNotFound | BadRequest | PreconditionFailed | TransactionLimitExceeded>
     /** `ifMatch` as for `update`. */
     delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | RelayerInUse | PreconditionFailed>
   }

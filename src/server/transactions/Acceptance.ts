@@ -35,10 +35,18 @@ const newTransaction = (
   }
 }
 
-const beyondFees = ({ limit, used }: FeeLimitExceeded, { relayer }: Sender): TransactionLimitExceeded =>
+/** A key learns nothing about the limit of a key above it, and about what its siblings have used. */
+const beyondFees = (
+  { keyId, limit, used }: FeeLimitExceeded,
+  caller: Caller.Caller,
+  { relayer }: Sender
+): TransactionLimitExceeded =>
   TransactionLimitExceeded.of({
     field: "fees",
-    message: `the max_fee_per_day of the API key is ${limit} ${units[relayer.network_type]}, of which ${used} are used`
+    message:
+      keyId === caller.id
+        ? `the max_fee_per_day of the API key is ${limit} ${units[relayer.network_type]}, of which ${used} are used`
+        : "a key that the API key descends from has a max_fee_per_day, of which too little is left"
   })
 
 /** The bodies of a request, which the network of its relayer reads. */
@@ -74,7 +82,7 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
     )
     const accepted = yield* ledger
       .accept(sender.account, prepared, feeLimits)
-      .pipe(Effect.catchTag("FeeLimitExceeded", (exceeded) => Effect.fail(beyondFees(exceeded, sender))))
+      .pipe(Effect.catchTag("FeeLimitExceeded", (exceeded) => Effect.fail(beyondFees(exceeded, caller, sender))))
     return Arr.map(accepted, ({ stored }) => stored)
   })
 })

@@ -28,7 +28,7 @@ import { Ledger } from "../ledger/Ledger.ts"
 import * as Acceptance from "./Acceptance.ts"
 import * as Explanations from "./Explanations.ts"
 import type { JsonBody } from "./Intake.ts"
-import * as ReplacedFees from "./ReplacedFees.ts"
+import * as OwnTransactions from "./OwnTransactions.ts"
 import * as Senders from "./Senders.ts"
 import * as TransactionPages from "./TransactionPages.ts"
 import * as Views from "./Views.ts"
@@ -86,7 +86,10 @@ export class Transactions extends Context.Service<
       replacement: TransactionReplacement | JsonBody
     ): Effect.Effect<ShownTransaction, Refused | TransactionNotFound>
     /** Only the status `canceled` promises that the transaction has no effect. */
-    cancel(relayerId: RelayerId, id: TransactionId): Effect.Effect<ShownTransaction, Unknown | TransactionConflict>
+    cancel(
+      relayerId: RelayerId,
+      id: TransactionId
+    ): Effect.Effect<ShownTransaction, Unknown | TransactionConflict | TransactionLimitExceeded>
     cancelPending(relayerId: RelayerId): Effect.Effect<CanceledTransactions, RelayerNotFound>
   }
 >()("effect-relayer/server/transactions/Transactions") {
@@ -100,7 +103,7 @@ export class Transactions extends Context.Service<
       const pages = yield* TransactionPages.make(senders)
       const accept = yield* Acceptance.make(senders)
       const explained = yield* Explanations.make
-      const checkFees = yield* ReplacedFees.make
+      const checkOwn = yield* OwnTransactions.make
 
       const send = Effect.fn("Transactions.send")(function* (relayerId: RelayerId, body: TransactionBody | JsonBody) {
         const [stored] = yield* accept(relayerId, {
@@ -166,17 +169,22 @@ export class Transactions extends Context.Service<
         replacement: TransactionReplacement | JsonBody
       ) {
         const { sender, limits, intake, read } = yield* senders.getLimited(relayerId)
+        const { relayerNumber } = sender.account
+        yield* checkOwn(yield* ledger.get(relayerNumber, id))
         const given = yield* read.replacement(replacement)
         const now = DateTime.toEpochMillis(yield* DateTime.now)
         const { request, validUntil } = yield* intake.admitReplacement(given, sender, { now, limits, prefix: "" })
-        const { relayerNumber } = sender.account
-        const { network_type } = sender.relayer
-        yield* checkFees(yield* Caller.current, network_type, yield* ledger.get(relayerNumber, id))
         return yield* views.one(yield* ledger.replace(relayerNumber, id, request, validUntil))
       })
 
+      const cancelOwn = Effect.fnUntraced(function* (relayerNumber: number, id: TransactionId) {
+        const { transactionLimits } = yield* Caller.current
+        if (transactionLimits !== undefined) yield* checkOwn(yield* ledger.get(relayerNumber, id))
+        return yield* ledger.cancel(relayerNumber, id)
+      })
+
       const cancel = Effect.fn("Transactions.cancel")(function* (relayerId: RelayerId, id: TransactionId) {
-        return yield* views.one(yield* ledger.cancel(yield* senders.numberOf(relayerId), id))
+        return yield* views.one(yield* cancelOwn(yield* senders.numberOf(relayerId), id))
       })
 
       /** Reports transactions that were mined or became final meanwhile, and cancels the others. */
@@ -185,7 +193,7 @@ export class Transactions extends Context.Service<
         const ids = yield* ledger.openIds(number)
         const [queued, failed] = yield* Effect.partition(
           ids,
-          (id) => Effect.mapError(Effect.as(ledger.cancel(number, id), id), () => id),
+          (id) => Effect.mapError(Effect.as(cancelOwn(number, id), id), () => id),
           { concurrency: concurrentCancels }
         )
         return {

@@ -1,5 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { parse } from "../../../src/domain/request/ExactJson.ts"
+import { Schema } from "effect"
+import { Uint128 } from "../../../src/domain/chain/Amount.ts"
+import { Wei } from "../../../src/domain/chain/Wei.ts"
+import { isReadable, parse, Value } from "../../../src/domain/request/ExactJson.ts"
 
 const large = 9007199254740993n
 
@@ -32,5 +35,68 @@ describe("an integer beyond 2^53", () => {
   it("is not looked for in texts and fractions", () => {
     const value = { "0x9007199254740993": "9007199254740993", text: ": 9007199254740993", part: 0.9007199254740993 }
     assert.deepStrictEqual(parse(JSON.stringify(value)), value)
+  })
+})
+
+describe("an integer of more than 80 digits", () => {
+  it("is not read", () => {
+    assert.deepStrictEqual(parse(`[${"9".repeat(80)}, -${"9".repeat(81)}]`), [BigInt("9".repeat(80)), NaN])
+    assert.isFalse(isReadable(parse(`{"a":[${"9".repeat(81)}]}`), 0))
+  })
+
+  it("is refused as an amount, and as any value", () => {
+    for (const schema of [Uint128, Wei, Value]) {
+      assert.strictEqual(Schema.decodeUnknownResult(schema)(parse("9".repeat(1_000_000)))._tag, "Failure")
+    }
+  })
+})
+
+describe("a fraction that a number rounds to an integer", () => {
+  const rounded = [
+    "0.99999999999999999999",
+    "1.00000000000000000001",
+    "-1.00000000000000000001",
+    "4503599627370497.4",
+    "1e-400",
+    "1.5E-400",
+    `0.${"0".repeat(400)}1`,
+    "100000000000000000001e-20"
+  ]
+  for (const text of rounded) {
+    it(`is refused as an amount: ${text.slice(0, 30)}`, () => {
+      for (const schema of [Uint128, Wei]) {
+        assert.strictEqual(Schema.decodeUnknownResult(schema)(parse(text))._tag, "Failure")
+        assert.strictEqual(
+          Schema.decodeUnknownResult(schema)((parse(`{"a": ${text}}`) as { a: unknown }).a)._tag,
+          "Failure"
+        )
+      }
+    })
+  }
+
+  for (const [text, value] of [
+    ["1.0000000000000000000000", 1],
+    ["1.5e1", 15],
+    ["0.000000000000000000000", 0],
+    ["1000000000000000000000e-18", 1000],
+    ["0.5", 0.5]
+  ] as const) {
+    it(`is not ${text}`, () => {
+      assert.strictEqual(parse(text), value)
+    })
+  }
+})
+
+describe("an answer of 300,000 nested lists", () => {
+  it("is not readable, and does not overflow the stack", () => {
+    const deep = parse(`${"[".repeat(300_000)}${"]".repeat(300_000)}`)
+    assert.isFalse(isReadable(deep, 2))
+    assert.strictEqual(Schema.decodeUnknownResult(Value)(deep)._tag, "Failure")
+    assert.strictEqual(Schema.encodeUnknownResult(Value)(deep)._tag, "Failure")
+  })
+
+  it("may nest as deep as a value, with two levels of the batch around it", () => {
+    const nested = (levels: number) => parse(`${"[".repeat(levels)}${"]".repeat(levels)}`)
+    assert.deepStrictEqual([isReadable(nested(34), 2), isReadable(nested(35), 2)], [true, false])
   })
 })

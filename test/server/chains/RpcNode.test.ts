@@ -69,4 +69,16 @@ describe("a node", () => {
       assert.deepStrictEqual([server.batches(), server.count()], [1, 3])
     })
   )
+
+  it.effect("gives no usable answer if an integer has more than 80 digits, or if the answer nests too deep", () =>
+    Effect.gen(function* () {
+      const nested = (levels: number): ReadonlyArray<unknown> => (levels === 0 ? [] : [nested(levels - 1)])
+      for (const result of [JSON.rawJSON("9".repeat(81)), nested(1000)]) {
+        const { node, server } = yield* nodeOf()
+        server.results.set("eth_call", () => result)
+        const failure = yield* Effect.flip(node.ask({ method: "eth_call", params: [] }))
+        assert.strictEqual(failure.code, "invalid_answer")
+      }
+    })
+  )
 })

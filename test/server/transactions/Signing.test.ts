@@ -78,6 +78,41 @@ const invalid: ReadonlyArray<readonly [what: string, error: string, body: object
   ["one hash of two", "hash_struct_message: is required", { domain_separator: "11".repeat(32) }]
 ]
 
+const tooMuch =
+  "message: takes too long to hash: send fewer structs, shorter types, or domain_separator and hash_struct_message"
+
+/** Typed data that took seconds of the main thread. */
+const expensive: ReadonlyArray<readonly [what: string, error: string, body: object]> = [
+  [
+    "a name of 30,000 characters",
+    "types.L.0.type: Expected a value with a length of at most 256",
+    {
+      domain,
+      types: {
+        L: [{ name: "a", type: `${"X".repeat(30_000)}[]` }],
+        ["X".repeat(30_000)]: [{ name: "v", type: "uint8" }]
+      },
+      primaryType: "L",
+      message: { a: Array.from({ length: 700 }, () => ({ v: 1 })) }
+    }
+  ],
+  [
+    "8,000 structs",
+    tooMuch,
+    {
+      domain,
+      types: { L: [{ name: "a", type: "V[]" }], V: [{ name: "v", type: "uint8" }] },
+      primaryType: "L",
+      message: { a: Array.from({ length: 8000 }, () => ({ v: 1 })) }
+    }
+  ],
+  [
+    "a text of 900,000 characters",
+    tooMuch,
+    { domain, types: { L: [{ name: "a", type: "string" }] }, primaryType: "L", message: { a: "x".repeat(900_000) } }
+  ]
+]
+
 layerEach(TestApi.layer())("a signature of typed data", (it) => {
   it.effect("is by the relayer's key, over the digest of EIP-712", () =>
     Effect.gen(function* () {
@@ -103,7 +138,19 @@ layerEach(TestApi.layer())("a signature of typed data", (it) => {
     })
   )
 
-  for (const [what, error, body] of invalid) {
+  it.effect("does not read an integer of 1,000,000 digits", () =>
+    Effect.gen(function* () {
+      yield* prepare()
+      const body = JSON.stringify(typedData).replace(`"${message.amount}"`, "9".repeat(1_000_000))
+      const { call } = yield* TestApi.TestApi
+      const startedAt = performance.now()
+      const { status, json } = yield* call("/api/v1/relayers/sender/sign-typed-data", { body })
+      assert.deepStrictEqual([status, /^message\.amount: .*80 digits/.test(json.error ?? "")], [400, true], json.error)
+      assert.isBelow(performance.now() - startedAt, 1000)
+    })
+  )
+
+  for (const [what, error, body] of [...invalid, ...expensive]) {
     it.effect(`with ${what} is refused with 400, which names the field`, () =>
       Effect.gen(function* () {
         yield* prepare()

@@ -1,10 +1,10 @@
 // What transactions can cost, and whether the balance covers one more. All amounts in wei.
 import type { Attempt, Receipt } from "../Attempt.ts"
 import type { Figures } from "../Cause.ts"
-import { maxFeeOf } from "./Fees.ts"
+import { maxFeeOf, tipOf } from "./Fees.ts"
 import { priceOf } from "./Market.ts"
 import type { Market } from "./Market.ts"
-import { noopsInReserve } from "./EvmNumbers.ts"
+import { noopsInReserve, transactionGas } from "./EvmNumbers.ts"
 import { operatorFeeAt } from "./OperatorFee.ts"
 import { reservationOf } from "../Totals.ts"
 import type { Transaction } from "../Transaction.ts"
@@ -47,12 +47,23 @@ export const chargedByRollup = ({ dataFee, operatorFee }: ReceiptDetails): bigin
 export const paidOf = (details: ReceiptDetails): bigint =>
   details.gasUsed * details.effectiveGasPrice + (chargedByRollup(details) ?? 0n)
 
-/** A node that does not say which price was paid: the attempt paid at most what it offered. */
+/**
+ * What counts as paid. A node that does not say what was paid, or says what cannot be: the attempt paid at most what it offered. Every
+ * transaction costs at least `transactionGas`, and its price contains the whole tip unless its fee has no room for it.
+ */
 export const withPayment = ({ offer }: Attempt<Evm>, receipt: Receipt<Evm>): Receipt<Evm> => {
   const { details } = receipt
-  return details.effectiveGasPrice === 0n
-    ? { ...receipt, paid: paidOf({ ...details, effectiveGasPrice: maxFeeOf(offer.fees) }) }
-    : receipt
+  const { effectiveGasPrice, gasUsed } = details
+  const most = maxFeeOf(offer.fees)
+  const isPrice = effectiveGasPrice > 0n && effectiveGasPrice >= tipOf(offer.fees) && effectiveGasPrice <= most
+  const isGas = gasUsed >= transactionGas && gasUsed <= offer.gasLimit
+  if (isPrice && isGas) return receipt
+  const counted = {
+    ...details,
+    gasUsed: isGas ? gasUsed : offer.gasLimit,
+    effectiveGasPrice: isPrice ? effectiveGasPrice : most
+  }
+  return { ...receipt, paid: paidOf(counted) }
 }
 
 /** The fields that determine the cost of a no-op: gas, and data. */

@@ -38,9 +38,33 @@ const SignTypedDataHashes = Schema.Struct({
 }).annotate({ identifier: "SignTypedDataHashesRequest", description: "The two hashes of typed data." })
 export type SignTypedDataHashes = typeof SignTypedDataHashes.Type
 
+/** Characters of an identifier, and of a type with its brackets. Contracts use fewer than 100. */
+const maxIdentifierLength = 256
+
+const Identifier = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z_$][A-Za-z0-9_$]*$/u, { expected: "an identifier of Solidity" }),
+  Schema.isMaxLength(maxIdentifierLength)
+)
+
+const isIdentifier = Schema.is(Identifier)
+
+const Types = <Members extends Schema.Constraint>(members: Members) =>
+  Schema.Record(Schema.String, members).check(
+    Schema.makeFilter((types: object) => Object.keys(types).every(isIdentifier), {
+      message: `the name of each type must be an identifier of at most ${maxIdentifierLength} characters`
+    })
+  )
+
+const MemberType = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z_$][A-Za-z0-9_$]*(\[[0-9]*\])*$/u, {
+    expected: "an identifier of Solidity, with brackets for a list"
+  }),
+  Schema.isMaxLength(maxIdentifierLength)
+)
+
 const Member = Schema.Struct({
-  name: field(Schema.String, "Name of the member.", "owner"),
-  type: field(Schema.String, "Solidity type of the member, or the name of another type.", "address")
+  name: field(Identifier, "Name of the member.", "owner"),
+  type: field(MemberType, "Solidity type of the member, or the name of another type.", "address")
 }).annotate({ identifier: "TypedDataMember", description: "A member of a type." })
 
 const hex = (digits: number, expected: string) =>
@@ -67,10 +91,10 @@ export const SignTypedDataJson = Schema.Struct({
     chainId: 1,
     verifyingContract: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
   }),
-  types: field(Schema.Record(Schema.String, Schema.Array(Member)), "Members of each type.", {
+  types: field(Types(Schema.Array(Member)), "Members of each type.", {
     Permit: [{ name: "owner", type: "address" }]
   }),
-  primaryType: field(Schema.String, "Type of the message.", "Permit"),
+  primaryType: field(Identifier, "Type of the message.", "Permit"),
   message: field(Schema.Record(Schema.String, Value), "The data.", {
     owner: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
   })

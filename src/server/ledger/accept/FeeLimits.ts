@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
     yield* fees.lockLimits(spendings)
     for (const { maximum, more, ...limit } of spendings) {
       const used = yield* fees.sum(limit, now - feePeriod)
-      if (used + more > maximum) return yield* new FeeLimitExceeded({ limit: maximum, used })
+      if (used + more > maximum) return yield* new FeeLimitExceeded({ keyId: limit.keyId, limit: maximum, used })
     }
   })
 

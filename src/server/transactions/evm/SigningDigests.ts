@@ -1,6 +1,6 @@
 // The 32 bytes that are signed for a message (EIP-191) and for typed data (EIP-712), and the form of signatures.
 // viem takes 15 MB and is loaded when it is first needed.
-import { Effect } from "effect"
+import { Effect, Semaphore } from "effect"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import type { Violation } from "../../../domain/request/Request.ts"
 import type {
@@ -9,6 +9,7 @@ import type {
   SignTypedDataHashes,
   SignTypedDataJson
 } from "../../../domain/transaction/evm/Signature.ts"
+import { maxWork, workOf } from "../../../domain/transaction/evm/TypedDataWork.ts"
 
 const load = Effect.promise(() => import("viem/utils"))
 
@@ -52,8 +53,16 @@ const domainOf = ({ salt, verifyingContract, ...domain }: SignTypedDataJson["dom
   ...(verifyingContract === undefined ? {} : { verifyingContract: asHex(verifyingContract) })
 })
 
+const tooMuchWork = BadRequest.of([
+  {
+    field: "message",
+    message: "takes too long to hash: send fewer structs, shorter types, or domain_separator and hash_struct_message"
+  }
+])
+
 const ofJson = ({ domain, types, primaryType, message }: SignTypedDataJson) =>
   Effect.flatMap(load, ({ hashStruct, hashTypedData }) => {
+    if (workOf({ domain, message, types }) > maxWork) return Effect.fail(tooMuchWork)
     if (!Object.hasOwn(types, primaryType)) {
       return Effect.fail(BadRequest.of([{ field: "primaryType", message: "is not in types" }]))
     }
@@ -65,8 +74,18 @@ const ofJson = ({ domain, types, primaryType, message }: SignTypedDataJson) =>
     )
   })
 
+/** Typed data of concurrent requests is hashed one after the other. Between them, the requests of others go on. */
+const turn = Semaphore.makeUnsafe(1)
+
 export const ofTypedData = (request: SignTypedData): Effect.Effect<Uint8Array, BadRequest> =>
-  "domain_separator" in request ? ofHashes(request) : ofJson(request)
+  "domain_separator" in request
+    ? ofHashes(request)
+    : turn.withPermit(
+        Effect.andThen(
+          Effect.yieldNow,
+          Effect.suspend(() => ofJson(request))
+        )
+      )
 
 /** A signature has 65 bytes: r, s and the recovery bit. */
 const partsOf = (signature: Uint8Array) => ({

@@ -1,7 +1,8 @@
 // What transactions reserve, and when the balance covers one more.
 import { assert, describe, it } from "@effect/vitest"
-import { noopReserve, evmReservationOf, shortageOf } from "../../../../src/domain/transaction/evm/Funds.ts"
-import { attempt, gwei, mined, othersOf, pending, request, seen, submitted, totalsOf } from "./Fixtures.ts"
+import { noopReserve, evmReservationOf, shortageOf, withPayment } from "../../../../src/domain/transaction/evm/Funds.ts"
+import { maxFeeOf, tipOf } from "../../../../src/domain/transaction/evm/Fees.ts"
+import { attempt, gwei, mined, othersOf, pending, receiptIn, request, seen, submitted, totalsOf } from "./Fixtures.ts"
 
 describe("a reservation", () => {
   it("is what the most expensive attempt can cost", () => {
@@ -54,5 +55,25 @@ describe("a shortage", () => {
     assert.strictEqual(market && noopReserve(market, { noopGas: 21_000n }), 42_000n * (2n * gwei + 3n))
     const withData = market && noopReserve(market, { noopGas: 21_000n, noopDataFee: 5n })
     assert.strictEqual(withData, 42_000n * (2n * gwei + 3n) + 10n)
+  })
+})
+
+describe("a payment", () => {
+  const signed = attempt(1, { gasLimit: 50_000n })
+  const { fees } = signed.offer
+  const most = maxFeeOf(fees)
+  const paid = (details: { readonly gasUsed?: bigint; readonly effectiveGasPrice?: bigint }) =>
+    withPayment(signed, receiptIn(100, { gasUsed: 30_000n, effectiveGasPrice: most, ...details })).paid
+
+  it("is what the receipt says", () => {
+    assert.strictEqual(paid({}), 30_000n * most)
+    assert.strictEqual(paid({ effectiveGasPrice: tipOf(fees) }), 30_000n * tipOf(fees))
+  })
+
+  it("is the most that was offered if the receipt says what cannot be", () => {
+    for (const gasUsed of [1n, 20_999n, 50_001n]) assert.strictEqual(paid({ gasUsed }), 50_000n * most)
+    for (const effectiveGasPrice of [0n, tipOf(fees) - 1n, most + 1n]) {
+      assert.strictEqual(paid({ effectiveGasPrice }), 30_000n * most)
+    }
   })
 })

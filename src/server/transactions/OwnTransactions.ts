@@ -1,0 +1,23 @@
+// Decides which transactions a caller with limits may replace and cancel. A replacement redirects the payment of its sender, and its
+// fees count for the key that sent it: a caller could use the rights of another key.
+import { Effect } from "effect"
+import * as Caller from "../../domain/access/Caller.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import { ApiKeys } from "../access/ApiKeys.ts"
+import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
+
+const ofAnotherKey = new TransactionLimitExceeded({
+  error:
+    "transaction_id: an API key with transaction_limits can only replace and cancel transactions that it or a key that it created has sent"
+})
+
+export const make = Effect.gen(function* () {
+  const keys = yield* ApiKeys
+
+  /** Fails if the caller has limits, and neither it nor a key that descends from it has sent the transaction. */
+  return Effect.fnUntraced(function* ({ apiKeyId }: StoredTransaction) {
+    const { id, transactionLimits } = yield* Caller.current
+    if (transactionLimits === undefined || apiKeyId === id) return
+    if (apiKeyId === undefined || !(yield* keys.descendsFrom(apiKeyId, id))) return yield* ofAnotherKey
+  })
+})
