@@ -624,7 +624,10 @@ export interface NoncesClient {
    * Accept the chain's count, and decide about unproven transactions.
    *
    * Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`,
-   * transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. Audited.
+   * transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction
+   * that has a nonce is decided only after every provider that answers has that nonce in a final block; before,
+   * its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not
+   * what used the nonce. Audited.
    */
   readonly resync: Method<"nonces", "resync", {
     readonly params: {

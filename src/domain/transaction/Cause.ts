@@ -46,6 +46,7 @@ export const Figures = Schema.Struct({
   hash: shown(Shown.Hash, "Hash of the no-op, or of the transaction that used the nonce.", `0x${"5c".repeat(32)}`),
   sends: shown(Schema.Natural, "How often the newest attempt was sent.", 2),
   until: shown(MomentFromText, "When the wait ends at the latest.", "2026-11-22T18:00:00.000Z"),
+  answer: shown(Schema.Literal("give_up"), "What an operator has decided.", "give_up"),
   revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance")
 }).annotate({ identifier: "TransactionFigures" })
 export type Figures = typeof Figures.Type

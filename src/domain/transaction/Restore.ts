@@ -24,23 +24,46 @@ export const suspects = <F extends Family>(
 ): ReadonlyArray<Transaction<F>> =>
   transactions.filter((transaction) => isMarked(transaction) && rules.couldBe(transaction, foreign))
 
-const isUnproven = ({ state, restored, cause: why }: Transaction): boolean =>
+/** It waits for a decision of an operator. */
+export const isUnproven = ({ state, restored, cause: why }: Transaction): boolean =>
   (restored && state === "pending") || why?.code === "nonce_taken_unproven"
 
+const refused = (error: string) => Result.fail(new TransactionConflict({ error }))
+
 /**
- * `send`: it was not executed, so it gets a place as usual. `give_up`: it is not sent any more. Neither keeps its place: a
- * provider may have been wrong about its use, and then the lane fills it.
+ * `usedBelow`: every provider that answers counts this many sequences of the account as used and final. Above it, the bytes of
+ * a transaction can still be mined: whatever an operator says about them may turn out to be wrong.
+ */
+const isOpen = ({ place }: Transaction, usedBelow: bigint): boolean => (place?.sequence ?? -1n) >= usedBelow
+
+/**
+ * `send`: it was not executed, so it gets another place. `give_up`: it is not sent any more. With a place, what is mined there
+ * decides how it ends.
  */
 export const resolve = <F extends Family>(
   transaction: Transaction<F>,
-  answer: Answer
+  answer: Answer,
+  usedBelow: bigint
 ): Result.Result<Command<F>, TransactionConflict> => {
-  if (isFinal(transaction) || !isUnproven(transaction)) {
-    return Result.fail(new TransactionConflict({ error: "does not wait for a decision of an operator" }))
+  if (isFinal(transaction) || !isUnproven(transaction)) return refused("does not wait for a decision of an operator")
+  const { place, requeues, restored } = transaction
+  if (isOpen(transaction, usedBelow)) {
+    return refused(`its nonce ${place?.sequence} is open: not every provider has it in a final block; try again later`)
   }
-  const code = transaction.restored ? "restored_unproven" : "nonce_taken_unproven"
-  if (answer === "give_up") return Result.succeed(finish({ state: "failed", cause: cause(code), losesPlace: true }))
-  return Result.succeed(Command.Requeue({ restored: false, requeues: transaction.requeues, cause: cause("queued") }))
+  if (answer === "send") {
+    return Result.succeed(Command.Requeue({ restored: false, requeues, cause: cause("queued") }))
+  }
+  if (place === undefined) {
+    const code = restored ? "restored_unproven" : "nonce_taken_unproven"
+    return Result.succeed(finish({ state: "failed", cause: cause(code) }))
+  }
+  return Result.succeed(
+    Command.Intend({
+      intent: "clear",
+      clearCode: "nonce_taken_unproven",
+      cause: cause("nonce_taken_unproven", { answer: "give_up" })
+    })
+  )
 }
 
 /**

@@ -34,6 +34,8 @@ export interface Providers {
   tryAll<A>(use: Use<A>): Effect.Effect<A, NoProvider>
   /** Asks others than `asked`, until one answers. Undefined: none does. `not_configured`: there is only one. */
   second<A>(asked: RpcNode, use: Use<A>): Effect.Effect<A | undefined | "not_configured">
+  /** Asks all of them at the same time, in their order. Undefined: this one does not answer. */
+  each<A>(use: Use<A>): Effect.Effect<ReadonlyArray<A | undefined>>
   /** Sends to up to two providers. Empty: none of them is on the chain. */
   broadcast<A>(send: (node: RpcNode) => Effect.Effect<A>): Effect.Effect<ReadonlyArray<A>>
   /** The chain may have begun anew: every provider has to prove itself again. */
@@ -136,6 +138,17 @@ export const make = Effect.fnUntraced(function* (
       return undefined
     })
 
+    const each = <A>(use: Use<A>) =>
+      Effect.forEach(
+        order,
+        (node) =>
+          Effect.orElseSucceed(
+            within(on(node, use), () => RpcFailure.failure("unreachable")),
+            () => undefined
+          ),
+        { concurrency: maxProved }
+      )
+
     const broadcast: Providers["broadcast"] = Effect.fnUntraced(function* (send) {
       const chosen = (yield* sorted).slice(0, maxBroadcast)
       const proved = yield* Effect.filter(chosen, (node) => Effect.isSuccess(proof(node)), {
@@ -173,6 +186,7 @@ export const make = Effect.fnUntraced(function* (
       first: (use) =>
         Effect.mapError(tryAll(use), ({ failures }) => RpcFailure.firstOver(failures.map(({ failure }) => failure))),
       second,
+      each,
       broadcast,
       doubt: Effect.sync(() => void (trusted = new Set())),
       proven,

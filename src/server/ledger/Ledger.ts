@@ -8,7 +8,6 @@ import type { FeeLimitExceeded, RelayerPaused } from "../../domain/transaction/A
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
 import type { TransactionId, TransactionNotFound } from "../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
-import type { Answer } from "../../domain/transaction/Restore.ts"
 import type { LaneKey } from "../../domain/transaction/Rules.ts"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
@@ -17,6 +16,7 @@ import * as Accepting from "./accept/Accepting.ts"
 import type { AttemptKey } from "./write/AttemptsRepo.ts"
 import * as LedgerChanges from "./read/LedgerChanges.ts"
 import * as LedgerOperations from "./read/LedgerOperations.ts"
+import type { Decision } from "./read/LedgerOperations.ts"
 import * as LedgerReading from "./read/LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
 import type { Filter, SelectedTransactions, Selection } from "./read/Selection.ts"
@@ -87,11 +87,11 @@ export class Ledger extends Context.Service<
     ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
     /**
      * An operator says that the chain's count is right, and what becomes of transactions whose fate cannot be proven: all of
-     * the lane, or one. Returns those that it decided.
+     * the lane, or one. Returns those that it decided. Fails if there are none because their sequences are open.
      */
     resync(
       account: Account,
-      decision: { readonly answer?: Answer; readonly id?: TransactionId }
+      decision: Decision
     ): Effect.Effect<ReadonlyArray<StoredTransaction>, TransactionNotFound | TransactionConflict>
     /** Nothing is to happen at the sequences of open transactions, from `from` to `to`. Returns these transactions. */
     clear(account: Account, from: bigint, to: bigint): Effect.Effect<ReadonlyArray<StoredTransaction>>

@@ -128,7 +128,7 @@ describe("every code", () => {
   })
 
   it("queued follows an operator's answer", () => {
-    assert.strictEqual(codeOf([Result.getOrThrow(resolve(pending({ restored: true }), "send"))]), "queued")
+    assert.strictEqual(codeOf([Result.getOrThrow(resolve(pending({ restored: true }), "send", 0n))]), "queued")
   })
 
   it("has a situation", () => {

@@ -40,7 +40,7 @@ layerEach(ledger)("an operator", (it) => {
     })
   )
 
-  it.effect("frees the nonce of what is sent again or given up, and the same bytes can be signed at it", () =>
+  it.effect("decides about an unproven nonce only after every provider has it in a final block", () =>
     Effect.gen(function* () {
       const transactions = yield* Ledger
       const lanes = yield* LaneLedger
@@ -54,10 +54,40 @@ layerEach(ledger)("an operator", (it) => {
         { stored: first, command },
         { stored: second, command }
       ])
-      const [ended] = yield* transactions.resync(account(1), { answer: "give_up", id: two })
-      assert.deepInclude(ended?.transaction, { state: "failed" })
-      assert.isUndefined(ended?.transaction.place)
-      yield* transactions.resync(account(1), { answer: "send", id: one })
+      for (const answer of ["send", "give_up"] as const) {
+        for (const usedBelow of [0n, 1n]) {
+          const open = yield* Effect.flip(transactions.resync(account(1), { answer, id: two, usedBelow }))
+          assert.strictEqual(open._tag, "TransactionConflict")
+          assert.include(open.message, "its nonce 1 is open")
+        }
+        assert.strictEqual(
+          (yield* Effect.flip(transactions.resync(account(1), { answer })))._tag,
+          "TransactionConflict"
+        )
+      }
+      const [givenUp] = yield* transactions.resync(account(1), { answer: "give_up", id: two, usedBelow: 2n })
+      assert.deepInclude(givenUp?.transaction, { state: "signed", intent: "clear", clearCode: "nonce_taken_unproven" })
+      assert.strictEqual(givenUp?.transaction.place?.sequence, 1n)
+      const decided = yield* transactions.resync(account(1), { answer: "send", usedBelow: 1n })
+      assert.deepStrictEqual(
+        decided.map(({ id, transaction }) => [id, transaction.state]),
+        [[one, "pending"]]
+      )
+    })
+  )
+
+  it.effect("frees the nonce of what is sent again, and the same bytes can be signed at it", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const lanes = yield* LaneLedger
+      const [one] = yield* insert(account(1), 1)
+      if (one === undefined) return assert.fail("no rows")
+      const { hold } = yield* claimOne
+      const [first] = yield* signAll(hold)
+      if (first === undefined) return assert.fail("not signed")
+      const command = Command.Hold({ cause: cause("nonce_taken_unproven"), scope: "transaction" })
+      yield* lanes.apply(hold, [{ stored: first, command }])
+      yield* transactions.resync(account(1), { answer: "send", id: one, usedBelow: 1n })
       const { stored, pending } = yield* lanes.read(hold)
       yield* lanes.saveLane(hold, {
         chain: stored.chain,

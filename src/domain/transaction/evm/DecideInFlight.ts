@@ -77,7 +77,7 @@ const waitingCause = (situation: Situation<Evm, Seen>, former: Former, due: Due)
   if (isDeepReorg && nonce > view.count) return cause("deep_reorg", { nonce, count: view.count })
   if (intent !== "execute") {
     const why = intentCause(transaction)
-    return isNoop(newest) ? { ...why, figures: { hash: newest.hash } } : why
+    return isNoop(newest) ? { ...why, figures: { ...why.figures, hash: newest.hash } } : why
   }
   const refused = refusedCause(situation, former)
   if (refused !== undefined) return refused

@@ -8,6 +8,7 @@ import type { Evm } from "./Evm.ts"
 import { hold, pollNext } from "./Holding.ts"
 import { maxRequeues } from "../Numbers.ts"
 import { endOf } from "../Transition.ts"
+import type { Transaction } from "../Transaction.ts"
 import type { Row, Situation } from "../Situation.ts"
 import { couldBe, verdictOf } from "./ForeignTransaction.ts"
 import { depthOf } from "./View.ts"
@@ -17,6 +18,10 @@ interface Taken {
   readonly hash?: string
   readonly call?: ForeignCall
 }
+
+/** An operator does not wait for the proof, after every provider had the nonce in a final block. */
+const isGivenUp = ({ intent, clearCode }: Transaction<Evm>): boolean =>
+  intent === "clear" && clearCode === "nonce_taken_unproven"
 
 /**
  * The nonce is proven lost, so all bytes of the transaction are dead. A request gets a new nonce, unless the ledger may
@@ -28,7 +33,7 @@ const lost = ({ transaction }: Situation<Evm>, { hash, call }: Taken): Command<E
   const nonce = nonceOf(transaction)
   const required = requiredNonceOf(transaction)
   const figures = { ...(hash === undefined ? {} : { hash }), ...(nonce === undefined ? {} : { nonce }) }
-  if (restored || couldBe(transaction, call)) {
+  if (!isGivenUp(transaction) && (restored || couldBe(transaction, call))) {
     return Command.Requeue({ restored: true, requeues, cause: cause("restored_unproven", figures) })
   }
   if (intent !== "execute") return { ...endOf(transaction), losesPlace: true }
@@ -39,6 +44,15 @@ const lost = ({ transaction }: Situation<Evm>, { hash, call }: Taken): Command<E
   return requeues >= maxRequeues
     ? failed(cause("nonce_taken_too_often", figures))
     : Command.Requeue({ restored: false, requeues: requeues + 1, cause: cause("nonce_taken", figures) })
+}
+
+const unproven = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> => {
+  const { transaction, view } = situation
+  const figures = { nonce, count: view.count }
+  if (!isGivenUp(transaction)) return hold(situation, cause("nonce_taken_unproven", figures))
+  return view.hasNoReceipt === true
+    ? [{ ...endOf(transaction), losesPlace: true }]
+    : hold(situation, cause("nonce_taken_unproven", { ...figures, answer: "give_up" }))
 }
 
 const prove = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> => {
@@ -52,7 +66,7 @@ const prove = (situation: Situation<Evm, Seen>, nonce: number): Commands<Evm> =>
     case "NotDeep":
       return [pollNext(situation)]
     case "Unproven":
-      return hold(situation, cause("nonce_taken_unproven", { nonce, count: view.count }))
+      return unproven(situation, nonce)
     case "Taken":
       return [lost(situation, verdict), Command.PollAt({ at: situation.now })]
   }

@@ -98,10 +98,16 @@ const held = {
     reason: `The chain has dropped transactions that were final: it counts ${number(count)}, and this one has nonce ${number(nonce)}.`,
     next: "The dropped transactions are sent again, then this one is mined."
   }),
-  nonce_taken_unproven: ({ nonce, count }) => ({
-    reason: `The chain counts ${transactions(count)} of the account, so its nonce ${number(nonce)} is used, but no provider shows which transaction used it.`,
-    next: `It is checked again with each block. ${operator}`
-  }),
+  nonce_taken_unproven: ({ nonce, count, answer }) =>
+    answer === "give_up"
+      ? {
+          reason: "An operator has given it up, and another transaction seems to have used its nonce.",
+          next: "It becomes `failed` if another transaction is found at its nonce, or if no provider has a receipt of it, and `confirmed` if its own bytes are mined."
+        }
+      : {
+          reason: `The chain counts ${transactions(count)} of the account, so its nonce ${number(nonce)} is used, but no provider shows which transaction used it.`,
+          next: `It is checked again with each block. ${operator}`
+        },
   restored_unproven: ({ hash }) => ({
     reason: `The database was restored, so it may have been executed already${hashed(hash)}.`,
     next: `It is not sent by itself. ${operator}`

@@ -49,7 +49,9 @@ const marketPrice = (
 /** Why the nonce is to be used by a no-op. */
 export const intentCause = ({ intent, clearCode = "gap_filled" }: Transaction<Evm>): Cause => {
   if (intent === "cancel") return cause("canceling")
-  return intent === "expire" ? cause("expiring") : { code: clearCode, figures: {} }
+  if (intent === "expire") return cause("expiring")
+  const figures = clearCode === "nonce_taken_unproven" ? { answer: "give_up" as const } : {}
+  return { code: clearCode, figures }
 }
 
 export interface Former {

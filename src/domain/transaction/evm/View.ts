@@ -127,6 +127,8 @@ export interface Seen {
   readonly noopDataFee?: bigint
   /** Which transaction used the nonce. Absent: this poll did not ask. */
   readonly taker?: TakerEvidence
+  /** Whether every provider answered that it has no receipt of any attempt. Absent: this poll did not ask them. */
+  readonly hasNoReceipt?: boolean
 }
 
 /** Whether a block is so deep that the transactions in it are final. */

@@ -6,11 +6,12 @@ import type { Evm, Question } from "../../../domain/transaction/evm/Evm.ts"
 import { verdictOf } from "../../../domain/transaction/evm/ForeignTransaction.ts"
 import { isEstimated } from "../../../domain/transaction/evm/Gas.ts"
 import type { Seen } from "../../../domain/transaction/evm/View.ts"
-import { callAt } from "../../chains/evm/EvmCalls.ts"
+import { callAt, receiptOf } from "../../chains/evm/EvmCalls.ts"
 import { dataFee } from "../../chains/evm/EvmDataFees.ts"
 import { estimate } from "../../chains/evm/EvmEstimates.ts"
 import * as EvmTaker from "../../chains/evm/EvmTaker.ts"
 import * as RevertReason from "../../chains/evm/RevertReason.ts"
+import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import type { Finding, Inquiry } from "../LaneNetwork.ts"
 import { numbersOf, providersOf } from "./EvmContext.ts"
 import type { EvmContext } from "./EvmContext.ts"
@@ -41,6 +42,14 @@ const estimated = Effect.fnUntraced(function* (context: EvmContext, { row, seen 
   return { seen: { ...seen, ...found, isInquired: true } } satisfies Finding<Evm>
 })
 
+/** Whether every provider answers, and none of them has a receipt of one of the attempts. */
+const hasNoReceipt = Effect.fnUntraced(function* (providers: EvmProviders, hashes: ReadonlyArray<string>) {
+  const answers = yield* providers.each((node) =>
+    Effect.forEach(hashes, (hash) => node.call(receiptOf(hash)), { concurrency: "unbounded" })
+  )
+  return answers.every((receipts) => receipts?.every((receipt) => receipt === null) === true)
+})
+
 /** What used the nonce. What is in no attempt marks the requests that it could be, before any of them gets a new nonce. */
 const foreign = Effect.fnUntraced(function* (
   context: EvmContext,
@@ -54,8 +63,9 @@ const foreign = Effect.fnUntraced(function* (
   const find = providers.first((node) => EvmTaker.find(providers, node, sought, seen.head.number))
   const taker = yield* Effect.orElseSucceed(find, () => ({ _tag: "NotFound" }) as const)
   const verdict = verdictOf(transaction, address, { ...seen, taker })
+  const needsAll = verdict._tag === "Unproven" && transaction.intent === "clear"
   const finding: Finding<Evm> = {
-    seen: { ...seen, taker },
+    seen: { ...seen, taker, ...(needsAll ? { hasNoReceipt: yield* hasNoReceipt(providers, hashes) } : {}) },
     ...(verdict._tag === "Taken" ? { foreign: [verdict.call] } : {})
   }
   return finding

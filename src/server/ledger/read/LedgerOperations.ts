@@ -6,7 +6,7 @@ import { cause } from "../../../domain/transaction/Cause.ts"
 import { Command } from "../../../domain/transaction/Command.ts"
 import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
-import { onNewGeneration, resolve } from "../../../domain/transaction/Restore.ts"
+import { isUnproven, onNewGeneration, resolve } from "../../../domain/transaction/Restore.ts"
 import type { Answer } from "../../../domain/transaction/Restore.ts"
 import { isInFlight } from "../../../domain/transaction/Transaction.ts"
 import { apply } from "../../../domain/transaction/Transition.ts"
@@ -21,6 +21,15 @@ import type { LaneId } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
 import * as Writing from "../write/Writing.ts"
+
+/** What an operator says about transactions whose fate cannot be proven. */
+export interface Decision {
+  readonly answer?: Answer
+  /** As for `resolve`. Absent: no provider was asked, so every sequence is open. */
+  readonly usedBelow?: bigint
+  /** Absent: all of the lane. */
+  readonly id?: TransactionId
+}
 
 /** Why the intent of a transaction is to clear its nonce if an operator says so. */
 const cleared = Command.Intend({ intent: "clear", clearCode: "canceled", cause: cause("canceling") })
@@ -67,7 +76,7 @@ export const make = Effect.gen(function* () {
   })
 
   const resync = Effect.fn("Ledger.resync")(
-    function* (account: Account, { answer, id }: { readonly answer?: Answer; readonly id?: TransactionId }) {
+    function* (account: Account, { answer, id, usedBelow = 0n }: Decision) {
       const lane = yield* lanes.lock(account)
       if (Option.isNone(lane)) return id === undefined ? [] : yield* new TransactionNotFound({})
       yield* checkShared(lane.value.id)
@@ -81,11 +90,19 @@ export const make = Effect.gen(function* () {
       const rows = found.filter(isOwn)
       const [only] = rows
       if (id !== undefined && only === undefined) return yield* new TransactionNotFound({})
-      if (answer !== undefined && id !== undefined && only !== undefined)
-        yield* Effect.fromResult(resolve(only.transaction, answer))
-      const decided = yield* applyAll(rows, ({ transaction }) =>
-        answer === undefined ? undefined : Result.getOrUndefined(resolve(transaction, answer))
+      const resolved = new Map(
+        answer === undefined ? [] : rows.map((row) => [row.id, resolve(row.transaction, answer, usedBelow)] as const)
       )
+      const [failure] = rows.flatMap((row) => {
+        const result = resolved.get(row.id)
+        return result?._tag === "Failure" && (id !== undefined || isUnproven(row.transaction)) ? [result.failure] : []
+      })
+      const isDecided = [...resolved.values()].some(Result.isSuccess)
+      if (failure !== undefined && !isDecided) return yield* failure
+      const decided = yield* applyAll(rows, (row) => {
+        const result = resolved.get(row.id)
+        return result === undefined ? undefined : Result.getOrUndefined(result)
+      })
       yield* record("nonce.resynced", account, { answer, transaction_ids: idsOf(decided) })
       yield* work.afterCommit
       return decided

@@ -32,7 +32,7 @@ interface Limits {
 }
 
 export const make = Effect.gen(function* () {
-  const nodes = yield* RelayerNodes.make
+  const { first: nodes } = yield* RelayerNodes.make
   const { markets } = yield* EvmNodes
   const ledger = yield* Ledger
   const outboundWork = yield* OutboundWork

@@ -10,6 +10,7 @@ import { maxCleared } from "../../../domain/transaction/evm/NonceState.ts"
 import type { ClearNonces, NonceDecision, NonceState } from "../../../domain/transaction/evm/NonceState.ts"
 import type { ResyncNonce } from "../../../domain/transaction/TransactionRequests.ts"
 import { countAt } from "../../chains/evm/EvmCalls.ts"
+import * as EvmHeads from "../../chains/evm/EvmHeads.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import type { StoredTransaction } from "../../ledger/StoredTransaction.ts"
 import type { LaneCounts, StoredLane } from "../../ledger/StoredLane.ts"
@@ -53,7 +54,7 @@ export class Nonces extends Context.Service<
     resync(
       id: RelayerId,
       request: ResyncNonce
-    ): Effect.Effect<NonceDecision, Unknown | TransactionNotFound | TransactionConflict>
+    ): Effect.Effect<NonceDecision, Unknown | TransactionNotFound | TransactionConflict | TooManyRequests>
     clear(id: RelayerId, range: ClearNonces): Effect.Effect<NonceDecision, Unknown | BadRequest>
     /** Fails with `TransactionConflict` if the network is not a test network. */
     beginGeneration(id: RelayerId): Effect.Effect<NonceState, Unknown | TransactionConflict>
@@ -64,7 +65,7 @@ export class Nonces extends Context.Service<
     Nonces,
     Effect.gen(function* () {
       const senders = yield* EvmSenders.make
-      const nodes = yield* RelayerNodes.make
+      const { first, each } = yield* RelayerNodes.make
       const ledger = yield* Ledger
       const outboundWork = yield* OutboundWork
 
@@ -75,7 +76,7 @@ export class Nonces extends Context.Service<
       })
 
       const ofChain = ({ account, numbers }: EvmSender) =>
-        nodes(account.relayerId, numbers.chainId, (node) =>
+        first(account.relayerId, numbers.chainId, (node) =>
           Effect.all([node.call(countAt(account.address, "latest")), node.call(countAt(account.address, "pending"))], {
             concurrency: 2
           })
@@ -84,6 +85,18 @@ export class Nonces extends Context.Service<
           Effect.catchTag("BadGateway", () => Effect.succeed({}))
         )
 
+      /** The lowest count in a final block over all providers that answer. Only transactions with a nonce need it. */
+      const usedBelow = Effect.fnUntraced(function* ({ account, numbers }: EvmSender) {
+        const { inFlight } = yield* ledger.countLane(account)
+        if (inFlight === 0) return 0n
+        const counts = yield* each(account.relayerId, numbers.chainId, (node) =>
+          Effect.flatMap(EvmHeads.read(node, numbers.finality), ({ finalHeight }) =>
+            finalHeight < 0 ? Effect.succeed(0) : node.call(countAt(account.address, finalHeight))
+          )
+        )
+        return counts.length === 0 ? 0n : BigInt(Math.min(...counts))
+      })
+
       const get = Effect.fn("Nonces.get")(function* (id: RelayerId) {
         const sender = yield* senders.get(id)
         const known = yield* ofLedger(sender)
@@ -91,9 +104,9 @@ export class Nonces extends Context.Service<
       })
 
       const resync = Effect.fn("Nonces.resync")(function* (id: RelayerId, { answer, transaction_id }: ResyncNonce) {
-        const { account } = yield* senders.get(id)
-        const changed = yield* ledger.resync(account, {
-          ...(answer === undefined ? {} : { answer }),
+        const sender = yield* senders.get(id)
+        const changed = yield* ledger.resync(sender.account, {
+          ...(answer === undefined ? {} : { answer, usedBelow: yield* outboundWork.run(usedBelow(sender)) }),
           ...(transaction_id === undefined ? {} : { id: transaction_id })
         })
         return decisionOf(changed)

@@ -47,7 +47,7 @@ export const make = Effect.gen(function* () {
   })
 
   /** Asks a provider of the relayer, and the next one if it fails. */
-  return Effect.fnUntraced(function* <A>(
+  const first = Effect.fnUntraced(function* <A>(
     id: RelayerId,
     chainId: number,
     use: (node: RpcNode) => Effect.Effect<A, RpcFailure>
@@ -55,4 +55,16 @@ export const make = Effect.gen(function* () {
     const found = yield* of(id, chainId)
     return yield* Effect.mapError(found.tryAll(use), toBadGateway)
   })
+
+  /** Asks all providers of the relayer. Those that do not answer are left out. */
+  const each = Effect.fnUntraced(function* <A>(
+    id: RelayerId,
+    chainId: number,
+    use: (node: RpcNode) => Effect.Effect<A, RpcFailure>
+  ) {
+    const answers = yield* (yield* of(id, chainId)).each(use)
+    return answers.filter((answer) => answer !== undefined)
+  })
+
+  return { first, each }
 })

@@ -56,13 +56,17 @@ describe("A3", () => {
     const restored = pending({ restored: true, intent: "cancel", validUntil: 0 })
     assert.strictEqual(summary(commandsOf(restored)), "Hold transaction restored_unproven")
     assert.deepStrictEqual(
-      summary([Result.getOrThrow(resolve(restored, "give_up"))]),
+      summary([Result.getOrThrow(resolve(restored, "give_up", 0n))]),
       "Finish failed restored_unproven"
     )
-    assert.deepStrictEqual(summary([Result.getOrThrow(resolve(restored, "send"))]), "Requeue queued")
-    assert.isTrue(Result.isFailure(resolve(pending(), "send")))
+    assert.deepStrictEqual(summary([Result.getOrThrow(resolve(restored, "send", 0n))]), "Requeue queued")
+    assert.isTrue(Result.isFailure(resolve(pending(), "send", 0n)))
     const unproven = submitted({ cause: cause("nonce_taken_unproven") })
-    assert.strictEqual(summary([Result.getOrThrow(resolve(unproven, "give_up"))]), "Finish failed nonce_taken_unproven")
+    assert.strictEqual(
+      summary([Result.getOrThrow(resolve(unproven, "give_up", 6n))]),
+      "Intend clear nonce_taken_unproven"
+    )
+    for (const answer of ["send", "give_up"] as const) assert.isTrue(Result.isFailure(resolve(unproven, answer, 5n)))
   })
 
   it("without a mark, what a transaction of the account that no attempt has could be is held before a requeue", () => {

@@ -1,15 +1,18 @@
 // Transactions that end without the nonce that they had: it is a hole of the lane if the chain opens it again.
 import { nonceOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import { assert, describe, it } from "@effect/vitest"
-import { foreign } from "./simulation/Blocks.ts"
 import { reorg } from "../../../../testkit/chain/Blocks.ts"
 import { assign, poll } from "./simulation/Driver.ts"
 import { faultless } from "./simulation/Faults.ts"
 import { watch } from "./simulation/Invariants.ts"
 import { pollLane } from "./simulation/LanePoll.ts"
-import { acceptance, blocks, reading, rounds, sent } from "./simulation/Scenes.ts"
+import { summary } from "./DecisionTable.ts"
+import { commandsOf, lane, receiptIn, seen, submitted } from "./Fixtures.ts"
+import { effectsOf, foreign } from "./simulation/Blocks.ts"
+import { fetched, onTaker } from "./Takers.ts"
+import { blocks, reading, rounds, sent } from "./simulation/Scenes.ts"
 import { take } from "./simulation/Steps.ts"
-import { accept, transactionOf } from "./simulation/World.ts"
+import { accept, receiver, transactionOf } from "./simulation/World.ts"
 
 describe("a transaction without its nonce", () => {
   it("that was canceled after another one used its nonce leaves no hole after a deep reorganisation", () => {
@@ -30,18 +33,39 @@ describe("a transaction without its nonce", () => {
     assert.strictEqual(transactionOf(world, other).state, "confirmed")
   })
 
-  it("that an operator gave up because of a wrong count leaves no hole", () => {
+  it("that an operator gives up while the nonce is open stays as it is, and is executed", () => {
     const world = sent()
     take(world, { do: "DropPool" }, watch)
     poll(world, reading({ isLiarFirst: true, countLie: 1 }), 1, watch)
     assert.strictEqual(transactionOf(world, 1).cause?.code, "nonce_taken_unproven")
-    take(world, { ...acceptance, lasts: 1 }, watch)
-    assign(world, faultless, watch)
-    assert.strictEqual(nonceOf(transactionOf(world, 2)), 1)
-    take(world, { do: "Resync", answer: "give_up" }, watch)
-    const { state, cause, place } = transactionOf(world, 1)
-    assert.deepStrictEqual([state, cause?.code, place], ["failed", "nonce_taken_unproven", undefined])
+    for (const answer of ["give_up", "send"] as const) take(world, { do: "Resync", answer }, watch)
+    assert.deepInclude(transactionOf(world, 1), { state: "submitted", intent: "execute" })
     rounds(world, 12)
-    assert.strictEqual(transactionOf(world, 2).state, "confirmed")
+    assert.strictEqual(transactionOf(world, 1).state, "confirmed")
+    assert.strictEqual(effectsOf(world, 1), 1)
+  })
+})
+
+describe("a transaction that an operator has given up", () => {
+  const givenUp = submitted({ intent: "clear", clearCode: "nonce_taken_unproven" })
+  const passed = (over: object = {}) => seen({ count: 6, countAtFinal: 6, taker: { _tag: "NotFound" }, ...over })
+
+  it("ends as failed only if no provider has a receipt of it", () => {
+    assert.strictEqual(
+      summary(commandsOf(givenUp, lane(), passed({ hasNoReceipt: false }))),
+      "Hold transaction nonce_taken_unproven"
+    )
+    const [first] = commandsOf(givenUp, lane(), passed({ hasNoReceipt: true }))
+    assert.deepInclude(first, { _tag: "Finish", state: "failed", losesPlace: true })
+  })
+
+  it("is confirmed if its own bytes are mined at its nonce", () => {
+    const sights = new Map([[1, { _tag: "Receipt" as const, receipt: receiptIn(100) }]])
+    assert.strictEqual(summary(commandsOf(givenUp, lane(), passed({ sights }))), "Mine mined mined_waiting")
+  })
+
+  it("ends although the transaction at its nonce could be it, because an operator has decided", () => {
+    const own = submitted({ intent: "clear", clearCode: "nonce_taken_unproven", restored: true })
+    assert.match(onTaker(fetched({ call: { to: receiver, value: 1n, data: "0x" } }), own), /^Finish failed/)
   })
 })

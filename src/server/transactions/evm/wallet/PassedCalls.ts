@@ -17,7 +17,7 @@ const notAllowed = (method: string): RpcError =>
   new RpcError({ code: codes.methodNotFound, message: `the method ${method} is not in rpc_methods of the network` })
 
 export const make = Effect.gen(function* () {
-  const ask = yield* RelayerNodes.make
+  const { first: ask } = yield* RelayerNodes.make
   const reads = yield* LedgerReads.make
 
   return (sender: EvmSender, call: NodeCall): Effect.Effect<Replies.Reply, BadGateway | RelayerNotFound> =>

@@ -33,7 +33,7 @@ const isSettled = ({ transaction }: StoredTransaction): boolean =>
 export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const transactions = yield* Transactions
-  const ask = yield* RelayerNodes.make
+  const { first: ask } = yield* RelayerNodes.make
 
   const accept = (sender: EvmSender, body: SendEvmTransaction) =>
     transactions.send(sender.relayer.id, body).pipe(

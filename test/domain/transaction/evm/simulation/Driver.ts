@@ -10,7 +10,7 @@ import { apply } from "../../../../../src/domain/transaction/Transition.ts"
 import { broadcast } from "./Broadcasts.ts"
 import { dieAt, living } from "./Faults.ts"
 import type { Faults } from "./Faults.ts"
-import { findTaker, see } from "./Reader.ts"
+import { findTaker, hasNoReceipt, see } from "./Reader.ts"
 import { sign } from "./Signing.ts"
 import { baseOf, situationOf, termsOf, totals } from "./Situations.ts"
 import { store, transactionOf } from "./World.ts"
@@ -46,7 +46,13 @@ const decideOne = (world: World, faults: Faults, number: number, watch: Watch): 
   const question = first[0]._tag === "Ask" ? first[0].question : undefined
   const commands =
     question?._tag === "Foreign"
-      ? decide(situationOf(world, transaction, { ...view, taker: findTaker(world, faults.reading, question.nonce) }))
+      ? decide(
+          situationOf(world, transaction, {
+            ...view,
+            taker: findTaker(world, faults.reading, question.nonce),
+            hasNoReceipt: hasNoReceipt(world, transaction)
+          })
+        )
       : first
   watch(transaction, commands)
   execute(world, faults, transaction, commands)

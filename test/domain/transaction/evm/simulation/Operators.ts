@@ -9,8 +9,8 @@ import type { Answer } from "../../../../../src/domain/transaction/Restore.ts"
 import { isInFlight } from "../../../../../src/domain/transaction/Transaction.ts"
 import type { Transaction } from "../../../../../src/domain/transaction/Transaction.ts"
 import { apply } from "../../../../../src/domain/transaction/Transition.ts"
-import { upTo } from "../../../../../testkit/chain/Blocks.ts"
-import { newLane, noMemory, store } from "./World.ts"
+import { countOf, headOf, upTo } from "../../../../../testkit/chain/Blocks.ts"
+import { newLane, noMemory, required, store } from "./World.ts"
 import type { World } from "./World.ts"
 
 /** The ledger of the backup, in which every open request is marked: the marks of the database differ. */
@@ -25,8 +25,14 @@ export const restore = (world: World): void => {
   world.memory = noMemory
 }
 
+/** The lowest count in a final block over the honest provider and the one that follows a fork. */
+const usedBelow = (world: World): bigint => {
+  const countAtFinal = (chain: World["chain"]) => countOf(chain.slice(0, headOf(chain).number - required(world) + 1))
+  return BigInt(Math.min(countAtFinal(world.chain), countAtFinal(world.fork ?? world.chain)))
+}
+
 const answer = (world: World, transaction: Transaction<Evm>, answer: Answer): void => {
-  const command = resolve(transaction, answer)
+  const command = resolve(transaction, answer, usedBelow(world))
   if (Result.isSuccess(command)) store(world, apply(transaction, command.success, world.now))
 }
 

@@ -135,6 +135,10 @@ export const findTaker = (world: World, reading: Reading, nonce: number): TakerE
   }
 }
 
+/** Whether the honest provider has no receipt of an attempt: all are asked. */
+export const hasNoReceipt = (world: World, { attempts }: Transaction<Evm>): boolean =>
+  !minedIn(world.chain).some(({ bytes }) => attempts.some(({ hash }) => hash === bytes.hash))
+
 export const seeLane = (world: World, reading: Reading): LaneView & { readonly countAtFinal: number } => {
   const [first, second] = pairOf(world, reading)
   const { chainBlock } = world.ledger.lane
