@@ -13,7 +13,7 @@ import {
 import { Simulation } from "../domain/transaction/evm/Simulation.ts"
 import {
   CanceledTransactions,
-  NonceParam,
+  SequenceParam,
   TransactionExplanation,
   TransactionQuery
 } from "../domain/transaction/TransactionRequests.ts"
@@ -50,7 +50,7 @@ const ReplaceTransaction = Schema.Union([ReplaceEvmTransaction]).annotate({
 
 const ofRelayer = Schema.Struct({ relayer_id: RelayerId })
 const ofTransaction = Schema.Struct({ relayer_id: RelayerId, transaction_id: TransactionId })
-const ofNonce = Schema.Struct({ relayer_id: RelayerId, nonce: NonceParam })
+const ofNonce = Schema.Struct({ relayer_id: RelayerId, nonce: SequenceParam })
 
 const notFound = [Errors.RelayerNotFoundError, Errors.TransactionNotFoundError, ...Errors.any] as const
 
@@ -154,7 +154,8 @@ export class TransactionsApi extends HttpApiGroup.make("transactions")
       .annotateMerge(
         OpenApi.annotations({
           summary: "Get the transaction of a nonce",
-          description: "The transaction of this relayer that has the nonce."
+          description:
+            "The transaction of this relayer that has the nonce, or the sequence on networks that call it so."
         })
       ),
     HttpApiEndpoint.get("get", "/:relayer_id/transactions/:transaction_id", {

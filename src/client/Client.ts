@@ -309,14 +309,14 @@ export interface TransactionsClient {
   /**
    * Get the transaction of a nonce.
    *
-   * The transaction of this relayer that has the nonce.
+   * The transaction of this relayer that has the nonce, or the sequence on networks that call it so.
    */
   readonly byNonce: Method<"transactions", "byNonce", {
     readonly params: {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string & Brand.Brand<"RelayerId">
-      /** Nonce of the transaction. Example: `7` */
-      readonly nonce: number
+      /** Nonce or sequence of the transaction. Example: `7` */
+      readonly nonce: number | bigint
     }
   }, TransactionResponseResponse>
   /**
@@ -2246,6 +2246,85 @@ export interface EvmTransactionAttempt {
   readonly sent_at?: DateTime.Utc
 }
 
+/** A transaction of an evm relayer after an event. */
+export interface EvmTransactionPayload {
+  /** Always `transaction`. Example: `"transaction"` */
+  readonly payload_type: "transaction"
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string & Brand.Brand<"RelayerId">
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: DateTime.Utc
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /**
+   * Network type of the relayer. Absent in events that earlier versions of the service have stored. Example:
+   * `"evm"`
+   */
+  readonly network_type?: "evm"
+  /**
+   * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
+   * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash?: string
+  /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
+  readonly gas_price?: bigint
+  /** Highest total fee in wei per gas. Example: `"40000000000"` */
+  readonly max_fee_per_gas?: bigint
+  /** Highest priority fee in wei per gas. Example: `"1000000000"` */
+  readonly max_priority_fee_per_gas?: bigint
+  /** Gas limit. Example: `21000` */
+  readonly gas_limit?: number
+  /** Nonce of the account. Example: `7` */
+  readonly nonce?: number
+  /** Wei that it sends. Example: `"0x38d7ea4c68000"` */
+  readonly value: bigint
+  /** Address of the relayer. Example: `"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"` */
+  readonly from: string
+  /** Receiver. Absent for a creation. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
+  readonly to?: string
+  /** Call data or init code. Example: `"0xa9059cbb"` */
+  readonly data?: string
+  /**
+   * Signature of the attempt that `hash` names. Example:
+   * `{"r":"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a","s":"2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b","v":0,"sig":"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b00"}`
+   */
+  readonly signature?: EvmSignature
+  /** Speed that decides its price, if no fees were given. Example: `"fast"` */
+  readonly speed?: Speed
+  /** All signed versions, oldest first. Example: `[]` */
+  readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
+  /** Height of the block with it. Example: `19000000` */
+  readonly block_number?: number
+  /** Hash of the block with it. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
+  readonly block_hash?: string
+  /** Contract that it created. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
+  readonly contract_address?: string
+  /** Gas that it used. Example: `"21000"` */
+  readonly gas_used?: bigint
+  /** Wei per gas that it paid. Example: `"25000000000"` */
+  readonly effective_gas_price?: bigint
+  /** Wei that it paid for gas. Example: `"525000000000000"` */
+  readonly fee_paid?: bigint
+  /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
+  readonly revert_reason?: string
+}
+
 /** An evm transaction. */
 export interface EvmTransactionResponse {
   /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
@@ -2816,6 +2895,40 @@ export interface NotificationResponse {
   readonly data: Notification
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
+}
+
+/** A transaction after an event, of a network type that only later versions of the service know. */
+export interface OtherTransactionPayload {
+  /** Always `transaction`. Example: `"transaction"` */
+  readonly payload_type: "transaction"
+  /** Network type of the relayer. Example: `"other"` */
+  readonly network_type: string
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string & Brand.Brand<"RelayerId">
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: DateTime.Utc
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /** Address of the relayer. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"` */
+  readonly from: string
+  /** Hash of the attempt that was mined, else of the newest. Example: `"5c5c5c"` */
+  readonly hash?: string
 }
 
 /** A transaction of a network type that a newer version of the service has stored. */
@@ -4180,83 +4293,7 @@ export interface TransactionWebhook {
   /** Group of the event, for receivers of other services. `type` says more. Example: `"transaction_update"` */
   readonly event: "transaction_update"
   /** The transaction after the event, without `signature`. */
-  readonly payload: {
-    /** Always `transaction`. Example: `"transaction"` */
-    readonly payload_type: "transaction"
-    /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
-    readonly id: string & Brand.Brand<"TransactionId">
-    /** Relayer that sends it. Example: `"payouts"` */
-    readonly relayer_id: string & Brand.Brand<"RelayerId">
-    /** State of the transaction. Example: `"submitted"` */
-    readonly status: TransactionStatus
-    /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
-    readonly status_reason?: string
-    /** The same as a code. Example: `"in_pool"` */
-    readonly code?: TransactionCode
-    /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
-    readonly created_at: DateTime.Utc
-    /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
-    readonly sent_at?: DateTime.Utc
-    /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
-    readonly confirmed_at?: DateTime.Utc
-    /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
-    readonly is_canceled: boolean
-    /** The caller's identifier. Example: `"order-1234"` */
-    readonly external_id?: string
-    /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
-    readonly valid_until?: DateTime.Utc
-    /**
-     * Network type of the relayer. Absent in events that earlier versions of the service have stored. Example:
-     * `"evm"`
-     */
-    readonly network_type?: "evm"
-    /**
-     * Hash of the attempt that was mined, else of the newest. Changes with each attempt. Example:
-     * `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
-     */
-    readonly hash?: string
-    /** Gas price of a legacy transaction, in wei. Example: `"30000000000"` */
-    readonly gas_price?: bigint
-    /** Highest total fee in wei per gas. Example: `"40000000000"` */
-    readonly max_fee_per_gas?: bigint
-    /** Highest priority fee in wei per gas. Example: `"1000000000"` */
-    readonly max_priority_fee_per_gas?: bigint
-    /** Gas limit. Example: `21000` */
-    readonly gas_limit?: number
-    /** Nonce of the account. Example: `7` */
-    readonly nonce?: number
-    /** Wei that it sends. Example: `"0x38d7ea4c68000"` */
-    readonly value: bigint
-    /** Address of the relayer. Example: `"0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"` */
-    readonly from: string
-    /** Receiver. Absent for a creation. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
-    readonly to?: string
-    /** Call data or init code. Example: `"0xa9059cbb"` */
-    readonly data?: string
-    /**
-     * Signature of the attempt that `hash` names. Example:
-     * `{"r":"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a","s":"2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b","v":0,"sig":"1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b2b00"}`
-     */
-    readonly signature?: EvmSignature
-    /** Speed that decides its price, if no fees were given. Example: `"fast"` */
-    readonly speed?: Speed
-    /** All signed versions, oldest first. Example: `[]` */
-    readonly attempts?: ReadonlyArray<EvmTransactionAttempt>
-    /** Height of the block with it. Example: `19000000` */
-    readonly block_number?: number
-    /** Hash of the block with it. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
-    readonly block_hash?: string
-    /** Contract that it created. Example: `"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"` */
-    readonly contract_address?: string
-    /** Gas that it used. Example: `"21000"` */
-    readonly gas_used?: bigint
-    /** Wei per gas that it paid. Example: `"25000000000"` */
-    readonly effective_gas_price?: bigint
-    /** Wei that it paid for gas. Example: `"525000000000000"` */
-    readonly fee_paid?: bigint
-    /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
-    readonly revert_reason?: string
-  }
+  readonly payload: EvmTransactionPayload | OtherTransactionPayload
   /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
   readonly timestamp: DateTime.Utc
 }

@@ -83,8 +83,26 @@ describe("verifyWebhook", () => {
         const webhook = yield* verifyWebhook({ secret, headers: signed, body })
         assert.strictEqual(webhook.type, type)
         if (webhook.type === "relayer.disabled") assert.strictEqual(webhook.payload.disable_reason, "no balance")
-        if (webhook.type === "transaction.mined") assert.strictEqual(webhook.payload.fee_paid, 525000000000000n)
+        if (webhook.type === "transaction.mined")
+          assert.strictEqual(Reflect.get(webhook.payload, "fee_paid"), 525000000000000n)
       }
+    })
+  )
+
+  it.effect("returns a transaction of a network type of a later version with the properties that all have", () =>
+    Effect.gen(function* () {
+      yield* atThatTime
+      const later = JSON.stringify({
+        ...JSON.parse(transaction),
+        network_type: "later",
+        sequence: "257698037760000001"
+      })
+      const body = Bodies.transactionBody({ ...origin, type: "transaction.mined", transaction: later })
+      const signed = { ...headers, "webhook-signature": sign(secret, `${id}.${timestamp}.${body}`) }
+      const webhook = yield* verifyWebhook({ secret, headers: signed, body })
+      if (webhook.type !== "transaction.mined") return assert.fail(webhook.type)
+      assert.strictEqual(webhook.payload.network_type, "later")
+      assert.strictEqual(webhook.payload.status, "mined")
     })
   )
 

@@ -29,8 +29,13 @@ export type TransactionStatus =
   | "canceled"
   | "expired"
 
-/** Amounts of wei and gas are texts of digits, and `value` is hexadecimal. */
+/**
+ * A transaction of an evm relayer. Amounts of wei and gas are texts of digits, and `value` is hexadecimal. Transactions of
+ * other network types have `network_type`, and the properties down to `is_canceled`.
+ */
 export interface Transaction {
+  /** Absent in events that earlier versions of the service have stored: `evm`. */
+  readonly network_type?: string
   readonly id: string
   readonly relayer_id: string
   readonly status: TransactionStatus
@@ -40,13 +45,13 @@ export interface Transaction {
   readonly created_at: string
   readonly sent_at?: string
   readonly confirmed_at?: string
-  readonly nonce?: number
-  readonly value: string
   readonly from: string
-  readonly to?: string
-  readonly data?: string
   readonly external_id?: string
   readonly is_canceled: boolean
+  readonly nonce?: number
+  readonly value: string
+  readonly to?: string
+  readonly data?: string
   readonly block_number?: number
   readonly block_hash?: string
   readonly contract_address?: string

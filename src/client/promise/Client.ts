@@ -446,14 +446,14 @@ export interface TransactionsClient {
   /**
    * Get the transaction of a nonce.
    *
-   * The transaction of this relayer that has the nonce.
+   * The transaction of this relayer that has the nonce, or the sequence on networks that call it so.
    */
   readonly byNonce: Method<"transactions", "byNonce", {
     readonly params: {
       /** Identifier of the relayer. Example: `"payouts"` */
       readonly relayer_id: string
-      /** Nonce of the transaction. Example: `7` */
-      readonly nonce: number
+      /** Nonce or sequence of the transaction. Example: `7` */
+      readonly nonce: number | bigint | number | string
     }
   }, TransactionResponseResponse>
   /**

@@ -6,6 +6,7 @@ import * as Shown from "../request/Shown.ts"
 import { resourceId } from "../request/Text.ts"
 import { shown } from "../transaction/Field.ts"
 import { EvmTransaction } from "../transaction/evm/EvmTransaction.ts"
+import { OtherTransaction } from "../transaction/UnknownNetwork.ts"
 import { resources } from "../access/Resources.ts"
 import { Webhook } from "./Webhook.ts"
 
@@ -74,22 +75,30 @@ export const RelayerEnabledWebhook = Schema.Struct({
   timestamp
 }).annotate({ identifier: "RelayerEnabledWebhook", description: "A disabled relayer works again." })
 
+const payload_type = field(Schema.Literal("transaction"), "Always `transaction`.", "transaction")
+
+/** By network type, as in responses. A network type adds its own here. */
+const transactionPayload = Schema.Union([
+  Schema.Struct({
+    payload_type,
+    ...EvmTransaction.fields,
+    network_type: shown(
+      Schema.Literal("evm"),
+      "Network type of the relayer. Absent in events that earlier versions of the service have stored.",
+      "evm"
+    )
+  }).annotate({ identifier: "EvmTransactionPayload", description: "A transaction of an evm relayer after an event." }),
+  Schema.Struct({ payload_type, ...OtherTransaction.fields }).annotate({
+    identifier: "OtherTransactionPayload",
+    description: "A transaction after an event, of a network type that only later versions of the service know."
+  })
+])
+
 export const TransactionWebhook = Schema.Struct({
   id,
   type: typed(resources.transaction.eventTypes),
   event: coarse("transaction_update"),
-  payload: field(
-    Schema.Struct({
-      payload_type: field(Schema.Literal("transaction"), "Always `transaction`.", "transaction"),
-      ...EvmTransaction.fields,
-      network_type: shown(
-        Schema.Literal("evm"),
-        "Network type of the relayer. Absent in events that earlier versions of the service have stored.",
-        "evm"
-      )
-    }),
-    "The transaction after the event, without `signature`."
-  ),
+  payload: field(transactionPayload, "The transaction after the event, without `signature`."),
   timestamp
 }).annotate({ identifier: "TransactionWebhook", description: "The body of a webhook about a transaction." })
 

@@ -1,10 +1,11 @@
 // The other requests about transactions, and their responses.
-import { Schema } from "effect"
+import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
+import { TransactionHash } from "../chain/TransactionHash.ts"
 import * as Shown from "../request/Shown.ts"
 import { RelayerId } from "../relayer/Relayer.ts"
 import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
-import { CursorQuery, count } from "../request/Page.ts"
+import { CursorQuery } from "../request/Page.ts"
 import { Figures } from "./Cause.ts"
 import { maxBatch } from "./Numbers.ts"
 import { Code } from "./Code.ts"
@@ -63,12 +64,12 @@ export const ResyncNonce = Schema.Struct({
 })
 export type ResyncNonce = typeof ResyncNonce.Type
 
-const hash = Schema.String.check(Schema.isPattern(/^0x[0-9a-f]{64}$/iu, { expected: "a hash: 0x and 64 hex digits" }))
-
 /** Which transactions a list has. `status` may be repeated. */
 export const TransactionFilter = {
   status: Schema.optionalKey(field(Schema.Array(TransactionStatus), "Only these states.", ["pending"])),
-  hash: Schema.optionalKey(field(hash, "Only transactions with an attempt of this hash.", `0x${"5c".repeat(32)}`)),
+  hash: Schema.optionalKey(
+    field(TransactionHash, "Only transactions with an attempt of this hash.", `0x${"5c".repeat(32)}`)
+  ),
   external_id: Schema.optionalKey(field(ExternalId, "Only the transaction with this identifier.", "order-1234")),
   created_after: Schema.optionalKey(field(Instant, "Accepted at or after this moment.", "2026-11-22T12:00:00.000Z")),
   created_before: Schema.optionalKey(field(Instant, "Accepted before this moment.", "2026-11-23T12:00:00.000Z")),
@@ -95,5 +96,27 @@ export interface AllTransactionsQuery extends Pick<CursorQuery, "per_page" | "cu
   readonly relayer_id?: ReadonlyArray<RelayerId>
 }
 
-/** A nonce in a path. */
-export const NonceParam = count("Nonce of the transaction.", 7)
+const expected = "an integer from 0 to 2^63-1"
+
+/** The largest sequence that a network type of the service has, and that the database can store. */
+const maxSequence = 2n ** 63n - 1n
+
+/** A sequence in a path, such as a nonce. Above 2^53-1 it is a `bigint`, so that it keeps all its digits. */
+export const SequenceParam = Schema.String.annotate({
+  contentMediaType: "application/json",
+  contentSchema: { type: "integer", minimum: 0, description: "Nonce or sequence of the transaction.", examples: [7] }
+}).pipe(
+  Schema.decodeTo(
+    Schema.Union([Schema.Natural, Schema.BigInt]),
+    SchemaTransformation.transformEffect({
+      decode: (text: string, options) => {
+        const sequence = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n
+        if (sequence < 0n || sequence > maxSequence) {
+          return Effect.fail(new SchemaIssue.InvalidValue({ expected }, text, options))
+        }
+        return Effect.succeed(Number.isSafeInteger(Number(sequence)) ? Number(sequence) : sequence)
+      },
+      encode: (sequence: number | bigint) => Effect.succeed(String(sequence))
+    })
+  )
+)

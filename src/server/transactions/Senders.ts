@@ -26,6 +26,9 @@ export const make = Effect.gen(function* () {
    */
   const { numberOf } = relayers
 
+  /** The network type of a relayer. */
+  const typeOf = (id: RelayerId) => Effect.map(relayers.get(id), ({ value }) => value.network_type)
+
   const senderOf = Effect.fnUntraced(
     function* ({ value: relayer, number }: StoredRelayer) {
       const found = intakes.of(relayer.network_type)
@@ -61,7 +64,7 @@ export const make = Effect.gen(function* () {
     return { ...(yield* senderOf(stored)), limits: limits.success }
   })
 
-  return { get, getLimited, limitsOf, numberOf }
+  return { get, getLimited, limitsOf, numberOf, typeOf }
 })
 
 export type Senders = Effect.Success<typeof make>

@@ -1,6 +1,7 @@
 // Pages of transactions: by number with a total, and by cursor without one.
 import { Array as Arr, DateTime, Effect, Schema } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
+import { canonicalHash, hashFault } from "../../domain/chain/TransactionHash.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Items, Page } from "../../domain/request/Page.ts"
@@ -28,7 +29,7 @@ const filterOf = (
 ): Filter => ({
   ...(relayerNumbers === undefined ? {} : { relayerNumbers }),
   ...(status === undefined ? {} : { states: status.map(stateOf) }),
-  ...(hash === undefined ? {} : { hash: hash.toLowerCase() }),
+  ...(hash === undefined ? {} : { hash: canonicalHash(hash) }),
   ...(external_id === undefined ? {} : { externalId: external_id }),
   ...(created_after === undefined ? {} : { createdAfter: DateTime.toEpochMillis(created_after) }),
   ...(created_before === undefined ? {} : { createdBefore: DateTime.toEpochMillis(created_before) }),
@@ -86,6 +87,8 @@ export const make = Effect.fnUntraced(function* (senders: Senders) {
     relayerId: RelayerId,
     { page, cursor, ...query }: TransactionQuery
   ): Effect.fn.Return<PageOrItems, BadRequest | Effect.Error<ReturnType<Senders["numberOf"]>>> {
+    const fault = query.hash === undefined ? undefined : hashFault(yield* senders.typeOf(relayerId), query.hash)
+    if (fault !== undefined) return yield* BadRequest.of([{ field: "hash", message: fault }])
     const filter = filterOf(query, [yield* senders.numberOf(relayerId)])
     if (cursor === undefined) return yield* numbered(filter, { ...query, ...(page === undefined ? {} : { page }) })
     if (page !== undefined) return yield* BadRequest.of([{ field: "page", message: "cannot be given with a cursor" }])

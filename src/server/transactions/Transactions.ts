@@ -78,7 +78,7 @@ export class Transactions extends Context.Service<
     /** The transactions of all relayers that the caller can use, newest first. */
     listAll(query: AllTransactionsQuery): Effect.Effect<Items<ShownTransaction>, BadRequest>
     get(relayerId: RelayerId, id: TransactionId): Effect.Effect<ShownTransaction, Unknown>
-    byNonce(relayerId: RelayerId, nonce: number): Effect.Effect<ShownTransaction, Unknown>
+    byNonce(relayerId: RelayerId, nonce: number | bigint): Effect.Effect<ShownTransaction, Unknown>
     explain(relayerId: RelayerId, id: TransactionId): Effect.Effect<TransactionExplanation, Unknown>
     replace(
       relayerId: RelayerId,
@@ -155,7 +155,7 @@ export class Transactions extends Context.Service<
         return yield* views.one(yield* ledger.get(yield* senders.numberOf(relayerId), id))
       })
 
-      const byNonce = Effect.fn("Transactions.byNonce")(function* (relayerId: RelayerId, nonce: number) {
+      const byNonce = Effect.fn("Transactions.byNonce")(function* (relayerId: RelayerId, nonce: number | bigint) {
         return yield* views.one(yield* ledger.bySequence(yield* senders.numberOf(relayerId), BigInt(nonce)))
       })
 

@@ -113,6 +113,7 @@ layerEach(TestApi.layer())("a list of transactions", (it) => {
       const invalid = {
         "status=gone": "status.0: Expected pending, sent, submitted, mined, confirmed, failed, canceled or expired",
         "hash=0x12": "hash: Expected a hash: 0x and 64 hex digits",
+        [`hash=${"5c".repeat(32)}`]: "hash: Expected a hash: 0x and 64 hex digits",
         "created_after=yesterday": "created_after: Expected ",
         "external_id=": "external_id: Expected 1 to 255 characters",
         "colour=red": "colour: is not a known field"
