@@ -140,9 +140,6 @@ const feature = (name: string, floor: number): ReadonlyArray<Override> =>
     ]
   })
 
-/** Files of `transactions` that still know evm: this list only gets shorter. */
-const mixed = ["Acceptance", "Checks", "MessageSigning", "Senders", "Transactions", "TransactionsHttp"]
-
 const unplaced = readdirSync("src/server", { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !floors.flat().includes(entry.name))
   .map(({ name }) => name)
@@ -178,14 +175,6 @@ export default {
     // Only this file of `server/` names all network types.
     restrict("src/server/Services.ts", anyHost),
     ...floors.flatMap((names, floor) => names.flatMap((name) => feature(name, floor))),
-    ...mixed.map((file) =>
-      restrict(
-        `src/server/transactions/${file}.ts`,
-        anyHost,
-        below(floors.length - 2),
-        file.endsWith("Http") ? noRepository : foreignRepository("transactions")
-      )
-    ),
     // `npm run openapi` writes these files.
     { files: ["src/client/Client.ts", "src/client/promise/Client.ts"], rules: { "max-lines": "off" } },
     // Programs of users print what they find.

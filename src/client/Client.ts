@@ -2133,7 +2133,10 @@ export interface EvmPolicy {
   readonly include_revert_data?: boolean
   /** Wei that must stay on the account. The default is 1. Example: `"100000000000000000"` */
   readonly min_balance?: bigint
-  /** Whether transactions bypass the public mempool. Example: `false` */
+  /**
+   * Whether transactions bypass the public mempool. Not supported yet: while it is true, sends are answered with
+   * 409. Example: `false`
+   */
   readonly private_transactions?: boolean
   /**
    * Addresses that transactions may be sent to, and `contract_creation` for creations. If absent, everything is

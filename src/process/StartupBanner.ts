@@ -20,8 +20,11 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 const { id, name, network, network_type, paused, signer_id } = Examples.requests["post /api/v1/relayers"]
 
 const firstSteps = (base: string, file: string) => `
-  First steps: create a signer with a new key, create a relayer that uses it, list the relayers, and read why it is in its state.
-  A relayer without funds is disabled until its address is funded.
+  To try everything on this machine, with a local chain and a relayer that sends: npm run dev   (of a package: npx effect-relayer dev)
+
+  First steps on a public test network: create a signer with a new key, create a relayer on ${network} that uses it, list the relayers,
+  and read what it needs. The relayer is disabled until a check reaches ${network} and finds funds at its address: the last command
+  says which of them is missing, and what to send where. "rpc_urls" of the network evm:${network} replaces the built-in public RPC URLs.
 
   export API_KEY=$(cat ${quoted(file)})
 ${post(base, "/api/v1/signers", Examples.requests["post /api/v1/signers"])}

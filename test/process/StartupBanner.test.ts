@@ -26,6 +26,13 @@ describe("the startup banner", () => {
     assert.include(text, String.raw`export API_KEY=$(cat '/srv/it'\''s ours/api-key')`)
   })
 
+  it("says what the relayer of the first steps needs, and how to try everything without it", () => {
+    const text = StartupBanner.text({ baseUrl, database, isTerminal: false, keptApiKey: kept })
+    assert.include(text, "npm run dev")
+    assert.include(text, "The relayer is disabled until a check reaches sepolia and finds funds at its address")
+    assert.include(text, `${baseUrl}/api/v1/relayers/payouts/explain`)
+  })
+
   it("names the version, the database and the data directory in its first line", () => {
     const first = (given: typeof database) =>
       StartupBanner.text({ baseUrl, database: given, isTerminal: true, keptApiKey: undefined }).split("\n")[0]

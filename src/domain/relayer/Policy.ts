@@ -59,7 +59,13 @@ export const EvmPolicy = Schema.Struct({
     doc("Whether the revert data of failed transactions is read. The default is false.", false)
   ),
   min_balance: maybe(Uint128, doc("Wei that must stay on the account. The default is 1.", "100000000000000000")),
-  private_transactions: maybe(Schema.Boolean, doc("Whether transactions bypass the public mempool.", false)),
+  private_transactions: maybe(
+    Schema.Boolean,
+    doc(
+      "Whether transactions bypass the public mempool. Not supported yet: while it is true, sends are answered with 409.",
+      false
+    )
+  ),
   whitelist_receivers: maybe(
     list(Schema.Union([CheckedEvmAddress, Schema.Literal(contractCreation)])),
     doc(

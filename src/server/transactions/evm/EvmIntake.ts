@@ -35,9 +35,9 @@ const check = Effect.fnUntraced(function* (body: SendEvmTransaction, target: Evm
 })
 
 /** If the gas is estimated or the market decides the price, the fees are counted when the transaction is signed. */
-const feeOf = (request: Request, { relayer }: EvmTarget): bigint => {
+const feeOf = (request: Request, target: EvmTarget): bigint => {
   const given = givenFees(request)
-  const price = given === undefined ? relayer.policies?.gas_price_cap : maxFeeOf(given)
+  const price = given === undefined ? evmTermsOf(target).cap : maxFeeOf(given)
   return request.gas_limit === undefined || price === undefined ? 0n : request.gas_limit * price
 }
 
