@@ -38,7 +38,7 @@ const publishing = Layer.mergeAll(Events.layer, Outbox.layer, Audit.layer).pipe(
 const relayerCount = 5
 
 /** A database with relayers 1 to 5, and what publishes events. */
-const database = Layer.provideMerge(
+export const database = Layer.provideMerge(
   publishing,
   Layer.provideMerge(Layer.effectDiscard(LedgerRows.insertRelayers(relayerCount)), TestDatabase.layer)
 )

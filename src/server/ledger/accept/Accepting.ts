@@ -11,6 +11,7 @@ import { isTraced } from "../../../sql/Traced.ts"
 import { isUnavailable } from "../../../sql/Unavailable.ts"
 import * as Origin from "../../responses/Origin.ts"
 import * as Admitting from "./Admitting.ts"
+import * as Identities from "./Identities.ts"
 import * as Inserting from "./Inserting.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "../NewTransaction.ts"
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
@@ -24,7 +25,7 @@ const groups = 2
 /** A batch that waits for a lock longer than this does not hold up the next one. */
 const patience = "100 millis"
 
-/** Another request committed the same `external_id` between the lookup and the insertion: the next lookup finds it. */
+/** Another request committed the same `external_id`, `identity` or `exclusive` between the lookup and the insertion: the next lookup finds it. */
 class Raced extends Data.TaggedError("Raced") {}
 
 /** `traceparent` of the running request. Undefined: no spans are exported. */
@@ -42,6 +43,7 @@ export const make = Effect.gen(function* () {
   const repo = yield* NewTransactionsRepo.make
   const insert = yield* Inserting.make
   const admitting = yield* Admitting.make
+  const identities = yield* Identities.make
   const counts = yield* OpenCounts.make
   const transaction = yield* Transaction.make
 
@@ -82,6 +84,10 @@ export const make = Effect.gen(function* () {
     const isNew = ({ transaction: { externalId } }: Acceptance) => externalId === undefined || !former.has(externalId)
     const added = acceptances.filter(isNew)
     if (added.length > 0) {
+      yield* identities.check(
+        account,
+        added.map(({ transaction }) => transaction)
+      )
       yield* counts.add({ relayerNumber: account.relayerNumber, count: added.length })
       yield* admitting.checkFees(
         added.map(({ transaction }) => transaction),

@@ -65,7 +65,7 @@ export const make = Effect.gen(function* () {
 
   /**
    * Inserts them in their order. Left out are those of relayers that are paused or do not exist, and those whose
-   * `external_id` exists. `waits`: for relayers that are being changed; otherwise their transactions are left out.
+   * `external_id`, `identity` or `exclusive` another transaction has. `waits`: for relayers that are being changed; otherwise their transactions are left out.
    */
   const insert = (acceptances: ReadonlyArray<Acceptance>, waits: boolean) =>
     sql`
@@ -88,7 +88,7 @@ export const make = Effect.gen(function* () {
       FROM given JOIN sending ON sending.seq = given.relayer_number::bigint
       JOIN lanes l ON l.chain = given.chain AND l.address = given.address
       ORDER BY n
-      ON CONFLICT (relayer_number, external_id) WHERE external_id IS NOT NULL DO NOTHING
+      ON CONFLICT DO NOTHING
       RETURNING id, number::float8 AS number, lane_id::float8 AS lane_id, generation`.pipe(
       Effect.flatMap(readInserted),
       query("NewTransactionsRepo.insert")

@@ -7,6 +7,7 @@ import { canReplace } from "../../../domain/transaction/Cancellation.ts"
 import { TransactionNotFound } from "../../../domain/transaction/TransactionId.ts"
 import type { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
 import { withCancellation } from "../../../domain/transaction/Transition.ts"
 import { newestRequest } from "../../../domain/transaction/Transaction.ts"
 import * as Deadlock from "../../../sql/Deadlock.ts"
@@ -15,6 +16,7 @@ import { Audit } from "../../audit/Audit.ts"
 import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 import * as Origin from "../../responses/Origin.ts"
 import * as Auditing from "../write/Auditing.ts"
+import * as Identities from "../accept/Identities.ts"
 import { LedgerMark } from "../LedgerMark.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import * as NewTransactionsRepo from "../accept/NewTransactionsRepo.ts"
@@ -26,6 +28,7 @@ import type { Change } from "../write/Writing.ts"
 export const make = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo.make
   const relayers = yield* NewTransactionsRepo.make
+  const identities = yield* Identities.make
   const mark = yield* LedgerMark
   const networks = yield* LedgerRules
   const { changeOf } = yield* Auditing.make
@@ -87,7 +90,14 @@ export const make = Effect.gen(function* () {
       const violations = rules.replacementViolations(before.transaction, request, validUntil)
       if (violations.length > 0) return yield* BadRequest.of(violations)
       const after = rules.replaced(before.transaction, request, validUntil)
-      yield* transactions.addRequest(before, newestRequest(after), after.validUntil)
+      const newest = newestRequest(after)
+      const identified = {
+        id,
+        ...present("identity", rules.identityOf(newest, after.facts)),
+        ...present("exclusive", rules.exclusiveOf(newest, after.facts))
+      }
+      yield* identities.check({ chain: before.chain, address: before.from, relayerNumber }, [identified])
+      yield* transactions.addRequest(before, newest, after.validUntil, identified)
       return yield* save("transaction.replaced", { before, after })
     },
     transaction,

@@ -141,6 +141,7 @@ export const make = Effect.gen(function* () {
       const rows = yield* held(yield* contents.open(lane.value.id))
       const ended = yield* applyAll(rows, ({ transaction }) => onNewGeneration(transaction))
       const generation = lane.value.lane.generation + 1
+      yield* transactions.moveIdentities(lane.value.id, generation)
       yield* record("nonce.generation_begun", account, { generation, transaction_ids: idsOf(ended) })
       yield* work.afterCommit
       return ended

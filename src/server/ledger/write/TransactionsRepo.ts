@@ -1,12 +1,15 @@
 // Writes of the table `transactions`, and its rows by id.
 import { Effect, Option, Schema } from "effect"
+import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
-import { client, query } from "../../../sql/Query.ts"
+import { client, onConflict, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import * as AttemptRow from "./AttemptRow.ts"
 import { LedgerRules } from "../LedgerRules.ts"
+import type { NewTransaction } from "../NewTransaction.ts"
+import type { LaneId } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionColumns from "./TransactionColumns.ts"
 import * as TransactionRow from "./TransactionRow.ts"
@@ -18,11 +21,20 @@ export type RowState = typeof RowState.Type
 const readStates = Rows.all(RowState)
 const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 
+/** Another request was accepted since the check. */
+const sameBytes = "already_accepted: another transaction has the same bytes"
+const sameSequence = "sequence_in_use: another open transaction uses the same sequence"
+
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
   const readRows = TransactionRow.reader(networks)
   const moment = (column: string) => AttemptRow.moment(sql, column)
+
+  // A row of an older generation can have the bytes of one of its new generation: then it gives up its identity.
+  const isUnique = sql`(t.identity IS NULL OR t.generation = given.generation::integer OR NOT EXISTS (
+    SELECT FROM transactions o WHERE o.generation = given.generation::integer AND o.identity = t.identity
+  ))`
 
   /** In the order of their numbers. Ids that do not exist are left out. */
   const find = (ids: ReadonlyArray<TransactionId>) =>
@@ -70,7 +82,7 @@ export const make = Effect.gen(function* () {
             channel_id = CASE WHEN given.channel IS NOT NULL THEN (
               SELECT c.id FROM lanes c WHERE c.parent_id = t.lane_id AND c.address = given.channel
             ) END,
-            identity = CASE WHEN given.has_effect::boolean THEN t.identity END, mined_attempt = given.mined_attempt::integer,
+            identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END, mined_attempt = given.mined_attempt::integer,
         restored = given.restored::boolean, requeues = given.requeues::smallint, fee = given.fee::numeric,
         sent_at = ${moment("sent_at")},
         mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
@@ -83,15 +95,35 @@ export const make = Effect.gen(function* () {
     )
 
   /** Keeps the newest request as a former version. The row is locked. */
-  const addRequest = ({ id, chain }: StoredTransaction, request: unknown, validUntil: Moment) =>
+  const addRequest = (
+    { id, chain }: StoredTransaction,
+    request: unknown,
+    validUntil: Moment,
+    { identity, exclusive }: Pick<NewTransaction, "identity" | "exclusive">
+  ) =>
     sql`
       WITH kept AS (
         INSERT INTO transaction_requests (transaction_id, version, request)
         SELECT t.id, t.request_version, t.request FROM transactions t WHERE t.id = ${id}::uuid
       )
       UPDATE transactions t SET request = ${networks.of(chain).request.text(request)}::text::json, request_version = t.request_version + 1,
-        valid_until = to_timestamp(${validUntil}::float8 / 1000)
-      WHERE t.id = ${id}::uuid`.pipe(Effect.asVoid, query("TransactionsRepo.addRequest"))
+        valid_until = to_timestamp(${validUntil}::float8 / 1000), identity = ${identity ?? null}::text,
+        exclusive = ${exclusive ?? null}::text
+      WHERE t.id = ${id}::uuid`.pipe(
+      onConflict("transactions_identity_key", () => new TransactionConflict({ error: sameBytes })),
+      onConflict("transactions_exclusive_key", () => new TransactionConflict({ error: sameSequence })),
+      Effect.asVoid,
+      query("TransactionsRepo.addRequest")
+    )
 
-  return { find, hold, lock, update, addRequest }
+  /** What stays pending keeps its identity in the new generation, so that the same bytes are not accepted again. */
+  const moveIdentities = (lane: LaneId, generation: number) =>
+    sql`
+      UPDATE transactions SET generation = ${generation}
+      WHERE lane_id = ${lane}::bigint AND state = 'pending' AND identity IS NOT NULL`.pipe(
+      Effect.asVoid,
+      query("TransactionsRepo.moveIdentities")
+    )
+
+  return { find, hold, lock, update, addRequest, moveIdentities }
 })

@@ -1,0 +1,46 @@
+// Two transactions with the same bytes would be executed once, and both would be reported as confirmed. So only one of them is
+// accepted.
+import { Effect } from "effect"
+import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
+import type { Account } from "../NewTransaction.ts"
+import * as IdentitiesRepo from "./IdentitiesRepo.ts"
+import type { Identified, Rival } from "./IdentitiesRepo.ts"
+
+/** The caller may not use other relayers: their transactions have no name here. */
+const nameOf = ({ id, relayer_number }: Rival, relayerNumber: number): string =>
+  relayer_number === relayerNumber ? `transaction ${id}` : "a transaction of another relayer"
+
+const conflictWith = (rival: Rival, relayerNumber: number): TransactionConflict => {
+  const name = nameOf(rival, relayerNumber)
+  return new TransactionConflict({
+    error:
+      rival.kind === "identity"
+        ? `already_accepted: ${name} has the same bytes`
+        : `sequence_in_use: ${name} uses the same sequence and is open`
+  })
+}
+
+/** The first value that occurs twice. */
+const twice = (values: ReadonlyArray<string | undefined>): string | undefined =>
+  values.find((value, index) => value !== undefined && values.indexOf(value) < index)
+
+export const make = Effect.gen(function* () {
+  const repo = yield* IdentitiesRepo.make
+
+  /** Fails if another transaction has the bytes of one of these, or if an open one excludes it. */
+  const check = Effect.fnUntraced(function* (
+    account: Pick<Account, "chain" | "address" | "relayerNumber">,
+    added: ReadonlyArray<Identified>
+  ) {
+    if (twice(added.map(({ identity }) => identity)) !== undefined) {
+      return yield* new TransactionConflict({ error: "already_accepted: the request has the same bytes twice" })
+    }
+    if (twice(added.map(({ exclusive }) => exclusive)) !== undefined) {
+      return yield* new TransactionConflict({ error: "sequence_in_use: the request uses the same sequence twice" })
+    }
+    const [rival] = yield* repo.rivals(account, added)
+    if (rival !== undefined) return yield* conflictWith(rival, account.relayerNumber)
+  })
+
+  return { check }
+})

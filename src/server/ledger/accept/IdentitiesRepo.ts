@@ -1,0 +1,49 @@
+// Finds transactions that a new one cannot stand beside: those with the same bytes, and open ones that exclude it.
+import { Effect, Schema } from "effect"
+import type { LaneKey } from "../../../domain/transaction/Rules.ts"
+import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+import type { NewTransaction } from "../NewTransaction.ts"
+
+/** As `NewTransaction` has them. */
+export type Identified = Pick<NewTransaction, "id" | "identity" | "exclusive">
+
+const Rival = Schema.Struct({
+  kind: Schema.Literals(["identity", "exclusive"]),
+  id: TransactionId,
+  relayer_number: Schema.Int
+})
+export type Rival = typeof Rival.Type
+
+const readRivals = Rows.all(Rival)
+
+const given = (values: ReadonlyArray<string | undefined>) => values.filter((value) => value !== undefined)
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+
+  /**
+   * Those that the unique indexes of `identity`, in the generation of the lane, and of `exclusive` do not allow beside these
+   * transactions. A transaction does not exclude itself.
+   */
+  const rivals = Effect.fnUntraced(function* ({ chain, address }: LaneKey, added: ReadonlyArray<Identified>) {
+    const identities = given(added.map(({ identity }) => identity))
+    const exclusives = given(added.map(({ exclusive }) => exclusive))
+    if (identities.length === 0 && exclusives.length === 0) return []
+    const own = added.map(({ id }) => id)
+    return yield* sql`
+      WITH lane AS (SELECT l.id, l.generation FROM lanes l WHERE l.chain = ${chain} AND l.address = ${address})
+      SELECT 'identity' AS kind, t.id, t.relayer_number::float8 AS relayer_number FROM transactions t
+      WHERE t.generation = coalesce((SELECT generation FROM lane), 0) AND t.identity = ANY(${identities}::text[])
+        AND t.id <> ALL(${own}::uuid[])
+      UNION ALL
+      SELECT 'exclusive' AS kind, t.id, t.relayer_number::float8 AS relayer_number FROM transactions t JOIN lane ON lane.id = t.lane_id
+      WHERE t.exclusive = ANY(${exclusives}::text[]) AND t.final_at IS NULL AND t.id <> ALL(${own}::uuid[])`.pipe(
+      Effect.flatMap(readRivals),
+      query("IdentitiesRepo.rivals")
+    )
+  })
+
+  return { rivals }
+})
