@@ -11,6 +11,7 @@ import { NodeCallsApi } from "./NodeCallsApi.ts"
 import { NoncesApi } from "./NoncesApi.ts"
 import { NotificationsApi } from "./NotificationsApi.ts"
 import * as Document from "./document/Document.ts"
+import { PoliciesApi } from "./PoliciesApi.ts"
 import { RelayerHealthApi } from "./RelayerHealthApi.ts"
 import { RelayersApi } from "./RelayersApi.ts"
 import { scopesOf } from "./Scopes.ts"
@@ -28,6 +29,7 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(SigningApi)
   .add(NodeCallsApi)
   .add(NoncesApi)
+  .add(PoliciesApi)
   .add(SignersApi)
   .add(NotificationsApi)
   .add(NetworksApi)

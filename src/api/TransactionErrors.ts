@@ -1,5 +1,6 @@
 // The rows of the table of errors that only endpoints of transactions have.
 import * as Request from "../domain/request/Request.ts"
+import * as Rehearsal from "../domain/transaction/evm/Rehearsal.ts"
 import * as AcceptanceErrors from "../domain/transaction/AcceptanceErrors.ts"
 import * as Cancellation from "../domain/transaction/Cancellation.ts"
 import * as Transaction from "../domain/transaction/TransactionId.ts"
@@ -30,6 +31,13 @@ export const TransactionConflictError = explained(
   409,
   "Transaction conflict",
   "The state of the transaction, or another transaction with the same `external_id`, does not allow the request; `error` says why."
+)
+
+export const RehearsalTooLargeError = explained(
+  Rehearsal.RehearsalTooLarge,
+  413,
+  "Rehearsal too large",
+  "The days have more transactions than a rehearsal reads; `error` names the largest number of days that fits."
 )
 
 export const NotImplementedError = explained(

@@ -18,6 +18,8 @@ export interface Client {
   readonly nodeCalls: NodeCallsClient
   /** The nonces of accounts, for operators. */
   readonly nonces: NoncesClient
+  /** The limits of relayers. */
+  readonly policies: PoliciesClient
   /** Private keys, or references to them, that relayers sign with. */
   readonly signers: SignersClient
   /** Receivers of webhooks about relayers, and the deliveries to them. */
@@ -524,6 +526,24 @@ export interface NoncesClient {
       readonly relayer_id: string & Brand.Brand<"RelayerId">
     }
   }, NonceStateResponse>
+}
+
+/** The limits of relayers. */
+export interface PoliciesClient {
+  /**
+   * Try a policy on past transactions.
+   *
+   * Says what a changed policy would have done to the final transactions of the last days: which it would have
+   * refused, and which it would have held because of its `gas_price_cap`. Changes and stores nothing. Relayers on
+   * evm only. It also needs the scope `transactions:read`. Repeat it with fewer `days` if it answers 413.
+   */
+  readonly rehearse: Method<"policies", "rehearse", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: RehearsePolicyRequest
+  }, PolicyRehearsalResponse>
 }
 
 /** Private keys, or references to them, that relayers sign with. */
@@ -3018,6 +3038,32 @@ export interface PlainSigner {
   readonly addresses: SignerAddresses
 }
 
+/** What a policy would have done to past transactions. The policy was not changed. */
+export interface PolicyRehearsal {
+  /** The days that were asked for. Example: `30` */
+  readonly days: number
+  /** The number of final transactions that were tried. Example: `12431` */
+  readonly transactions: number
+  /**
+   * Transactions that were mined at a base fee above the wanted gas_price_cap, and legacy ones with a price above
+   * it.
+   */
+  readonly would_hold: RehearsedHolds
+  /** Transactions that the policy would have refused, by field. Example: `[]` */
+  readonly would_refuse: ReadonlyArray<RehearsedRefusals>
+  /** What the stored transactions do not tell. Example: `["base fees of blocks in which the relayer did not send"]` */
+  readonly unknown: ReadonlyArray<string>
+}
+
+export interface PolicyRehearsalResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What a policy would have done to past transactions. The policy was not changed. */
+  readonly data: PolicyRehearsal
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
 export type PriceLimit = "given" | "cap" | "api_key" | "first_price" | "operator"
 
 /** The state of a provider. */
@@ -3108,6 +3154,63 @@ export interface Readiness {
       readonly reason?: string
     }
   }
+}
+
+export interface RehearsePolicyRequest {
+  /**
+   * A merge patch of the relayer's policy, as a PATCH of the relayer takes it. It is not applied. Example:
+   * `{"gas_price_cap":"50000000000"}`
+   */
+  readonly policies: { readonly [key: string]: unknown } | null
+  /** Transactions are tried that were accepted in this number of days before now. The default is 30. Example: `30` */
+  readonly days?: number
+}
+
+/** A transaction that the policy would have held. */
+export interface RehearsedHold {
+  /** Id of the transaction. Example: `"0198c1de-5f00-7000-8000-000000000001"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** The code that it would have had. Example: `"gas_price_above_cap"` */
+  readonly code: "gas_price_above_cap"
+  /**
+   * Blocks from its first send until one whose base fee is at most the wanted cap. Absent if a provider does not
+   * say so within 512 blocks. Example: `14`
+   */
+  readonly blocks?: number
+}
+
+/** Transactions that the policy would have held. */
+export interface RehearsedHolds {
+  /** The number of transactions. Example: `37` */
+  readonly count: number
+  /** The newest of these transactions, at most 10. Example: `[]` */
+  readonly first: ReadonlyArray<RehearsedHold>
+}
+
+/** A transaction. */
+export interface RehearsedRefusal {
+  /** Id of the transaction. Example: `"0198c1de-5f00-7000-8000-000000000001"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+}
+
+/** Transactions that the policy would have refused. */
+export interface RehearsedRefusals {
+  /**
+   * The code of a transaction that was accepted before the policy was changed. A new request gets 400. Example:
+   * `"policy_changed"`
+   */
+  readonly code: "policy_changed"
+  /** The field of the request that the policy does not allow. Example: `"to"` */
+  readonly field: string
+  /**
+   * What is wrong with it: the words of the 400. Example: `"is not in whitelist_receivers of the relayer's
+   * policy"`
+   */
+  readonly message: string
+  /** The number of transactions. Example: `37` */
+  readonly count: number
+  /** The newest of these transactions, at most 10. Example: `[]` */
+  readonly first: ReadonlyArray<RehearsedRefusal>
 }
 
 /** An account on one network with one signer. */

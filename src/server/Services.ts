@@ -41,6 +41,8 @@ import { NoncesHttp } from "./transactions/evm/NoncesHttp.ts"
 import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
 import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
 import { Intakes } from "./transactions/Intakes.ts"
+import { PoliciesHttp } from "./transactions/evm/PoliciesHttp.ts"
+import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
 import { Transactions } from "./transactions/Transactions.ts"
 import { ChainAccess } from "./chains/ChainAccess.ts"
 import { Chains } from "./chains/Chains.ts"
@@ -101,7 +103,7 @@ const networks = SendingNetworks.layer(Effect.map(EvmLane.network, (evm) => [evm
 )
 
 /** Handlers of endpoints that only some network types have. */
-export const networkHandlers = Layer.mergeAll(NodeCallsHttp, NoncesHttp, SigningHttp)
+export const networkHandlers = Layer.mergeAll(NodeCallsHttp, NoncesHttp, PoliciesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
 export const networkMetrics = EvmMetrics.all
@@ -173,7 +175,7 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
     metricsPerRelayer ? RelayerGauges.layer : Layer.empty
   )
 
-const transactions = NodePassing.layer.pipe(
+const transactions = Layer.merge(NodePassing.layer, Rehearsals.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer)),
   Layer.provideMerge(Intakes.layer(Effect.map(EvmIntake.make, (evm) => [evm])))
 )

@@ -83,6 +83,9 @@ export const CreateRelayer = Schema.Union([
 export type CreateRelayer = typeof CreateRelayer.Type
 
 /** A merge patch (RFC 7396): absent fields stay, null removes a field. */
+/** A merge patch of a policy (RFC 7396). */
+export const PolicyPatch = Schema.NullOr(Schema.Record(Schema.String, Value))
+
 export const UpdateRelayer = Schema.Struct({
   name: Schema.optionalKey(RelayerName),
   paused: Schema.optionalKey(Paused),
@@ -97,7 +100,7 @@ export const UpdateRelayer = Schema.Struct({
     exampleUrls
   ),
   policies: field(
-    Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Value))),
+    Schema.optionalKey(PolicyPatch),
     "A merge patch of the policy of the relayer's network type. Null removes the policy.",
     { min_balance: "200000000000000000", gas_price_cap: null }
   ),

@@ -57,9 +57,11 @@ export interface Transaction<F extends Family = Family> {
   readonly attempts: ReadonlyArray<Attempt<F>>
 }
 
-const finalStates: ReadonlySet<State> = new Set<FinalState>(["confirmed", "failed", "canceled", "expired"])
+export const finalStates: ReadonlyArray<FinalState> = ["confirmed", "failed", "canceled", "expired"]
 
-export const isFinal = ({ state }: Pick<Transaction, "state">): boolean => finalStates.has(state)
+const isFinalState: ReadonlySet<State> = new Set(finalStates)
+
+export const isFinal = ({ state }: Pick<Transaction, "state">): boolean => isFinalState.has(state)
 
 /**
  * Whether nodes hold bytes of it that are not mined. Such transactions fill the window and reserve funds. A mined one does

@@ -19,6 +19,7 @@ import * as LedgerOperations from "./read/LedgerOperations.ts"
 import type { Decision } from "./read/LedgerOperations.ts"
 import * as LedgerReading from "./read/LedgerReading.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "./NewTransaction.ts"
+import type { PastDays } from "./read/RelayerTransactionsRepo.ts"
 import type { Filter, SelectedTransactions, Selection } from "./read/Selection.ts"
 import type { LaneCounts, LaneId, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
@@ -45,6 +46,8 @@ export class Ledger extends Context.Service<
     openIds(relayerNumber: number): Effect.Effect<ReadonlyArray<TransactionId>>
     /** How many transactions of the relayer are open. */
     countOpen(relayerNumber: number): Effect.Effect<number>
+    /** Final requests of each day, the newest day first. Days are 24 hours that end now. */
+    countFinalByDay(relayerNumber: number, past: PastDays): Effect.Effect<ReadonlyArray<number>>
     /** When the relayer's last request was confirmed. */
     lastConfirmed(relayerNumber: number): Effect.Effect<Option.Option<Moment>>
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>

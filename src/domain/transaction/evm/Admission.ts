@@ -26,6 +26,9 @@ export const isReceiverAllowed = ({ to }: Request, { receivers }: EvmTerms): boo
 
 type Rule = (request: SendEvmTransaction, admission: Admission) => Violation | undefined
 
+/** A rule that can be asked again about what is stored of a request. */
+type TermsRule = (request: Request, admission: Pick<Admission, "terms">) => Violation | undefined
+
 /** Whether the address has a checksum (EIP-55). */
 export const isMixedCase = (address: string): boolean => /[a-f]/.test(address) && /[A-F]/.test(address.slice(2))
 
@@ -34,12 +37,12 @@ const checksum: Rule = ({ to }, admission) =>
     ? { field: "to", message: "has a wrong checksum (EIP-55); check it, or write it in lower case" }
     : undefined
 
-const receiver: Rule = (request, { terms }) =>
+const receiver: TermsRule = (request, { terms }) =>
   isReceiverAllowed(request, terms)
     ? undefined
     : { field: "to", message: "is not in whitelist_receivers of the relayer's policy" }
 
-const gasLimit: Rule = ({ gas_limit }, { terms }) => {
+const gasLimit: TermsRule = ({ gas_limit }, { terms }) => {
   const cap = terms.network.transactionGasCap
   if (gas_limit === undefined) {
     return !terms.estimatesGas
@@ -56,7 +59,7 @@ const priceType: Rule = (request, { terms }) =>
     ? { field: "max_fee_per_gas", message: "cannot be used because the network does not support EIP-1559 fees" }
     : undefined
 
-const priceCap: Rule = (request, { terms: { cap } }) => {
+const priceCap: TermsRule = (request, { terms: { cap } }) => {
   const given = givenFees(request)
   if (given === undefined || cap === undefined || maxFeeOf(given) <= cap) return undefined
   const field = given.type === "legacy" ? "gas_price" : "max_fee_per_gas"
@@ -74,7 +77,7 @@ const times = timing(defaultValidity)
 export const { deadlineOf } = times
 
 /** What the relayer's policy forbids, however valid the request is. */
-const policyRules: ReadonlyArray<Rule> = [receiver, priceCap]
+const policyRules: ReadonlyArray<TermsRule> = [receiver, priceCap]
 
 const rules: ReadonlyArray<Rule> = [
   checksum,
@@ -88,6 +91,10 @@ const rules: ReadonlyArray<Rule> = [
 
 export const policyViolationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> =>
   policyRules.flatMap((rule) => rule(request, admission) ?? [])
+
+/** What admission would say about a stored request under these terms, whatever the time is. */
+export const storedViolationsOf = (request: Request, terms: EvmTerms): ReadonlyArray<Violation> =>
+  [gasLimit, ...policyRules].flatMap((rule) => rule(request, { terms }) ?? [])
 
 /** Everything that is wrong with a request that was decoded, a field each. Empty: it is admitted. */
 export const violationsOf = (request: SendEvmTransaction, admission: Admission): ReadonlyArray<Violation> => [

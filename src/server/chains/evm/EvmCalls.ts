@@ -175,6 +175,13 @@ export const feeHistory: TypedCall<typeof History.Type> = {
   result: History
 }
 
+/** Base fees of the blocks after `height`, up to and including `last`, and of the block after it. */
+export const baseFeesAfter = (height: number, last: number): TypedCall<typeof History.Type> => ({
+  method: "eth_feeHistory",
+  params: [hex(last - height), hex(last), []],
+  result: History
+})
+
 export const gasPrice: TypedCall<bigint> = { method: "eth_gasPrice", params: [], result: Uint128 }
 
 export const suggestedTip: TypedCall<bigint> = { method: "eth_maxPriorityFeePerGas", params: [], result: Uint128 }

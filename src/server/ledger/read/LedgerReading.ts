@@ -57,6 +57,7 @@ export const make = Effect.gen(function* () {
     count: pages.count,
     openIds: relayers.cancelable,
     countOpen,
+    countFinalByDay: relayers.countFinalByDay,
     lastConfirmed: relayers.lastConfirmed,
     bytes,
     feesOfLastDay,

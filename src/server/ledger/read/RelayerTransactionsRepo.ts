@@ -1,6 +1,7 @@
 // What the table `transactions` says about relayers.
 import { Effect, Option, Schema } from "effect"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Statement } from "effect/sql"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
@@ -9,6 +10,7 @@ const readIds = Rows.all(Schema.Struct({ id: TransactionId }))
 const readMoments = Rows.all(Schema.Struct({ at: Schema.Int }))
 const readCounts = Rows.all(Schema.Struct({ relayer: Schema.Int, count: Schema.Int }))
 const readCount = Rows.one(Schema.Struct({ count: Schema.Int }))
+const readDays = Rows.all(Schema.Struct({ day: Schema.Int, count: Schema.Int }))
 const readExternal = Rows.all(
   Schema.Struct({ id: TransactionId, external_id: Schema.String, body_hash: Schema.String })
 )
@@ -23,6 +25,13 @@ const Backlog = Schema.Struct({
 export type Backlog = typeof Backlog.Type
 
 const readBacklog = Rows.all(Rows.withoutNulls(Backlog))
+
+/** Days before a moment, and how many transactions are counted at most. */
+export interface PastDays {
+  readonly now: Moment
+  readonly days: number
+  readonly limit: number
+}
 
 /** A transaction that was accepted with an `external_id`. */
 export interface External {
@@ -118,6 +127,32 @@ export const make = Effect.gen(function* () {
       query("RelayerTransactionsRepo.lastConfirmed")
     )
 
+  /**
+   * Final requests by the day of their acceptance: the last 24 hours first, then the 24 hours before them, and so on. Counts
+   * the newest `limit` of them.
+   */
+  const countFinalByDay = (relayerNumber: number, { now, days, limit }: PastDays) =>
+    sql`
+      SELECT floor(extract(epoch FROM to_timestamp(${now}::float8 / 1000) - created_at) / 86400)::float8 AS day,
+        count(*)::float8 AS count
+      FROM (
+        SELECT t.created_at FROM transactions t
+        WHERE t.relayer_number = ${relayerNumber}::bigint AND t.origin = 'request' AND t.final_at IS NOT NULL
+          AND t.created_at > to_timestamp(${now}::float8 / 1000) - ${days}::integer * interval '24 hours'
+        ORDER BY -t.number LIMIT ${limit}
+      ) newest GROUP BY 1`.pipe(
+      Effect.flatMap(readDays),
+      Effect.map((rows) => {
+        const counts = new Array<number>(days).fill(0)
+        for (const { day, count } of rows) {
+          const index = Math.min(Math.max(day, 0), days - 1)
+          counts[index] = (counts[index] ?? 0) + count
+        }
+        return counts
+      }),
+      query("RelayerTransactionsRepo.countFinalByDay")
+    )
+
   return {
     bySequence,
     external,
@@ -125,6 +160,7 @@ export const make = Effect.gen(function* () {
     countOpen,
     countAllOpen,
     backlog,
-    lastConfirmed
+    lastConfirmed,
+    countFinalByDay
   }
 })

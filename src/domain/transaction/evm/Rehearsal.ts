@@ -1,0 +1,155 @@
+// What a policy would have done to past transactions. The stored requests and receipts are judged by the rules of admission and
+// of lanes; nothing is asked of a chain.
+import { Schema } from "effect"
+import { PolicyPatch } from "../../relayer/Relayer.ts"
+import { field } from "../../request/Field.ts"
+import * as Shown from "../../request/Shown.ts"
+import { isNoop } from "../Attempt.ts"
+import { shown } from "../Field.ts"
+import { newestRequest } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
+import { TransactionId } from "../TransactionId.ts"
+import { storedViolationsOf } from "./Admission.ts"
+import type { Evm, EvmTerms } from "./Evm.ts"
+import { maxFeeOf } from "./Fees.ts"
+import { givenFees } from "./Offer.ts"
+
+/** Days of the past that a rehearsal reads at most. */
+export const maxRehearsedDays = 30
+
+/** Transactions that a rehearsal reads at most: about ten seconds of decoding. */
+export const maxRehearsed = 100_000
+
+/** Transactions of each kind that the answer names. */
+export const maxNamed = 10
+
+export const RehearsePolicy = Schema.Struct({
+  policies: field(
+    PolicyPatch,
+    "A merge patch of the relayer's policy, as a PATCH of the relayer takes it. It is not applied.",
+    { gas_price_cap: "50000000000" }
+  ),
+  days: field(
+    Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxRehearsedDays }))),
+    `Transactions are tried that were accepted in this number of days before now. The default is ${maxRehearsedDays}.`,
+    30
+  )
+}).annotate({ identifier: "RehearsePolicyRequest" })
+export type RehearsePolicy = typeof RehearsePolicy.Type
+
+const id = field(TransactionId, "Id of the transaction.", "0198c1de-5f00-7000-8000-000000000001")
+const count = field(Schema.Natural, "The number of transactions.", 37)
+const named = `The newest of these transactions, at most ${maxNamed}.`
+
+const Held = Schema.Struct({
+  id,
+  code: field(Schema.Literal("gas_price_above_cap"), "The code that it would have had.", "gas_price_above_cap"),
+  blocks: shown(
+    Schema.Natural,
+    "Blocks from its first send until one whose base fee is at most the wanted cap. Absent if a provider does not say so within 512 blocks.",
+    14
+  )
+}).annotate({ identifier: "RehearsedHold", description: "A transaction that the policy would have held." })
+export type Held = typeof Held.Type
+
+const Refused = Schema.Struct({
+  code: field(
+    Schema.Literal("policy_changed"),
+    "The code of a transaction that was accepted before the policy was changed. A new request gets 400.",
+    "policy_changed"
+  ),
+  field: field(Schema.String, "The field of the request that the policy does not allow.", "to"),
+  message: field(
+    Shown.Words,
+    "What is wrong with it: the words of the 400.",
+    "is not in whitelist_receivers of the relayer's policy"
+  ),
+  count,
+  first: field(
+    Schema.Array(Schema.Struct({ id }).annotate({ identifier: "RehearsedRefusal", description: "A transaction." })),
+    named,
+    []
+  )
+}).annotate({ identifier: "RehearsedRefusals", description: "Transactions that the policy would have refused." })
+
+export const Rehearsal = Schema.Struct({
+  days: field(Schema.Int, "The days that were asked for.", 30),
+  transactions: field(Schema.Natural, "The number of final transactions that were tried.", 12_431),
+  would_hold: field(
+    Schema.Struct({ count, first: field(Schema.Array(Held), named, []) }).annotate({
+      identifier: "RehearsedHolds",
+      description: "Transactions that the policy would have held."
+    }),
+    "Transactions that were mined at a base fee above the wanted gas_price_cap, and legacy ones with a price above it."
+  ),
+  would_refuse: field(Schema.Array(Refused), "Transactions that the policy would have refused, by field.", []),
+  unknown: field(Schema.Array(Shown.Words), "What the stored transactions do not tell.", [
+    "base fees of blocks in which the relayer did not send"
+  ])
+}).annotate({
+  identifier: "PolicyRehearsal",
+  description: "What a policy would have done to past transactions. The policy was not changed."
+})
+export type Rehearsal = typeof Rehearsal.Type
+
+/** A rehearsal would read more than `maxRehearsed` transactions. */
+export class RehearsalTooLarge extends Schema.TaggedError<RehearsalTooLarge>()("RehearsalTooLarge", {
+  /** The limit, and the largest number of days that keeps it. */
+  error: Shown.Words
+}) {
+  override readonly message = this.error
+
+  /** `fitting`: the largest number of days with at most `maxRehearsed` transactions. 0: the last day has more. */
+  static of(days: number, fitting: number): RehearsalTooLarge {
+    const error = `the last ${days} days have more than ${maxRehearsed} final transactions; `
+    return new RehearsalTooLarge({
+      error: error + (fitting === 0 ? "the last day alone has more" : `${fitting} days have at most as many`)
+    })
+  }
+}
+
+/** What the answer never knows. */
+export const unknown = [
+  "base fees of blocks in which the relayer did not send",
+  "whether a transaction that was held would have been sent before its deadline"
+] as const
+
+/**
+ * The least price per gas at which its block took the transaction: the base fee at least. A block's producer gets the tip, so
+ * the base fee is what was paid without it. A legacy transaction does not tell the two apart: its whole price counts.
+ */
+const floorOf = ({ attempts, mined }: Transaction<Evm>): bigint | undefined => {
+  const executing = attempts.filter((attempt) => !isNoop(attempt))
+  const attempt = mined === undefined ? executing.at(-1) : executing.find(({ ordinal }) => ordinal === mined.ordinal)
+  if (attempt === undefined) return undefined
+  const { fees } = attempt.offer
+  if (fees.type === "legacy") return fees.gasPrice
+  const paid = mined?.receipt.details.effectiveGasPrice ?? 0n
+  return paid === 0n ? undefined : paid - fees.tip
+}
+
+/** Whether the lane would have waited for a lower price. A request that gives its fees is refused instead. */
+const isHeld = (transaction: Transaction<Evm>, { cap }: EvmTerms): boolean => {
+  const given = givenFees(newestRequest(transaction))
+  if (cap === undefined || (given !== undefined && maxFeeOf(given) > cap)) return false
+  const floor = floorOf(transaction)
+  return floor !== undefined && floor > cap
+}
+
+/** What the policy would have done to one transaction. */
+export type Verdict =
+  | { readonly _tag: "Refused"; readonly field: string; readonly message: string }
+  | { readonly _tag: "Held" }
+  | { readonly _tag: "Sent" }
+
+const privately = { field: "policies.private_transactions", message: "is not supported yet, so that nothing is sent" }
+
+/** A refusal comes first: a transaction that is not accepted is not held. */
+export const judge = (transaction: Transaction<Evm>, terms: EvmTerms): Verdict => {
+  const [violation] = [
+    ...storedViolationsOf(newestRequest(transaction), terms),
+    ...(terms.isPrivate ? [privately] : [])
+  ]
+  if (violation !== undefined) return { _tag: "Refused", ...violation }
+  return { _tag: isHeld(transaction, terms) ? "Held" : "Sent" }
+}
