@@ -1,6 +1,6 @@
 // The rows of the table of errors that only endpoints of transactions have.
 import * as Request from "../domain/request/Request.ts"
-import * as Rehearsal from "../domain/transaction/evm/Rehearsal.ts"
+import * as Relayer from "../domain/relayer/Relayer.ts"
 import * as AcceptanceErrors from "../domain/transaction/AcceptanceErrors.ts"
 import * as Cancellation from "../domain/transaction/Cancellation.ts"
 import * as Transaction from "../domain/transaction/TransactionId.ts"
@@ -34,7 +34,7 @@ export const TransactionConflictError = explained(
 )
 
 export const RehearsalTooLargeError = explained(
-  Rehearsal.RehearsalTooLarge,
+  Relayer.RehearsalTooLarge,
   413,
   "Rehearsal too large",
   "The days have more transactions than a rehearsal reads; `error` names the largest number of days that fits."

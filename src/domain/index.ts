@@ -60,6 +60,7 @@ export {
   DisabledReason,
   Relayer,
   RelayerId,
+  RehearsalTooLarge,
   RelayerIdTaken,
   RelayerInUse,
   RelayerName,
@@ -92,7 +93,7 @@ export { RelayerPaused } from "./transaction/AcceptanceErrors.ts"
 export { TransactionConflict } from "./transaction/Cancellation.ts"
 export { EvmTransaction } from "./transaction/evm/EvmTransaction.ts"
 export { TransactionId, TransactionNotFound, TransactionStatus } from "./transaction/TransactionId.ts"
-export { Rehearsal, RehearsalTooLarge, RehearsePolicy } from "./transaction/evm/Rehearsal.ts"
+export { Rehearsal, RehearsePolicy } from "./transaction/evm/Rehearsal.ts"
 export { ClearNonces, NonceDecision, NonceState } from "./transaction/evm/NonceState.ts"
 export { ReplaceEvmTransaction, SendEvmTransaction } from "./transaction/evm/SendEvmTransaction.ts"
 export { EvmSignature, SignMessage, SignTypedData } from "./transaction/evm/Signature.ts"

@@ -14,7 +14,7 @@ import {
   NotificationInUse,
   NotificationNotFound
 } from "../../src/domain/notification/Notification.ts"
-import { RelayerIdTaken, RelayerInUse, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
+import { RelayerIdTaken, RehearsalTooLarge, RelayerInUse, RelayerNotFound } from "../../src/domain/relayer/Relayer.ts"
 import * as Request from "../../src/domain/request/Request.ts"
 import { SignerIdTaken, SignerInUse, SignerKeyTaken, SignerNotFound } from "../../src/domain/signer/Signer.ts"
 import { RelayerPaused } from "../../src/domain/transaction/AcceptanceErrors.ts"
@@ -55,6 +55,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.NetworkIdTakenError, new NetworkIdTaken({})],
   [Errors.NotificationInUseError, new NotificationInUse({ error: "used by relayers: a" })],
   [Errors.RelayerInUseError, new RelayerInUse({ error: "has open transactions: 2" })],
+  [Errors.RehearsalTooLargeError, new RehearsalTooLarge({ error: "the last 30 days have too many" })],
   [Errors.SignerInUseError, new SignerInUse({ error: "used by relayers: a" })],
   [Errors.NetworkInUseError, new NetworkInUse({ error: "used by relayers: a" })],
   [Errors.ApiKeyNotFoundError, new ApiKeyNotFound({})],

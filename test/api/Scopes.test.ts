@@ -40,7 +40,7 @@ describe("scopes", () => {
   })
 
   /** What a relayer sends and signs has scopes of its own, below the path of the relayer. */
-  const ofTransactions = new Set(["transactions", "allTransactions", "signing", "nodeCalls", "nonces"])
+  const ofTransactions = new Set(["transactions", "allTransactions", "signing", "nodeCalls", "nonces", "policies"])
 
   it("every other endpoint declares a scope of its resource, to read or to write", () => {
     for (const { name, method, path, scope, isProtected } of declared) {
@@ -56,6 +56,8 @@ describe("scopes", () => {
       "transactions:read": ["transactions.list", "transactions.simulate", "allTransactions.list", "nonces.get"],
       "transactions:write": ["transactions.send", "transactions.replace", "transactions.cancel", "nonces.resync"],
       "transactions:sign": ["signing.sign", "signing.signTypedData"],
+      // It also needs the scope `transactions:read`.
+      "relayers:read": ["policies.rehearse"],
       "rpc:call": ["nodeCalls.rpc"]
     }
     for (const [scope, names] of Object.entries(expected)) {

@@ -2525,7 +2525,7 @@ export interface PlainSigner {
 
 /** What a policy would have done to past transactions. The policy was not changed. */
 export interface PolicyRehearsal {
-  /** The days that were asked for. Example: `30` */
+  /** The days that were tried. Example: `30` */
   readonly days: number
   /** The number of final transactions that were tried. Example: `12431` */
   readonly transactions: number

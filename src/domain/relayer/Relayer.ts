@@ -221,6 +221,21 @@ export class RelayerInUse extends Schema.TaggedError<RelayerInUse>()("RelayerInU
   override readonly message = this.error
 }
 
+/** A rehearsal of a policy would read too many transactions. */
+export class RehearsalTooLarge extends Schema.TaggedError<RehearsalTooLarge>()("RehearsalTooLarge", {
+  error: Shown.Words
+}) {
+  override readonly message = this.error
+
+  /** `fitting`: the largest number of days with at most `maximum` transactions. 0: the last day has more. */
+  static of(days: number, maximum: number, fitting: number): RehearsalTooLarge {
+    const fits = fitting === 0 ? "the last day alone has more" : `${fitting} days have at most as many`
+    return new RehearsalTooLarge({
+      error: `the last ${days} days have more than ${maximum} final transactions; ${fits}`
+    })
+  }
+}
+
 export class RelayerIdTaken extends Schema.TaggedError<RelayerIdTaken>()("RelayerIdTaken", {}) {
   override readonly message = "a relayer has this id already; choose another id"
 }

@@ -182,7 +182,7 @@ layerEach(TestApi.layer())("a policy that is tried on past transactions", (it) =
       yield* confirm([yield* sent()], 60n)
       const { json } = yield* rehearse({ policies: { gas_price_cap: String(50n * gwei) } })
       assert.nestedPropertyVal(json.data, "would_hold.first.0.blocks", 3)
-      const [asked] = server.seen.filter(({ method }) => method === "eth_feeHistory")
+      const asked = server.seen.find(({ method }) => method === "eth_feeHistory")
       assert.deepStrictEqual(asked?.params, [hex(4), hex(14), []])
       server.fail({ error: -32_601 }, { method: "eth_feeHistory" })
       const without = yield* rehearse({ policies: { gas_price_cap: String(50n * gwei) } })

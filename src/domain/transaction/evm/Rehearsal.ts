@@ -23,6 +23,8 @@ export const maxRehearsed = 100_000
 /** Transactions of each kind that the answer names. */
 export const maxNamed = 10
 
+const Days = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxRehearsedDays }))
+
 export const RehearsePolicy = Schema.Struct({
   policies: field(
     PolicyPatch,
@@ -30,7 +32,7 @@ export const RehearsePolicy = Schema.Struct({
     { gas_price_cap: "50000000000" }
   ),
   days: field(
-    Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxRehearsedDays }))),
+    Schema.optionalKey(Days),
     `Transactions are tried that were accepted in this number of days before now. The default is ${maxRehearsedDays}.`,
     30
   )
@@ -50,7 +52,6 @@ const Held = Schema.Struct({
     14
   )
 }).annotate({ identifier: "RehearsedHold", description: "A transaction that the policy would have held." })
-export type Held = typeof Held.Type
 
 const Refused = Schema.Struct({
   code: field(
@@ -73,7 +74,7 @@ const Refused = Schema.Struct({
 }).annotate({ identifier: "RehearsedRefusals", description: "Transactions that the policy would have refused." })
 
 export const Rehearsal = Schema.Struct({
-  days: field(Schema.Int, "The days that were asked for.", 30),
+  days: field(Days, "The days that were tried.", 30),
   transactions: field(Schema.Natural, "The number of final transactions that were tried.", 12_431),
   would_hold: field(
     Schema.Struct({ count, first: field(Schema.Array(Held), named, []) }).annotate({
@@ -91,22 +92,6 @@ export const Rehearsal = Schema.Struct({
   description: "What a policy would have done to past transactions. The policy was not changed."
 })
 export type Rehearsal = typeof Rehearsal.Type
-
-/** A rehearsal would read more than `maxRehearsed` transactions. */
-export class RehearsalTooLarge extends Schema.TaggedError<RehearsalTooLarge>()("RehearsalTooLarge", {
-  /** The limit, and the largest number of days that keeps it. */
-  error: Shown.Words
-}) {
-  override readonly message = this.error
-
-  /** `fitting`: the largest number of days with at most `maxRehearsed` transactions. 0: the last day has more. */
-  static of(days: number, fitting: number): RehearsalTooLarge {
-    const error = `the last ${days} days have more than ${maxRehearsed} final transactions; `
-    return new RehearsalTooLarge({
-      error: error + (fitting === 0 ? "the last day alone has more" : `${fitting} days have at most as many`)
-    })
-  }
-}
 
 /** What the answer never knows. */
 export const unknown = [

@@ -143,7 +143,7 @@ export const make = Effect.gen(function* () {
       ) newest GROUP BY 1`.pipe(
       Effect.flatMap(readDays),
       Effect.map((rows) => {
-        const counts = new Array<number>(days).fill(0)
+        const counts = Array.from({ length: days }, () => 0)
         for (const { day, count } of rows) {
           const index = Math.min(Math.max(day, 0), days - 1)
           counts[index] = (counts[index] ?? 0) + count

@@ -4,7 +4,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import * as Caller from "../../../domain/access/Caller.ts"
 import type { TooManyRequests } from "../../../domain/access/Caller.ts"
 import { networkId } from "../../../domain/network/NetworkId.ts"
-import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { RehearsalTooLarge, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import type { RelayerId } from "../../../domain/relayer/Relayer.ts"
 import * as RelayerPatch from "../../../domain/relayer/RelayerPatch.ts"
 import { NotImplemented } from "../../../domain/request/Request.ts"
@@ -12,7 +12,6 @@ import type { BadRequest } from "../../../domain/request/Request.ts"
 import type { Evm, EvmTarget, EvmTerms } from "../../../domain/transaction/evm/Evm.ts"
 import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
-import { RehearsalTooLarge } from "../../../domain/transaction/evm/Rehearsal.ts"
 import type { Rehearsal, RehearsePolicy } from "../../../domain/transaction/evm/Rehearsal.ts"
 import * as Rehearsing from "../../../domain/transaction/evm/Rehearsal.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
@@ -119,7 +118,7 @@ export class Rehearsals extends Context.Service<
           total += count
           if (total <= Rehearsing.maxRehearsed) fitting = index + 1
         }
-        if (total > Rehearsing.maxRehearsed) return yield* RehearsalTooLarge.of(days, fitting)
+        if (total > Rehearsing.maxRehearsed) return yield* RehearsalTooLarge.of(days, Rehearsing.maxRehearsed, fitting)
       })
 
       const readAll = Effect.fnUntraced(function* (
@@ -155,7 +154,7 @@ export class Rehearsals extends Context.Service<
       const lengths = Effect.fnUntraced(function* (id: RelayerId, target: EvmTarget, holds: ReadonlyArray<NamedHold>) {
         const { cap, network } = evmTermsOf(target)
         if (holds.length === 0 || cap === undefined) return []
-        const ask = nodes(id, network.chainId, (node) =>
+        const ask = nodes.first(id, network.chainId, (node) =>
           Effect.flatMap(node.call(blockAt("latest")), (head) =>
             Effect.forEach(holds, (hold) => blocksOf(node, hold, cap, head?.number ?? 0), { concurrency: "unbounded" })
           )
