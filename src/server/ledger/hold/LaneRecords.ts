@@ -101,10 +101,12 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
 
   const apply = Effect.fn("LaneLedger.apply")(function* (hold: Hold, decided: Array.NonEmptyReadonlyArray<Decided>) {
     const now = yield* Clock.currentTimeMillis
-    const freed = decided.flatMap(freedBy)
-    const writes = applyAll(decided, now)
-    if (freed.length === 0) return yield* written(hold, writes)
-    return yield* written(hold, Effect.tap(writes, lanes.moveChannels(hold.laneId, freed)))
+    const writes = Effect.tap(applyAll(decided, now), (rows) => {
+      // A row that was changed meanwhile keeps its place.
+      const ids = new Set(rows.map(({ id }) => id))
+      return lanes.moveChannels(hold.laneId, decided.filter(({ stored }) => ids.has(stored.id)).flatMap(freedBy))
+    })
+    return yield* written(hold, writes)
   })
 
   const expire = Effect.fn("LaneLedger.expire")(function* (hold: Hold) {

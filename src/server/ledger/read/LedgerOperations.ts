@@ -123,7 +123,11 @@ export const make = Effect.gen(function* () {
           ? cleared
           : undefined
       )
-      yield* record("nonce.cleared", account, { from: Number(from), to: Number(to), transaction_ids: idsOf(decided) })
+      yield* record("nonce.cleared", account, {
+        from: Auditing.sequenceOf(from),
+        to: Auditing.sequenceOf(to),
+        transaction_ids: idsOf(decided)
+      })
       yield* work.afterCommit
       return decided
     },

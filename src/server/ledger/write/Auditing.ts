@@ -12,9 +12,13 @@ import type { StoredTransaction } from "../StoredTransaction.ts"
 type TransactionAction = "transaction.sent" | "transaction.replaced" | "transaction.canceled"
 type NonceAction = "nonce.resynced" | "nonce.cleared" | "nonce.generation_begun"
 
+/** A number, or a text of digits if a reader of JSON would lose some of them, as with those of stellar. */
+export const sequenceOf = (sequence: bigint): number | string =>
+  sequence <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(sequence) : String(sequence)
+
 const textOf = (rules: Rules, { id, relayerId, externalId, transaction }: StoredTransaction): string => {
   const { state: status, place, intent, attempts } = transaction
-  const nonce = place?.sequence === undefined ? undefined : Number(place.sequence)
+  const nonce = place?.sequence === undefined ? undefined : sequenceOf(place.sequence)
   const hash = attempts.at(-1)?.hash
   return JSON.stringify({
     id,

@@ -1,0 +1,173 @@
+// A lane with two accounts: a commit compares and sets the counter of each account that occurs, also above 2^53.
+import { assert, layer } from "@effect/vitest"
+import { Arbitrary, Array, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { cause } from "../../../src/domain/transaction/Cause.ts"
+import { Command } from "../../../src/domain/transaction/Command.ts"
+import type { Lane } from "../../../src/domain/transaction/Lane.ts"
+import type { Place } from "../../../src/domain/transaction/Place.ts"
+import { rulesOfUnknown } from "../../../src/domain/transaction/UnknownNetwork.ts"
+import type { Signature } from "../../../src/server/ledger/hold/HeldLane.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
+import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
+import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
+import { account as evmAccount, insert } from "../../../testkit/LedgerRows.ts"
+import { database } from "./Fixtures.ts"
+
+const rules = rulesOfUnknown("paper")
+
+const ledger = Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
+  Layer.provideMerge(LedgerTables.layer()),
+  Layer.provideMerge(LedgerRules.layer(rules)),
+  Layer.provideMerge(database)
+)
+
+/** The highest sequence of a bigint column, less what a test gives away. */
+const highest = 2n ** 63n - 1000n
+
+const Start = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: highest }))
+
+/** How many rows an account gets, and by how much their first sequence differs from its counter. */
+const Part = Schema.Struct({
+  count: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 })),
+  shift: Schema.Literals([0, 0, 0, 1])
+})
+const Step = Schema.Struct({ own: Part, channel: Part, frees: Schema.Boolean })
+
+const signatureAt = (stored: StoredTransaction, place: Place): Signature => ({
+  stored,
+  raw: new Uint8Array([1]),
+  cause: cause("sending"),
+  attempt: {
+    ordinal: stored.transaction.attempts.length + 1,
+    kind: "original",
+    generation: 0,
+    requestVersion: 1,
+    hash: randomUUID(),
+    place,
+    offer: {},
+    maxFee: 0n,
+    signedAt: 0,
+    sends: 0,
+    outcome: "unknown"
+  }
+})
+
+const placesOf = (account: string, { count, shift }: typeof Part.Type, next: bigint): ReadonlyArray<Place> =>
+  Array.makeBy(count, (index) => ({ account, sequence: next + BigInt(shift + index) })).slice(0, count)
+
+const isRight = ({ count, shift }: typeof Part.Type): boolean => count === 0 || shift === 0
+
+let runs = 0
+
+layer(ledger)("a lane with two accounts", (it) => {
+  it.effect("keeps the counter of a place that a changed row has not given up", () =>
+    Effect.gen(function* () {
+      const lanes = yield* LaneLedger
+      const sql = yield* SqlClient.SqlClient
+      const of = { ...evmAccount(2), chain: "paper:1" }
+      const [id] = yield* insert(of, 1, { request: {} })
+      const lane = Option.getOrThrow(yield* (yield* Ledger).laneOf(of)).id
+      const [held] = yield* lanes.claim(["paper"], 1, [lane])
+      const row = held && (yield* lanes.read(held.hold)).pending[0]
+      if (held === undefined || row === undefined || id === undefined) return assert.fail("nothing to sign")
+      const [signed] = yield* lanes.commitSignatures(held.hold, [
+        signatureAt(row, { account: of.address, sequence: 0n })
+      ])
+      if (signed === undefined) return assert.fail("not signed")
+      yield* sql`UPDATE transactions SET version = version + 1 WHERE id = ${id}`
+      const requeue = Command.Requeue({ restored: false, requeues: 0, cause: cause("queued"), frees: { next: 0n } })
+      assert.deepStrictEqual(yield* lanes.apply(held.hold, [{ stored: signed, command: requeue }]), [])
+      const contents = yield* lanes.read(held.hold)
+      assert.strictEqual(contents.stored.lane.accounts[0].nextSequence, 1n)
+      assert.deepStrictEqual(contents.inFlight[0]?.transaction.place, { account: of.address, sequence: 0n })
+    })
+  )
+
+  it.effect.prop(
+    "gives each sequence of each account away once, in their order",
+    [
+      Arbitrary.schema(Start),
+      Arbitrary.schema(Start),
+      Arbitrary.schema(Schema.Array(Step).check(Schema.isMaxLength(6)))
+    ],
+    ([start, channelStart, steps]) =>
+      Effect.gen(function* () {
+        const lanes = yield* LaneLedger
+        runs += 1
+        const of = { ...evmAccount(1), chain: "paper:1", address: `own-${runs}` }
+        const channel = `channel-${runs}`
+        yield* insert(of, 1, { request: {} })
+        const { id } = Option.getOrThrow(yield* (yield* Ledger).laneOf(of))
+        const [held] = yield* lanes.claim(["paper"], 1, [id])
+        if (held === undefined) return assert.fail("the lane is not free")
+        const { hold, stored } = held
+        const next = { own: start, channel: channelStart }
+        const accountOf = (address: string, sequence: bigint) => ({
+          address,
+          nextSequence: sequence,
+          chainSequence: sequence,
+          settledSequence: sequence
+        })
+        const lane: Lane = {
+          ...stored.lane,
+          accounts: [accountOf(of.address, start), accountOf(channel, channelStart)]
+        }
+        yield* lanes.saveLane(hold, { chain: of.chain, lane, usedTrust: false, nextPollAt: 0 })
+
+        const checkCounters = Effect.gen(function* () {
+          const { stored } = yield* lanes.read(hold)
+          assert.deepStrictEqual(
+            stored.lane.accounts.map(({ address, nextSequence }) => [address, nextSequence]),
+            [
+              [of.address, next.own],
+              [channel, next.channel]
+            ]
+          )
+        })
+
+        for (const step of steps) {
+          const own = step.own.count === 0 ? [] : placesOf(of.address, step.own, next.own)
+          const others = step.channel.count === 0 ? [] : placesOf(channel, step.channel, next.channel)
+          const places = [...own, ...others]
+          if (places.length === 0) continue
+          const { pending } = yield* lanes.read(hold)
+          if (pending.length < places.length) yield* insert(of, places.length - pending.length, { request: {} })
+          const rows = (yield* lanes.read(hold)).pending
+          const signatures = Array.zipWith(rows, places, signatureAt)
+          if (!Array.isReadonlyArrayNonEmpty(signatures)) return assert.fail("no rows")
+          const commit = lanes.commitSignatures(hold, signatures)
+          if (isRight(step.own) && isRight(step.channel)) {
+            const written = yield* commit
+            next.own += BigInt(own.length)
+            next.channel += BigInt(others.length)
+            assert.deepStrictEqual(
+              written.map(({ transaction: { place } }) => place),
+              places
+            )
+            const last = written.at(-1)
+            const place = last?.transaction.place
+            if (step.frees && last !== undefined && place?.sequence !== undefined) {
+              const frees = { next: place.sequence }
+              const command = Command.Requeue({ restored: false, requeues: 0, cause: cause("queued"), frees })
+              yield* lanes.apply(hold, [{ stored: last, command }])
+              next[place.account === channel ? "channel" : "own"] -= 1n
+            }
+          } else {
+            assert.strictEqual((yield* Effect.flip(commit))._tag, "LaneChanged")
+          }
+          yield* checkCounters
+          const { inFlight } = yield* lanes.read(hold)
+          assert.strictEqual(
+            new Set(inFlight.map(({ transaction: { place } }) => `${place?.account} ${place?.sequence}`)).size,
+            inFlight.length
+          )
+        }
+        yield* lanes.release(hold, "draining")
+      }),
+    { arbitrary: { runs: 30 } }
+  )
+})
