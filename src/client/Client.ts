@@ -1167,8 +1167,8 @@ export interface ApiKey {
   /** What the key may do. Example: `["relayers:read","relayers:write"]` */
   readonly scopes: ReadonlyArray<Scope>
   /**
-   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. Example:
-   * `["payouts"]`
+   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. A deleted
+   * relayer is removed from the list; a key whose list is empty can use none. Example: `["payouts"]`
    */
   readonly relayer_ids?: ReadonlyArray<string & Brand.Brand<"RelayerId">>
   /** When the key was created. Example: `"2026-01-02T03:04:05.678Z"` */
@@ -1478,8 +1478,8 @@ export interface CreateApiKeyRequest {
   /** What the key may do. Example: `["relayers:read","relayers:write"]` */
   readonly scopes: ReadonlyArray<Scope>
   /**
-   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. Example:
-   * `["payouts"]`
+   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. A deleted
+   * relayer is removed from the list; a key whose list is empty can use none. Example: `["payouts"]`
    */
   readonly relayer_ids?: ReadonlyArray<string>
   /** When the key expires. If absent, it does not expire. Example: `"2030-01-01T00:00:00Z"` */
@@ -2787,8 +2787,8 @@ export interface NewApiKey {
   /** What the key may do. Example: `["relayers:read","relayers:write"]` */
   readonly scopes: ReadonlyArray<Scope>
   /**
-   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. Example:
-   * `["payouts"]`
+   * The only relayers that the key can use. If absent, it can use all relayers, including later ones. A deleted
+   * relayer is removed from the list; a key whose list is empty can use none. Example: `["payouts"]`
    */
   readonly relayer_ids?: ReadonlyArray<string & Brand.Brand<"RelayerId">>
   /** When the key was created. Example: `"2026-01-02T03:04:05.678Z"` */

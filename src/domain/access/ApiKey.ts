@@ -21,7 +21,8 @@ const Grants = list(Grant).check(Schema.isMinLength(1))
 
 const scopes = "What the key may do."
 
-const relayerIds = "The only relayers that the key can use. If absent, it can use all relayers, including later ones."
+const relayerIds =
+  "The only relayers that the key can use. If absent, it can use all relayers, including later ones. A deleted relayer is removed from the list; a key whose list is empty can use none."
 
 const limits =
   "What the key may send, per network type: nothing on networks of a type without limits. If absent, everything that the policies of its relayers allow. A key that a limited key creates has at most the same limits."

@@ -16,6 +16,7 @@ import type {
   UpdateApiKey
 } from "../../domain/access/ApiKey.ts"
 import * as Caller from "../../domain/access/Caller.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
@@ -82,6 +83,11 @@ export class ApiKeys extends Context.Service<
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
     /** Whether `ancestor` created the key, directly or through others. Also of deleted keys. */
     descendsFrom(id: string, ancestor: string): Effect.Effect<boolean>
+    /**
+     * Part of the transaction that deletes the relayer: keys that name it lose it, so that they cannot use a later relayer with the
+     * same id. A key that loses its last relayer can use none.
+     */
+    forgetRelayer(id: string): Effect.Effect<void>
     /** The limits of fees per day that the key has to keep on networks of a type: its own, and those of the keys that it descends from. */
     feeLimits(id: string, type: string): Effect.Effect<ReadonlyArray<FeeLimit>>
     /**
@@ -139,6 +145,16 @@ export class ApiKeys extends Context.Service<
         return { ...after, key }
       }, transaction)
 
+      const forgetRelayer = Effect.fn("ApiKeys.forgetRelayer")(function* (relayerId: string) {
+        for (const id of yield* repo.forgetRelayer(relayerId)) {
+          const found = yield* repo.find(id)
+          if (Option.isNone(found)) continue
+          const after = found.value.value
+          const before: ApiKey = { ...after, relayer_ids: [...(after.relayer_ids ?? []), RelayerId.make(relayerId)] }
+          yield* changes.record({ action: "key.updated", id, schema: ApiKey, before, after })
+        }
+      })
+
       const lineage = { descendsFrom: repo.descendsFrom, feeLimits: repo.feeLimits }
 
       const list = Effect.fn("ApiKeys.list")((query: PageQuery) => repo.page(pageRequest(query)))
@@ -185,7 +201,7 @@ export class ApiKeys extends Context.Service<
         })
       })
 
-      return ApiKeys.of({ create, list, get, update, delete: remove, rotate, ...lineage, find })
+      return ApiKeys.of({ create, list, get, update, delete: remove, rotate, forgetRelayer, ...lineage, find })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -1,7 +1,6 @@
 // The table `api_keys`.
 import { DateTime, Effect, Option, Schema } from "effect"
-import { ApiKey, ApiKeyIdTaken } from "../../domain/access/ApiKey.ts"
-import type { ApiKeyId } from "../../domain/access/ApiKey.ts"
+import { ApiKey, ApiKeyId, ApiKeyIdTaken } from "../../domain/access/ApiKey.ts"
 import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Grant } from "../../domain/access/Scope.ts"
 import { TransactionLimits, feeLimitsOf } from "../../domain/transaction/TransactionLimits.ts"
@@ -23,6 +22,7 @@ const readCreator = Rows.first(
     transaction_limits: Schema.NullOr(TransactionLimits)
   })
 )
+const readIds = Rows.all(Schema.Struct({ id: ApiKeyId }))
 const readFeeLimits = Rows.all(Schema.Struct({ id: Schema.String, maximum: Schema.BigIntFromString }))
 const encodeLimits = Schema.encodeSync(TransactionLimits)
 const readCreated = Rows.one(Schema.Struct({ created: Rows.Integer }))
@@ -211,6 +211,16 @@ export const make = Effect.gen(function* () {
         version = version + 1
       WHERE id = ${id}`.pipe(Effect.asVoid, query("ApiKeysRepo.rotate"))
 
+  /** Takes a relayer from the keys that name it, and locks them. Returns their ids. */
+  const forgetRelayer = (relayerId: string) =>
+    sql`
+      UPDATE api_keys SET relayer_ids = array_remove(relayer_ids, ${relayerId}), version = version + 1
+      WHERE ${relayerId} = ANY(relayer_ids) RETURNING id`.pipe(
+      Effect.flatMap(readIds),
+      Effect.map((rows) => rows.map(({ id }) => id)),
+      query("ApiKeysRepo.forgetRelayer")
+    )
+
   const touch = (id: ApiKeyId, moment: DateTime.Utc, from: string | undefined) =>
     sql`
       UPDATE api_keys SET last_used_at = ${DateTime.toDate(moment)}, last_used_from = ${from ?? null}
@@ -225,6 +235,7 @@ export const make = Effect.gen(function* () {
     holdCreator,
     descendants,
     descendsFrom,
+    forgetRelayer,
     page,
     feeLimits,
     delete: deleteRows,

@@ -19,8 +19,14 @@ import type { Creator } from "./ApiKeysRepo.ts"
 import * as KeyCreation from "./KeyCreation.ts"
 
 const parseOptions = { errors: "all", onExcessProperty: "error" } as const
-const encodeRequest = Schema.encodeSync(CreateApiKey)
-const decodeRequest = Schema.decodeUnknownEffect(CreateApiKey, parseOptions)
+
+/** What a key has, as the body of its creation. All relayers of a key may have been deleted: then its list is empty. */
+const Body = Schema.Struct({
+  ...CreateApiKey.fields,
+  relayer_ids: Schema.optionalKey(Schema.Array(RelayerId.schema))
+})
+const encodeRequest = Schema.encodeSync(Body)
+const decodeRequest = Schema.decodeUnknownEffect(Body, parseOptions)
 const encodePatch = Schema.encodeSync(UpdateApiKey)
 const checkPatch = checked(UpdateApiKey)
 

@@ -16,12 +16,6 @@ import * as EventRetentionRepo from "./EventRetentionRepo.ts"
 import type { EventPage, Filter, Selection } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
 
-const filterOf = ({ type, resource_id }: EventQuery, { relayerIds }: Caller.Caller): Filter => ({
-  ...(type === undefined ? {} : { type }),
-  ...(resource_id === undefined ? {} : { resource_id }),
-  ...(relayerIds === undefined ? {} : { relayerIds })
-})
-
 /** A reader must not take a gap in the events for quiet. */
 const wasPruned = ({ id }: Position.Position) =>
   `is not the id of a stored event; the events up to ${id} were deleted because of their age, and ${id} is the oldest position to continue from`
@@ -52,6 +46,17 @@ export class EventFeed extends Context.Service<
       const draining = yield* Draining
       const jobs = yield* Jobs
 
+      /** What the query selects and the caller may see: of its relayers, not what earlier ones with the same ids have left. */
+      const filterOf = Effect.fnUntraced(function* ({ type, resource_id }: EventQuery) {
+        const { relayerIds } = yield* Caller.current
+        const filter: Filter = {
+          ...(type === undefined ? {} : { type }),
+          ...(resource_id === undefined ? {} : { resource_id }),
+          ...(relayerIds === undefined ? {} : { relayers: yield* repo.births(relayerIds) })
+        }
+        return filter
+      })
+
       const begin = Effect.fnUntraced(function* ({ after, lastEventId }: EventQuery) {
         const id = lastEventId ?? after ?? 0
         if (id === 0) return Position.start
@@ -75,7 +80,7 @@ export class EventFeed extends Context.Service<
         Effect.flatMap(repo.page(selection), (found) => withoutGap(selection.after, found))
 
       const list = Effect.fn("EventFeed.list")(function* (query: EventQuery) {
-        const filter = filterOf(query, yield* Caller.current)
+        const filter = yield* filterOf(query)
         const from = yield* begin(query)
         const limit = Math.min(Math.max(query.limit ?? defaultEvents, 1), maxEvents)
         const wait = Math.min(query.wait ?? 0, maxWait)
@@ -103,7 +108,7 @@ export class EventFeed extends Context.Service<
       })
 
       const follow = (query: EventQuery) =>
-        Effect.map(Effect.all([begin(query), Caller.current]), ([from, caller]) => open(filterOf(query, caller), from))
+        Effect.map(Effect.all([begin(query), filterOf(query)]), ([from, filter]) => open(filter, from))
 
       const stream = (query: EventQuery) =>
         Effect.flatten(follow(query)).pipe(

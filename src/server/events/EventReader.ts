@@ -1,7 +1,7 @@
 // One reader of events: it reads from memory if the next events are in the buffer, otherwise from the table.
 import { Effect } from "effect"
 import type { EventBuffer } from "./EventBuffer.ts"
-import type { EventPage, Filter, PlacedEvent, Selection } from "./EventsRepo.ts"
+import type { Births, EventPage, Filter, PlacedEvent, Selection } from "./EventsRepo.ts"
 import * as Position from "./Position.ts"
 
 export interface Batch {
@@ -26,16 +26,17 @@ export interface Options<E> {
 }
 
 /** Whether the event is about one of these relayers or about a transaction of one of them. */
-const isOf = (ids: ReadonlyArray<string>, { event, relayerId }: PlacedEvent): boolean =>
-  relayerId === undefined
-    ? event.type.startsWith("relayer.") && ids.includes(event.resource_id)
-    : ids.includes(relayerId)
+const isOf = (relayers: Births, { event, relayerId }: PlacedEvent): boolean => {
+  if (relayerId === undefined && !event.type.startsWith("relayer.")) return false
+  const born = relayers.get(relayerId ?? event.resource_id)
+  return born !== undefined && event.id >= born
+}
 
 /** Selects the same events as `EventsRepo.page`. */
-const matches = ({ type, resource_id, relayerIds }: Filter, placed: PlacedEvent): boolean =>
+const matches = ({ type, resource_id, relayers }: Filter, placed: PlacedEvent): boolean =>
   (type === undefined || placed.event.type === type) &&
   (resource_id === undefined || placed.event.resource_id === resource_id) &&
-  (relayerIds === undefined || isOf(relayerIds, placed))
+  (relayers === undefined || isOf(relayers, placed))
 
 export const make = <E>({ page, buffer, filter, from, limit }: Options<E>): EventReader<E> => {
   let at = from

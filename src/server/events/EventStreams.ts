@@ -78,7 +78,8 @@ export class EventStreams extends Context.Service<
   EventStreams,
   {
     /**
-     * `isAllowed` is evaluated again at each heartbeat: the key may have been revoked. The stream counts as open until the
+     * `isAllowed` is evaluated again at each heartbeat, and before events that come later than a heartbeat after the last
+     * evaluation: the key may have been revoked. The stream counts as open until the
      * scope, which is that of the request, closes. Fails with `TooManyRequests` if the caller has `maxPerCaller` streams.
      */
     open(
@@ -119,14 +120,15 @@ export class EventStreams extends Context.Service<
         let checked = yield* Clock.monotonicTimeNanos
 
         const step = Effect.gen(function* () {
+          // A heartbeat does not interrupt the read: it would never finish if the database needed longer.
+          pending ??= yield* Effect.forkIn(events.next, scope)
+          const batch = yield* Effect.timeoutOption(Fiber.join(pending), heartbeat)
+          // After the wait: the key may have been revoked meanwhile.
           const now = yield* Clock.monotonicTimeNanos
           if (now - checked >= Duration.toNanosUnsafe(heartbeat)) {
             checked = now
             if (!(yield* isAllowed)) return yield* Cause.done()
           }
-          // A heartbeat does not interrupt the read: it would never finish if the database needed longer.
-          pending ??= yield* Effect.forkIn(events.next, scope)
-          const batch = yield* Effect.timeoutOption(Fiber.join(pending), heartbeat)
           if (batch._tag === "None") return ":\n\n"
           pending = undefined
           events.taken(batch.value)

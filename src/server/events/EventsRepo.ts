@@ -21,9 +21,12 @@ export type NewRow = {
   readonly data: string
 }
 
+/** The id of the event of each relayer's creation. An earlier relayer with the same id has only earlier events. */
+export type Births = ReadonlyMap<string, number>
+
 export interface Filter extends EventFilter {
-  /** Only events about these relayers and their transactions. Absent: every event. */
-  readonly relayerIds?: ReadonlyArray<string>
+  /** Only events about these relayers and their transactions, each from its creation on. Absent: every event. */
+  readonly relayers?: Births
 }
 
 export interface Selection extends Filter {
@@ -71,6 +74,7 @@ const placed = ({ xid, bytes, relayer_id, ...event }: (typeof Placed)["Type"]): 
 })
 
 const readIds = Rows.all(Schema.Struct({ id: Rows.Integer }))
+const readBirths = Rows.all(Schema.Struct({ id: Schema.String, born: Rows.Integer }))
 const readHeld = Rows.one(Schema.Struct({ held: Schema.Boolean }))
 
 export const make = Effect.gen(function* () {
@@ -107,8 +111,23 @@ export const make = Effect.gen(function* () {
     query("EventsRepo.last")
   )
 
+  /**
+   * A relayer that does not exist yet has only events after the deletion of the earlier one. 0: the event was deleted because of its
+   * age, and with it all events of an earlier relayer.
+   */
+  const births = (relayerIds: ReadonlyArray<string>) =>
+    sql`
+      SELECT given.id, coalesce((
+        SELECT max(e.id) FROM events e WHERE e.resource_id = given.id
+          AND e.type = CASE WHEN r.id IS NULL THEN 'relayer.deleted' ELSE 'relayer.created' END), 0) AS born
+      FROM unnest(${relayerIds}::text[]) AS given (id) LEFT JOIN relayers r ON r.id = given.id`.pipe(
+      Effect.flatMap(readBirths),
+      Effect.map((rows): Births => new Map(rows.map(({ id, born }) => [id, born]))),
+      query("EventsRepo.births")
+    )
+
   /** In order, of limited size. */
-  const page = ({ after, limit, relayerIds, ...equal }: Selection) => {
+  const page = ({ after, limit, relayers, ...equal }: Selection) => {
     const conditions = [
       shown,
       sql`(xid, id) > (${String(after.xid)}::text::xid8, ${after.id}::bigint)`,
@@ -118,10 +137,17 @@ export const make = Effect.gen(function* () {
     const of = (more: ReadonlyArray<Statement.Fragment>) =>
       sql`SELECT * FROM events WHERE ${sql.and([...conditions, ...more])} ${order}`
     // Two parts, so that each one uses its index.
-    const chosen = (ids: ReadonlyArray<string>) => sql`
-      (${of([sql`type LIKE 'relayer.%'`, sql.in("resource_id", ids)])}) UNION ALL (${of([sql.in("relayer_id", ids)])})`
+    const ofLife = (column: "resource_id" | "relayer_id", born: Births) =>
+      sql.or(
+        [...born].map(([id, from]) => sql`(${sql(column)} = ${id} AND events.id >= ${String(from)}::text::bigint)`)
+      )
+    const chosen = (born: Births) =>
+      born.size === 0
+        ? sql`SELECT * FROM events WHERE false`
+        : sql`
+      (${of([sql`type LIKE 'relayer.%'`, ofLife("resource_id", born)])}) UNION ALL (${of([ofLife("relayer_id", born)])})`
     const rows = sql`
-      SELECT events.*, octet_length(data::text) AS bytes FROM (${relayerIds === undefined ? of([]) : chosen(relayerIds)}) events ${order}`
+      SELECT events.*, octet_length(data::text) AS bytes FROM (${relayers === undefined ? of([]) : chosen(relayers)}) events ${order}`
     return Effect.gen(function* () {
       const found = yield* FittingRows.select(sql, { rows, columns, size: sql`bytes`, orderBy: sql`xid::xid8, id` })
       const events = (yield* readPlaced(found.rows)).map(placed)
@@ -150,5 +176,5 @@ export const make = Effect.gen(function* () {
     )
     UPDATE events SET xid = '3' WHERE EXISTS (SELECT FROM foreign_ids)`.pipe(Effect.asVoid, query("EventsRepo.adopt"))
 
-  return { append, find, last, page, isHeldBack, adopt }
+  return { append, find, last, births, page, isHeldBack, adopt }
 })

@@ -112,6 +112,7 @@ export const make = Effect.gen(function* () {
    * constraint: `insert` reports why.
    */
   const insertAll = (relayers: ReadonlyArray<NewRelayer>) => {
+    if (relayers.length === 0) return Effect.succeed([])
     const first = new Map(relayers.toReversed().map((relayer) => [relayer.id, relayer]))
     const isFirst = (relayer: NewRelayer) => first.get(relayer.id) === relayer
     return insertInto(relayers.filter(isFirst), amongOthers).pipe(

@@ -8,6 +8,7 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import * as Transaction from "../../sql/Transaction.ts"
+import { ApiKeys } from "../access/ApiKeys.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
@@ -24,6 +25,7 @@ export const make = Effect.gen(function* () {
   const urls = yield* RelayerUrls.make
   const transaction = yield* Transaction.make
   const ledger = yield* Ledger
+  const keys = yield* ApiKeys
 
   const matching = <A extends StoredRelayer>(ifMatch: string | undefined, found: A) =>
     isCurrent(ifMatch, found.version) ? Effect.succeed(found) : Effect.fail(new PreconditionFailed({}))
@@ -77,6 +79,7 @@ export const make = Effect.gen(function* () {
       return yield* new RelayerInUse({ error: `has open transactions: ${open}; cancel them, or wait for them` })
     }
     yield* repo.delete(id)
+    yield* keys.forgetRelayer(id)
     yield* changes.recordRelayer({ action: "relayer.deleted", before })
     yield* Effect.annotateLogs(Effect.logInfo("relayer deleted"), { relayer_id: id })
   }, transaction)

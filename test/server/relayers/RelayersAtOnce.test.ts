@@ -190,6 +190,17 @@ layer(failingBatches, { excludeTestServices: true })("batches of relayers that f
       yield* sound(21)
       yield* faulty
       assert.lengthOf(warnings, 2)
+      yield* sound(23)
+    })
+  )
+
+  it.effect("a relayer whose signer does not exist is refused without a warning", () =>
+    Effect.gen(function* () {
+      warnings.length = 0
+      const { status, json } = yield* create(relayer(22, { signer_id: "typo" }))
+      assert.strictEqual(status, 400)
+      assert.include(json.error ?? "", "signer_id")
+      assert.deepStrictEqual(warnings, [])
     })
   )
 })

@@ -53,8 +53,15 @@ export const make = Effect.gen(function* () {
     ${at("created_at")}, ${at("delivered_at")}, ${attempts},
     CASE WHEN t.state = 'pending' THEN to_json(t.next_attempt_at) #>> '{}' END AS next_attempt_at`
 
+  /** Deliveries about these relayers, but not about earlier ones with the same ids: their events are older than the creation. */
+  const ofRelayers = (relayers: ReadonlyArray<string>) => sql`
+    AND event_id >= ((
+      SELECT json_object_agg(r.id, coalesce((
+        SELECT max(e.id) FROM events e WHERE e.resource_id = r.id AND e.type = 'relayer.created'), 0))
+      FROM relayers r WHERE r.id = ANY(${relayers}::text[])) ->> lane)::bigint`
+
   const ofCaller = ({ notification, relayers }: Deliveries) =>
-    sql`notification_seq = (SELECT seq FROM notifications WHERE id = ${notification}) ${relayers === undefined ? sql`` : sql`AND ${sql.in("lane", relayers)}`}`
+    sql`notification_seq = (SELECT seq FROM notifications WHERE id = ${notification}) ${relayers === undefined ? sql`` : ofRelayers(relayers)}`
 
   /** The latest delivery first, of limited size: `isFull` if there may be further deliveries. */
   const select = ({ state, limit, after, ...selected }: Selection) => {
