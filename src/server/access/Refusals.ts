@@ -1,8 +1,7 @@
 // Records requests that an API key may not make in the audit log.
 import { Duration, Effect, FiberSet, Schema } from "effect"
 import type { Caller } from "../../domain/access/Caller.ts"
-import { Audit } from "../audit/Audit.ts"
-import * as EncodedChange from "../audit/EncodedChange.ts"
+import { Audit, encodeChange } from "../audit/Audit.ts"
 import type { Use } from "../authentication/Authentication.ts"
 import * as Origin from "../responses/Origin.ts"
 
@@ -40,9 +39,7 @@ export const make = Effect.gen(function* () {
     const { method, route, scope = "*" } = use
     const after = { scope, method, route, count }
     return audit
-      .recordMany([
-        EncodedChange.encode({ action: "key.refused", id: origin.keyId, schema: RefusedRequests, after }, origin)
-      ])
+      .recordMany([encodeChange({ action: "key.refused", id: origin.keyId, schema: RefusedRequests, after }, origin)])
       .pipe(Effect.ignoreCause({ log: "Warn", message: "cannot record refused requests" }))
   }
 

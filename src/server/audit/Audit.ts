@@ -6,7 +6,7 @@ import { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { AuditHead, AuditQuery, AuditRecord, AuditVerification, VerifyAudit } from "../../domain/audit/Audit.ts"
 import type { AuditExportRecord, ExportAudit } from "../../domain/audit/AuditCheckpoint.ts"
 import { resourceOf } from "../../domain/audit/Change.ts"
-import type { Change } from "../../domain/audit/Change.ts"
+import type { Change, KnownAction } from "../../domain/audit/Change.ts"
 import { maxPerPage } from "../../domain/request/Page.ts"
 import type { Items } from "../../domain/request/Page.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
@@ -17,10 +17,42 @@ import * as AuditRepo from "./AuditRepo.ts"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as ChainBase from "./ChainBase.ts"
 import type { Base } from "./ChainBase.ts"
-import * as EncodedChange from "./EncodedChange.ts"
 import * as HeadWatch from "./HeadWatch.ts"
 import * as Linking from "./Linking.ts"
 import * as Verification from "./Verification.ts"
+
+/** A change as the audit log stores it: the resource is JSON text, and the origin is known. */
+export interface EncodedChange<A extends KnownAction = KnownAction> {
+  readonly action: A
+  readonly id: string
+  /** JSON text. Absent if the resource was created. */
+  readonly before?: string
+  /** JSON text. Absent if the resource was deleted. */
+  readonly after?: string
+  readonly origin: Origin.Origin
+}
+
+/** `JSON.stringify` keeps the digits of amounts: they are encoded as raw JSON numbers. */
+const textOf = <S extends Schema.ConstraintEncoder<unknown>>(schema: S, value: S["Type"] | undefined) =>
+  value === undefined ? undefined : JSON.stringify(Schema.encodeSync(schema)(value))
+
+export const encodeChange = <A extends KnownAction, S extends Schema.ConstraintEncoder<unknown>>(
+  change: Change<S> & { readonly action: A },
+  origin: Origin.Origin
+): EncodedChange<A> => {
+  const before = textOf(change.schema, change.before)
+  const after = textOf(change.schema, change.after)
+  return {
+    action: change.action,
+    id: change.id,
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+    origin
+  }
+}
+
+/** The resource after the change, or before it if it was deleted. */
+export const resourceText = ({ before, after }: EncodedChange): string => after ?? before ?? "null"
 
 /** Seconds after which another caller may verify. */
 const retryAfter = 1
@@ -45,7 +77,7 @@ export class Audit extends Context.Service<
     /** Part of the running transaction: the change and its record are committed together. */
     record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
     /** The same for a batch, with one statement. Records are linked in the order of `changes`. */
-    recordMany(changes: ReadonlyArray<EncodedChange.EncodedChange>): Effect.Effect<void>
+    recordMany(changes: ReadonlyArray<EncodedChange>): Effect.Effect<void>
     /** Includes the records that were committed before the call. `BadRequest` if the cursor does not belong to this list. */
     list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>
     /**
@@ -70,7 +102,7 @@ export class Audit extends Context.Service<
       const base = yield* ChainBase.make
       const watch = yield* HeadWatch.start(base.get)
 
-      const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange.EncodedChange>) {
+      const recordMany = Effect.fn("Audit.recordMany")(function* (changes: ReadonlyArray<EncodedChange>) {
         yield* repo.append(
           changes.map(({ action, id, before, after, origin }) => ({
             key_id: origin.keyId,
@@ -87,7 +119,7 @@ export class Audit extends Context.Service<
       })
 
       const record = <S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>) =>
-        Effect.flatMap(Origin.current, (origin) => recordMany([EncodedChange.encode(change, origin)]))
+        Effect.flatMap(Origin.current, (origin) => recordMany([encodeChange(change, origin)]))
 
       const list = Effect.fn("Audit.list")(function* ({ limit, order = "newest", cursor, ...filter }: AuditQuery) {
         const list = JSON.stringify(["audit", order, Object.entries(filter).sort()])

@@ -3,8 +3,8 @@ import { Array, Context, Effect, Layer, Schema } from "effect"
 import type { KnownAction, Change } from "../../domain/audit/Change.ts"
 import type { KnownEventType } from "../../domain/event/Event.ts"
 import { Relayer } from "../../domain/relayer/Relayer.ts"
-import { Audit } from "../audit/Audit.ts"
-import * as EncodedChange from "../audit/EncodedChange.ts"
+import { Audit, encodeChange, resourceText } from "../audit/Audit.ts"
+import type { EncodedChange } from "../audit/Audit.ts"
 import { Events } from "../events/Events.ts"
 import type { EncodedEvent } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
@@ -27,17 +27,17 @@ interface RelayerEvent {
   readonly relayer: Relayer
 }
 
-const eventOf = (change: EncodedChange.EncodedChange<EventfulAction>): EncodedEvent => ({
+const eventOf = (change: EncodedChange<EventfulAction>): EncodedEvent => ({
   type: change.action,
   id: change.id,
-  data: EncodedChange.resourceText(change),
+  data: resourceText(change),
   requestId: change.origin.requestId
 })
 
 /** Pausing and resuming a relayer have events of their own, after that of the update. */
 const eventsOf = (
   change: RelayerChange,
-  encoded: EncodedChange.EncodedChange<RelayerChange["action"]>
+  encoded: EncodedChange<RelayerChange["action"]>
 ): ReadonlyArray<RelayerEvent> => {
   const event = eventOf(encoded)
   if (change.action === "relayer.deleted") return [{ event, relayer: change.before }]
@@ -54,7 +54,7 @@ const encodeRelayer = Schema.encodeSync(Relayer)
 
 const encode = ({ origin, ...change }: AttributedChange) => {
   const { id } = change.action === "relayer.deleted" ? change.before : change.after
-  return EncodedChange.encode({ ...change, id, schema: Relayer }, origin)
+  return encodeChange({ ...change, id, schema: Relayer }, origin)
 }
 
 export class Changes extends Context.Service<
@@ -93,7 +93,7 @@ export class Changes extends Context.Service<
       const record = Effect.fn("Changes.record")(function* <S extends Schema.ConstraintEncoder<unknown>>(
         change: EventfulChange<S>
       ) {
-        const encoded = EncodedChange.encode(change, yield* Origin.current)
+        const encoded = encodeChange(change, yield* Origin.current)
         yield* audit.recordMany([encoded])
         yield* events.emitMany([eventOf(encoded)])
       })

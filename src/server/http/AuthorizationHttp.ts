@@ -1,18 +1,36 @@
 // Implements `Authorization`: the steps of every request to a resource before it is decoded.
-import { Context, Effect, Layer, Metric } from "effect"
+import { Context, Effect, Layer, Metric, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Authorization } from "../../api/Middleware.ts"
 import { scopeOf } from "../../api/Scopes.ts"
-import { CurrentCaller } from "../../domain/access/Caller.ts"
+import { CurrentCaller, Unauthorized } from "../../domain/access/Caller.ts"
 import type { Caller } from "../../domain/access/Caller.ts"
+import { Authentication } from "../authentication/Authentication.ts"
+import type { Use } from "../authentication/Authentication.ts"
 import { CallerRequests } from "../limits/CallerRequests.ts"
 import * as RateLimitMetrics from "../limits/RateLimitMetrics.ts"
 import { RateLimits, rateLimitHeaders } from "../limits/RateLimits.ts"
+import { Strangers } from "../limits/Strangers.ts"
 import * as Recording from "../responses/Recording.ts"
 import { CurrentRequest } from "../responses/CurrentRequest.ts"
 import type { RequestState } from "../responses/CurrentRequest.ts"
 import { unauthorizedRequestsTotal } from "./RequestMetrics.ts"
-import * as Credentials from "./Credentials.ts"
+
+/**
+ * Authenticates requests and counts the ones that are refused. A refusal says that there was a token (RFC 6750, section 3.1). An
+ * empty token stands for none.
+ */
+export const makeCredentials = Effect.map(Effect.all([Authentication, Strangers]), ([{ authenticate }, strangers]) => ({
+  authenticate: (token: Redacted.Redacted, use: Use | undefined) =>
+    authenticate(token, use).pipe(
+      Effect.catchTag("Unauthorized", () =>
+        Effect.andThen(
+          Metric.update(unauthorizedRequestsTotal, 1),
+          strangers.refuse(new Unauthorized(Redacted.value(token) === "" ? {} : { reason: "invalid_token" }))
+        )
+      )
+    )
+}))
 
 /** What the caller does is logged with its id. */
 const callAs = <A, E, R>(caller: Caller, handled: Effect.Effect<A, E, R>) =>
@@ -21,7 +39,7 @@ const callAs = <A, E, R>(caller: Caller, handled: Effect.Effect<A, E, R>) =>
 export const AuthorizationHttp = Layer.effect(
   Authorization,
   Effect.gen(function* () {
-    const credentials = yield* Credentials.make
+    const credentials = yield* makeCredentials
     const limits = yield* RateLimits
     const requests = yield* CallerRequests
     const headersOf = rateLimitHeaders(limits.options)

@@ -1,8 +1,10 @@
-// Implements `RequestBody`: checks a body before it is decoded.
+// Implements `RequestBody` and `DecodeErrors`: checks a body before it is decoded, and says what is wrong with a request, field by
+// field.
 import { Clock, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import type { HttpServerError } from "effect/http"
-import { RequestBody } from "../../api/Middleware.ts"
+import { HttpApiMiddleware } from "effect/http-api"
+import { DecodeErrors, RequestBody } from "../../api/Middleware.ts"
 import { Unauthorized } from "../../domain/access/Caller.ts"
 import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from "../../domain/request/Request.ts"
 import { Authentication } from "../authentication/Authentication.ts"
@@ -91,3 +93,12 @@ export const RequestBodyHttp = Layer.effect(
     })
   })
 )
+
+/** The parts of a request that are decoded, as an `error` names them. */
+const parts: Record<string, string> = { Params: "path", Query: "query", Headers: "headers", Payload: "body" }
+
+export const DecodeErrorsHttp = HttpApiMiddleware.layerSchemaErrorTransform(DecodeErrors, (error) => {
+  const part = parts[error.kind]
+  // A response that does not encode is a defect of the service.
+  return part === undefined ? Effect.die(error) : Effect.fail(BadRequest.fromIssue(error.cause.issue, part))
+})

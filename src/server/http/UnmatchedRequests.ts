@@ -4,14 +4,14 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import * as Request from "../../domain/request/Request.ts"
 import * as Failures from "../responses/Failures.ts"
-import * as Credentials from "./Credentials.ts"
+import { makeCredentials } from "./AuthorizationHttp.ts"
 import { allowedMethods } from "./Routes.ts"
 
 const isResource = (url: string) => /^\/+api(\/|\?|$)/i.test(url)
 
 /** 404, or 405 and 204 with `Allow`. Below `/api`, a caller without a valid key gets 401 and does not learn which routes exist. */
 export const make = Effect.fnUntraced(function* ({ docs }: { readonly docs: boolean }) {
-  const credentials = yield* Credentials.make
+  const credentials = yield* makeCredentials
 
   const respond = Effect.gen(function* () {
     const { method, url } = yield* HttpServerRequest.HttpServerRequest

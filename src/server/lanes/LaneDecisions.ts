@@ -1,5 +1,6 @@
 // Decides about every transaction that has a place, from one poll, and carries the decisions out.
 import { Effect } from "effect"
+import type { Array as Arr } from "effect"
 import { isReadonlyArrayNonEmpty } from "effect/Array"
 import type { Command, Commands, Sign } from "../../domain/transaction/Command.ts"
 import { grown } from "../../domain/transaction/Window.ts"
@@ -11,7 +12,6 @@ import type { Inquiry } from "./LaneNetwork.ts"
 import { send, sendAgain } from "./LaneSending.ts"
 import { sign } from "./LaneSigning.ts"
 import * as LaneTraces from "./LaneTraces.ts"
-import { inquire } from "./LaneQuestions.ts"
 import type { OpenRow, StepState } from "./StepState.ts"
 
 /** The most decisions about one transaction in one poll: a decision can require another one at once. */
@@ -19,6 +19,21 @@ const maxRounds = 3
 
 /** Questions about one transaction before it is decided. Each network answers every question at once, so that few follow. */
 export const maxQuestions = 4
+
+/**
+ * Asks the chain what decisions need to know besides a poll. Returns what is seen of each row with its answer, by number. Foreign transactions that were found on the way mark the
+ * requests that they could be, before any of these is decided.
+ */
+export const inquire = Effect.fnUntraced(function* (
+  { context: { chain, ledger, hold }, storedLane, lane, update }: StepState,
+  inquiries: Arr.NonEmptyReadonlyArray<Inquiry>
+) {
+  const found = yield* chain.inquire(lane(), inquiries)
+  for (const { foreign = [] } of found) {
+    for (const one of foreign) update(yield* ledger.markRestored(hold, storedLane.chain, one))
+  }
+  return new Map(inquiries.map(({ row, seen }, index) => [row.transaction.number, found[index]?.seen ?? seen] as const))
+})
 
 /** Commands that change the ledger by themselves. */
 const isChange = ({ _tag }: Command): boolean =>

@@ -1,17 +1,37 @@
-// Inserts into the table `relayers`.
+// Inserts into the table `relayers`, and what its columns have of a request.
 import { Effect, Option, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import type { NetworkId } from "../../domain/network/NetworkId.ts"
 import { RelayerIdTaken } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, RelayerId } from "../../domain/relayer/Relayer.ts"
-import type { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
+import { MaskedRpcConfig } from "../../domain/chain/Rpc.ts"
+import { EvmPolicy, SolanaPolicy, StellarPolicy } from "../../domain/relayer/Policy.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 import * as UnnestRows from "../../sql/batch/UnnestRows.ts"
 import * as Rows from "../../sql/Rows.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
-import { changeable, shownUrls } from "./RelayerRow.ts"
 import { StoredRelayer } from "./StoredRelayer.ts"
 import type { StoredRow } from "./StoredRelayer.ts"
+
+/** `JSON.stringify` of the encoded fields keeps the digits of amounts: they are raw JSON numbers. */
+const encodePolicies = {
+  evm: Schema.encodeUnknownEffect(EvmPolicy),
+  solana: Schema.encodeUnknownEffect(SolanaPolicy),
+  stellar: Schema.encodeUnknownEffect(StellarPolicy)
+}
+const encodeMasked = Schema.encodeUnknownEffect(Schema.Array(MaskedRpcConfig))
+
+/** The columns of what can change. */
+export const changeable = ({ name, paused, notification_id, network_type, policies }: CreateRelayer) =>
+  Effect.map(policies === undefined ? Effect.undefined : encodePolicies[network_type](policies), (encoded) => ({
+    name,
+    paused,
+    notification_id: notification_id ?? null,
+    policies: Rows.jsonText(encoded)
+  }))
+
+export const shownUrls = (masked: ReadonlyArray<MaskedRpcConfig> | undefined) =>
+  Effect.map(masked === undefined ? Effect.undefined : encodeMasked(masked), Rows.jsonText)
 
 /** The signer, its address on the network type, the notification or the network does not exist. */
 export class ReferenceMissing extends Schema.TaggedError<ReferenceMissing>()("ReferenceMissing", {}) {}

@@ -8,7 +8,7 @@ import * as RowVersion from "../../sql/RowVersion.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
-import { changeable, shownUrls } from "./RelayerRow.ts"
+import { changeable, shownUrls } from "./NewRelayersRepo.ts"
 import { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 import type { HeldRow, StoredRow } from "./StoredRelayer.ts"
 

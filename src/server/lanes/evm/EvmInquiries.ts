@@ -13,8 +13,8 @@ import * as EvmTaker from "../../chains/evm/EvmTaker.ts"
 import * as RevertReason from "../../chains/evm/RevertReason.ts"
 import type { EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import type { Finding, Inquiry } from "../LaneNetwork.ts"
-import { numbersOf, providersOf } from "./EvmContext.ts"
-import type { EvmContext } from "./EvmContext.ts"
+import { numbersOf, providersOf } from "./EvmMemory.ts"
+import type { EvmContext } from "./EvmMemory.ts"
 
 type Ask<Tag extends Question["_tag"]> = Extract<Question, { readonly _tag: Tag }>
 

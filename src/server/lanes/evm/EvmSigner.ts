@@ -6,7 +6,7 @@ import * as EvmBytes from "../../chains/evm/EvmBytes.ts"
 import { wrongKey } from "../LaneKeys.ts"
 import type { KeyOptions, LaneKeys, SigningFailed } from "../LaneKeys.ts"
 import type { Unsigned } from "../LaneNetwork.ts"
-import { numbersOf } from "./EvmContext.ts"
+import { numbersOf } from "./EvmMemory.ts"
 
 /** A no-op sends nothing to the account itself. */
 export const noop = (address: string): Request => ({ to: address, value: 0n })

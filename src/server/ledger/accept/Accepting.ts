@@ -3,6 +3,8 @@ import { Array, Clock, Context, Data, Effect, Option, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
 import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
 import * as Batcher from "../../../sql/batch/Batcher.ts"
 import * as Deadlock from "../../../sql/Deadlock.ts"
@@ -10,13 +12,15 @@ import * as Transaction from "../../../sql/Transaction.ts"
 import { isTraced } from "../../../sql/Traced.ts"
 import { isUnavailable } from "../../../sql/Unavailable.ts"
 import * as Origin from "../../responses/Origin.ts"
-import * as Admitting from "./Admitting.ts"
 import * as Identities from "./Identities.ts"
 import * as Inserting from "./Inserting.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "../NewTransaction.ts"
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
 import type { Acceptance } from "./NewTransactionsRepo.ts"
 import * as OpenCounts from "./OpenCounts.ts"
+import * as FeeLimits from "./FeeLimits.ts"
+import * as RelayerTransactionsRepo from "../read/RelayerTransactionsRepo.ts"
+import * as TransactionsRepo from "../write/TransactionsRepo.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 
 /** Batches written at the same time. A relayer is in one group, so that its transactions get numbers in order of arrival. */
@@ -38,11 +42,48 @@ const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
 
 const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
 
+/** What can prevent an acceptance: an `external_id` that was used before, and limits of fees. */
+const makeAdmitting = Effect.gen(function* () {
+  const transactions = yield* TransactionsRepo.make
+  const relayers = yield* RelayerTransactionsRepo.make
+  const { spend } = yield* FeeLimits.make
+
+  const checkFees = (added: ReadonlyArray<NewTransaction>, limits: ReadonlyArray<FeeLimit>, now: Moment) => {
+    const more = added.reduce((sum, { fee = 0n }) => sum + fee, 0n)
+    return spend(
+      limits.map((limit) => ({ ...limit, more })),
+      now
+    )
+  }
+
+  /** Transactions that were accepted before with the same `external_id`, by it. Fails if the body was another one. */
+  const formerOf = Effect.fnUntraced(function* (account: Account, acceptances: ReadonlyArray<Acceptance>) {
+    const hashes = new Map<string, string>()
+    for (const { transaction, bodyHash } of acceptances) {
+      if (transaction.externalId === undefined) continue
+      if (hashes.has(transaction.externalId)) {
+        return yield* new TransactionConflict({ error: "external_id: is used twice in this request" })
+      }
+      hashes.set(transaction.externalId, bodyHash)
+    }
+    const external = yield* relayers.external(account.relayerNumber, [...hashes.keys()])
+    for (const [externalId, { bodyHash }] of external) {
+      if (hashes.get(externalId) !== bodyHash) {
+        return yield* new TransactionConflict({ error: "external_id: was used with another body" })
+      }
+    }
+    const rows = yield* transactions.find([...external.values()].map(({ id }) => id))
+    return new Map(rows.map((row) => [row.externalId, row]))
+  })
+
+  return { checkFees, formerOf }
+})
+
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const repo = yield* NewTransactionsRepo.make
   const insert = yield* Inserting.make
-  const admitting = yield* Admitting.make
+  const admitting = yield* makeAdmitting
   const identities = yield* Identities.make
   const counts = yield* OpenCounts.make
   const transaction = yield* Transaction.make

@@ -2,17 +2,54 @@
 import { Effect, Option, Schema } from "effect"
 import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
+import { Figures } from "../../../domain/transaction/Cause.ts"
+import { feeOf } from "../../../domain/transaction/FeeUse.ts"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, onConflict, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import * as AttemptRow from "./AttemptRow.ts"
 import { LedgerRules } from "../LedgerRules.ts"
+import type { LedgerNetwork } from "../LedgerRules.ts"
 import type { NewTransaction } from "../NewTransaction.ts"
 import type { LaneId } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
-import * as TransactionColumns from "./TransactionColumns.ts"
 import * as TransactionRow from "./TransactionRow.ts"
+
+const encodeFigures = Schema.encodeSync(Figures)
+
+const text = (value: number | bigint | undefined): string | null => (value === undefined ? null : String(value))
+
+/** What changes in a row while a transaction is open. `stored` is the transaction after the change, with the version that the row had before it. */
+const columnsOf = ({ receipt }: LedgerNetwork, stored: StoredTransaction, now: Moment) => {
+  const { id, version, fee, from, transaction } = stored
+  const { cause, mined, place, attempts } = transaction
+  return {
+    id,
+    version: String(version),
+    generation: String(transaction.generation),
+    intent: transaction.intent,
+    clear_code: transaction.clearCode ?? null,
+    state: transaction.state,
+    code: cause?.code ?? null,
+    code_since: String(transaction.causeSince),
+    figures: cause === undefined ? null : JSON.stringify(encodeFigures(cause.figures)),
+    nonce: text(place?.sequence),
+    channel: place === undefined || place.sequence === undefined || place.account === from ? null : place.account,
+    guest: place !== undefined && place.sequence === undefined ? place.account : null,
+    receipt: mined === undefined || mined.ordinal !== undefined ? null : receipt.text(mined.receipt),
+    // Bytes that had an effect are never accepted again. Without an effect, the same request may come again.
+    has_effect: String(!isFinal(transaction) || mined !== undefined),
+    mined_attempt: text(mined?.ordinal),
+    restored: String(transaction.restored),
+    requeues: String(transaction.requeues),
+    fee: fee === undefined ? null : String(feeOf(transaction, fee)),
+    sent_at: text(attempts.find(({ firstSent }) => firstSent !== undefined)?.firstSent?.at),
+    mined_at: mined === undefined ? null : String(now),
+    final_at: isFinal(transaction) ? String(now) : null
+  }
+}
 
 /** Identifies a state of a row. */
 export const RowState = Schema.Struct({ id: TransactionId, version: Schema.Int })
@@ -72,7 +109,7 @@ export const make = Effect.gen(function* () {
       WITH given AS (
         SELECT given.* FROM ${UnnestRows.make(
           sql,
-          changed.map((stored) => TransactionColumns.changed(networks.of(stored.chain), stored, now))
+          changed.map((stored) => columnsOf(networks.of(stored.chain), stored, now))
         )}
         JOIN transactions t ON t.id = given.id::uuid ORDER BY t.number FOR NO KEY UPDATE OF t
       )
