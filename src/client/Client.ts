@@ -2685,6 +2685,7 @@ export type KnownTransactionCode =
   | "expiring"
   | "mined_waiting"
   | "reverted_unconfirmed"
+  | "providers_disagree"
   | "reorged"
   | "confirmed"
   | "executed_late"
@@ -4232,6 +4233,8 @@ export interface TransactionFigures {
   readonly required_blocks?: number
   /** Height of the transaction's block. Example: `19000000` */
   readonly block?: number
+  /** RPC provider, masked. Example: `"https://rpc.example.com/***"` */
+  readonly host?: string
   /** Nonce of the transaction. Example: `7` */
   readonly nonce?: number
   /** Nonce that the lane assigns next. Example: `7` */

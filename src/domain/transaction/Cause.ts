@@ -36,6 +36,7 @@ export const Figures = Schema.Struct({
   blocks: shown(Schema.Natural, "Blocks on top of the transaction's block.", 3),
   required_blocks: shown(Schema.Natural, "Blocks on top of a block that make it final.", 12),
   block: shown(Schema.Natural, "Height of the transaction's block.", 19_000_000),
+  host: shown(Schema.String, "RPC provider, masked.", "https://rpc.example.com/***"),
   nonce: shown(Schema.Natural, "Nonce of the transaction.", 7),
   next_nonce: shown(Schema.Natural, "Nonce that the lane assigns next.", 7),
   required_nonce: shown(Schema.Natural, "Nonce that the request requires.", 9),

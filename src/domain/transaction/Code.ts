@@ -43,6 +43,7 @@ const inFlight = [
   "expiring",
   "mined_waiting",
   "reverted_unconfirmed",
+  "providers_disagree",
   "reorged"
 ] as const
 

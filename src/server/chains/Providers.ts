@@ -8,8 +8,18 @@ import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import * as RpcFailure from "./RpcFailure.ts"
 import type { RpcNode } from "./RpcNode.ts"
 
-/** Providers that get the same bytes. */
+/** Providers that get the same bytes for the first time: all of them if there are no more than this. */
+const maxFirst = 3
+
+/** Providers that get the same bytes at each other send. */
 const maxBroadcast = 2
+
+/** Where the providers of a send begin in their order, so that all of them get the bytes in turn. */
+const turn = <A>(nodes: ReadonlyArray<A>, sends: number): ReadonlyArray<A> => {
+  if (sends === 0) return nodes.length <= maxFirst ? nodes : nodes.slice(0, maxBroadcast)
+  const from = (sends * maxBroadcast) % nodes.length
+  return [...nodes.slice(from), ...nodes.slice(0, from)].slice(0, maxBroadcast)
+}
 
 /** The largest number of providers that prove themselves at the same time. */
 const maxProved = 20
@@ -32,14 +42,24 @@ export interface Providers {
   first<A>(use: Use<A>): Effect.Effect<A, RpcFailure.RpcFailure>
   /** The same, with the failure of each provider. */
   tryAll<A>(use: Use<A>): Effect.Effect<A, NoProvider>
-  /** Asks others than `asked`, until one answers. Undefined: none does. `not_configured`: there is only one. */
-  second<A>(asked: RpcNode, use: Use<A>): Effect.Effect<A | undefined | "not_configured">
+  /**
+   * Asks others than `asked` in turn, until an answer is enough, and returns the last one. Undefined: none answers.
+   * `not_configured`: there is only one provider. Absent `isEnough`: every answer is.
+   */
+  second<A>(
+    asked: RpcNode,
+    use: Use<A>,
+    isEnough?: (answer: A) => boolean
+  ): Effect.Effect<A | undefined | "not_configured">
   /** Asks all of them at the same time, in their order. Undefined: this one does not answer. */
   each<A>(use: Use<A>): Effect.Effect<ReadonlyArray<A | undefined>>
-  /** Sends to up to two providers. Empty: none of them is on the chain. */
-  broadcast<A>(send: (node: RpcNode) => Effect.Effect<A>): Effect.Effect<ReadonlyArray<A>>
-  /** The chain may have begun anew: every provider has to prove itself again. */
-  readonly doubt: Effect.Effect<void>
+  /**
+   * Sends to all providers if there are at most three, else to the first two; each further time to the next two, round the
+   * list. `sends`: how often these bytes were sent before. Empty: none of them is on the chain.
+   */
+  broadcast<A>(send: (node: RpcNode) => Effect.Effect<A>, sends?: number): Effect.Effect<ReadonlyArray<A>>
+  /** The chain may have begun anew: every provider has to prove itself again, this one at once. */
+  doubt(node: RpcNode): Effect.Effect<void, RpcFailure.RpcFailure>
   /** Asks all for their proof at the same time. Those that give it, in the same order. Fails if none does. */
   readonly proven: Effect.Effect<Providers, RpcFailure.RpcFailure>
   /** The state of each URL, with its last failure here and at the `proven` ones. */
@@ -90,7 +110,12 @@ export const make = Effect.fnUntraced(function* (
     Effect.suspend(() => (trusted.has(node) ? Effect.void : Effect.map(prove(node), () => void trusted.add(node))))
 
   const on = <A>(node: RpcNode, use: Use<A>) => {
-    const note = (failure: RpcFailure.RpcFailure) => Effect.sync(() => failed.set(node.url, failure))
+    // Behind a URL that was unreachable, another chain may answer afterwards.
+    const note = (failure: RpcFailure.RpcFailure) =>
+      Effect.sync(() => {
+        failed.set(node.url, failure)
+        if (failure.code === "unreachable") trusted.delete(node)
+      })
     return proof(node).pipe(
       Effect.andThen(Effect.suspend(() => use(node))),
       Effect.tapError(note),
@@ -104,6 +129,7 @@ export const make = Effect.fnUntraced(function* (
       : Effect.timeoutOrElse(self, { duration: budgetMs, orElse: () => Effect.fail(late()) })
 
   const over = (nodes: ReadonlyArray<RpcNode>): Providers => {
+    const all = nodes
     let order = nodes
     const sorted = Effect.suspend(() => Effect.map(byBreaker(order), (sorted) => sorted.flat()))
 
@@ -128,14 +154,21 @@ export const make = Effect.fnUntraced(function* (
     }
 
     // Not the order decides: it is not changed before the whole poll of a provider has succeeded.
-    const second = Effect.fnUntraced(function* <A>(asked: RpcNode, use: Use<A>) {
+    const second = Effect.fnUntraced(function* <A>(
+      asked: RpcNode,
+      use: Use<A>,
+      isEnough: (answer: A) => boolean = () => true
+    ) {
       const others = (yield* sorted).filter(({ url }) => url !== asked.url)
       if (others.length === 0) return "not_configured" as const
+      let last: A | undefined
       for (const node of others) {
         const found = yield* Effect.result(on(node, use))
-        if (Result.isSuccess(found)) return found.success
+        if (Result.isFailure(found)) continue
+        last = found.success
+        if (isEnough(last)) return last
       }
-      return undefined
+      return last
     })
 
     const each = <A>(use: Use<A>) =>
@@ -149,12 +182,11 @@ export const make = Effect.fnUntraced(function* (
         { concurrency: maxProved }
       )
 
-    const broadcast: Providers["broadcast"] = Effect.fnUntraced(function* (send) {
-      const chosen = (yield* sorted).slice(0, maxBroadcast)
-      const proved = yield* Effect.filter(chosen, (node) => Effect.isSuccess(proof(node)), {
-        concurrency: maxBroadcast
-      })
-      return yield* Effect.forEach(proved, send, { concurrency: maxBroadcast })
+    const broadcast: Providers["broadcast"] = Effect.fnUntraced(function* (send, sends = 0) {
+      // Round a list that does not change: breakers decide about the first send alone.
+      const chosen = turn(sends === 0 ? yield* sorted : all, sends)
+      const proved = yield* Effect.filter(chosen, (node) => Effect.isSuccess(proof(node)), { concurrency: maxFirst })
+      return yield* Effect.forEach(proved, send, { concurrency: maxFirst })
     })
 
     const proven: Providers["proven"] = Effect.gen(function* () {
@@ -188,7 +220,11 @@ export const make = Effect.fnUntraced(function* (
       second,
       each,
       broadcast,
-      doubt: Effect.sync(() => void (trusted = new Set())),
+      doubt: (node) =>
+        Effect.suspend(() => {
+          trusted = new Set()
+          return proof(node)
+        }),
       proven,
       readings: Effect.forEach(urls, (config) =>
         Effect.map(nodeOf(config.url).breaker, (breaker) => {

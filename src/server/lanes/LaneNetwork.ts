@@ -130,7 +130,8 @@ export interface LaneChain<F extends Family = Family> {
   /** Answers questions, in their order. */
   inquire(lane: Lane<F>, inquiries: Arr.NonEmptyReadonlyArray<Inquiry<F>>): Effect.Effect<ReadonlyArray<Finding<F>>>
   sign(unsigned: Unsigned<F>): Effect.Effect<SignedBytes, SigningFailed>
-  broadcast(relayer: LaneRelayer<F>, raw: Uint8Array): Effect.Effect<ReadonlyArray<F["answer"]>>
+  /** `sends`: how often these bytes were sent before. */
+  broadcast(relayer: LaneRelayer<F>, raw: Uint8Array, sends: number): Effect.Effect<ReadonlyArray<F["answer"]>>
   /** Transactions on their way to a node at once. 1: each one after the chain has accepted the former. */
   broadcastsAtOnce(relayers: ReadonlyArray<LaneRelayer<F>>): number
   /** A transaction became final: for metrics of the network. */

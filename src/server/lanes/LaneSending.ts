@@ -33,7 +33,7 @@ const broadcast = Effect.fnUntraced(function* (
     const attempt = transaction.attempts.find((one) => one.ordinal === ordinal)
     const raw = rawOf(stored, ordinal)
     if (attempt === undefined || raw === undefined) continue
-    const answers = yield* chain.broadcast(relayer, raw)
+    const answers = yield* chain.broadcast(relayer, raw, attempt.sends)
     const heard = rules.hear(transaction, attempt, answers, { at: yield* Clock.currentTimeMillis, height })
     transaction = withSent(transaction, heard)
     sent.push({ id: stored.id, sent: heard })

@@ -46,6 +46,7 @@ const taken = (over: object = {}) => seen({ count: 6, countAtFinal: 6, taker: { 
 const reverts = seen({ estimate: { _tag: "Reverts", second: "agrees" } })
 const simulated = pending({ versions: [{ to: "0x01", value: 0n }] })
 const deep = later(2, { minedAt: agreed() })
+const deepFailed = later(2, { minedAt: agreed("block-100", false) })
 const away = (code: "providers_unavailable" | "rate_limited") =>
   ({ _tag: "Unreachable", code, retryAt: now + 9 }) as const
 const capped = lane({ terms: terms({ cap: 11n * gwei }) })
@@ -84,6 +85,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued">, Situation>> = {
   expiring: [submitted({ validUntil: now })],
   mined_waiting: [mined(), lane(), seen({ minedAt: agreed() })],
   reverted_unconfirmed: [mined({ state: "submitted" }, 1, failed), lane(), seen({ minedAt: agreed() })],
+  providers_disagree: [mined(), lane(), later(2, { minedAt: agreed("block-100", false) })],
   reorged: [mined(), lane(), later(2, { minedAt: { first: "other" } })],
   confirmed: [mined(), lane(), deep],
   executed_late: [mined({ intent: "expire" }), lane(), deep],
@@ -95,8 +97,8 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued">, Situation>> = {
     lane(),
     seen({ head: { number: 100, hash: "block-100", gasLimit: 30_000_000n } })
   ],
-  reverted: [mined({ state: "submitted" }, 1, failed), lane(), deep],
-  out_of_gas: [mined({ state: "submitted" }, 1, { ...failed, gasUsed: 21_000n }), lane(), deep],
+  reverted: [mined({ state: "submitted" }, 1, failed), lane(), deepFailed],
+  out_of_gas: [mined({ state: "submitted" }, 1, { ...failed, gasUsed: 21_000n }), lane(), deepFailed],
   refused_by_all: [submitted({ intent: "clear", clearCode: "refused_by_all" })],
   nonce_taken_too_often: [submitted({ requeues: 3 }), lane(), taken()],
   nonce_unavailable: [pending({ requiredNonce: 4 })],

@@ -2,8 +2,10 @@
 import { isNoop } from "../Attempt.ts"
 import type { Attempt } from "../Attempt.ts"
 import { cause } from "../Cause.ts"
+import type { Figures } from "../Cause.ts"
 import { Command, finish } from "../Command.ts"
 import type { Commands } from "../Command.ts"
+import { nonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
 import { hold, pollNext } from "./Holding.ts"
 import { formerOf } from "./Replacements.ts"
@@ -11,21 +13,37 @@ import { candidates } from "./Resend.ts"
 import { endOf } from "../Transition.ts"
 import type { Situation } from "../Situation.ts"
 import type { Mined } from "../Transaction.ts"
-import { depthOf, isAgreed, isDeep } from "./View.ts"
+import { depthOf, isDeep, verdictOn } from "./View.ts"
 import type { Seen } from "./View.ts"
 
 /**
- * `gone`: the chain has another block at that height. `final`: the block is deep, and every provider that is configured has
- * it. A provider that does not answer, or whose head is below the block, says nothing.
+ * `gone`: the chain has another block at that height. `final`: the block is deep, and another provider has the same receipt in
+ * it, unless there is only one. `disputed`: another provider has another block or another receipt, and none agrees.
  */
-type ReceiptState = "gone" | "final" | "waiting"
+type ReceiptState = "gone" | "final" | "disputed" | "waiting"
 
-const receiptStateOf = (view: Seen, { receipt }: Mined<Evm>): ReceiptState => {
+/** The chain does not even count the nonce as used at a depth at which the receipt should be final: it was a lie. */
+const isInvented = ({ transaction, view }: Situation<Evm, Seen>): boolean => {
+  const { second } = view.minedAt ?? {}
+  const nonce = nonceOf(transaction)
+  return nonce !== undefined && view.count <= nonce && second !== "not_configured" && second?.receipt === null
+}
+
+const receiptStateOf = (situation: Situation<Evm, Seen>, { receipt }: Mined<Evm>): ReceiptState => {
+  const { view } = situation
   const { first, second } = view.minedAt ?? {}
   if (first === undefined || view.head.number < receipt.height) return "waiting"
   if (first !== receipt.blockHash) return "gone"
-  const { height, blockHash } = receipt
-  return isDeep(view, height) && isAgreed(second, height, blockHash) ? "final" : "waiting"
+  if (!isDeep(view, receipt.height)) return "waiting"
+  const verdict = verdictOn(receipt, second)
+  if (verdict === "none") return isInvented(situation) ? "gone" : "waiting"
+  return verdict === "agrees" ? "final" : "disputed"
+}
+
+const disputeOf = ({ minedAt }: Seen, { receipt }: Mined<Evm>): Figures => {
+  const second = minedAt?.second
+  const host = second === "not_configured" ? undefined : second?.host
+  return { block: receipt.height, ...(host === undefined ? {} : { host }) }
 }
 
 /** The block is gone: the receipt is forgotten, and the bytes are sent again. */
@@ -58,11 +76,13 @@ const finishOf = (situation: Situation<Evm>, mined: Mined<Evm>): Command<Evm> =>
 
 export const decideMined = (situation: Situation<Evm, Seen>, mined: Mined<Evm>): Commands<Evm> => {
   const { view, transaction } = situation
-  switch (receiptStateOf(view, mined)) {
+  switch (receiptStateOf(situation, mined)) {
     case "gone":
       return reorged(situation, mined)
     case "final":
       return [finishOf(situation, mined)]
+    case "disputed":
+      return hold(situation, cause("providers_disagree", disputeOf(view, mined)))
     case "waiting": {
       const code = transaction.state === "mined" ? "mined_waiting" : "reverted_unconfirmed"
       return hold(situation, cause(code, depthOf(view, mined.receipt.height)))

@@ -159,6 +159,10 @@ const flying = {
     reason: `It was mined in block ${number(figures.block)} and reverted; ${confirmations(figures)}.`,
     next: "It fails when the block is final. If the chain drops the block, it is sent again."
   }),
+  providers_disagree: ({ block, host = "another provider" }) => ({
+    reason: `It is mined in block ${number(block)} according to one provider, but ${host} has another block there, or another receipt. No other provider agrees with either.`,
+    next: "It is never decided by time. An operator must find out which provider is wrong, and set its weight to 0 or add a third RPC URL."
+  }),
   reorged: ({ block }) => ({
     reason: `The chain has dropped block ${number(block)}, in which it was mined.`,
     next: "It is sent again."

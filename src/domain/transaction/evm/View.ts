@@ -41,7 +41,16 @@ export type Sight =
  * count: a provider with a longer fork that dies has the same block, and believes it deeper than it is. Absent: it did not
  * answer. `not_configured`: the first provider decides alone.
  */
-export type SecondOpinion = { readonly hash: string; readonly finalHeight: number } | "not_configured"
+export type SecondOpinion =
+  | {
+      readonly hash: string
+      readonly finalHeight: number
+      /** Null: it has none. Absent: it was not asked for one. */
+      readonly receipt?: { readonly blockHash: string; readonly isSuccess: boolean } | null
+      /** Masked. */
+      readonly host?: string
+    }
+  | "not_configured"
 
 /** The block at one height. */
 export interface BlockHashes {
@@ -52,6 +61,23 @@ export interface BlockHashes {
 /** Whether the second provider, if there is one, has this block, and has it deep. */
 export const isAgreed = (second: SecondOpinion | undefined, block: number, hash: string | undefined): boolean =>
   second === "not_configured" || (second !== undefined && second.hash === hash && block <= second.finalHeight)
+
+/**
+ * `agrees`: it has the same receipt in the same block, and has it deep. `disagrees`: it has another block there, or another
+ * receipt, and its head is far beyond. `none`: it has no opinion, or does not see the block deep yet.
+ */
+export const verdictOn = (
+  { height, blockHash, isSuccess }: EvmReceipt,
+  second: SecondOpinion | undefined
+): "agrees" | "disagrees" | "none" => {
+  if (second === undefined) return "none"
+  if (second === "not_configured") return "agrees"
+  const { finalHeight, hash, receipt } = second
+  if (height > finalHeight) return "none"
+  if (hash !== blockHash) return "disagrees"
+  if (receipt === null || receipt === undefined) return "none"
+  return receipt.blockHash === blockHash && receipt.isSuccess === isSuccess ? "agrees" : "disagrees"
+}
 
 /** What the estimation of the call said. */
 export type Estimate =

@@ -75,7 +75,8 @@ const fetched = Effect.fnUntraced(function* (
   if (sender === undefined) return { _tag: "NotFound" }
   const { hash, nonce, to, value: wei, input, blockNumber, blockHash } = found
   const headOf = (other: RpcNode) => EvmHeads.read(other, wanted.finality)
-  const second = (yield* opinionsOf(providers, node, headOf, [blockNumber])).get(blockNumber)
+  const claim = { height: blockNumber, blockHash }
+  const second = (yield* opinionsOf(providers, node, headOf, [claim])).get(claim)
   return {
     _tag: "Fetched",
     hash,

@@ -138,9 +138,9 @@ const open = (nodes: EvmNodes["Service"], { address, genesis, keys }: LaneOption
     inquire: (_, inquiries) =>
       Effect.forEach(inquiries, (inquiry) => EvmInquiries.answer(context, inquiry), { concurrency: "unbounded" }),
     sign: (unsigned) => signer.sign(unsigned.relayer.signerId, EvmSigner.unsignedOf(unsigned)),
-    broadcast: Effect.fnUntraced(function* (relayer: EvmRelayer, raw: Uint8Array) {
+    broadcast: Effect.fnUntraced(function* (relayer: EvmRelayer, raw: Uint8Array, sends: number) {
       const providers = yield* providersOf(context, relayer)
-      const answers = yield* providers.broadcast(EvmNode.send(`0x${Hex.encode(raw)}`))
+      const answers = yield* providers.broadcast(EvmNode.send(`0x${Hex.encode(raw)}`), sends)
       yield* logUnknown(answers)
       return answers
     }),

@@ -24,7 +24,7 @@ const blockHashes = (
   const height = EvmReading.heightOf(transaction, found)
   if (height === undefined) return undefined
   const first = found.hashes.get(height)
-  const second = opinions.get(height)
+  const second = opinions.get(transaction.number)
   return { ...(first === undefined ? {} : { first }), ...(second === undefined ? {} : { second }) }
 }
 
@@ -75,8 +75,9 @@ const baseOf = (
 const poll = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPollOptions) {
   const seen = yield* EvmReading.account(node, asked)
   const { lane, providers } = asked
-  if (seen.at.head.number < (lane.chainBlock?.number ?? 0)) yield* providers.doubt
+  if (seen.at.head.number < (lane.chainBlock?.number ?? 0)) yield* providers.doubt(node)
   const found = yield* EvmReading.withNewHeights(asked, seen, yield* EvmReading.details(node, asked, seen))
+  if (EvmReading.hasOtherBlocks(asked, found)) yield* providers.doubt(node)
   const { second, countAtFinal } = yield* Effect.all(
     {
       second: EvmReading.seconds(node, asked, seen, found),

@@ -19,6 +19,7 @@ import type { RpcNode } from "../../chains/RpcNode.ts"
 import { dataFee } from "../../chains/evm/EvmDataFees.ts"
 import type { EvmNodes, EvmProviders } from "../../chains/evm/EvmNodes.ts"
 import { opinionsOf } from "../../chains/evm/EvmOpinion.ts"
+import type { Claim } from "../../chains/evm/EvmOpinion.ts"
 import type { EvmMemory } from "./EvmMemory.ts"
 
 export interface EvmPollOptions {
@@ -162,6 +163,19 @@ export const withNewHeights = Effect.fnUntraced(function* (asked: EvmPollOptions
   return { ...found, hashes: new Map([...found.hashes, ...(yield* at.hashesAt(deep))]) }
 })
 
+/** Whether the provider has other blocks than those that are known: a reorganisation, or another chain. */
+export const hasOtherBlocks = (
+  { lane: { chainBlock }, transactions }: EvmPollOptions,
+  { hashes }: Details
+): boolean => {
+  const known = transactions.flatMap(({ mined }) => mined?.receipt ?? [])
+  const isOther = (height: number, hash: string | undefined) => hashes.has(height) && hashes.get(height) !== hash
+  return (
+    known.some(({ height, blockHash }) => isOther(height, blockHash)) ||
+    (chainBlock !== undefined && isOther(chainBlock.number, chainBlock.hash))
+  )
+}
+
 /** A nonce that the count has passed without a receipt: the decision needs the count at the final height. */
 const isPassed = ({ transactions }: EvmPollOptions, { count }: Account, found: Details): boolean =>
   transactions.some(
@@ -175,7 +189,24 @@ export const readFinalCount = (node: RpcNode, asked: EvmPollOptions, seen: Accou
   return finalHeight < 0 ? Effect.succeed(0) : node.call(Calls.countAt(lane.address, finalHeight))
 }
 
-/** Only about blocks that the first provider calls final. */
+/** The attempt that was mined: what the recorded receipt names, else one whose receipt was just seen. */
+const minedHashOf = (transaction: Transaction<Evm>, { receipts }: Details): string | undefined =>
+  transaction.mined === undefined
+    ? currentAttempts(transaction).find(({ hash }) => receipts.has(hash))?.hash
+    : transaction.attempts.find(({ ordinal }) => ordinal === transaction.mined?.ordinal)?.hash
+
+/** What the first provider says of a transaction in a block that it calls final. */
+const claimOf = (transaction: Transaction<Evm>, { at }: Account, found: Details): Claim | undefined => {
+  const receipt = receiptOf(transaction, found)
+  const hash = minedHashOf(transaction, found)
+  if (receipt === undefined || hash === undefined || receipt.height > at.finalHeight) return undefined
+  const { height, blockHash } = receipt
+  return blockHash !== undefined && found.hashes.get(height) === blockHash
+    ? { height, blockHash, mined: { hash, receipt } }
+    : undefined
+}
+
+/** Only about blocks that the first provider calls final. By number of the transaction. */
 export const seconds = Effect.fnUntraced(function* (
   node: RpcNode,
   asked: EvmPollOptions,
@@ -184,9 +215,21 @@ export const seconds = Effect.fnUntraced(function* (
 ) {
   const { providers, numbers, lane, nodes, headAfter } = asked
   const headOf = (other: RpcNode) => nodes.heads.at(other, numbers.finality, headAfter)
-  const deep = [...found.hashes.keys()].filter((height) => height <= seen.at.finalHeight)
+  const claims = new Map(
+    asked.transactions.flatMap((transaction) => {
+      const claim = claimOf(transaction, seen, found)
+      return claim === undefined ? [] : [[transaction.number, claim] as const]
+    })
+  )
   const count = needsSecondCount(asked, seen)
     ? yield* providers.second(node, (other) => other.call(Calls.countAt(lane.address, "latest")))
     : undefined
-  return { opinions: yield* opinionsOf(providers, node, headOf, deep), count }
+  const opinions = yield* opinionsOf(providers, node, headOf, [...claims.values()])
+  const byNumber = new Map(
+    [...claims].flatMap(([number, claim]) => {
+      const opinion = opinions.get(claim)
+      return opinion === undefined ? [] : [[number, opinion] as const]
+    })
+  )
+  return { opinions: byNumber, count }
 })

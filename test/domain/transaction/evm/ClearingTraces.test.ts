@@ -30,6 +30,9 @@ describe("C4", () => {
     const view = seen({ count: 6, sights: new Map([[2, { _tag: "Receipt", receipt }]]) })
     assert.strictEqual(summary(commandsOf(canceled, lane(), view)), "Mine mined mined_waiting")
     const done = mined({ intent: "cancel", attempts: [attempt(1), noop(2)] }, 2, { isSuccess: false })
-    assert.strictEqual(summary(commandsOf(done, lane(), later(2, { minedAt: agreed() }))), "Finish canceled canceled")
+    assert.strictEqual(
+      summary(commandsOf(done, lane(), later(2, { minedAt: agreed("block-100", false) }))),
+      "Finish canceled canceled"
+    )
   })
 })

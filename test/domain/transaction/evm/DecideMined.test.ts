@@ -49,6 +49,40 @@ const final: ReadonlyArray<Case> = [
     undefined,
     later(2, { minedAt: agreed() })
   ],
+  [
+    "mined, deep, and a second provider has another status",
+    "Hold transaction providers_disagree",
+    mined(),
+    undefined,
+    later(2, { minedAt: agreed("block-100", false) })
+  ],
+  [
+    "mined, deep, and a second provider has another block",
+    "Hold transaction providers_disagree",
+    mined(),
+    undefined,
+    later(2, { count: 6, minedAt: { ...agreed("other"), first: "block-100" } })
+  ],
+  [
+    "mined, deep, and a second provider has no receipt",
+    "Hold transaction mined_waiting",
+    mined(),
+    undefined,
+    later(2, {
+      count: 6,
+      minedAt: { first: "block-100", second: { hash: "block-100", finalHeight: 200, receipt: null } }
+    })
+  ],
+  [
+    "mined, deep, without a receipt elsewhere, and its nonce is not used",
+    "Unmine reorged",
+    mined(),
+    undefined,
+    later(2, {
+      count: 5,
+      minedAt: { first: "block-100", second: { hash: "block-100", finalHeight: 200, receipt: null } }
+    })
+  ],
   ["mined, and its block is gone", "Unmine reorged", mined(), undefined, later(2, { minedAt: { first: "other" } })],
   ["mined, deep, and its block unknown", "Hold transaction mined_waiting", mined(), undefined, later(2)],
   [
@@ -63,21 +97,21 @@ const final: ReadonlyArray<Case> = [
     "Finish failed reverted",
     mined({ state: "submitted" }, 1, { isSuccess: false }),
     undefined,
-    later(2, { minedAt: agreed() })
+    later(2, { minedAt: agreed("block-100", false) })
   ],
   [
     "reverted with all its gas, deep",
     "Finish failed out_of_gas",
     mined({ state: "submitted" }, 1, { isSuccess: false, gasUsed: 21_000n }),
     undefined,
-    later(2, { minedAt: agreed() })
+    later(2, { minedAt: agreed("block-100", false) })
   ],
   [
     "reverted, deep, although canceled",
     "Finish failed reverted",
     mined({ state: "submitted", intent: "cancel" }, 1, { isSuccess: false }),
     undefined,
-    later(2, { minedAt: agreed() })
+    later(2, { minedAt: agreed("block-100", false) })
   ],
   ["confirmed", "Rest none", mined({ state: "confirmed" }), undefined, seen({ count: 6 })],
   [

@@ -163,9 +163,9 @@ export const seen = (over: Partial<Seen> = {}): Seen => ({
 })
 
 /** The receipt is in block 100, which both providers have deep. */
-export const agreed = (hash = "block-100"): NonNullable<Seen["minedAt"]> => ({
+export const agreed = (hash = "block-100", isSuccess = true): NonNullable<Seen["minedAt"]> => ({
   first: hash,
-  second: { hash, finalHeight: 200 }
+  second: { hash, finalHeight: 200, receipt: { blockHash: hash, isSuccess } }
 })
 
 export const commandsOf = (

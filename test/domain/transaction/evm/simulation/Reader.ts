@@ -50,10 +50,14 @@ const pairOf = (world: World, reading: Reading): readonly [Answers, Answers] => 
   return reading.isLiarFirst && world.hasSecond ? [pair[1], pair[0]] : pair
 }
 
-const opinion = (world: World, second: Answers, height: number): SecondOpinion | undefined => {
+/** `mined`: hash of the attempt whose receipt is asked for. */
+const opinion = (world: World, second: Answers, height: number, mined?: string): SecondOpinion | undefined => {
   if (!world.hasSecond) return "not_configured"
   const block = second.chain[height]
-  return block && { hash: block.hash, finalHeight: finalHeight(world, second.chain) }
+  if (block === undefined) return undefined
+  const found = second.hidesReceipts ? undefined : minedIn(second.chain).find(({ bytes }) => bytes.hash === mined)
+  const receipt = found === undefined ? null : { blockHash: found.block.hash, isSuccess: found.isSuccess }
+  return { hash: block.hash, finalHeight: finalHeight(world, second.chain), receipt }
 }
 
 const sightOf = (world: World, first: Answers, hash: string): Sight | undefined => {
@@ -98,7 +102,8 @@ export const see = (world: World, reading: Reading, transaction: Transaction<Evm
   const head = headOf(first.chain)
   const height = finalHeight(world, first.chain)
   const hash = block === undefined ? undefined : first.chain[block]?.hash
-  const other = block === undefined ? undefined : opinion(world, second, block)
+  const mined = transaction.attempts.find(({ ordinal }) => ordinal === transaction.mined?.ordinal)?.hash
+  const other = block === undefined ? undefined : opinion(world, second, block, mined)
   return {
     _tag: "Seen",
     head: { number: head.number, hash: head.hash },

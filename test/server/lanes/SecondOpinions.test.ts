@@ -1,0 +1,89 @@
+// One provider never decides alone how a transaction ends, and another chain never gets its bytes.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { grow } from "../../../testkit/chain/Blocks.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { ledger } from "../ledger/Fixtures.ts"
+import { hex } from "./fake/Hex.ts"
+import * as Scenes from "./fake/Scenes.ts"
+import * as World from "./fake/World.ts"
+
+const receiptIn = (block: { readonly number: number; readonly hash: string }, status: string) => ({
+  _tag: "Result" as const,
+  value: {
+    blockNumber: hex(block.number),
+    blockHash: block.hash,
+    status,
+    gasUsed: hex(20_000),
+    effectiveGasPrice: hex(1)
+  }
+})
+
+layerEach(ledger)("a provider that lies about receipts", (it) => {
+  it.effect("with another status ends nothing: the providers disagree until it tells the truth", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent({ providers: 2 })
+      const [liar] = world.nodes
+      world.chain.mine()
+      const block = world.chain.blocks.at(-1) ?? assert.fail("no block")
+      liar?.lies.set("eth_getTransactionReceipt", () => receiptIn(block, "0x0"))
+      world.chain.mine(6)
+      yield* world.poll(4)
+      const held = yield* world.transaction(id)
+      assert.deepStrictEqual([held.state, held.cause?.code], ["submitted", "providers_disagree"])
+      assert.match(held.cause?.figures.host ?? "", /^http:\/\/node-1\.example/)
+    })
+  )
+
+  it.effect("that it has invented confirms nothing", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent({ providers: 2 })
+      const [liar] = world.nodes
+      world.chain.pool = new Map()
+      world.chain.mine()
+      const block = world.chain.blocks.at(-1) ?? assert.fail("no block")
+      world.chain.mine(6)
+      liar?.lies.set("eth_getTransactionCount", () => ({ _tag: "Result", value: hex(1) }))
+      liar?.lies.set("eth_getTransactionReceipt", () => receiptIn(block, "0x1"))
+      yield* world.poll(6)
+      assert.notInclude(["confirmed", "failed"], (yield* world.transaction(id)).state)
+      liar?.lies.clear()
+      yield* Scenes.finish(world)
+      assert.strictEqual(world.chain.effects(World.receiver), 1)
+    })
+  )
+
+  it.effect("cannot keep a transaction open if one of two others agrees", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent({ providers: 3 })
+      const [, liar] = world.nodes
+      world.chain.mine()
+      const block = world.chain.blocks.at(-1) ?? assert.fail("no block")
+      liar?.lies.set("eth_getTransactionReceipt", () => receiptIn(block, "0x0"))
+      yield* Scenes.finish(world)
+      assert.strictEqual((yield* world.transaction(id)).state, "confirmed")
+    })
+  )
+})
+
+layerEach(ledger)("a chain that replaces another one of the same height", (it) => {
+  it.effect("gets no bytes, and its blocks are no reorganisation", () =>
+    Effect.gen(function* () {
+      const { id, world } = yield* Scenes.sent()
+      const [node] = world.nodes
+      world.chain.mine()
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).state, "mined")
+      const [genesis] = world.chain.blocks
+      if (node === undefined || genesis === undefined) return assert.fail("no chain")
+      let other = [{ ...genesis, hash: `0x${"dd".repeat(32)}` }] as typeof world.chain.blocks
+      while (other.length < world.chain.blocks.length + 1) other = grow(other)
+      node.fork = other
+      const sends = node.count("eth_sendRawTransaction")
+      yield* world.poll(3)
+      const { state, cause } = yield* world.transaction(id)
+      assert.deepStrictEqual([state, cause?.code], ["mined", "chain_changed"])
+      assert.strictEqual(node.count("eth_sendRawTransaction"), sends)
+    })
+  )
+})
