@@ -13,7 +13,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["access", "ledger", "masterKey", "networks", "notifications", "signers"],
   ["relayers"],
   ["health", "lanes"],
-  ["transactions"],
+  ["transactions", "configuration"],
   ["http"]
 ]
 

@@ -10,6 +10,7 @@ import { NetworksApi } from "./NetworksApi.ts"
 import { NodeCallsApi } from "./NodeCallsApi.ts"
 import { NoncesApi } from "./NoncesApi.ts"
 import { NotificationsApi } from "./NotificationsApi.ts"
+import { ConfigurationApi } from "./ConfigurationApi.ts"
 import * as Document from "./document/Document.ts"
 import { PoliciesApi } from "./PoliciesApi.ts"
 import { RelayerHealthApi } from "./RelayerHealthApi.ts"
@@ -34,6 +35,7 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(NotificationsApi)
   .add(NetworksApi)
   .add(ApiKeysApi)
+  .add(ConfigurationApi)
   .add(AuditApi)
   .add(EventsApi)
   .add(MasterKeyApi)

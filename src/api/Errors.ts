@@ -328,6 +328,7 @@ export const RequestHeaderFieldsTooLargeError = failure(
   "The headers are larger than the limit."
 )
 
+export * from "./ConfigurationErrors.ts"
 export * from "./TransactionErrors.ts"
 
 /** Failures that every endpoint can have. */

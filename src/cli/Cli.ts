@@ -13,6 +13,7 @@ import { KeysCommand } from "./commands/KeysCommand.ts"
 import { MigrateCommand } from "./commands/MigrateCommand.ts"
 import { NetworksCommand } from "./commands/NetworksCommand.ts"
 import { NotificationsCommand } from "./commands/NotificationsCommand.ts"
+import { DiffCommand, PlanCommand } from "./commands/PlanCommand.ts"
 import { OpenApiCommand } from "./commands/OpenApiCommand.ts"
 import { RelayersCommand } from "./commands/RelayersCommand.ts"
 import { RestoreCommand } from "./commands/RestoreCommand.ts"
@@ -75,6 +76,8 @@ const root = (start: Start) =>
       {
         group: "Calls to a running service",
         commands: [
+          PlanCommand,
+          DiffCommand,
           RelayersCommand,
           TransactionsCommand,
           SignersCommand,

@@ -28,6 +28,8 @@ export interface Client {
   readonly networks: NetworksClient
   /** Credentials of callers. The administrator's key, which is in the configuration, may do everything. */
   readonly apiKeys: ApiKeysClient
+  /** Configurations as code: networks, notifications, signers, relayers and API keys in one document. */
+  readonly configuration: ConfigurationClient
   /** Record of every change: who changed what, and when. */
   readonly audit: AuditClient
   /** Facts that the service publishes about its resources, in one order. */
@@ -953,6 +955,21 @@ export interface ApiKeysClient {
   }, RevokedApiKeysResponse>
 }
 
+/** Configurations as code: networks, notifications, signers, relayers and API keys in one document. */
+export interface ConfigurationClient {
+  /**
+   * Plan a configuration.
+   *
+   * Compares a document with what the service has, and changes nothing. Asks no provider and no key service. The
+   * key also needs the scope to write the resources of each section of the document, because the service compares
+   * secrets; it must not be limited to relayers. An audit record names the secrets that were compared. A caller
+   * has one plan at a time.
+   */
+  readonly plan: Method<"configuration", "plan", {
+    readonly payload: PlanConfigurationRequest
+  }, ConfigurationPlanResponse>
+}
+
 /** Record of every change: who changed what, and when. */
 export interface AuditClient {
   /**
@@ -1465,6 +1482,35 @@ export interface ClearNoncesRequest {
   readonly from: number
   /** Last nonce of the range, inclusive. At most 999 above the first one. Example: `11` */
   readonly to: number
+}
+
+/** What has to change so that the service has a document. */
+export interface ConfigurationPlan {
+  /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+  readonly name: string
+  /**
+   * Identifies the document, the options and what the service has. It changes when one of them changes. Example:
+   * `"3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"`
+   */
+  readonly digest: string
+  /** How many objects the plan concerns. */
+  readonly counts: PlanCounts
+  /** All objects, in the order in which they are changed. */
+  readonly steps: ReadonlyArray<PlannedStep>
+  /**
+   * A keyed hash of each object that the plan is based on, by name, so that an apply can say which of them has
+   * changed. Example: `{"relayers.treasury":"fQ3kT9pD0cQ1u5mB"}`
+   */
+  readonly seen: { readonly [key: string]: string }
+}
+
+export interface ConfigurationPlanResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What has to change so that the service has a document. */
+  readonly data: ConfigurationPlan
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
 }
 
 export interface CreateApiKeyRequest {
@@ -2597,6 +2643,7 @@ export type KnownAuditAction =
   | "key.rotated"
   | "key.deleted"
   | "key.refused"
+  | "configuration.compared"
   | "master_key.rotated"
   | "audit.checkpoint_created"
   | "audit.pruned"
@@ -2609,7 +2656,17 @@ export type KnownAuditAction =
   | "nonce.generation_begun"
 
 /** A kind of resource. */
-export type KnownAuditResource = "relayer" | "signer" | "notification" | "network" | "key" | "master_key" | "audit" | "transaction" | "nonce"
+export type KnownAuditResource = 
+  | "relayer"
+  | "signer"
+  | "notification"
+  | "network"
+  | "key"
+  | "configuration"
+  | "master_key"
+  | "audit"
+  | "transaction"
+  | "nonce"
 
 /** What happened to which kind of resource. Webhooks use the same names. */
 export type KnownEventType = 
@@ -3037,6 +3094,87 @@ export interface PlainSigner {
   readonly config: { readonly [key: string]: never }
   /** The address of the key on each network type. */
   readonly addresses: SignerAddresses
+}
+
+export interface PlanConfigurationRequest {
+  /**
+   * The configuration, as `relayers.schema.json` describes it, with values in the places of references to secrets.
+   * Example: `{"version":1,"name":"payments","notifications":{"ops":{"url":"https://hooks.example.com/relayer"}}}`
+   */
+  readonly document: { readonly [key: string]: unknown }
+  /** What the plan may do beyond creating and changing objects. */
+  readonly options?: PlanOptions
+  /**
+   * Texts that are shown instead of values of the document, by path. Example:
+   * `{"notifications.ops.url":"https://${RELAYER_HOST}/relayer"}`
+   */
+  readonly templates?: { readonly [key: string]: string }
+}
+
+/** How many objects a plan concerns. */
+export interface PlanCounts {
+  /** Objects to create. Example: `1` */
+  readonly create: number
+  /** Objects to adopt, to update and to replace. Example: `1` */
+  readonly change: number
+  /** Objects to delete. Example: `0` */
+  readonly delete: number
+  /** Objects that stay as they are. Example: `41` */
+  readonly unchanged: number
+}
+
+/** What a plan may do beyond creating and changing objects. */
+export interface PlanOptions {
+  /**
+   * Whether objects of the configuration that the document no longer contains are deleted. Only in sections that
+   * the document has. Example: `true`
+   */
+  readonly prune?: boolean
+  /** Whether objects of other configurations become objects of this one. Example: `true` */
+  readonly take_over?: boolean
+  /** Names of objects that may be deleted and created again. Example: `["relayers.treasury"]` */
+  readonly replace?: ReadonlyArray<string>
+  /** Ids of signers that may be deleted although their key exists only in the service. Example: `["hot-1"]` */
+  readonly destroy_keys?: ReadonlyArray<string>
+}
+
+/** A difference of one field. */
+export interface PlannedChange {
+  /** The field. Example: `"policies.gas_price_cap"` */
+  readonly path: string
+  /** The value before. Absent if there is none, or if it is secret. Example: `"1"` */
+  readonly before?: string
+  /** The value afterwards. Absent if there is none, or if it is secret. Example: `"2"` */
+  readonly after?: string
+  /** New entries of a set. Example: `["relayers:write"]` */
+  readonly added?: ReadonlyArray<string>
+  /** Entries that are removed from a set. Example: `["signers:*"]` */
+  readonly removed?: ReadonlyArray<string>
+  /** Whether only that the value differs is shown. Example: `false` */
+  readonly is_secret: boolean
+  /** What else is known about a secret value. Example: `"same host"` */
+  readonly remark?: string
+  /** Whether the change allows more than before, or cannot be undone. Example: `false` */
+  readonly is_warning: boolean
+}
+
+/** What a plan does to one object. */
+export interface PlannedStep {
+  /** The section of the object. Example: `"relayers"` */
+  readonly kind: "networks" | "notifications" | "signers" | "relayers" | "api_keys"
+  /** The id of the object. Example: `"treasury"` */
+  readonly id: string
+  /**
+   * What happens to the object. `adopt`: the configuration becomes its owner; `keep`: the document no longer
+   * contains it; `none`: it is as the document says. Example: `"update"`
+   */
+  readonly action: "create" | "adopt" | "update" | "replace" | "delete" | "keep" | "none"
+  /** Why it is kept, or what the deletion does. Example: `"resets its overrides"` */
+  readonly reason?: string
+  /** The differences, by path. */
+  readonly changes: ReadonlyArray<PlannedChange>
+  /** Whether a change allows more than before, or cannot be undone. Example: `false` */
+  readonly is_warning: boolean
 }
 
 /** What a policy would have done to past transactions. The policy was not changed. */

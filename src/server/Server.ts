@@ -7,6 +7,7 @@ import { Api } from "../api/Api.ts"
 import { ApiKeysHttp } from "./access/ApiKeysHttp.ts"
 import { AuditHttp } from "./audit/AuditHttp.ts"
 import { RelayerHealthHttp } from "./health/RelayerHealthHttp.ts"
+import { ConfigurationHttp } from "./configuration/ConfigurationHttp.ts"
 import { EventsHttp } from "./events/EventsHttp.ts"
 import { IdempotencyHttp } from "./idempotency/IdempotencyHttp.ts"
 import { NetworksHttp } from "./networks/NetworksHttp.ts"
@@ -47,6 +48,7 @@ const handlers = Layer.mergeAll(
   NotificationsHttp,
   NetworksHttp,
   ApiKeysHttp,
+  ConfigurationHttp,
   AuditHttp,
   EventsHttp,
   MasterKeyHttp,

@@ -7,6 +7,7 @@ import { ApiKeys } from "./access/ApiKeys.ts"
 import { Audit } from "./audit/Audit.ts"
 import { AuditCheckpoints } from "./audit/AuditCheckpoints.ts"
 import * as KeyAuthentication from "./access/KeyAuthentication.ts"
+import { Configuration } from "./configuration/Configuration.ts"
 import { Changes } from "./changes/Changes.ts"
 import { Cursors } from "./cursors/Cursors.ts"
 import { EventStreams } from "./events/EventStreams.ts"
@@ -175,7 +176,7 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
     metricsPerRelayer ? RelayerGauges.layer : Layer.empty
   )
 
-const transactions = Layer.merge(NodePassing.layer, Rehearsals.layer).pipe(
+const transactions = Layer.mergeAll(NodePassing.layer, Rehearsals.layer, Configuration.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer)),
   Layer.provideMerge(Intakes.layer(Effect.map(EvmIntake.make, (evm) => [evm])))
 )

@@ -5,6 +5,7 @@ import * as Errors from "../../src/api/Errors.ts"
 import { ApiKeyIdTaken, ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
 import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
 import { AuditCheckpointNotFound } from "../../src/domain/audit/AuditCheckpoint.ts"
+import { PlanRefused } from "../../src/domain/configuration/ConfigurationErrors.ts"
 import { DeliveryNotFound } from "../../src/domain/notification/Delivery.ts"
 import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/request/Idempotency.ts"
 import { RotationRunning } from "../../src/domain/masterKey/MasterKey.ts"
@@ -31,6 +32,7 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.UnauthorizedError, new Unauthorized({ reason: "invalid_token" })],
   [Errors.ForbiddenError, new Forbidden({})],
   [Errors.TooManyRequestsError, new TooManyRequests({ retryAfter: 7 })],
+  [Errors.PlanRefusedError, new PlanRefused({ error: "version: expected 1" })],
   [Errors.TooManyApiKeysError, new TooManyApiKeys({ error: "revoke one first" })],
   [Errors.NotFoundError, new Request.NotFound({})],
   [Errors.DeliveryNotFoundError, new DeliveryNotFound({})],

@@ -6,6 +6,7 @@ import * as Prepared from "../../testkit/Prepared.ts"
 import * as RpcServer from "../../testkit/RpcServer.ts"
 import * as TestApi from "../../testkit/TestApi.ts"
 import { evmRelayer, notification, relayers } from "../../testkit/fixtures.ts"
+import { maxDocumentBytes } from "../../src/domain/configuration/PlanRequest.ts"
 import { inRelayer, isAboutTransactions, made, ownRelayer, send } from "./Requests.ts"
 import { existing, inNotification, newKey, period, successes } from "./Successes.ts"
 
@@ -164,7 +165,10 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
   )
 
   it.effect("413: a body over the limit", () =>
-    refused(413, (name) => send(name, existing, { body: " ".repeat(maxBodyBytes + 1) }))
+    refused(413, (name) => {
+      const limit = name.includes("/configuration/") ? maxDocumentBytes : maxBodyBytes
+      return send(name, existing, { body: " ".repeat(limit + 1) })
+    })
   )
 
   it.effect("415: a body of another media type", () =>
@@ -175,7 +179,11 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
     Effect.gen(function* () {
       const headers = { "idempotency-key": "used" }
       yield* send("post /api/v1/signers", {}, { headers, body: { type: "plain", id: "by-key" } })
-      yield* refused(422, (name) => send(name, existing, { headers, ...(hasBody(name) ? { body: { other: 1 } } : {}) }))
+      yield* refused(422, (name) =>
+        name.includes("/configuration/")
+          ? send(name, {}, { body: { document: {} } })
+          : send(name, existing, { headers, ...(hasBody(name) ? { body: { other: 1 } } : {}) })
+      )
     })
   )
 

@@ -116,6 +116,16 @@ export const successes: Readonly<Record<string, Request>> = {
     Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id })),
   [`post ${inKey}/rotate`]: (name) =>
     Effect.flatMap(Prepared.create("api-keys", newKey), ({ id }) => send(name, { key_id: id }, { body: {} })),
+  "post /api/v1/configuration/plan": (name) => {
+    const changed = { network_type: "evm", network: "sepolia", signer_id, name: "changed" }
+    const other = { type: "plain", config: { key: { generate: true } } }
+    const url = "https://hooks.example.com/planned"
+    const documents = [
+      { version: 1, name: "planned", relayers: { "relayer-1": changed }, signers: { planned: other } },
+      { version: 1, name: "planned", notifications: { [notification_id]: { url } } }
+    ]
+    return Effect.forEach(documents, (document) => send(name, {}, { body: { document } }))
+  },
   "get /api/v1/audit": (name) => send(name),
   "get /api/v1/audit/verify": (name) => send(name),
   "get /api/v1/audit/export": (name) => send(name),

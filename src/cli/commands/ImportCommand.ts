@@ -154,7 +154,7 @@ const rrelayer = Command.make(
 
 export const ImportCommand = Command.make("import").pipe(
   Verb.about(
-    "Write the configuration of another service as a configuration file of this one. It reports every field that it cannot carry over. No command of this version applies the file: create its objects with the commands of their resources.",
+    "Write the configuration of another service as a configuration file of this one. It reports every field that it cannot carry over. `effect-relayer plan` shows what differs from a service; this version does not apply it.",
     "import openzeppelin config/config.json"
   ),
   Command.withSubcommands([openzeppelin, rrelayer])

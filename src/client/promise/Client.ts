@@ -6,6 +6,7 @@ import type {
   AuditResource,
   AuditVerificationResponse,
   ClearNoncesRequest,
+  ConfigurationPlanResponse,
   CreateAwsKmsSignerRequest,
   CreateNetworkRequest,
   Curve,
@@ -29,6 +30,7 @@ import type {
   Metadata,
   NetworkType,
   Pagination,
+  PlanConfigurationRequest,
   ProviderReading,
   PruneAudit,
   Readiness,
@@ -65,6 +67,8 @@ export type {
   AuditVerification,
   AuditVerificationResponse,
   ClearNoncesRequest,
+  ConfigurationPlan,
+  ConfigurationPlanResponse,
   CreateAwsKmsSignerRequest,
   CreateEvmNetworkRequest,
   CreateNetworkRequest,
@@ -98,6 +102,11 @@ export type {
   Metadata,
   NetworkType,
   Pagination,
+  PlanConfigurationRequest,
+  PlanCounts,
+  PlanOptions,
+  PlannedChange,
+  PlannedStep,
   PriceLimit,
   ProviderReading,
   PruneAudit,
@@ -167,6 +176,8 @@ export interface Client {
   readonly networks: NetworksClient
   /** Credentials of callers. The administrator's key, which is in the configuration, may do everything. */
   readonly apiKeys: ApiKeysClient
+  /** Configurations as code: networks, notifications, signers, relayers and API keys in one document. */
+  readonly configuration: ConfigurationClient
   /** Record of every change: who changed what, and when. */
   readonly audit: AuditClient
   /** Facts that the service publishes about its resources, in one order. */
@@ -1090,6 +1101,21 @@ export interface ApiKeysClient {
       readonly descendants?: boolean
     }
   }, RevokedApiKeysResponse>
+}
+
+/** Configurations as code: networks, notifications, signers, relayers and API keys in one document. */
+export interface ConfigurationClient {
+  /**
+   * Plan a configuration.
+   *
+   * Compares a document with what the service has, and changes nothing. Asks no provider and no key service. The
+   * key also needs the scope to write the resources of each section of the document, because the service compares
+   * secrets; it must not be limited to relayers. An audit record names the secrets that were compared. A caller
+   * has one plan at a time.
+   */
+  readonly plan: Method<"configuration", "plan", {
+    readonly payload: PlanConfigurationRequest
+  }, ConfigurationPlanResponse>
 }
 
 /** Record of every change: who changed what, and when. */

@@ -85,6 +85,15 @@ export const resources = {
     onlyByName: [],
     narrowable: []
   },
+  configuration: {
+    auditResource: ["configuration"],
+    actions: ["configuration.compared"],
+    eventTypes: [],
+    scopes: [],
+    allScopes: [],
+    onlyByName: [],
+    narrowable: []
+  },
   auditLog: {
     auditResource: [],
     actions: [],

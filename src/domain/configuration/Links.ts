@@ -7,7 +7,7 @@ import type { FoundState, WantedState } from "./States.ts"
 
 type State = WantedState | FoundState
 
-interface Reference {
+export interface Reference {
   readonly field: string
   readonly kind: Kind
   readonly id: string
@@ -24,7 +24,7 @@ const what: Readonly<Record<Kind, string>> = {
 }
 
 /** The objects that an object names. */
-const referencesOf = (object: State): ReadonlyArray<Reference> => {
+export const referencesOf = (object: State): ReadonlyArray<Reference> => {
   const { fields, kind } = object
   const one = (field: string, of: Kind, id: string | undefined): ReadonlyArray<Reference> =>
     id === undefined ? [] : [{ field, kind: of, id }]

@@ -30,7 +30,7 @@ const valueOf = (change: Change): string => {
   return `${before ?? "(absent)"} -> ${after ?? "(absent)"}`
 }
 
-const headline = (plan: Plan): string => {
+export const headline = (plan: Plan): string => {
   const counts = countsOf(plan)
   return `${plan.name}: ${counts.create} to create, ${counts.change} to change, ${counts.delete} to delete, ${counts.unchanged} unchanged`
 }

@@ -19,7 +19,7 @@ import * as Caller from "../../domain/access/Caller.ts"
 import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
-import type { BadRequest } from "../../domain/request/Request.ts"
+import type { BadRequest, Violation } from "../../domain/request/Request.ts"
 import type { PreconditionFailed, Versioned } from "../../domain/request/Version.ts"
 import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
@@ -88,6 +88,19 @@ export class ApiKeys extends Context.Service<
      * same id. A key that loses its last relayer can use none.
      */
     forgetRelayer(id: string): Effect.Effect<void>
+    /**
+     * The keys with these ids, for configurations. `lock`: their rows are locked until the running transaction ends.
+     *
+     * @internal
+     */
+    configured(ids: ReadonlyArray<string>, lock: boolean): Effect.Effect<ReadonlyArray<ApiKey>>
+    /**
+     * Why the caller may not have a key with this id and these powers: it would have more than the caller, or it is the
+     * caller's own key or one that it descends from. Empty: it may.
+     *
+     * @internal
+     */
+    refusals(id: string, powers: Omit<CreateApiKey, "id">): Effect.Effect<ReadonlyArray<Violation>>
     /** The limits of fees per day that the key has to keep on networks of a type: its own, and those of the keys that it descends from. */
     feeLimits(id: string, type: string): Effect.Effect<ReadonlyArray<FeeLimit>>
     /**
@@ -111,7 +124,7 @@ export class ApiKeys extends Context.Service<
       const transaction = yield* Transaction.make
       const touch = yield* KeyUse.make
       const create = yield* KeyCreation.make
-      const { hold, update } = yield* KeyEditing.make
+      const { hold, refusals, update } = yield* KeyEditing.make
 
       const remove = Effect.fn("ApiKeys.delete")(function* (
         id: ApiKeyId,
@@ -201,7 +214,19 @@ export class ApiKeys extends Context.Service<
         })
       })
 
-      return ApiKeys.of({ create, list, get, update, delete: remove, rotate, forgetRelayer, ...lineage, find })
+      return ApiKeys.of({
+        create,
+        list,
+        get,
+        update,
+        configured: repo.findAll,
+        refusals,
+        delete: remove,
+        rotate,
+        forgetRelayer,
+        ...lineage,
+        find
+      })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -151,6 +151,12 @@ export const make = Effect.gen(function* () {
   const findForUpdate = (id: ApiKeyId) =>
     row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("ApiKeysRepo.findForUpdate"))
 
+  /** In the order of ids. `lock`: until the transaction ends. */
+  const findAll = (ids: ReadonlyArray<string>, lock: boolean) =>
+    sql`
+      SELECT ${columns} FROM api_keys t WHERE t.id = ANY(${ids}::text[])
+      ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(Effect.flatMap(readRows), query("ApiKeysRepo.findAll"))
+
   const holders = (hashes: ReadonlyArray<string>, column: string) => sql`
     SELECT given.hash, t.id, t.scopes, t.relayer_ids, t.transaction_limits::text, t.expires_at, t.previous_expires_at
     FROM unnest(${hashes}::text[]) AS given (hash) JOIN api_keys t ON t.${sql(column)} = decode(given.hash, 'hex')`
@@ -181,13 +187,23 @@ export const make = Effect.gen(function* () {
    */
   const holdCreator = (id: string) =>
     Effect.gen(function* () {
-      const first = sql`(SELECT coalesce(ancestors[1], id) FROM api_keys WHERE id = ${id})`
+      const first = firstAncestor(id)
       yield* sql`SELECT 1 FROM api_keys WHERE id = ${id} OR id = ${first} ORDER BY seq FOR UPDATE`
+      return yield* readCreatorOf(id)
+    }).pipe(query("ApiKeysRepo.holdCreator"))
+
+  const firstAncestor = (id: string) => sql`(SELECT coalesce(ancestors[1], id) FROM api_keys WHERE id = ${id})`
+
+  /** The same without locks. */
+  const findCreator = (id: string) => readCreatorOf(id).pipe(query("ApiKeysRepo.findCreator"))
+
+  const readCreatorOf = (id: string) =>
+    Effect.gen(function* () {
       const found = yield* readCreator(
         yield* sql`SELECT expires_at, ancestors, transaction_limits FROM api_keys WHERE id = ${id}`
       )
       const { created } = yield* readCreated(
-        yield* sql`SELECT count(*) AS created FROM api_keys WHERE ancestors @> ARRAY[${first}]`
+        yield* sql`SELECT count(*) AS created FROM api_keys WHERE ancestors @> ARRAY[${firstAncestor(id)}]`
       )
       return Option.map(found, ({ expires_at, ancestors, transaction_limits }): Creator => ({
         transaction_limits: transaction_limits ?? undefined,
@@ -195,7 +211,7 @@ export const make = Effect.gen(function* () {
         expires_at: expires_at === null ? undefined : DateTime.fromDateUnsafe(expires_at),
         created
       }))
-    }).pipe(query("ApiKeysRepo.holdCreator"))
+    })
 
   /** Keys that it has created, directly or through others, in creation order; held until the transaction ends. */
   const descendants = (id: ApiKeyId) =>
@@ -230,9 +246,11 @@ export const make = Effect.gen(function* () {
     insert,
     update,
     find,
+    findAll,
     findForUpdate,
     findByHashes,
     holdCreator,
+    findCreator,
     descendants,
     descendsFrom,
     forgetRelayer,

@@ -68,7 +68,7 @@ const excess = (key: Powers, above: Omit<Powers, "name">): ReadonlyArray<Violati
 
 /** How a key would outlive another one, or send more. */
 const beyond = (
-  { expires_at, transaction_limits }: Omit<Powers, "name" | "scopes">,
+  { expires_at, transaction_limits }: Pick<Powers, "expires_at" | "transaction_limits">,
   latest: DateTime.Utc | undefined,
   most: ApiKey["transaction_limits"]
 ): ReadonlyArray<Violation> => {
@@ -129,6 +129,25 @@ export const make = Effect.gen(function* () {
     return creator
   })
 
+  /** The API key of the caller, not locked. Undefined: the administrator or a host program. */
+  const creatorOf = Effect.fnUntraced(function* (caller: Caller.Caller) {
+    return Caller.isAdministrator(caller) ? undefined : Option.getOrUndefined(yield* repo.findCreator(caller.id))
+  })
+
+  const refusals = Effect.fn("ApiKeys.refusals")(function* (id: string, powers: Omit<CreateApiKey, "id">) {
+    const caller = yield* Caller.current
+    const creator = yield* creatorOf(caller)
+    const own = caller.id === id || creator?.ancestors.includes(id) === true
+    const { scopes = powers.scopes } = caller
+    const lacking = powers.scopes.filter((scope) => !KeyCreation.covers({ id: "", scopes }, { scopes: [scope] }))
+    return [
+      ...(own ? [{ field: "", message: "is the key of the caller, or one that it descends from" }] : []),
+      ...(lacking.length === 0 ? [] : [{ field: "scopes", message: `the caller lacks ${lacking.join(", ")}` }]),
+      ...KeyCreation.tooWide(powers),
+      ...beyond(powers, creator?.expires_at, creator?.transaction_limits)
+    ]
+  })
+
   const check = Effect.fnUntraced(function* (before: ApiKey, after: Powers, creator: Creator | undefined) {
     const isPast =
       after.expires_at !== undefined &&
@@ -162,5 +181,5 @@ export const make = Effect.gen(function* () {
     return updated
   }, transaction)
 
-  return { hold, update }
+  return { hold, refusals, update }
 })

@@ -5,6 +5,7 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { Api } from "../../api/Api.ts"
+import * as ConfigurationFile from "../../api/document/ConfigurationFile.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import * as Failures from "../responses/Failures.ts"
 
@@ -98,12 +99,11 @@ const page = {
 
 /** The response is made when it is first asked for. */
 const document = (
-  api: typeof Api,
   path: `/${string}`,
   contentType: string,
-  write: (document: OpenApi.OpenAPISpec) => string
+  write: () => string
 ): Layer.Layer<never, never, HttpRouter.HttpRouter> => {
-  const response = Effect.sync(() => revalidated(HttpServerResponse.text(write(OpenApi.fromApi(api)), { contentType })))
+  const response = Effect.sync(() => revalidated(HttpServerResponse.text(write(), { contentType })))
   return Layer.unwrap(Effect.map(Effect.cached(response), (cached) => HttpRouter.add("GET", path, cached)))
 }
 
@@ -112,8 +112,9 @@ export const layer = (prefix?: string) => {
   const servers = [{ url: prefix ?? "/", description: "The instance that serves this document." }]
   const api = Api.annotateMerge(OpenApi.annotations({ servers }))
   return Layer.mergeAll(
-    document(api, "/openapi.json", "application/json", JSON.stringify),
-    document(api, "/openapi.yaml", "application/yaml", toYaml),
+    document("/openapi.json", "application/json", () => JSON.stringify(OpenApi.fromApi(api))),
+    document("/openapi.yaml", "application/yaml", () => toYaml(OpenApi.fromApi(api))),
+    document("/relayers.schema.json", "application/schema+json", () => JSON.stringify(ConfigurationFile.document())),
     HttpApiScalar.layer(api, { path: "/docs", scalar: page }).pipe(Layer.provide(DocsPage))
   ).pipe(Layer.provide(OpenDocument))
 }

@@ -1,9 +1,11 @@
 // Implements `RequestBody` and `DecodeErrors`: checks a body before it is decoded, and says what is wrong with a request, field by
 // field.
-import { Clock, Effect, Layer } from "effect"
+import { ByteSize, Clock, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import type { HttpServerError } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
+import { limitOf } from "../../api/BodyLimit.ts"
+import type { Limit } from "../../api/BodyLimit.ts"
 import { DecodeErrors, RequestBody } from "../../api/Middleware.ts"
 import { Unauthorized } from "../../domain/access/Caller.ts"
 import { BadRequest, PayloadTooLarge, UnsupportedMediaType } from "../../domain/request/Request.ts"
@@ -40,7 +42,7 @@ const maxValues = 10_000
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 
 /** Whether JSON has more than `maxValues` commas outside of strings. */
-const hasManyValues = (bytes: Uint8Array): boolean => {
+const hasManyValues = (bytes: Uint8Array, maxValues: number): boolean => {
   if (bytes.length < 2 * maxValues) return false
   let isString = false
   let count = 0
@@ -63,7 +65,7 @@ const late = 1_000_000_000n
 export const RequestBodyHttp = Layer.effect(
   RequestBody,
   Effect.gen(function* () {
-    const limit = Number((yield* HttpIncomingMessage.MaxBodySize) ?? Infinity)
+    const usualLimit = Number((yield* HttpIncomingMessage.MaxBodySize) ?? Infinity)
     const { authenticate } = yield* Authentication
 
     /** A key that was revoked or has expired since the head of the request arrived does nothing more. */
@@ -71,24 +73,29 @@ export const RequestBodyHttp = Layer.effect(
       Effect.mapError(() => new Unauthorized({ reason: "invalid_token" }))
     )
 
-    const check = Effect.fnUntraced(function* (request: Request, accept: ReadonlyArray<string>) {
+    const check = Effect.fnUntraced(function* (request: Request, accept: ReadonlyArray<string>, large?: Limit) {
+      const limit = Math.max(usualLimit, large?.bytes ?? 0)
+      const values = large?.values ?? maxValues
       // Before the body is read, and so before `100 Continue` asks a client for it.
       if (Number(request.headers["content-length"] ?? 0) > limit) return yield* new PayloadTooLarge({})
       const error = unsupported(request, accept)
       if (error !== undefined) return yield* new UnsupportedMediaType({ accept, error })
       const startedAt = yield* Clock.monotonicTimeNanos
-      const bytes = yield* Effect.mapError(request.arrayBuffer, unreadable)
+      const bytes = yield* request.arrayBuffer.pipe(
+        Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(limit)),
+        Effect.mapError(unreadable)
+      )
       if ((yield* Clock.monotonicTimeNanos) - startedAt >= late) yield* checkKey
       yield* checkUtf8(bytes)
-      if (hasManyValues(new Uint8Array(bytes))) {
-        return yield* refuse(`Expected at most ${maxValues} members and elements`)
+      if (hasManyValues(new Uint8Array(bytes), values)) {
+        return yield* refuse(`Expected at most ${values} members and elements`)
       }
     })
 
     return RequestBody.of((httpEffect, { endpoint }) => {
       const accept = [...endpoint.payload.keys()]
       return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-        Effect.andThen(check(request, accept), httpEffect)
+        Effect.andThen(check(request, accept, limitOf(endpoint)), httpEffect)
       )
     })
   })

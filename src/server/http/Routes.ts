@@ -15,7 +15,7 @@ HttpApi.reflect(Api, {
 })
 
 const documents = FindMyWay.make<true>({ ignoreTrailingSlash: true })
-for (const path of ["/", "/favicon.ico", "/docs", "/openapi.json", "/openapi.yaml"] as const)
+for (const path of ["/", "/favicon.ico", "/docs", "/openapi.json", "/openapi.yaml", "/relayers.schema.json"] as const)
   documents.on("GET", path, true)
 
 /** Empty if no endpoint has this path. `docs`: whether the instance serves the documents. */

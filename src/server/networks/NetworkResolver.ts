@@ -27,6 +27,9 @@ const definitionOf = (network: Network): NetworkDefinition => {
 
 const definitions = new Map(builtin.map((network) => [network.id, definitionOf(network)]))
 
+/** What comes with the service. Undefined: the network is a team's own. */
+export const builtinDefinition = (id: NetworkId): NetworkDefinition | undefined => definitions.get(id)
+
 export const isBuiltin = (id: NetworkId): boolean => definitions.has(id)
 
 /** The network that `definition` inherits from, if that is a team's own. */

@@ -8,6 +8,7 @@ import type { Network, NetworkIdTaken, NetworkInUse, NetworkNotFound } from "../
 import type { NetworkId, NetworkType } from "../../domain/network/NetworkId.ts"
 import { checked } from "../../domain/request/Checked.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
+import type { NetworkDefinition } from "../../domain/network/NetworkInheritance.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
 import * as ResourceSize from "../../domain/request/ResourceSize.ts"
@@ -15,11 +16,13 @@ import type { PreconditionFailed, Versioned } from "../../domain/request/Version
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
 import { maxNumberedBytes } from "../../sql/FittingRows.ts"
+import { Secrets } from "../secrets/Secrets.ts"
 import { builtin } from "./builtin.ts"
 import * as NetworkEditing from "./NetworkEditing.ts"
 import * as NetworkReading from "./NetworkReading.ts"
 import * as NetworkResolver from "./NetworkResolver.ts"
 import * as NetworksRepo from "./NetworksRepo.ts"
+import * as NetworkUrls from "./NetworkUrls.ts"
 
 const checkCreate = checked(CreateNetwork)
 const checkUpdate = checked(UpdateNetwork)
@@ -28,6 +31,15 @@ const checkUpdate = checked(UpdateNetwork)
 export interface CallableNetwork {
   readonly network: Network
   readonly urls: ReadonlyArray<RpcConfig>
+}
+
+/** What a network defines itself. Its RPC URLs are unmasked. */
+export interface ConfiguredNetwork {
+  readonly id: NetworkId
+  /** Absent: a built-in network without overrides. */
+  readonly own?: NetworkDefinition
+  /** What comes with the service. Absent: the network is a team's own. */
+  readonly builtin?: NetworkDefinition
 }
 
 export class Networks extends Context.Service<
@@ -65,6 +77,13 @@ export class Networks extends Context.Service<
     >
     /** `undefined`: there is no such network. */
     locate(type: NetworkType, name: string): Effect.Effect<"builtin" | "own" | undefined>
+    /**
+     * The definitions of the networks with these ids, for configurations. `lock`: no network changes until the running
+     * transaction ends.
+     *
+     * @internal
+     */
+    configured(ids: ReadonlyArray<NetworkId>, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredNetwork>>
     /** With the unmasked URLs, for calls. */
     callable(id: NetworkId): Effect.Effect<CallableNetwork, NetworkNotFound>
   }
@@ -75,6 +94,7 @@ export class Networks extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const repo = yield* NetworksRepo.make
+      const secrets = yield* Secrets
       const reading = yield* NetworkReading.make
       const editing = yield* NetworkEditing.make
 
@@ -129,7 +149,28 @@ export class Networks extends Context.Service<
         Effect.flatMap(callableOf(id), NetworkReading.orNotFound)
       )
 
+      const configured = Effect.fn("Networks.configured")(function* (ids: ReadonlyArray<NetworkId>, lock: boolean) {
+        if (lock) yield* repo.lock
+        const rows = new Map((yield* repo.find(ids)).map((row) => [row.id, row]))
+        return yield* Effect.forEach(
+          ids,
+          Effect.fnUntraced(function* (id): Effect.fn.Return<ReadonlyArray<ConfiguredNetwork>> {
+            const given = NetworkResolver.builtinDefinition(id)
+            const builtin = given === undefined ? {} : { builtin: given }
+            const row = rows.get(id)
+            if (row === undefined) return given === undefined ? [] : [{ id, ...builtin }]
+            const sealed = row.rpc_urls_sealed
+            const urls =
+              sealed === undefined || row.definition.rpc_urls === undefined
+                ? {}
+                : { rpc_urls: yield* NetworkUrls.open(secrets, id, sealed) }
+            return [{ id, own: { ...row.definition, ...urls }, ...builtin }]
+          })
+        ).pipe(Effect.map((found) => found.flat()))
+      })
+
       return Networks.of({
+        configured,
         list,
         get,
         locate,

@@ -1,5 +1,6 @@
 // The rules of notifications, with the version of each, for HTTP, host programs and other features.
 import { Context, Effect, Equal, Layer, Option } from "effect"
+import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import * as Caller from "../../domain/access/Caller.ts"
 import { isMasked } from "../../domain/chain/Rpc.ts"
@@ -36,6 +37,13 @@ const shownTo = (caller: Caller.Caller, notification: Notification): Notificatio
 const checkCreate = checked(CreateNotification)
 const checkUpdate = checked(UpdateNotification)
 
+/** A notification with its signing key. */
+export interface ConfiguredNotification {
+  readonly notification: Notification
+  /** None: there is none, or it cannot be opened. */
+  readonly signingKey: Option.Option<Redacted.Redacted>
+}
+
 export class Notifications extends Context.Service<
   Notifications,
   {
@@ -60,6 +68,12 @@ export class Notifications extends Context.Service<
       id: NotificationId,
       ifMatch?: string
     ): Effect.Effect<void, NotificationNotFound | NotificationInUse | PreconditionFailed>
+    /**
+     * The notifications with these ids, for configurations. `lock`: their rows are locked until the running transaction ends.
+     *
+     * @internal
+     */
+    configured(ids: ReadonlyArray<string>, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredNotification>>
     /** Pauses it in the running transaction and publishes that, unless it is paused already. */
     pause(id: NotificationId): Effect.Effect<void>
   }
@@ -196,12 +210,27 @@ export class Notifications extends Context.Service<
           inUse.error === "" ? removeOrName(id, ifMatch) : Effect.fail(inUse)
         )
 
+      const configured = Effect.fn("Notifications.configured")(function* (ids: ReadonlyArray<string>, lock: boolean) {
+        const rows = yield* repo.findSealed(ids, lock)
+        return yield* Effect.forEach(
+          rows,
+          Effect.fnUntraced(function* ({ sealed, ...notification }) {
+            const signingKey =
+              sealed === undefined
+                ? Option.none()
+                : yield* Effect.option(SigningKeys.open(secrets, notification, sealed, "signing_key"))
+            return { notification, signingKey }
+          })
+        )
+      })
+
       return Notifications.of({
         create: (request) => Effect.flatMap(checkCreate(request), create),
         list,
         get,
         update: (id, patch, ifMatch) => Effect.flatMap(checkUpdate(patch), (patch) => update(id, patch, ifMatch)),
         delete: removeOrName,
+        configured,
         pause
       })
     })

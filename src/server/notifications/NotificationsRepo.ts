@@ -11,6 +11,9 @@ import { selectRow } from "../../sql/SelectRow.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 
 const readPaused = Rows.first(Notification)
+const readSealed = Rows.all(
+  Rows.withoutNulls(Schema.Struct({ ...Notification.fields, sealed: Schema.optionalKey(Schema.Uint8Array) }))
+)
 const readKeys = Rows.first(
   Rows.withoutNulls(
     Schema.Struct({ current: Schema.optionalKey(Schema.Uint8Array), previous: Schema.optionalKey(Schema.Uint8Array) })
@@ -66,6 +69,15 @@ export const make = Effect.gen(function* () {
   /** Locks the row until the transaction ends. */
   const findForUpdate = (id: NotificationId) =>
     row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.findForUpdate"))
+
+  /** In the order of ids. `lock`: until the transaction ends. */
+  const findSealed = (ids: ReadonlyArray<string>, lock: boolean) =>
+    sql`
+      SELECT ${columns}, t.signing_key_sealed AS sealed FROM notifications t WHERE t.id = ANY(${ids}::text[])
+      ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
+      Effect.flatMap(readSealed),
+      query("NotificationsRepo.findSealed")
+    )
 
   /** Empty if there is no signing key. */
   const findKeys = (id: NotificationId) =>
@@ -144,6 +156,7 @@ export const make = Effect.gen(function* () {
     insert,
     find,
     findForUpdate,
+    findSealed,
     findKeys,
     update,
     pause,

@@ -12,6 +12,7 @@ import type {
 } from "../../domain/relayer/Relayer.ts"
 import { checked } from "../../domain/request/Checked.ts"
 import type { BadRequest } from "../../domain/request/Request.ts"
+import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
 import type { PreconditionFailed } from "../../domain/request/Version.ts"
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { Cursors } from "../cursors/Cursors.ts"
@@ -19,10 +20,19 @@ import * as RelayerCreation from "./RelayerCreation.ts"
 import * as RelayerEditing from "./RelayerEditing.ts"
 import { RelayerMacs } from "./RelayerMacs.ts"
 import * as RelayerReading from "./RelayerReading.ts"
+import * as RelayersRepo from "./RelayersRepo.ts"
+import * as RelayerUrls from "./RelayerUrls.ts"
 import type { StoredPage, StoredRelayer } from "./StoredRelayer.ts"
 
 const checkCreate = checked(CreateRelayer)
 const checkUpdate = checked(UpdateRelayer)
+
+export interface ConfiguredRelayer {
+  readonly id: RelayerId
+  /** `StoredRelayer.number` */
+  readonly number: number
+  readonly request: CreateRelayer
+}
 
 export class Relayers extends Context.Service<
   Relayers,
@@ -46,6 +56,13 @@ export class Relayers extends Context.Service<
      */
     numberOf(id: RelayerId): Effect.Effect<number, RelayerNotFound>
     /**
+     * The relayers with these ids as the requests that would create them, for configurations. `lock`: their rows are locked
+     * until the running transaction ends.
+     *
+     * @internal
+     */
+    configured(ids: ReadonlyArray<string>, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredRelayer>>
+    /**
      * Fails with `BadRequest` if the result is not a valid relayer. Concurrent patches apply one after the other. `ifMatch` is an
      * `If-Match` header: fails with `PreconditionFailed` if it names another version. A caller with limits may change neither
      * RPC URLs nor policies: `TransactionLimitExceeded`.
@@ -66,7 +83,21 @@ export class Relayers extends Context.Service<
       const create = yield* RelayerCreation.make
       const reading = yield* RelayerReading.make
       const editing = yield* RelayerEditing.make
+      const repo = yield* RelayersRepo.make
+      const urls = yield* RelayerUrls.make
+
+      const configured = Effect.fn("Relayers.configured")(function* (ids: ReadonlyArray<string>, lock: boolean) {
+        return yield* Effect.forEach(
+          yield* repo.findAllSealed(ids, lock),
+          Effect.fnUntraced(function* (held) {
+            const request = RelayerPatch.requestOf(held.value, yield* urls.open(held))
+            return { id: held.id, number: held.number, request }
+          })
+        )
+      })
+
       return Relayers.of({
+        configured,
         ...reading,
         ...editing,
         create: (request) => Effect.flatMap(checkCreate(request), create),

@@ -88,6 +88,16 @@ export const make = Effect.gen(function* () {
       query("RelayersRepo.findSealed")
     )
 
+  /** In the order of ids. `lock`: until the transaction ends. */
+  const findAllSealed = (ids: ReadonlyArray<string>, lock: boolean) =>
+    held`
+      SELECT ${heldColumns} FROM relayers t WHERE t.id = ANY(${ids}::text[])
+      ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
+      Effect.map((rows) => rows.map((row) => new HeldRelayer(row))),
+      Effect.tap(macs.verify),
+      query("RelayersRepo.findAllSealed")
+    )
+
   /** Whether one of these relayers has this notification. */
   const useNotification = (ids: ReadonlyArray<string>, notification: string) =>
     sql`SELECT 1 FROM relayers WHERE id = ANY(${ids}::text[]) AND notification_id = ${notification} LIMIT 1`.pipe(
@@ -153,6 +163,7 @@ export const make = Effect.gen(function* () {
     findAll,
     findNumbers,
     findSealed,
+    findAllSealed,
     findForUpdate,
     findForDelete,
     useNotification,

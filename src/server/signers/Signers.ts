@@ -1,5 +1,6 @@
 // Signers: their keys are given, generated here, or kept in Vault or a key service. Secrets are sealed and never leave the service.
 import { Context, Effect, Layer, Option, Schema } from "effect"
+import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
 import * as Caller from "../../domain/access/Caller.ts"
@@ -37,6 +38,13 @@ const toSigner = Schema.decodeUnknownEffect(Signer)
 const required = <A>(found: Effect.Effect<Option.Option<A>>) =>
   Effect.flatMap(found, Option.match({ onNone: () => Effect.fail(new SignerNotFound({})), onSome: Effect.succeed }))
 
+/** A signer with its secret: a private key, or the JSON of a login. */
+export interface ConfiguredSigner {
+  readonly signer: Signer
+  /** None: it cannot be opened. */
+  readonly secret: Option.Option<Redacted.Redacted>
+}
+
 export class Signers extends Context.Service<
   Signers,
   {
@@ -63,6 +71,13 @@ export class Signers extends Context.Service<
      * has another key, the signer is disabled. If a disabled signer has its pinned key again, it is enabled.
      */
     verify(id: SignerId): Effect.Effect<Verification, SignerNotFound | Caller.TooManyRequests>
+    /**
+     * The signers with these ids and what they are sealed with, for configurations. `lock`: their rows are locked until the
+     * running transaction ends.
+     *
+     * @internal
+     */
+    configured(ids: ReadonlyArray<string>, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredSigner>>
     /** Returns the key to sign with. If the signer is disabled, it does not sign. */
     use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
   }
@@ -182,6 +197,12 @@ export class Signers extends Context.Service<
         return measured(signer.type, kindOf(signer.type).open({ config: signer.config, secret, ...pinned }))
       })
 
+      const configured = Effect.fn("Signers.configured")(function* (ids: ReadonlyArray<string>, lock: boolean) {
+        return yield* Effect.forEach(yield* repo.findAllSealed(ids, lock), ({ signer, sealed }) =>
+          Effect.map(Effect.option(secrets.open(sealed, place(signer))), (secret) => ({ signer, secret }))
+        )
+      })
+
       const use = Effect.fn("Signers.use")(function* (id: SignerId) {
         const stored = yield* required(repo.findSealed(id))
         return disabling.guard(stored.signer, yield* open(stored))
@@ -200,7 +221,7 @@ export class Signers extends Context.Service<
         return after
       })
 
-      return Signers.of({ create, list, get, hold, delete: remove, verify, use })
+      return Signers.of({ create, list, get, hold, delete: remove, verify, configured, use })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

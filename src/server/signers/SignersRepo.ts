@@ -24,6 +24,7 @@ const encodeReason = Schema.encodeSync(Schema.fromJsonString(SignerDisabledReaso
 const readSigner = Rows.first(Row)
 const readSigners = Rows.all(Row)
 const readSealed = Rows.first(SealedRow)
+const readAllSealed = Rows.all(SealedRow)
 
 /** What a signer is created with besides its shown fields. `column` gets the sealed secret. */
 export interface NewSigner extends StoredSigner {
@@ -69,6 +70,15 @@ export const make = Effect.gen(function* () {
       SELECT ${shown}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ${id}`.pipe(
       Effect.flatMap(readSealed),
       query("SignersRepo.findSealed")
+    )
+
+  /** In the order of ids. `lock`: until the transaction ends. */
+  const findAllSealed = (ids: ReadonlyArray<string>, lock: boolean) =>
+    sql`
+      SELECT ${shown}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ANY(${ids}::text[])
+      ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
+      Effect.flatMap(readAllSealed),
+      query("SignersRepo.findAllSealed")
     )
 
   /** Locks the signers against deletion. If `wait` is false, signers that are being deleted are left out. */
@@ -119,5 +129,5 @@ export const make = Effect.gen(function* () {
   const selectRows = selectPage(sql, selection)
   const page = (request: PageRequest) => selectRows(request).pipe(query("SignersRepo.page"))
 
-  return { insert, find, findSealed, hold, disable, enable, delete: remove, users, page }
+  return { insert, find, findSealed, findAllSealed, hold, disable, enable, delete: remove, users, page }
 })

@@ -1,0 +1,46 @@
+// Keyed hashes: of secrets, so that they are compared without being in a plan, and of everything that a plan is based on.
+import { createHmac } from "node:crypto"
+import { DateTime, Effect } from "effect"
+import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
+
+const name = "configuration"
+
+/** Private keys have the same value with and without their prefix, in upper and lower case. */
+const privateKey = /^(0x)?([0-9a-fA-F]{64})$/
+
+const canonicalSecret = (secret: string): string => privateKey.exec(secret)?.[2]?.toLowerCase() ?? secret
+
+/** Text that is equal for equal values. The order of members does not matter. */
+const stable = (value: unknown): string => {
+  if (typeof value === "bigint") return `${value}n`
+  if (DateTime.isDateTime(value)) return JSON.stringify(DateTime.formatIso(value))
+  if (value instanceof Map) return stable(Object.fromEntries(value))
+  if (value instanceof Set) return stable([...value].toSorted())
+  if (Array.isArray(value)) return `[${value.map(stable).join()}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  const members = Object.entries(value)
+    .filter(([, child]) => child !== undefined)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return `{${members.map(([key, child]) => `${JSON.stringify(key)}:${stable(child)}`).join()}}`
+}
+
+/** Characters of the hash of one object, 96 bits. */
+const shortLength = 16
+
+export interface Tokens {
+  readonly ofSecret: (secret: string) => string
+  readonly digest: (value: unknown) => string
+  readonly short: (value: unknown) => string
+}
+
+const of = (key: string): Tokens => {
+  const hash = (use: string, text: string) => createHmac("sha256", key).update(use).update(text).digest("base64url")
+  return {
+    ofSecret: (secret) => hash("secret\n", canonicalSecret(secret)),
+    digest: (value) => hash("digest\n", stable(value)),
+    short: (value) => hash("object\n", stable(value)).slice(0, shortLength)
+  }
+}
+
+/** All instances have the same key. */
+export const make = Effect.map(ServiceSecrets, ({ get }) => ({ load: Effect.map(get(name), of) }))

@@ -1,0 +1,110 @@
+// `effect-relayer plan` and `diff` beside a running service: exit codes, outputs, and what they never show.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { running } from "../../testkit/process/Commands.ts"
+
+const signingKey = "0123456789abcdef0123456789abcdef"
+
+const file = `version: 1
+name: payments
+signers:
+  hot: {type: plain, config: {key: {generate: true}}}
+notifications:
+  ops: {url: "https://\${RELAYER_HOST}/relayer", signing_key: {env: RELAYER_SIGNING_KEY}}
+relayers:
+  treasury:
+    name: Treasury
+    network_type: evm
+    network: sepolia
+    signer_id: hot
+    notification_id: ops
+    policies: {gas_price_cap: 90000000000}
+`
+
+const env = { RELAYER_HOST: "hooks.example.com", RELAYER_SIGNING_KEY: signingKey }
+
+/** A running service, and a folder with the file. */
+const prepared = Effect.gen(function* () {
+  const { call, service, write } = yield* running({ WATCH: "off" })
+  yield* write("relayers.yaml", file)
+  const run = (flags: ReadonlyArray<string>, more: Record<string, string> = env) => call(flags, more)
+  return { service, run, write: (text: string) => write("relayers.yaml", text) }
+})
+
+describe("plan and diff", () => {
+  it.live("a plan names every object, and shows no value that came from outside of the file", () =>
+    Effect.gen(function* () {
+      const { run, write, service } = yield* prepared
+      const first = yield* run(["plan", "-f", "relayers.yaml"])
+      assert.strictEqual(first.code, 0, first.stderr)
+      assert.strictEqual(
+        first.stdout,
+        [
+          "payments: 3 to create, 0 to change, 0 to delete, 0 unchanged",
+          "",
+          "  + notifications.ops",
+          "  + signers.hot",
+          "  + relayers.treasury",
+          ""
+        ].join("\n")
+      )
+      assert.strictEqual((yield* run(["plan", "-f", "relayers.yaml", "--detailed-exitcode"])).code, 2)
+      assert.strictEqual((yield* run(["diff", "-f", "relayers.yaml"])).code, 2)
+
+      yield* service.call("/api/v1/signers", { body: { id: "hot", type: "plain" } })
+      const notification = { id: "ops", url: "https://old.example.com/relayer", signing_key: `${signingKey}x` }
+      yield* service.call("/api/v1/notifications", { body: notification })
+      const changed = yield* run(["plan", "-f", "relayers.yaml", "-o", "markdown"])
+      assert.include(changed.stdout, "| `url` |")
+      assert.include(changed.stdout, "(secret) changed")
+      const json = yield* run(["plan", "-f", "relayers.yaml", "-o", "json"])
+      assert.strictEqual((JSON.parse(json.stdout) as { counts: { create: number } }).counts.create, 1)
+      for (const { stdout, stderr } of [first, changed, json]) {
+        for (const value of [signingKey, "hooks.example.com"]) assert.notInclude(stdout + stderr, value)
+      }
+
+      yield* write("version: 1\nname: payments\nsigners:\n  hot: {type: plain}\n")
+      const same = yield* run(["diff", "-f", "relayers.yaml"])
+      assert.strictEqual(same.code, 2, "the signer is adopted")
+      yield* write("version: 1\nname: payments\n")
+      const none = yield* run(["diff", "-f", "relayers.yaml", "--quiet"])
+      assert.deepStrictEqual(
+        [none.code, none.stdout],
+        [0, "payments: 0 to create, 0 to change, 0 to delete, 0 unchanged\n"]
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("exit codes tell a wrong file, a refusal, and a service that is not there", () =>
+    Effect.gen(function* () {
+      const { run, write } = yield* prepared
+      const unset = yield* run(["plan", "-f", "relayers.yaml"], { RELAYER_HOST: "h" })
+      assert.strictEqual(unset.code, 2)
+      assert.include(
+        unset.stderr,
+        "notifications.ops.signing_key: the environment variable RELAYER_SIGNING_KEY is not set"
+      )
+      assert.strictEqual((yield* run(["diff", "-f", "relayers.yaml"], { RELAYER_HOST: "h" })).code, 1)
+      const away = yield* run(["plan", "-f", "relayers.yaml", "--server", "http://127.0.0.1:1"])
+      assert.strictEqual(away.code, 3)
+      const open = yield* run(["plan", "-f", "relayers.yaml", "--server", "http://relayer.example.com"])
+      assert.strictEqual(open.code, 3)
+      assert.include(open.stderr, "--insecure")
+      yield* write(file.replace("signer_id: hot", "signer_id: nobody"))
+      const refused = yield* run(["plan", "-f", "relayers.yaml"])
+      assert.strictEqual(refused.code, 1)
+      assert.include(refused.stderr, "relayers.treasury.signer_id: no signer with this id")
+      const literal = file.replace(
+        `"https://\${RELAYER_HOST}/relayer"`,
+        "https://h.example.com/a1b2c3d4e5f6a7b8c9d0e1f2"
+      )
+      yield* write(literal)
+      const warned = yield* run(["plan", "-f", "relayers.yaml"])
+      assert.deepStrictEqual(
+        [warned.code, /warning: notifications\.ops\.url: looks like/.test(warned.stderr)],
+        [0, true]
+      )
+      assert.strictEqual((yield* run(["plan", "-f", "relayers.yaml", "--strict"])).code, 2)
+    }).pipe(Effect.scoped)
+  )
+})
