@@ -1,0 +1,90 @@
+// docs/architecture.md lists the files of two walks through the code. This test compares the lists with the code, and counts what
+// makes a walk long.
+import { assert, describe, it } from "@effect/vitest"
+import { existsSync, globSync, readFileSync } from "node:fs"
+import * as path from "node:path"
+
+/** They only name other files. */
+const starts = ["server/Server.ts", "server/Services.ts", "api/Api.ts", "sql/migrations/index.ts"]
+
+const textOf = (file: string) => readFileSync(path.join("src", file), "utf8")
+
+const importsOf = (file: string): ReadonlyArray<string> =>
+  [...textOf(file).matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)].map(([, target = ""]) =>
+    path.posix.join(path.posix.dirname(file), target)
+  )
+
+const sections = readFileSync("docs/architecture.md", "utf8").split(/^#{2,3} /m)
+
+const filesOf = (heading: string): ReadonlyArray<string> => {
+  const section = sections.findLast((text) => text.startsWith(heading)) ?? ""
+  return [...section.matchAll(/^\| .*$/gm)].flatMap(([row]) =>
+    [...row.matchAll(/`([\w/]+\.ts)`/g)].map(([, file = ""]) => file)
+  )
+}
+
+/** Files that no earlier one imports. */
+const unreached = (files: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const reached = new Set(starts.flatMap(importsOf))
+  return files.filter((file) => {
+    const isReached = reached.has(file)
+    for (const target of importsOf(file)) reached.add(target)
+    return !isReached
+  })
+}
+
+/** `files`: the goal, or what was reached if the goal was not. */
+const walks = [
+  { heading: "`POST /api/v1/relayers`", files: 45 },
+  { heading: "An evm transaction, from HTTP to `confirmed`", files: 96 }
+]
+
+describe.each(walks)("the files of $heading", ({ heading, files: most }) => {
+  const files = filesOf(heading)
+
+  it("exist, and each is named once", () => {
+    assert.isAbove(files.length, 0)
+    assert.deepStrictEqual(
+      files.filter((file) => !existsSync(path.join("src", file))),
+      []
+    )
+    assert.strictEqual(new Set(files).size, files.length)
+  })
+
+  it("are each imported by one before it", () => {
+    assert.deepStrictEqual(unreached(files.filter((file) => existsSync(path.join("src", file)))), [])
+  })
+
+  it(`are at most ${most}`, () => {
+    assert.isAtMost(files.length, most)
+  })
+})
+
+/** The goal for evm alone was 80. Each further network type brings a few. */
+const mostSmall = 90
+
+describe("the sources", () => {
+  const sources = globSync("src/**/*.ts")
+
+  it("have few files of less than 25 lines: such a file with one user belongs to its user", () => {
+    const small = sources.filter(
+      (file) => !file.includes("/migrations/") && readFileSync(file, "utf8").split("\n").length <= 25
+    )
+    assert.isAtMost(small.length, mostSmall)
+  })
+
+  it("have few services: what only needs services is an effect `make`", () => {
+    const services = sources.flatMap((file) => readFileSync(file, "utf8").match(/extends Context\.Service</g) ?? [])
+    assert.isAtMost(services.length, 70)
+  })
+
+  it("have no type whose name says nothing without its file", () => {
+    const vague = sources.flatMap(
+      (file) =>
+        readFileSync(file, "utf8").match(
+          /^(?:export )?(?:interface|type) (?:Signed|Wanted|Asked|Known|Given|Ways)\b/gm
+        ) ?? []
+    )
+    assert.deepStrictEqual(vague, [])
+  })
+})
