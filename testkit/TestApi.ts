@@ -26,6 +26,8 @@ export interface Options {
   readonly signers?: SignerSettings
   /** Absent: this machine. */
   readonly outboundAllow?: ReadonlyArray<string>
+  /** Absent: the networks of the service. */
+  readonly networks?: ReadonlyArray<Services.OwnNetwork>
 }
 
 /** A response as it was received. */
@@ -126,6 +128,7 @@ export const layerWith = <E>(options: Options, database: Layer.Layer<SqlClient.S
         outboundAllow: options.outboundAllow ?? ["localhost", "127.0.0.0/8", "::1"],
         signers: options.signers ?? {},
         jobs: options.jobs ?? false,
+        networks: options.networks ?? [],
         metricsPerRelayer: options.metricsPerRelayer ?? false,
         healthCheckInterval: options.healthCheckInterval ?? "1 minute"
       })

@@ -26,6 +26,7 @@ import * as LedgerTables from "./ledger/LedgerTables.ts"
 import { LedgerRules } from "./ledger/LedgerRules.ts"
 import * as EvmLane from "./lanes/evm/EvmLane.ts"
 import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
+import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
 import { SendingNetworks } from "./lanes/SendingNetworks.ts"
 import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
 import { Networks } from "./networks/Networks.ts"
@@ -41,6 +42,7 @@ import { Nonces } from "./transactions/evm/Nonces.ts"
 import { NoncesHttp } from "./transactions/evm/NoncesHttp.ts"
 import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
 import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
+import type { Intake } from "./transactions/Intake.ts"
 import { Intakes } from "./transactions/Intakes.ts"
 import { PoliciesHttp } from "./transactions/evm/PoliciesHttp.ts"
 import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
@@ -67,6 +69,12 @@ import * as Lifecycle from "./lifecycle/Lifecycle.ts"
 import { Readiness } from "./lifecycle/Readiness.ts"
 import { Deliveries } from "./notifications/delivery/Deliveries.ts"
 import * as DeliveryJob from "./notifications/delivery/DeliveryJob.ts"
+
+/** A network of a host program. It takes the place of the service's own network of the same type. */
+export interface OwnNetwork {
+  readonly sending: SendingNetwork
+  readonly intake: Intake
+}
 
 export interface Options {
   /** 32 bytes that encrypt the secrets in the database. */
@@ -96,12 +104,17 @@ export interface Options {
   readonly signers?: SignerSettings
   /** Whether metrics have series for each relayer: of at most 5,000 relayers. Absent: false. */
   readonly metricsPerRelayer?: boolean
+  /** Networks of the host program. Absent: those of the service. */
+  readonly networks?: ReadonlyArray<OwnNetwork>
 }
 
 /** The networks that transactions are sent for. Only this file names all of them. */
-const networks = SendingNetworks.layer(Effect.map(EvmLane.network, (evm) => [evm])).pipe(
-  Layer.provideMerge(LedgerRules.layer(evmRules))
-)
+const sendingNetworks = ({ networks = [] }: Options) => {
+  const own = networks.map(({ sending }) => sending)
+  return SendingNetworks.layer(Effect.map(EvmLane.network, (evm) => [evm, ...own])).pipe(
+    Layer.provideMerge(LedgerRules.layer(evmRules, ...own.map(({ rules }) => rules)))
+  )
+}
 
 /** Handlers of endpoints that only some network types have. */
 export const networkHandlers = Layer.mergeAll(NodeCallsHttp, NoncesHttp, PoliciesHttp, SigningHttp)
@@ -176,10 +189,13 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
     metricsPerRelayer ? RelayerGauges.layer : Layer.empty
   )
 
-const transactions = Layer.mergeAll(NodePassing.layer, Rehearsals.layer, Configuration.layer).pipe(
-  Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer)),
-  Layer.provideMerge(Intakes.layer(Effect.map(EvmIntake.make, (evm) => [evm])))
-)
+const transactions = ({ networks = [] }: Options) =>
+  Layer.mergeAll(NodePassing.layer, Rehearsals.layer, Configuration.layer).pipe(
+    Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer)),
+    Layer.provideMerge(
+      Intakes.layer(Effect.map(EvmIntake.make, (evm) => [evm, ...networks.map(({ intake }) => intake)]))
+    )
+  )
 
 const jobs = ({ jobs = true, healthCheckInterval = "1 minute", retention = "365 days" }: Options) =>
   jobs
@@ -199,10 +215,10 @@ export const layerNoDeps = (
   options: Omit<Options, "outboundAllow" | "outboundNotAllowed" | "outboundRule" | "signers">
 ) =>
   Layer.mergeAll(Readiness.layer, EventStreams.layer, Cursors.layerPrepare, gauges(options), jobs(options)).pipe(
-    Layer.provideMerge(transactions),
+    Layer.provideMerge(transactions(options)),
     Layer.provideMerge(health(options)),
     Layer.provideMerge(resources(options)),
-    Layer.provideMerge(networks),
+    Layer.provideMerge(sendingNetworks(options)),
     Layer.provideMerge(chains),
     Layer.provideMerge(
       Layer.mergeAll(secrets(options), CallerRequests.layer, OutboundWork.layer, Strangers.layer, Lifecycle.layer)

@@ -6,24 +6,29 @@ import type { CrashPoint } from "../../../src/server/lanes/CrashPoints.ts"
 import * as Services from "../../../src/server/Services.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
-const services = Layer.fresh(
-  Services.layer({
-    administratorKey: Redacted.make(TestApi.apiKey),
-    masterKey: Redacted.make(TestApi.masterKey),
-    outboundAllow: ["127.0.0.0/8"],
-    healthCheckInterval: "1 hour"
-  })
-)
+const services = (networks: ReadonlyArray<Services.OwnNetwork>) =>
+  Layer.fresh(
+    Services.layer({
+      administratorKey: Redacted.make(TestApi.apiKey),
+      masterKey: Redacted.make(TestApi.masterKey),
+      outboundAllow: ["127.0.0.0/8"],
+      healthCheckInterval: "1 hour",
+      networks
+    })
+  )
 
 /** The process stops at the point for ever, as far as others can see. `reached`: it has. */
-export const start = Effect.fnUntraced(function* (crashAt?: CrashPoint) {
+export const start = Effect.fnUntraced(function* (
+  crashAt?: CrashPoint,
+  networks: ReadonlyArray<Services.OwnNetwork> = []
+) {
   const sql = yield* SqlClient.SqlClient
   const reached = yield* Deferred.make<void>()
   const at = (point: CrashPoint) =>
     point === crashAt ? Effect.andThen(Deferred.succeed(reached, undefined), Effect.never) : Effect.void
   const scope = yield* Scope.make()
   yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
-  const layer = services.pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, sql)))
-  yield* Layer.buildWithScope(layer, scope).pipe(Effect.provideService(CrashPoints, at))
-  return { reached: Deferred.await(reached), end: Scope.close(scope, Exit.void) }
+  const layer = services(networks).pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, sql)))
+  const context = yield* Layer.buildWithScope(layer, scope).pipe(Effect.provideService(CrashPoints, at))
+  return { context, reached: Deferred.await(reached), end: Scope.close(scope, Exit.void) }
 })
