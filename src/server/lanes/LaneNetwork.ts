@@ -94,6 +94,8 @@ export interface PollOptions<F extends Family = Family> {
   readonly now: Moment
   /** Sequences of the first account from this one on that the ledger has given away. */
   committed(from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
+  /** Those of the hashes that belong to signatures that callers got: they are not foreign. */
+  given(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
 }
 
 /** A row with a question about it. */

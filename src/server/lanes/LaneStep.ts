@@ -104,7 +104,8 @@ const pollAll = Effect.fnUntraced(function* (step: StepState.StepState, owner: S
     totals: step.totals(),
     canSign: step.base().signerRetry === undefined,
     now,
-    committed: (from) => context.ledger.committedFrom(context.hold, from)
+    committed: (from) => context.ledger.committedFrom(context.hold, from),
+    given: context.ledger.given
   })
   context.memory.poll = poll
   context.memory.polledAt = now

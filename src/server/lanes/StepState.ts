@@ -99,7 +99,8 @@ export const make = (context: LaneContext, { now, contents, relayers, budget }: 
   const totals = (): Totals => {
     const transactions = [...all.values()].map(({ transaction }) => transaction)
     memory.quietSince = transactions.some(isInFlight) ? undefined : (memory.quietSince ?? now)
-    return totalsOf(rules, transactions, { lastSignedAt: memory.lastSignedAt, quietSince: memory.quietSince })
+    const found = totalsOf(rules, transactions, { lastSignedAt: memory.lastSignedAt, quietSince: memory.quietSince })
+    return { ...found, reserved: found.reserved + (storedLane.givenFees ?? 0n) }
   }
 
   return {

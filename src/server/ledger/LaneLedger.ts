@@ -14,6 +14,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Array as Arr, Duration } from "effect"
 import { Events } from "../events/Events.ts"
 import { Outbox } from "../outbox/Outbox.ts"
+import * as GivenRepo from "./accept/GivenRepo.ts"
 import * as AttemptsRepo from "./write/AttemptsRepo.ts"
 import type { AttemptKey } from "./write/AttemptsRepo.ts"
 import type {
@@ -64,6 +65,8 @@ export class LaneLedger extends Context.Service<
     /** Rows that did not change since the last read are not read again. */
     read(hold: Hold): Effect.Effect<LaneContents, LaneLost>
     bytes(attempts: ReadonlyArray<AttemptKey>): Effect.Effect<ReadonlyArray<Bytes>>
+    /** Those of the hashes that belong to signatures that callers got: transactions with these hashes are not foreign. */
+    given(hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>>
     /** Sequences of all transactions of the lane's first account from `from` on, final ones included, in its generation. */
     committedFrom(hold: Hold, from: bigint): Effect.Effect<ReadonlyArray<bigint>, LaneLost>
     /** Final transactions of that account with a sequence from `from` on, for a reorganisation that is too deep. */
@@ -114,8 +117,10 @@ export class LaneLedger extends Context.Service<
       const memory = RememberedRows.make()
       const parts = { memory, fence: yield* LaneFence.make }
       const { bytes } = yield* AttemptsRepo.make
+      const { among: given } = yield* GivenRepo.make
       return LaneLedger.of({
         bytes,
+        given,
         ...(yield* LaneClaims.make(parts)),
         ...(yield* LaneReading.make(parts)),
         ...(yield* LaneCommits.make(parts)),

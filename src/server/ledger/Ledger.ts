@@ -14,6 +14,8 @@ import { Outbox } from "../outbox/Outbox.ts"
 import type { LimitKey } from "./accept/FeesRepo.ts"
 import * as Accepting from "./accept/Accepting.ts"
 import type { AttemptKey } from "./write/AttemptsRepo.ts"
+import type { Given, GivenSignature } from "./GivenSignature.ts"
+import * as Giving from "./accept/Giving.ts"
 import * as LedgerChanges from "./read/LedgerChanges.ts"
 import * as LedgerOperations from "./read/LedgerOperations.ts"
 import type { Decision } from "./read/LedgerOperations.ts"
@@ -36,6 +38,16 @@ export class Ledger extends Context.Service<
       Arr.NonEmptyReadonlyArray<Accepted>,
       RelayerNotFound | RelayerPaused | TransactionConflict | TooManyRequests | FeeLimitExceeded
     >
+    /**
+     * Stores a signature before the caller gets it. It is never sent. While it can land, its fee counts in the funds of the
+     * lane; it counts for the limits of the key for 24 hours, landed or not. The same identity again returns what was given
+     * before.
+     */
+    give(
+      account: Account,
+      given: GivenSignature,
+      limits?: ReadonlyArray<FeeLimit>
+    ): Effect.Effect<Given, RelayerNotFound | RelayerPaused | TransactionConflict | FeeLimitExceeded>
     get(relayerNumber: number, id: TransactionId): Effect.Effect<StoredTransaction, TransactionNotFound>
     /** In the present generation of the lane; the request that has it, or had it last. */
     bySequence(relayerNumber: number, sequence: bigint): Effect.Effect<StoredTransaction, TransactionNotFound>
@@ -84,7 +96,7 @@ export class Ledger extends Context.Service<
     laneOf(key: LaneKey): Effect.Effect<Option.Option<StoredLane>>
     /** How many transactions of the lane are open. */
     countLane(key: LaneKey): Effect.Effect<LaneCounts>
-    /** What the transactions of the lane in flight can cost, in the smallest unit of the chain. */
+    /** What the transactions of the lane in flight, and signatures that were given, can cost, in the smallest unit of the chain. */
     reserved(key: LaneKey): Effect.Effect<bigint>
     /** The number of pending transactions that are ahead of this one in the lane. */
     ahead(lane: LaneId, id: TransactionId): Effect.Effect<number>
@@ -110,6 +122,7 @@ export class Ledger extends Context.Service<
     Effect.gen(function* () {
       return Ledger.of({
         ...(yield* Accepting.make),
+        ...(yield* Giving.make),
         ...(yield* LedgerReading.make),
         ...(yield* LedgerChanges.make),
         ...(yield* LedgerOperations.make)

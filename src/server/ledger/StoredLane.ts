@@ -25,6 +25,8 @@ export interface StoredLane {
   readonly code?: Code
   readonly codeSince?: Moment
   readonly nextPollAt: Moment
+  /** What signatures that were given can cost in fees while they can land, in the smallest unit. Absent: none can. */
+  readonly givenFees?: bigint
   /** Whether a process holds it at present. */
   readonly isHeld: boolean
 }

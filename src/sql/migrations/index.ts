@@ -26,6 +26,7 @@ import insertions from "./0025_insertions.ts"
 import feeLimitsPerNetwork from "./0026_fee_limits_per_network.ts"
 import places from "./0027_places.ts"
 import apiKeyVersions from "./0028_api_key_versions.ts"
+import signaturesGiven from "./0029_signatures_given.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -54,7 +55,8 @@ export const migrations = {
   "0025_insertions": insertions,
   "0026_fee_limits_per_network": feeLimitsPerNetwork,
   "0027_places": places,
-  "0028_api_key_versions": apiKeyVersions
+  "0028_api_key_versions": apiKeyVersions,
+  "0029_signatures_given": signaturesGiven
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

@@ -23,6 +23,7 @@ export const tables: ReadonlyArray<string> = [
   "relayer_counts",
   "relayers",
   "service_secrets",
+  "signatures_given",
   "signers",
   "transaction_requests",
   "transactions"

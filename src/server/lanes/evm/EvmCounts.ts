@@ -25,6 +25,7 @@ import { noop } from "./EvmSigner.ts"
 /** Transactions of the account with nonces that no attempt has. Undefined in it: one that could not be fetched. */
 const foreignBetween = Effect.fnUntraced(function* (
   context: EvmContext,
+  options: PollOptions<Evm>,
   relayer: EvmRelayer,
   { base }: EvmPoll,
   from: number,
@@ -32,7 +33,7 @@ const foreignBetween = Effect.fnUntraced(function* (
 ) {
   const providers = yield* providersOf(context, relayer)
   const { address } = context
-  const found: Array<Evm["foreign"]> = []
+  const found: Array<{ readonly hash?: string; readonly call: Evm["foreign"] }> = []
   for (let nonce = from; nonce < to; nonce++) {
     const sought = { address, nonce, hashes: [], finality: numbersOf(relayer).finality }
     const taker = yield* Effect.orElseSucceed(
@@ -40,9 +41,10 @@ const foreignBetween = Effect.fnUntraced(function* (
       () => undefined
     )
     const isOurs = taker?._tag === "Fetched" && taker.sender === address
-    found.push(isOurs ? taker.call : undefined)
+    found.push(isOurs ? { hash: taker.hash, call: taker.call } : { call: undefined })
   }
-  return found
+  const given = yield* options.given(found.flatMap(({ hash }) => hash ?? []))
+  return found.filter(({ hash }) => hash === undefined || !given.has(hash)).map(({ call }) => call)
 })
 
 /** Nonces from the count on that transactions have. `hasFinal`: some of these are final. */
@@ -107,7 +109,7 @@ export const read = Effect.fnUntraced(function* (
   memory.claim = step.claim
   const { nextNonce, chainNonce } = step.lane
   const foreign =
-    step.change === "ahead" ? yield* foreignBetween(context, relayer, poll, before.nextNonce, nextNonce) : []
+    step.change === "ahead" ? yield* foreignBetween(context, options, relayer, poll, before.nextNonce, nextNonce) : []
   const { count } = poll.lane
   const { committed, hasFinal } = count === chainNonce ? yield* committedAbove(options, step.lane, count) : nothing
   const filled = findGaps(step.lane, count, committed, window)

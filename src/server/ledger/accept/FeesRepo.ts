@@ -1,4 +1,4 @@
-// The fees of API keys in the table `transactions`.
+// The fees of API keys in the tables `transactions` and `signatures_given`.
 import { Effect, Schema } from "effect"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { FeeLimit } from "../NewTransaction.ts"
@@ -25,14 +25,24 @@ export const make = Effect.gen(function* () {
 
   /**
    * What transactions of the key and of its descendants on networks of the type can cost, or have cost if they became final
-   * after `since`, in the smallest unit. Deleted descendants are included. `chain` of a lane begins with the network type.
+   * after `since`, and what signatures that were given since then can cost, landed or not, in the smallest unit. Deleted descendants are included. `chain` of a lane begins with the network type.
    */
   const sum = ({ keyId, networkType }: LimitKey, since: Moment) =>
     sql`
-      SELECT coalesce(sum(t.fee), 0)::text AS sum FROM transactions t JOIN lanes l ON l.id = t.lane_id
-      WHERE split_part(l.chain, ':', 1) = ${networkType} AND t.api_key_id = ANY(ARRAY(
-          SELECT ${keyId}::text UNION ALL SELECT d.id FROM api_key_descendants d WHERE d.ancestor = ${keyId}
-        )) AND t.fee IS NOT NULL AND (t.final_at IS NULL OR t.final_at > to_timestamp(${since}::float8 / 1000))`.pipe(
+      WITH keys AS MATERIALIZED (
+        SELECT array_agg(id) AS ids FROM (
+          SELECT ${keyId}::text AS id UNION ALL SELECT d.id FROM api_key_descendants d WHERE d.ancestor = ${keyId}
+        ) named
+      )
+      SELECT ((
+          SELECT coalesce(sum(t.fee), 0) FROM transactions t JOIN lanes l ON l.id = t.lane_id
+          WHERE split_part(l.chain, ':', 1) = ${networkType} AND t.api_key_id = ANY((SELECT ids FROM keys)::text[])
+            AND t.fee IS NOT NULL AND (t.final_at IS NULL OR t.final_at > to_timestamp(${since}::float8 / 1000))
+        ) + (
+          SELECT coalesce(sum(g.fee), 0) FROM signatures_given g
+          WHERE split_part(g.chain, ':', 1) = ${networkType} AND g.key_id = ANY((SELECT ids FROM keys)::text[])
+            AND g.created_at > to_timestamp(${since}::float8 / 1000)
+        ))::text AS sum`.pipe(
       Effect.flatMap(readSum),
       Effect.map((row) => row.sum),
       query("FeesRepo.sum")

@@ -7,7 +7,7 @@ import * as Rows from "../../../sql/Rows.ts"
 import type { NewTransaction } from "../NewTransaction.ts"
 
 /** As `NewTransaction` has them. */
-export type Identified = Pick<NewTransaction, "id" | "identity" | "exclusive">
+export type Identified = Partial<Pick<NewTransaction, "id" | "identity" | "exclusive">>
 
 const Rival = Schema.Struct({
   kind: Schema.Literals(["identity", "exclusive"]),
@@ -31,7 +31,7 @@ export const make = Effect.gen(function* () {
     const identities = given(added.map(({ identity }) => identity))
     const exclusives = given(added.map(({ exclusive }) => exclusive))
     if (identities.length === 0 && exclusives.length === 0) return []
-    const own = added.map(({ id }) => id)
+    const own = given(added.map(({ id }) => id))
     return yield* sql`
       WITH lane AS (SELECT l.id, l.generation FROM lanes l WHERE l.chain = ${chain} AND l.address = ${address})
       SELECT 'identity' AS kind, t.id, t.relayer_number::float8 AS relayer_number FROM transactions t

@@ -4,6 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { Code } from "../../../domain/transaction/Code.ts"
 import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import * as GivenRepo from "../accept/GivenRepo.ts"
 import type { LedgerNetwork, LedgerRules } from "../LedgerRules.ts"
 import { LaneId } from "../StoredLane.ts"
 import type { StoredLane } from "../StoredLane.ts"
@@ -39,6 +40,7 @@ const Row = Rows.withoutNulls(
     is_held: Schema.Boolean,
     epoch: Schema.Int,
     next_poll_at: Schema.Int,
+    given_fees: optional(Schema.BigIntFromString),
     code: optional(Code),
     code_since: optional(Schema.Int)
   }),
@@ -62,7 +64,8 @@ export const columns = (sql: SqlClient.SqlClient) => {
         'settled_nonce', c.settled_nonce::text, 'counters', c.counters)) ORDER BY c.id)
       FROM lanes c WHERE c.parent_id = l.id
     )::text AS channels,
-    coalesce(l.held_until > now(), false) AS is_held, ${number("epoch")}, ${millis("next_poll_at")}, l.code,
+    coalesce(l.held_until > now(), false) AS is_held, ${number("epoch")}, ${millis("next_poll_at")},
+    ${GivenRepo.feesOf(sql)}::text AS given_fees, l.code,
     ${millis("code_since")}`
 }
 
@@ -102,6 +105,7 @@ const laneOf =
           windowSize: row.window_size,
           accounts: [accountOf(own, row), ...(row.channels ?? []).map((channel) => accountOf(own, channel))]
         },
+        ...(row.given_fees === undefined ? {} : { givenFees: row.given_fees }),
         ...(row.genesis === undefined ? {} : { genesis: row.genesis }),
         ...(row.code === undefined ? {} : { code: row.code }),
         ...(row.code_since === undefined ? {} : { codeSince: row.code_since })

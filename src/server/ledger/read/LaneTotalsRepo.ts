@@ -4,6 +4,7 @@ import type { TransactionId } from "../../../domain/transaction/TransactionId.ts
 import { reservationOf } from "../../../domain/transaction/Totals.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
+import * as GivenRepo from "../accept/GivenRepo.ts"
 import type { LaneId } from "../StoredLane.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import * as TransactionRow from "../write/TransactionRow.ts"
@@ -17,6 +18,7 @@ const Counts = Rows.withoutNulls(
 )
 
 const readCounts = Rows.one(Counts)
+const readFees = Rows.one(Schema.Struct({ fees: Schema.BigIntFromString }))
 const readAhead = Rows.one(Schema.Struct({ ahead: Schema.Int }))
 
 export const make = Effect.gen(function* () {
@@ -40,9 +42,15 @@ export const make = Effect.gen(function* () {
       query("LaneTotalsRepo.counts")
     )
 
-  /** Wei that the transactions in flight can cost. */
+  const givenFees = (lane: LaneId) =>
+    sql`SELECT coalesce(${GivenRepo.feesOf(sql)}, 0)::text AS fees FROM lanes l WHERE l.id = ${lane}::bigint`.pipe(
+      Effect.flatMap(readFees),
+      Effect.map(({ fees }) => fees),
+      query("LaneTotalsRepo.givenFees")
+    )
+
   // A mined transaction reserves nothing.
-  const reserved = (lane: LaneId) =>
+  const inFlight = (lane: LaneId) =>
     sql`
       SELECT ${TransactionRow.columnsWithoutData(sql)} FROM transactions t JOIN lanes l ON l.id = t.lane_id
       WHERE t.lane_id = ${lane}::bigint AND t.state IN ('signed', 'submitted')`.pipe(
@@ -55,6 +63,9 @@ export const make = Effect.gen(function* () {
       }),
       query("LaneTotalsRepo.reserved")
     )
+
+  /** What the transactions in flight, and signatures that were given, can cost, in the smallest unit of the chain. */
+  const reserved = (lane: LaneId) => Effect.zipWith(inFlight(lane), givenFees(lane), (one, other) => one + other)
 
   /** The number of pending transactions that are ahead of this one in the lane. */
   // The order of `byPlace`.

@@ -1,0 +1,24 @@
+// Signed bytes that a caller gets and the service does not send: the caller, or anybody else, can send them while they are valid.
+import type { Moment } from "../../domain/transaction/Moment.ts"
+
+export interface GivenSignature {
+  /** As `Rules.identityOf` says of the same bytes as a transaction. */
+  readonly identity?: string
+  readonly hash: string
+  readonly raw: Uint8Array
+  /** The most that it can cost in fees, in the smallest unit of the chain. */
+  readonly fee: bigint
+  /**
+   * The last moment, or the last height, at which a block can contain it. The network adds what clocks and blocks can differ by.
+   * The height is counted as `LaneAccount.chainBlock` is.
+   */
+  readonly end: { readonly validUntil: Moment } | { readonly lastHeight: number }
+}
+
+/** What the caller gets. */
+export interface Given {
+  readonly hash: string
+  readonly raw: Uint8Array
+  /** False: the same bytes were given to a caller of the relayer before. */
+  readonly isNew: boolean
+}

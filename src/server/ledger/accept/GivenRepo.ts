@@ -1,0 +1,78 @@
+// The table `signatures_given`.
+import { Duration, Effect, Schema } from "effect"
+import { Hex } from "effect/encoding"
+import type { SqlClient } from "effect/sql"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { LaneKey } from "../../../domain/transaction/Rules.ts"
+import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
+import type { GivenSignature } from "../GivenSignature.ts"
+import type { Account } from "../NewTransaction.ts"
+
+const Stored = Schema.Struct({ hash: Schema.String, raw: Schema.Uint8Array, relayer_number: Schema.Int })
+
+const readStored = Rows.first(Stored)
+const readHashes = Rows.all(Schema.Struct({ hash: Schema.String }))
+
+/** Fees that a lane `l` can have to pay for signatures that were given. Null: none can land any more. */
+export const feesOf = (sql: SqlClient.SqlClient) => sql`(
+  SELECT sum(g.fee) FROM signatures_given g WHERE g.chain = l.chain AND g.address = l.address
+    AND (g.valid_until > now() OR g.last_height >= coalesce(l.chain_block, 0))
+)`
+
+export const make = Effect.gen(function* () {
+  const sql = yield* client
+  const lane = ({ chain, address }: LaneKey) => sql`l.chain = ${chain} AND l.address = ${address}`
+  const moment = (at: Moment | null) => sql`to_timestamp(${at}::float8 / 1000)`
+
+  /** In the present generation of the lane. */
+  const find = (key: LaneKey, identity: string) =>
+    sql`
+      SELECT g.hash, g.raw, g.relayer_number::float8 AS relayer_number FROM lanes l
+      JOIN signatures_given g ON g.generation = l.generation AND g.identity = ${identity} WHERE ${lane(key)}`.pipe(
+      Effect.flatMap(readStored),
+      query("GivenRepo.find")
+    )
+
+  /** False if another row has the identity. The lane exists. */
+  const insert = (account: Account, keyId: string, { identity, hash, raw, fee, end }: GivenSignature, now: Moment) => {
+    const { validUntil = null, lastHeight = null } = { validUntil: undefined, lastHeight: undefined, ...end }
+    return sql`
+      INSERT INTO signatures_given (
+        relayer_number, key_id, chain, address, generation, identity, hash, raw, fee, valid_until, last_height, created_at
+      )
+      SELECT ${account.relayerNumber}::bigint, ${keyId}::text, l.chain, l.address, l.generation, ${identity ?? null}::text,
+        ${hash}::text, ${`\\x${Hex.encode(raw)}`}::bytea, ${String(fee)}::numeric, ${moment(validUntil)},
+        ${lastHeight}::bigint, ${moment(now)}
+      FROM lanes l WHERE ${lane(account)}
+      ON CONFLICT DO NOTHING RETURNING id`.pipe(
+      Effect.map((rows) => rows.length === 1),
+      query("GivenRepo.insert")
+    )
+  }
+
+  /** Those of the hashes that were given. */
+  const among = (hashes: ReadonlyArray<string>): Effect.Effect<ReadonlySet<string>> =>
+    hashes.length === 0
+      ? Effect.succeed(new Set())
+      : sql`SELECT g.hash FROM signatures_given g WHERE g.hash = ANY(${hashes}::text[])`.pipe(
+          Effect.flatMap(readHashes),
+          Effect.map((rows) => new Set(rows.map(({ hash }) => hash))),
+          query("GivenRepo.among")
+        )
+
+  /** Deletes at most `limit` rows that were given longer than `age` ago and count nowhere. Returns how many. */
+  const prune = (age: Duration.Input, limit: number) =>
+    sql`
+      DELETE FROM signatures_given WHERE id IN (
+        SELECT g.id FROM signatures_given g LEFT JOIN lanes l ON l.chain = g.chain AND l.address = g.address
+        WHERE g.created_at < now() - ${Duration.toSeconds(Duration.fromInputUnsafe(age))}::float8 * interval '1 second'
+          AND (g.valid_until <= now() OR g.last_height < coalesce(l.chain_block, 0))
+        ORDER BY g.created_at LIMIT ${limit} FOR UPDATE OF g SKIP LOCKED
+      ) RETURNING 1`.pipe(
+      Effect.map((rows) => rows.length),
+      query("GivenRepo.prune")
+    )
+
+  return { find, insert, among, prune }
+})

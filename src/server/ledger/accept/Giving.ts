@@ -1,0 +1,79 @@
+// Stores signatures that a caller gets before the caller gets them: their fees count as if the service sent them.
+import { Clock, Data, Effect, Option } from "effect"
+import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
+import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
+import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts"
+import * as Deadlock from "../../../sql/Deadlock.ts"
+import * as Transaction from "../../../sql/Transaction.ts"
+import { Audit } from "../../audit/Audit.ts"
+import * as Origin from "../../responses/Origin.ts"
+import type { Given, GivenSignature } from "../GivenSignature.ts"
+import * as LanesRepo from "../hold/LanesRepo.ts"
+import type { Account, FeeLimit } from "../NewTransaction.ts"
+import * as FeeLimits from "./FeeLimits.ts"
+import * as GivenRepo from "./GivenRepo.ts"
+import * as Identities from "./Identities.ts"
+import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
+
+/** Another request committed the same identity between the lookup and the insertion: the next lookup finds it. */
+class Raced extends Data.TaggedError("Raced") {}
+
+const isOfAnother = new TransactionConflict({
+  error: "already_signed: the same bytes were signed for another relayer"
+})
+
+export const make = Effect.gen(function* () {
+  const repo = yield* GivenRepo.make
+  const lanes = yield* LanesRepo.make
+  const relayers = yield* NewTransactionsRepo.make
+  const identities = yield* Identities.make
+  const { spend } = yield* FeeLimits.make
+  const audit = yield* Audit
+  const transaction = yield* Transaction.make
+
+  const formerOf = Effect.fnUntraced(function* (account: Account, { identity }: GivenSignature) {
+    if (identity === undefined) return undefined
+    const former = Option.getOrUndefined(yield* repo.find(account, identity))
+    if (former === undefined) return yield* identities.check(account, [{ identity }])
+    if (former.relayer_number !== account.relayerNumber) return yield* isOfAnother
+    const given: Given = { hash: former.hash, raw: former.raw, isNew: false }
+    return given
+  })
+
+  const giveOnce = Effect.fnUntraced(function* (
+    account: Account,
+    given: GivenSignature,
+    limits: ReadonlyArray<FeeLimit>
+  ) {
+    const relayer = yield* relayers.holdRelayer(account.relayerNumber)
+    if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
+    if (relayer.value.paused) return yield* new RelayerPaused({})
+    yield* lanes.ensure([account])
+    const former = yield* formerOf(account, given)
+    if (former !== undefined) return former
+    const now = yield* Clock.currentTimeMillis
+    const origin = yield* Origin.current
+    const { hash, raw, fee, identity } = given
+    yield* spend(
+      limits.map((limit) => ({ ...limit, more: fee })),
+      now
+    )
+    if (!(yield* repo.insert(account, origin.keyId, given, now))) return yield* new Raced()
+    const { relayerId, chain } = account
+    const after = JSON.stringify({ relayer_id: relayerId, chain, hash, identity, fee: String(fee) })
+    yield* audit.recordMany([{ action: "transaction.signed", id: hash, after, origin }])
+    const fresh: Given = { hash, raw, isNew: true }
+    return fresh
+  }, transaction)
+
+  const give = Effect.fn("Ledger.give")(
+    (account: Account, given: GivenSignature, limits: ReadonlyArray<FeeLimit> = []) =>
+      giveOnce(account, given, limits).pipe(
+        Deadlock.retry,
+        Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
+        Effect.catchTag("Raced", Effect.die)
+      )
+  )
+
+  return { give }
+})

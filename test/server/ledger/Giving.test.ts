@@ -1,0 +1,167 @@
+// Signatures that callers get and the service does not send: stored before they are answered, and counted as long as they can cost.
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Option, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as Caller from "../../../src/domain/access/Caller.ts"
+import type { Lane } from "../../../src/domain/transaction/Lane.ts"
+import { rulesOfUnknown } from "../../../src/domain/transaction/UnknownNetwork.ts"
+import * as GivenRepo from "../../../src/server/ledger/accept/GivenRepo.ts"
+import type { GivenSignature } from "../../../src/server/ledger/GivenSignature.ts"
+import { LaneLedger } from "../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../src/server/ledger/Ledger.ts"
+import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
+import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
+import type { Account } from "../../../src/server/ledger/NewTransaction.ts"
+import { layerEach } from "../../../testkit/layerEach.ts"
+import { account as evmAccount, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
+import { actions, database } from "./Fixtures.ts"
+
+const ledger = Layer.merge(Ledger.layerNoDeps, LaneLedger.layerNoDeps).pipe(
+  Layer.provideMerge(LedgerTables.layer()),
+  Layer.provideMerge(LedgerRules.layer(rulesOfUnknown("paper"))),
+  Layer.provideMerge(database)
+)
+
+const account = (relayer: number): Account => ({ ...evmAccount(relayer), chain: "paper:1" })
+
+/** The database compares with its own clock. */
+const past = Date.UTC(2020, 0)
+const future = Date.UTC(2100, 0)
+
+const signed = (hash: string, over: Partial<GivenSignature> = {}): GivenSignature => ({
+  hash,
+  raw: new TextEncoder().encode(`bytes of ${hash}`),
+  fee: 7n,
+  end: { validUntil: future },
+  ...over
+})
+
+/** The limit of the caller of the test. */
+const limitOf = Effect.map(Caller.current, ({ id }) => ({ keyId: id, networkType: "paper" }))
+
+const passMoments = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql`UPDATE signatures_given SET valid_until = now() - interval '1 second' WHERE valid_until IS NOT NULL`
+)
+
+layerEach(ledger)("a signature that a caller gets", (it) => {
+  it.effect("is stored once per identity, and given again to callers of the same relayer alone", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const first = yield* transactions.give(account(1), signed("a", { identity: "same" }))
+      assert.isTrue(first.isNew)
+      const again = yield* transactions.give(account(1), signed("b", { identity: "same" }))
+      assert.deepStrictEqual([again.hash, again.isNew], ["a", false])
+      assert.strictEqual(new TextDecoder().decode(again.raw), "bytes of a")
+      const other = yield* Effect.flip(transactions.give(account(2), signed("c", { identity: "same" })))
+      assert.strictEqual(other.message, "already_signed: the same bytes were signed for another relayer")
+      const known = yield* (yield* LaneLedger).given(["a", "b", "c"])
+      assert.deepStrictEqual([...known], ["a"])
+      assert.deepStrictEqual(yield* actions, ["transaction.signed"])
+    })
+  )
+
+  it.effect("is refused if a transaction has the same identity, or if the relayer is paused or does not exist", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      const [{ stored }] = yield* transactions.accept(account(1), [
+        newTransaction(0, { request: {}, identity: "same" })
+      ])
+      const same = yield* Effect.flip(transactions.give(account(1), signed("a", { identity: "same" })))
+      assert.strictEqual(same.message, `already_accepted: transaction ${stored.id} has the same bytes`)
+      yield* sql`UPDATE relayers SET paused = true WHERE seq = 1`
+      assert.strictEqual((yield* Effect.flip(transactions.give(account(1), signed("a"))))._tag, "RelayerPaused")
+      const missing = { ...account(1), relayerNumber: 99 }
+      assert.strictEqual((yield* Effect.flip(transactions.give(missing, signed("a"))))._tag, "RelayerNotFound")
+      assert.strictEqual((yield* (yield* LaneLedger).given(["a"])).size, 0)
+    })
+  )
+
+  it.effect("is stored once if several callers ask for it at the same time", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const given = yield* Effect.forEach(
+        ["a", "b", "c", "d", "e", "f"],
+        (hash) => transactions.give(account(1), signed(hash, { identity: "same" })),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(new Set(given.map(({ hash }) => hash)).size, 1)
+      assert.lengthOf(
+        given.filter(({ isNew }) => isNew),
+        1
+      )
+    })
+  )
+
+  it.effect("counts for max_fee_per_day of its key for 24 hours, also if it can no longer land", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      const limit = yield* limitOf
+      yield* sql`INSERT INTO api_key_fee_limits (key_id, network_type, maximum) VALUES (${limit.keyId}, 'paper', 20)`
+      const give = (hash: string) =>
+        Effect.result(
+          transactions.give(account(1), signed(hash, { end: { validUntil: past } }), [{ ...limit, maximum: 20n }])
+        )
+      assert.isTrue(Result.isSuccess(yield* give("a")))
+      assert.isTrue(Result.isSuccess(yield* give("b")))
+      assert.strictEqual(yield* transactions.feesOfLastDay(limit), 14n)
+      assert.strictEqual(yield* transactions.feesOfLastDay({ ...limit, networkType: "evm" }), 0n)
+      const refused = yield* give("c")
+      assert.strictEqual(Result.isFailure(refused) && refused.failure._tag, "FeeLimitExceeded")
+      yield* TestClock.adjust("25 hours")
+      assert.strictEqual(yield* transactions.feesOfLastDay(limit), 0n)
+      assert.isTrue(Result.isSuccess(yield* give("c")))
+    })
+  )
+
+  it.effect("counts in the funds of its lane while a moment or a height allows it to land", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const lanes = yield* LaneLedger
+      yield* transactions.give(account(1), signed("a", { fee: 2n ** 70n }))
+      yield* transactions.give(account(1), signed("b", { end: { lastHeight: 10 } }))
+      yield* transactions.give(account(2), signed("c"))
+      assert.strictEqual(yield* transactions.reserved(account(1)), 2n ** 70n + 7n)
+      yield* insert(account(1), 1, { request: {} })
+      const { id } = Option.getOrThrow(yield* transactions.laneOf(account(1)))
+      const [held] = yield* lanes.claim(["paper"], 1, [id])
+      if (held === undefined) return assert.fail("the lane is not free")
+      const { chain, lane } = held.stored
+      const saveAt = (height: number) => {
+        const [own] = lane.accounts
+        const read: Lane = { ...lane, accounts: [{ ...own, chainBlock: { number: height, hash: "" } }] }
+        return lanes.saveLane(held.hold, { chain, lane: read, usedTrust: false, nextPollAt: 0 })
+      }
+      yield* saveAt(10)
+      assert.strictEqual((yield* lanes.read(held.hold)).stored.givenFees, 2n ** 70n + 7n)
+      yield* passMoments
+      assert.strictEqual((yield* lanes.read(held.hold)).stored.givenFees, 7n)
+      yield* saveAt(11)
+      assert.isUndefined((yield* lanes.read(held.hold)).stored.givenFees)
+      assert.strictEqual(yield* transactions.reserved(account(1)), 0n)
+    })
+  )
+
+  it.effect("is deleted when it is old and counts nowhere", () =>
+    Effect.gen(function* () {
+      const transactions = yield* Ledger
+      const sql = yield* SqlClient.SqlClient
+      const { prune } = yield* GivenRepo.make
+      yield* transactions.give(account(1), signed("old", { end: { validUntil: past } }))
+      yield* transactions.give(account(1), signed("valid"))
+      yield* transactions.give(account(1), signed("low", { end: { lastHeight: 9 } }))
+      yield* transactions.give(account(1), signed("high", { end: { lastHeight: 10 } }))
+      yield* transactions.give(account(2), signed("new", { end: { validUntil: past } }))
+      yield* sql`UPDATE signatures_given SET created_at = now() WHERE hash = 'new'`
+      yield* sql`UPDATE lanes SET chain_block = 10, chain_hash = ''`
+      assert.strictEqual(yield* prune("2 days", 1), 1)
+      assert.strictEqual(yield* prune("2 days", 10), 1)
+      assert.strictEqual(yield* prune("2 days", 10), 0)
+      const known = yield* (yield* LaneLedger).given(["old", "valid", "low", "high", "new"])
+      assert.deepStrictEqual([...known].toSorted(), ["high", "new", "valid"])
+    })
+  )
+})
