@@ -55,6 +55,10 @@ const others: Readonly<Record<string, ReadonlyArray<string>>> = {
   ],
   "an error for programs without Effect": ["effect-relayer/webhook/node WebhookInvalid"],
   "a setting of a layer or of a router": ["effect-relayer Server.defaults", "effect-relayer Server.routerConfig"],
+  "what the routes have for some network types only": [
+    "effect-relayer Services.networkHandlers",
+    "effect-relayer Services.networkMetrics"
+  ],
   "the contract, or middleware of it": [
     "effect-relayer Api",
     "effect-relayer/api Api",

@@ -13,10 +13,13 @@ export const letters = (random: Random, least: number, most: number) =>
 export const byPattern: Readonly<Record<string, (random: Random, world: World) => string>> = {
   "^[A-Za-z0-9_-]{1,36}$": (random, world) =>
     random.chance(0.9) ? random.pick(world.ids) : letters(random, 1, random.pick([1, 36])),
+  "^[A-Za-z_$][A-Za-z0-9_$]*$": (random) => random.pick(["Mail", "Person", "EIP712Domain"]),
   "^[^\\s/]+$": (random, world) => random.pick(world.networks),
   "^(evm|solana|stellar):[^\\s/\\0]{1,64}$": (random, world) =>
     `${random.pick(["evm", "evm", "solana", "stellar"])}:${random.pick(world.networks)}`,
   "^(0x)?[0-9a-fA-F]{64}$": (random) => `${random.pick(["", "0x"])}${marker}${hex(random, 48)}`,
+  "^((0x)?[0-9a-fA-F]{64}|[1-9A-HJ-NP-Za-km-z]{65,88})$": (random) =>
+    random.pick([`0x${marker}${hex(random, 48)}`, hex(random, 64), "2".repeat(88)]),
   "^[1-9A-HJ-NP-Za-km-z]{32,44}$": (random) =>
     `4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncD${random.pick(["U", "V", "W"])}`,
   "^(|native|XLM|C[A-Z2-7]{55}|[A-Za-z0-9]{1,12}:G[A-Z2-7]{55})$": (random) =>

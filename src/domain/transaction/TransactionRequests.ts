@@ -101,13 +101,17 @@ const expected = "an integer from 0 to 2^63-1"
 /** The largest sequence that a network type of the service has, and that the database can store. */
 const maxSequence = 2n ** 63n - 1n
 
+const LargeSequence = Schema.BigInt.check(
+  Schema.isBetweenBigInt({ minimum: BigInt(Number.MAX_SAFE_INTEGER) + 1n, maximum: maxSequence })
+)
+
 /** A sequence in a path, such as a nonce. Above 2^53-1 it is a `bigint`, so that it keeps all its digits. */
 export const SequenceParam = Schema.String.annotate({
   contentMediaType: "application/json",
   contentSchema: { type: "integer", minimum: 0, description: "Nonce or sequence of the transaction.", examples: [7] }
 }).pipe(
   Schema.decodeTo(
-    Schema.Union([Schema.Natural, Schema.BigInt]),
+    Schema.Union([Schema.Natural, LargeSequence]),
     SchemaTransformation.transformEffect({
       decode: (text: string, options) => {
         const sequence = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n
