@@ -53,6 +53,8 @@ export class Vault extends Context.Service<
     /** Transit keys by name. Vault shows a symmetric key as a time. */
     readonly keys: Map<string, crypto.KeyObject | number>
     readonly lease: { seconds: number }
+    /** The secret id that logs in. A test that changes it puts it back. */
+    readonly login: { secretId: string }
     readonly revokeTokens: () => void
     readonly publicKey: (name: string) => string
     /** Completes when a request hangs. */
@@ -69,11 +71,12 @@ export class Vault extends Context.Service<
       const keys = new Map<string, crypto.KeyObject | number>()
       const tokens = new Set<string>()
       const lease = { seconds: 3600 }
+      const login = { secretId }
       const hanging = yield* Deferred.make<void>()
 
       const operations = {
         login: (_: string, body: { role_id?: string; secret_id?: string }) => {
-          if (body.role_id !== roleId || body.secret_id !== secretId) return { status: 400 }
+          if (body.role_id !== roleId || body.secret_id !== login.secretId) return { status: 400 }
           const client_token = `hvs.${crypto.randomUUID()}`
           tokens.add(client_token)
           return { status: 200, json: { auth: { client_token, lease_duration: lease.seconds, renewable: true } } }
@@ -152,6 +155,7 @@ export class Vault extends Context.Service<
         secrets,
         keys,
         lease,
+        login,
         hanging,
         revokeTokens: () => tokens.clear(),
         publicKey: (name) => {

@@ -1,8 +1,9 @@
-// The endpoints of signers: create, list, read, verify, delete. Signers do not change, and no key is ever returned.
+// The endpoints of signers: create, list, read, verify, replace the login, delete. The key of a signer does not change, and no secret is
+// ever returned.
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { PageQuery } from "../domain/request/Page.ts"
-import { CreateSigner } from "../domain/signer/CreateSigner.ts"
+import { CreateSigner, ReplaceSignerCredentials } from "../domain/signer/CreateSigner.ts"
 import { Signer } from "../domain/signer/Signer.ts"
 import { SignerId } from "../domain/signer/SignerId.ts"
 import { Verification } from "../domain/signer/Verification.ts"
@@ -55,6 +56,21 @@ export class SignersApi extends HttpApiGroup.make("signers")
         OpenApi.annotations({
           summary: "Delete a signer",
           description: "Refused while relayers use it; `error` names them. A stored key is lost forever."
+        })
+      ),
+    HttpApiEndpoint.put("replaceCredentials", "/:signer_id/credentials", {
+      params,
+      payload: Json.body(ReplaceSignerCredentials),
+      success: Envelope.of(Signer),
+      error: [Errors.SignerNotFoundError, Errors.TransactionLimitExceededError, ...Errors.ofOutboundWork, ...Errors.any]
+    })
+      .middleware(RequestBody)
+      .annotate(RequiredScope, "signers:write")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Replace the login of a signer",
+          description:
+            "For a login that was rotated: another secret id of Vault, client secret of Azure, PIN, service account or API key. The body has the type and the whole configuration, as at the creation. The service reads the public key with the new login, which must be the key of the signer, and verifies a probe. If that fails, the response is 400 and the signer keeps its login. Otherwise the next signature uses the new one. Signers of type `plain`, `local` and `aws_kms` have no login. A key with `transaction_limits` may not replace it."
         })
       ),
     HttpApiEndpoint.post("verify", "/:signer_id/verify", {

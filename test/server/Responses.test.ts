@@ -36,7 +36,12 @@ const bodyFor = (name: string) =>
       ? period
       : name.includes("{network_id}")
         ? { tags: ["changed"] }
-        : {}
+        : name.endsWith("/credentials")
+          ? {
+              type: "vault",
+              config: { address: "https://vault.example.com", role_id: "r", secret_id: "s", key_name: "k" }
+            }
+          : {}
 
 /** The list of checkpoints takes nothing invalid; bodies of transactions are checked before their relayer is looked up. */
 const isExempt = (status: number, name: string) =>

@@ -8,6 +8,8 @@ import type * as TestApi from "../../testkit/TestApi.ts"
 import { notification, relayers } from "../../testkit/fixtures.ts"
 import { inRelayer, made, ownRelayer, send, unusedName } from "./Requests.ts"
 import type { Params } from "./Requests.ts"
+import { Vault } from "../../testkit/Vault.ts"
+import { config, prepared } from "./signers/fixtures.ts"
 
 type Request = (name: string) => Effect.Effect<unknown, never, Scope.Scope | TestApi.TestApi>
 
@@ -75,6 +77,11 @@ export const successes: Readonly<Record<string, Request>> = {
   "get /api/v1/signers/{signer_id}": (name) => send(name, { signer_id }),
   "delete /api/v1/signers/{signer_id}": (name) =>
     Effect.flatMap(made("signers", { type: "plain" }), (signer_id) => send(name, { signer_id })),
+  "put /api/v1/signers/{signer_id}/credentials": (name) =>
+    Effect.gen(function* () {
+      const body = { type: "vault", config: config(yield* prepared) }
+      yield* send(name, { signer_id: yield* made("signers", body) }, { body })
+    }).pipe(Effect.provide(Vault.layer)),
   "post /api/v1/signers/{signer_id}/verify": (name) => send(name, { signer_id }),
   "post /api/v1/notifications": (name) => send(name, {}, { body: { ...notification, id: "post-notification" } }),
   "get /api/v1/notifications": (name) => send(name),

@@ -23,6 +23,7 @@ const list = Verb.list(columns, (client, query) => client.networks.list({ query 
 /** Fields of create and update. RPC URLs may contain keys, so they are passed with `--data`. */
 const values = {
   from: Field.text("from"),
+  rpc_urls: Field.many(Flag.String("rpc-url")),
   explorer_urls: Field.many(Flag.String("explorer-url")),
   average_blocktime_ms: Field.integer("average_blocktime_ms"),
   is_testnet: Field.boolean("is_testnet"),
@@ -52,7 +53,7 @@ const create = Verb.create(
 ).pipe(
   Verb.about(
     "Create a network.",
-    `networks create --network-type evm --name my-sepolia --from sepolia --data @rpc.json`,
+    `networks create --network-type evm --name my-sepolia --from sepolia --rpc-url https://rpc.example.com`,
     `networks create --data '{"network_type": "solana", "name": "mine", "from": "devnet", "rpc_urls": ["https://rpc.example.com"]}'`
   )
 )
@@ -64,7 +65,7 @@ const update = Verb.update(id, { schema: UpdateNetwork, fields: values }, (clien
 ).pipe(
   Verb.about(
     "Change a network, or override a built-in one, by a merge patch (RFC 7396): null removes a field.",
-    `networks update evm:sepolia --data '{"rpc_urls": ["https://rpc.example.com"]}'`,
+    "networks update evm:sepolia --rpc-url https://rpc.example.com --rpc-url https://rpc.example.org",
     "networks update evm:sepolia --required-confirmations 3"
   )
 )

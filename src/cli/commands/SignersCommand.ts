@@ -1,7 +1,7 @@
-// `signers`: creates, lists, verifies and deletes signers. Private keys come from files, never from the command line.
+// `signers`: creates, lists, verifies and deletes signers, and replaces their logins. Private keys come from files, never from the command line.
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { CreateSigner } from "../../domain/signer/CreateSigner.ts"
+import { CreateSigner, ReplaceSignerCredentials } from "../../domain/signer/CreateSigner.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import type { Signer } from "../../domain/signer/Signer.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
@@ -22,19 +22,8 @@ const list = Verb.list(columns, (client, query) => client.signers.list({ query }
   Verb.about("List signers with their addresses.", "signers list", "signers list --all --output json")
 )
 
-const fields = {
-  id: Field.text("id"),
-  type: Field.choice("type", [
-    "plain",
-    "local",
-    "vault",
-    "vault_transit",
-    "pkcs11",
-    "aws_kms",
-    "google_cloud_kms",
-    "azure_key_vault",
-    "turnkey"
-  ]),
+/** Where a key is. */
+const places = {
   "config.api_public_key": Field.text("api_public_key"),
   "config.organization_id": Field.text("organization_id"),
   "config.private_key_id": Field.text("private_key_id"),
@@ -49,7 +38,6 @@ const fields = {
   "config.key_name": Field.text("key_name"),
   "config.mount_point": Field.text("mount_point"),
   "config.pubkey": Field.text("pubkey"),
-  "config.region": Field.text("region"),
   "config.key_id": Field.text("key_id"),
   "config.module": Field.text("module"),
   "config.token_label": Field.text("token_label"),
@@ -57,16 +45,29 @@ const fields = {
   "config.key_label": Field.text("key_label")
 }
 
-const secrets = {
-  "config.key": Field.secret("private-key-file"),
-  "config.keystore": Field.secret("keystore-file"),
-  "config.passphrase": Field.secret("passphrase-file"),
+const withLogin = ["vault", "vault_transit", "pkcs11", "google_cloud_kms", "azure_key_vault", "turnkey"] as const
+
+const fields = {
+  id: Field.text("id"),
+  type: Field.choice("type", ["plain", "local", "aws_kms", ...withLogin]),
+  ...places,
+  "config.region": Field.text("region")
+}
+
+const logins = {
   "config.role_id": Field.secret("role-id-file"),
   "config.secret_id": Field.secret("secret-id-file"),
   "config.api_private_key": Field.secret("api-private-key-file"),
   "config.client_secret": Field.secret("client-secret-file"),
   "config.pin": Field.secret("pin-file"),
   "config.service_account.private_key": Field.secret("service-account-private-key-file")
+}
+
+const secrets = {
+  "config.key": Field.secret("private-key-file"),
+  "config.keystore": Field.secret("keystore-file"),
+  "config.passphrase": Field.secret("passphrase-file"),
+  ...logins
 }
 
 const create = Verb.create({ schema: CreateSigner, fields, secrets }, (client, payload) =>
@@ -105,6 +106,19 @@ const verify = Command.make(
   )
 )
 
+const replaceCredentials = Verb.send(
+  "replace-credentials",
+  { id: Verb.id(SignerId) },
+  { schema: ReplaceSignerCredentials, fields: { type: Field.choice("type", withLogin), ...places }, secrets: logins },
+  (client, payload, { id }) => client.signers.replaceCredentials({ params: { signer_id: id }, payload })
+).pipe(
+  Verb.about(
+    "Replace the login of a signer after it was rotated. The new login must lead to the same key.",
+    "signers replace-credentials vault-1 --type vault --address https://vault.example.com --key-name relayer/hot-1 --role-id-file role-id --secret-id-file secret-id",
+    "signers replace-credentials treasury --data @treasury.json"
+  )
+)
+
 const remove = Verb.remove(
   { id: Verb.id(SignerId) },
   ({ id }) => `delete the signer ${id} for good, with its key if the service stores it`,
@@ -125,6 +139,7 @@ export const SignersCommand = Command.make("signers").pipe(
       Verb.about("Get a signer.", "signers get hot-1")
     ),
     create,
+    replaceCredentials,
     verify,
     remove
   ])

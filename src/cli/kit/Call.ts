@@ -1,5 +1,5 @@
 // Calls the service with the typed client, and words the failure of a call.
-import { Effect, Layer, Ref } from "effect"
+import { Effect, Layer, Option, Ref, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest } from "effect/http"
 import type { Headers } from "effect/http"
 import { HttpApiMiddleware } from "effect/http-api"
@@ -78,27 +78,66 @@ interface Refusal {
   readonly error?: unknown
 }
 
-const refused = ({ status, headers, json }: Answer): CommandFailed => {
+/** `hint`: what the response cannot say. */
+const refused = ({ status, headers, json }: Answer, hint: string): CommandFailed => {
   const { message, error } = (json ?? {}) as Refusal
   const what =
     typeof message === "string" ? message : `the response has the status ${status} and is not from effect-relayer`
   const why = typeof error === "string" ? `: ${error}` : ""
   const id = headers["x-request-id"]
+  const more = hint === "" ? "" : `; ${hint}`
   return new CommandFailed({
-    message: Table.printable(`${what}${why}${id === undefined ? "" : ` (x-request-id ${id})`}`),
+    message: Table.printable(`${what}${why}${more}${id === undefined ? "" : ` (x-request-id ${id})`}`),
     exitCode: status === 401 || status === 403 ? exitCodes.unauthorized : exitCodes.refused,
     status
   })
 }
 
-const explain = (baseUrl: string, answer: Answer | undefined) => (error: unknown) => {
-  if (answer !== undefined && answer.status >= 300) return refused(answer)
+const readReadiness = Schema.decodeUnknownOption(
+  Schema.fromJsonString(
+    Schema.Struct({ components: Schema.Record(Schema.String, Schema.Struct({ status: Schema.String })) })
+  )
+)
+
+/** The components of the instance that are not healthy, as its readiness names them. */
+const unhealthy = (baseUrl: string) =>
+  HttpClient.get(`${baseUrl}/api/v1/ready`).pipe(
+    Effect.flatMap(({ text }) => text),
+    Effect.provide(FetchHttpClient.layer),
+    Effect.map((text) =>
+      Option.match(readReadiness(text), {
+        onNone: () => [],
+        onSome: ({ components }) =>
+          Object.entries(components).flatMap(([name, { status }]) =>
+            status === "healthy" ? [] : [`${name} is ${status}`]
+          )
+      })
+    ),
+    Effect.orElseSucceed(() => [])
+  )
+
+/** What the response of a service does not say: whose key was refused, and what is away. */
+const hintOf = Effect.fnUntraced(function* (baseUrl: string, keyPlace: string, status: number) {
+  if (status === 401) return `the API key is from ${keyPlace}`
+  if (status !== 503) return ""
+  const components = yield* unhealthy(baseUrl)
+  return components.length === 0 ? "try again" : `${components.join(", ")}: see ${baseUrl}/api/v1/ready`
+})
+
+const explain = Effect.fnUntraced(function* (
+  { baseUrl, keyPlace }: { readonly baseUrl: string; readonly keyPlace: string },
+  answer: Answer | undefined,
+  error: unknown
+) {
+  if (answer !== undefined && answer.status >= 300) {
+    return refused(answer, yield* hintOf(baseUrl, keyPlace, answer.status))
+  }
   if (isUnreachable(error)) return unreachable(baseUrl, error)
   return new CommandFailed({
     message: `the service at ${baseUrl} sent a response that this version does not understand`,
     exitCode: exitCodes.refused
   })
-}
+})
 
 /**
  * Checks that a host is this service before a key is sent to it. This protects against a wrong address, such as another program
@@ -123,14 +162,20 @@ const identify = Effect.fnUntraced(function* (baseUrl: string) {
 
 /** Returns a function that calls the service, after the host has identified itself. Calls must not overlap. */
 export const open = Effect.fnUntraced(function* (given: Connection.ConnectionFlags) {
-  const { baseUrl, apiKey } = yield* Connection.open(given)
+  const connection = yield* Connection.open(given)
+  const { baseUrl, apiKey } = connection
   yield* identify(baseUrl)
   const last = yield* Ref.make<Answer | undefined>(undefined)
   const client = ApiClient.layer({ baseUrl, apiKey }).pipe(Layer.provide([remembering(last), idempotency]))
   return Effect.fnUntraced(function* <A, E>(call: (client: Client) => Effect.Effect<A, E>) {
     const value = yield* Effect.flatMap(ApiClient, call).pipe(
       Effect.provide(client),
-      Effect.catch((error) => Effect.flatMap(Ref.get(last), (answer) => Effect.fail(explain(baseUrl, answer)(error))))
+      Effect.catch((error) =>
+        Ref.get(last).pipe(
+          Effect.flatMap((answer) => explain(connection, answer, error)),
+          Effect.flatMap(Effect.fail)
+        )
+      )
     )
     const answer = yield* Ref.get(last)
     return answer === undefined ? yield* Effect.die("the client made no request") : { value, answer }

@@ -91,5 +91,6 @@ const baseUrl = Effect.fnUntraced(function* (given: Option.Option<string>, key: 
 
 export const open = Effect.fnUntraced(function* (given: ConnectionFlags) {
   const key = yield* apiKey(given.keyFile)
-  return { baseUrl: yield* baseUrl(given.server, key), apiKey: key.text }
+  const keyPlace = key.inDotEnv ? `${key.place} in .env` : key.place
+  return { baseUrl: yield* baseUrl(given.server, key), apiKey: key.text, keyPlace }
 })

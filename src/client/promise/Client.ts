@@ -759,6 +759,22 @@ export interface SignersClient {
       readonly metadata?: Metadata
     }>
   /**
+   * Replace the login of a signer.
+   *
+   * For a login that was rotated: another secret id of Vault, client secret of Azure, PIN, service account or API
+   * key. The body has the type and the whole configuration, as at the creation. The service reads the public key
+   * with the new login, which must be the key of the signer, and verifies a probe. If that fails, the response is
+   * 400 and the signer keeps its login. Otherwise the next signature uses the new one. Signers of type `plain`,
+   * `local` and `aws_kms` have no login. A key with `transaction_limits` may not replace it.
+   */
+  readonly replaceCredentials: Method<"signers", "replaceCredentials", {
+    readonly params: {
+      /** Identifier of the signer. Example: `"hot-1"` */
+      readonly signer_id: string
+    }
+    readonly payload: ReplaceSignerCredentialsRequest
+  }, SignerResponse>
+  /**
    * Verify a signer.
    *
    * Tests each curve of the signer: reads the public key, which must match the addresses, signs random data, and
@@ -2692,6 +2708,40 @@ export interface RelayerStatusResponse {
   readonly metadata?: Metadata
 }
 
+export interface ReplaceAzureKeyVaultCredentialsRequest {
+  /** Where the key is stored. Example: `"azure_key_vault"` */
+  readonly type: "azure_key_vault"
+  /** Where the key is in Azure Key Vault or Managed HSM, and how the service logs in. */
+  readonly config: {
+    /**
+     * How the service logs in: with a client secret, with the managed identity of its machine, or with a token file
+     * (workload identity). The default is client_secret. Example: `"client_secret"`
+     */
+    readonly auth_type?: "client_secret" | "managed_identity" | "workload_identity"
+    /** Directory (tenant) of the application. Example: `"contoso.onmicrosoft.com"` */
+    readonly tenant_id?: string
+    /** Client id of the application or of a user-assigned identity. Example: `"3d1e6a0f-6d0f-4c4c-9d1c-6f7d2f6d8a11"` */
+    readonly client_id?: string
+    /** Client secret of the application, for auth_type client_secret. Example: `"abc8Q~0123456789"` */
+    readonly client_secret?: string
+    /**
+     * Token file for auth_type workload_identity, in the directory AZURE_TOKEN_DIRECTORY of the service. If absent,
+     * the file AZURE_FEDERATED_TOKEN_FILE of the service. Example:
+     * `"/var/run/secrets/azure/tokens/azure-identity-token"`
+     */
+    readonly federated_token_file?: string
+    /** URL of the vault or Managed HSM. It determines the login host. Example: `"https://relayers.vault.azure.net"` */
+    readonly vault_url: string
+    /** Name of the key. Example: `"hot-1"` */
+    readonly key_name: string
+    /**
+     * Version of the key. If absent, the signer keeps the version that is current when it is created. Example:
+     * `"9885aa558e8d448789683188f8c194b0"`
+     */
+    readonly key_version?: string
+  }
+}
+
 /** What a transaction does instead. */
 export interface ReplaceEvmTransactionRequest {
   /**
@@ -2727,8 +2777,165 @@ export interface ReplaceEvmTransactionRequest {
   readonly simulate?: boolean
 }
 
+export interface ReplaceGoogleCloudKmsCredentialsRequest {
+  /** Where the key is stored. Example: `"google_cloud_kms"` */
+  readonly type: "google_cloud_kms"
+  /** Where the key is in Google Cloud KMS, and the credentials to use it. */
+  readonly config: {
+    /**
+     * The service account, with the fields of its key file. If absent, the service logs in as its environment
+     * provides (Application Default Credentials), for which the package google-auth-library must be installed.
+     */
+    readonly service_account?: {
+      /** Project of the service account. Example: `"my-project"` */
+      readonly project_id: string
+      /** Unique id of the service account. Example: `"103249887654321098765"` */
+      readonly client_id: string
+      /** The service stores this URL and never calls it. Example: `"https://accounts.google.com/o/oauth2/auth"` */
+      readonly auth_uri: string
+      /** The service stores this URL and never calls it. Example: `"https://oauth2.googleapis.com/token"` */
+      readonly token_uri: string
+      /** The service stores this URL and never calls it. Example: `"https://www.googleapis.com/oauth2/v1/certs"` */
+      readonly auth_provider_x509_cert_url: string
+      /**
+       * The service stores this URL and never calls it. Example:
+       * `"https://www.googleapis.com/robot/v1/metadata/x509/relayer"`
+       */
+      readonly client_x509_cert_url: string
+      /** The universe of the service account, which has one value. Example: `"googleapis.com"` */
+      readonly universe_domain: "googleapis.com"
+      /**
+       * RSA private key in PEM. Example: `"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq...\n-----END PRIVATE
+       * KEY-----\n"`
+       */
+      readonly private_key: string
+      /** Id of the private key. Example: `"8f3d2c1b0a998877665544332211ffeeddccbbaa"` */
+      readonly private_key_id: string
+      /** Name of the service account. Example: `"relayer@my-project.iam.gserviceaccount.com"` */
+      readonly client_email: string
+    }
+    /** The version of the key. */
+    readonly key: {
+      /** Location of the key ring. Example: `"europe-west3"` */
+      readonly location: string
+      /** Name of the key ring. Example: `"relayers"` */
+      readonly key_ring_id: string
+      /** Name of the key. Example: `"hot-1"` */
+      readonly key_id: string
+      /** Version of the key. Example: `1` */
+      readonly key_version: number
+      /**
+       * Project of the key. If absent, the project of the service account; without one it is required. An addition to
+       * the common wire format. Example: `"my-project"`
+       */
+      readonly project_id?: string
+    }
+  }
+}
+
+export interface ReplacePkcs11CredentialsRequest {
+  /** Where the key is stored. Example: `"pkcs11"` */
+  readonly type: "pkcs11"
+  /** Where the key is in a token of PKCS#11, and the PIN to use it. An addition to the common wire format. */
+  readonly config: {
+    /** Name of the module, as PKCS11_MODULES of the service defines it. Example: `"hsm"` */
+    readonly module: string
+    /** Label of the token. Example: `"relayer"` */
+    readonly token_label: string
+    /** Serial number of the token. It is needed if several tokens have this label. Example: `"bddb53699fe07764"` */
+    readonly token_serial?: string
+    /**
+     * Label (CKA_LABEL) of the private key. `key_label` or `key_id` is required; together they have to name exactly
+     * one key. Example: `"hot-1"`
+     */
+    readonly key_label?: string
+    /** Id (CKA_ID) of the key in hex. Example: `"01"` */
+    readonly key_id?: string
+    /** PIN of the user of the token. Example: `"1234"` */
+    readonly pin: string
+  }
+}
+
+/** The type and the configuration of a signer, with the login that it is to use from now on. */
+export type ReplaceSignerCredentialsRequest = 
+  | ReplaceVaultCredentialsRequest
+  | ReplaceVaultTransitCredentialsRequest
+  | ReplacePkcs11CredentialsRequest
+  | ReplaceGoogleCloudKmsCredentialsRequest
+  | ReplaceAzureKeyVaultCredentialsRequest
+  | ReplaceTurnkeyCredentialsRequest
+
 /** What a transaction does instead, as the network type of the relayer has it. */
 export type ReplaceTransactionRequest = ReplaceEvmTransactionRequest
+
+export interface ReplaceTurnkeyCredentialsRequest {
+  /** Where the key is stored. Example: `"turnkey"` */
+  readonly type: "turnkey"
+  /** Where the key is in Turnkey, and the API key that uses it. */
+  readonly config: {
+    /**
+     * Public key of the API key, in hex. Example:
+     * `"02f739f8c77b32f4d5f13265861febd76e7a9c61a1140d296b8c16302508870316"`
+     */
+    readonly api_public_key: string
+    /** The organization. Example: `"2a1f3c7e-1111-4222-8333-444455556666"` */
+    readonly organization_id: string
+    /** Id of the private key, or the address of a wallet account. Example: `"6b8b4d1e-5555-4666-8777-888899990000"` */
+    readonly private_key_id: string
+    /**
+     * Public key in hex: 65 or 33 bytes on secp256k1, 32 bytes on ed25519. A probe checks it. Example:
+     * `"04c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee51ae168fea63dc339a3c58419466ceaeef7f632653266d0e1236431a950cfe52a"`
+     */
+    readonly public_key: string
+    /**
+     * Private key of the API key, in hex. Example:
+     * `"487f361ddfd73440e707f4daa6775b376859e8a3c9f29b3bb694a12927c0213c"`
+     */
+    readonly api_private_key: string
+  }
+}
+
+export interface ReplaceVaultCredentialsRequest {
+  /** Where the key is stored. Example: `"vault"` */
+  readonly type: "vault"
+  /** Where the key is in Vault, and the credentials to read it. */
+  readonly config: {
+    /** URL of Vault. It may have a path if Vault is behind a proxy. Example: `"https://vault.example.com"` */
+    readonly address: string
+    /** Namespace in Vault Enterprise. Example: `"team-a"` */
+    readonly namespace?: string
+    /** Role id of an AppRole. Example: `"59d6d1ca-47bb-4e7e-a40b-8be3bc5a0ba8"` */
+    readonly role_id: string
+    /** Secret id of the AppRole. Example: `"84896a0c-1347-aa90-a4f6-aca8b7558780"` */
+    readonly secret_id: string
+    /** Path of the secret in the key-value store. Example: `"relayer/hot-1"` */
+    readonly key_name: string
+    /** Mount point of the engine. The default is secret. Example: `"secret"` */
+    readonly mount_point: string
+  }
+}
+
+export interface ReplaceVaultTransitCredentialsRequest {
+  /** Where the key is stored. Example: `"vault_transit"` */
+  readonly type: "vault_transit"
+  /** Where the key is in Vault, and the credentials to use it. */
+  readonly config: {
+    /** URL of Vault. It may have a path if Vault is behind a proxy. Example: `"https://vault.example.com"` */
+    readonly address: string
+    /** Namespace in Vault Enterprise. Example: `"team-a"` */
+    readonly namespace?: string
+    /** Role id of an AppRole. Example: `"59d6d1ca-47bb-4e7e-a40b-8be3bc5a0ba8"` */
+    readonly role_id: string
+    /** Secret id of the AppRole. Example: `"84896a0c-1347-aa90-a4f6-aca8b7558780"` */
+    readonly secret_id: string
+    /** Name of the key in the transit engine. Example: `"hot-1"` */
+    readonly key_name: string
+    /** Mount point of the engine. The default is transit. Example: `"transit"` */
+    readonly mount_point: string
+    /** The ed25519 public key: 32 bytes as base64. Example: `"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="` */
+    readonly pubkey: string
+  }
+}
 
 export interface ReplayDeliveriesRequest {
   /** Events from this moment on. Example: `"2026-01-01T00:00:00Z"` */

@@ -44,7 +44,14 @@ export const resources = {
   },
   signer: {
     auditResource: ["signer"],
-    actions: ["signer.created", "signer.verified", "signer.disabled", "signer.enabled", "signer.deleted"],
+    actions: [
+      "signer.created",
+      "signer.verified",
+      "signer.credentials_replaced",
+      "signer.disabled",
+      "signer.enabled",
+      "signer.deleted"
+    ],
     eventTypes: ["signer.created", "signer.disabled", "signer.enabled", "signer.deleted"],
     scopes: ["signers:read", "signers:write"],
     allScopes: ["signers:*"],

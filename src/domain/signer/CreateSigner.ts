@@ -55,6 +55,40 @@ const Keystore = Schema.RedactedFromValue(
 
 const id = maybe(SignerId.schema, { description: "Identifier of the signer. If absent, the service generates a UUID." })
 
+/** Configurations of the types whose key is elsewhere, with the login that the service has there. */
+const logins = {
+  vault: field(
+    Schema.Struct({
+      ...Vault.requested,
+      key_name: field(Vault.Path, "Path of the secret in the key-value store.", "relayer/hot-1"),
+      mount_point: Vault.mountPoint("secret")
+    }),
+    "Where the key is in Vault, and the credentials to read it."
+  ),
+  vault_transit: field(
+    Schema.Struct({
+      ...Vault.requested,
+      key_name: field(Vault.Name, "Name of the key in the transit engine.", "hot-1"),
+      mount_point: Vault.mountPoint("transit"),
+      pubkey: field(Vault.Pubkey, Vault.pubkey, Vault.examplePubkey)
+    }),
+    "Where the key is in Vault, and the credentials to use it."
+  ),
+  pkcs11: field(
+    Schema.Struct(Pkcs11.requested).check(Pkcs11.namesKey),
+    added("Where the key is in a token of PKCS#11, and the PIN to use it.")
+  ),
+  google_cloud_kms: field(
+    Schema.Struct(GoogleCloudKms.requested),
+    "Where the key is in Google Cloud KMS, and the credentials to use it."
+  ),
+  azure_key_vault: field(
+    Schema.Struct(AzureKeyVault.requested),
+    "Where the key is in Azure Key Vault or Managed HSM, and how the service logs in."
+  ),
+  turnkey: field(Schema.Struct(Turnkey.requested), "Where the key is in Turnkey, and the API key that uses it.")
+}
+
 export const CreateSigner = Schema.Union([
   Schema.Struct({
     id,
@@ -90,35 +124,17 @@ export const CreateSigner = Schema.Union([
   Schema.Struct({
     id,
     type: typeTag("vault"),
-    config: field(
-      Schema.Struct({
-        ...Vault.requested,
-        key_name: field(Vault.Path, "Path of the secret in the key-value store.", "relayer/hot-1"),
-        mount_point: Vault.mountPoint("secret")
-      }),
-      "Where the key is in Vault, and the credentials to read it."
-    )
+    config: logins.vault
   }).annotate({ identifier: "CreateVaultSignerRequest" }),
   Schema.Struct({
     id,
     type: typeTag("vault_transit"),
-    config: field(
-      Schema.Struct({
-        ...Vault.requested,
-        key_name: field(Vault.Name, "Name of the key in the transit engine.", "hot-1"),
-        mount_point: Vault.mountPoint("transit"),
-        pubkey: field(Vault.Pubkey, Vault.pubkey, Vault.examplePubkey)
-      }),
-      "Where the key is in Vault, and the credentials to use it."
-    )
+    config: logins.vault_transit
   }).annotate({ identifier: "CreateVaultTransitSignerRequest" }),
   Schema.Struct({
     id,
     type: typeTag("pkcs11"),
-    config: field(
-      Schema.Struct(Pkcs11.requested).check(Pkcs11.namesKey),
-      added("Where the key is in a token of PKCS#11, and the PIN to use it.")
-    )
+    config: logins.pkcs11
   }).annotate({ identifier: "CreatePkcs11SignerRequest" }),
   Schema.Struct({
     id,
@@ -128,23 +144,17 @@ export const CreateSigner = Schema.Union([
   Schema.Struct({
     id,
     type: typeTag("google_cloud_kms"),
-    config: field(
-      Schema.Struct(GoogleCloudKms.requested),
-      "Where the key is in Google Cloud KMS, and the credentials to use it."
-    )
+    config: logins.google_cloud_kms
   }).annotate({ identifier: "CreateGoogleCloudKmsSignerRequest" }),
   Schema.Struct({
     id,
     type: typeTag("azure_key_vault"),
-    config: field(
-      Schema.Struct(AzureKeyVault.requested),
-      "Where the key is in Azure Key Vault or Managed HSM, and how the service logs in."
-    )
+    config: logins.azure_key_vault
   }).annotate({ identifier: "CreateAzureKeyVaultSignerRequest" }),
   Schema.Struct({
     id,
     type: typeTag("turnkey"),
-    config: field(Schema.Struct(Turnkey.requested), "Where the key is in Turnkey, and the API key that uses it.")
+    config: logins.turnkey
   }).annotate({ identifier: "CreateTurnkeySignerRequest" })
 ]).annotate({
   identifier: "CreateSignerRequest",
@@ -153,3 +163,32 @@ export const CreateSigner = Schema.Union([
   description: "A signer to create."
 })
 export type CreateSigner = typeof CreateSigner.Type
+
+const identifiers = "vault, vault_transit, pkcs11, google_cloud_kms, azure_key_vault or turnkey"
+
+/** The configuration of a signer with another login. `aws_kms` has none: the service logs in as itself. */
+export const ReplaceSignerCredentials = Schema.Union([
+  Schema.Struct({ type: typeTag("vault"), config: logins.vault }).annotate({
+    identifier: "ReplaceVaultCredentialsRequest"
+  }),
+  Schema.Struct({ type: typeTag("vault_transit"), config: logins.vault_transit }).annotate({
+    identifier: "ReplaceVaultTransitCredentialsRequest"
+  }),
+  Schema.Struct({ type: typeTag("pkcs11"), config: logins.pkcs11 }).annotate({
+    identifier: "ReplacePkcs11CredentialsRequest"
+  }),
+  Schema.Struct({ type: typeTag("google_cloud_kms"), config: logins.google_cloud_kms }).annotate({
+    identifier: "ReplaceGoogleCloudKmsCredentialsRequest"
+  }),
+  Schema.Struct({ type: typeTag("azure_key_vault"), config: logins.azure_key_vault }).annotate({
+    identifier: "ReplaceAzureKeyVaultCredentialsRequest"
+  }),
+  Schema.Struct({ type: typeTag("turnkey"), config: logins.turnkey }).annotate({
+    identifier: "ReplaceTurnkeyCredentialsRequest"
+  })
+]).annotate({
+  identifier: "ReplaceSignerCredentialsRequest",
+  message: `type must be ${identifiers}`,
+  description: "The type and the configuration of a signer, with the login that it is to use from now on."
+})
+export type ReplaceSignerCredentials = typeof ReplaceSignerCredentials.Type

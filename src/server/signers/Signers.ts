@@ -1,5 +1,5 @@
 // Signers: their keys are given, generated here, or kept in Vault or a key service. Secrets are sealed and never leave the service.
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Equal, Layer, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Hex } from "effect/encoding"
@@ -8,14 +8,14 @@ import { checked } from "../../domain/request/Checked.ts"
 import { maxNamed, usedBy } from "../../domain/request/InUse.ts"
 import { pageRequest } from "../../domain/request/Page.ts"
 import type { Page, PageQuery } from "../../domain/request/Page.ts"
-import { BadRequest } from "../../domain/request/Request.ts"
-import type { ServiceUnavailable } from "../../domain/request/Request.ts"
-import { CreateSigner } from "../../domain/signer/CreateSigner.ts"
+import { BadRequest, ServiceUnavailable } from "../../domain/request/Request.ts"
+import { CreateSigner, ReplaceSignerCredentials } from "../../domain/signer/CreateSigner.ts"
 import { Signer, SignerInUse, SignerNotFound, isRemote } from "../../domain/signer/Signer.ts"
 import { SignerId } from "../../domain/signer/SignerId.ts"
 import { Verification } from "../../domain/signer/Verification.ts"
 import type { SignerIdTaken, SignerKeyTaken, SignerType } from "../../domain/signer/Signer.ts"
 import type { SignerAddresses } from "../../domain/signer/SignerAddresses.ts"
+import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -24,7 +24,7 @@ import { RowMacs } from "../secrets/RowMacs.ts"
 import { Secrets } from "../secrets/Secrets.ts"
 import * as Addresses from "./Addresses.ts"
 import { SignerKinds } from "./backends/SignerBackend.ts"
-import type { SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
+import type { Prepared, SignerBackend, SignerKind } from "./backends/SignerBackend.ts"
 import * as Disabling from "./Disabling.ts"
 import * as Probe from "./Probe.ts"
 import { measured } from "./SignerMetrics.ts"
@@ -32,6 +32,7 @@ import * as SignersRepo from "./SignersRepo.ts"
 import type { SealedSigner, StoredSigner } from "./SignersRepo.ts"
 
 const checkCreate = checked(CreateSigner)
+const checkReplace = checked(ReplaceSignerCredentials)
 
 const toSigner = Schema.decodeUnknownEffect(Signer)
 
@@ -66,6 +67,17 @@ export class Signers extends Context.Service<
       options: { readonly wait: boolean }
     ): Effect.Effect<ReadonlyMap<SignerId, Partial<SignerAddresses>>>
     delete(id: SignerId): Effect.Effect<void, SignerNotFound | SignerInUse>
+    /**
+     * Replaces the login at a key service. `BadRequest` if the new login does not lead to the key of the signer, or the key does
+     * not sign with it; `TransactionLimitExceeded` if the caller has limits.
+     */
+    replaceCredentials(
+      id: SignerId,
+      request: ReplaceSignerCredentials
+    ): Effect.Effect<
+      Signer,
+      SignerNotFound | BadRequest | ServiceUnavailable | Caller.TooManyRequests | TransactionLimitExceeded
+    >
     /**
      * Checks that the key is available, matches the addresses, and signs. The audit log records the result. If the key service
      * has another key, the signer is disabled. If a disabled signer has its pinned key again, it is enabled.
@@ -123,7 +135,7 @@ export class Signers extends Context.Service<
       const withKey = <A, E, R>({ worksOutside }: SignerKind<SignerType>, work: Effect.Effect<A, E, R>) =>
         worksOutside ? outboundWork.run(work) : work
 
-      const prepare = Effect.fnUntraced(function* ({ type, config: request }: CreateSigner) {
+      const prepare = Effect.fnUntraced(function* ({ type, config: request }: Pick<CreateSigner, "type" | "config">) {
         const kind = kindOf(type)
         return yield* Effect.gen(function* () {
           const prepared = yield* kind.prepare(request)
@@ -208,6 +220,61 @@ export class Signers extends Context.Service<
         return disabling.guard(stored.signer, yield* open(stored))
       })
 
+      /** With the new login, before it is stored. */
+      const probe = Effect.fnUntraced(function* (signer: Signer, prepared: Prepared<Signer["config"]>) {
+        const { steps } = yield* Probe.run(signer, kindOf(signer.type).open(prepared))
+        const failed = steps.find(({ status }) => status === "failed")
+        if (failed === undefined) return
+        return yield* BadRequest.of([{ field: "config", message: failed.message ?? `the step ${failed.step} failed` }])
+      })
+
+      /** The signer with the new login. Fails if that does not lead to its key. */
+      const relogged = Effect.fnUntraced(function* (before: Signer, request: ReplaceSignerCredentials) {
+        const prepared = yield* prepare(request)
+        const { addresses, config, pinned } = prepared
+        const key = pinned === undefined ? {} : { curve: pinned.curve, public_key: Hex.encode(pinned.publicKey) }
+        const after = yield* Effect.orDie(toSigner({ ...before, config, addresses, ...key }))
+        if (!Equal.equals({ ...content(after), config: {} }, { ...content(before), config: {} })) {
+          return yield* BadRequest.of([{ field: "config", message: "leads to another key than that of the signer" }])
+        }
+        yield* probe(after, prepared)
+        return { after, secret: prepared.secret }
+      })
+
+      const replaceCredentials = Effect.fn("Signers.replaceCredentials")(function* (
+        id: SignerId,
+        given: ReplaceSignerCredentials
+      ) {
+        // Whoever signs decides what is paid.
+        if ((yield* Caller.current).transactionLimits !== undefined) {
+          return yield* TransactionLimitExceeded.ofChange("config")
+        }
+        const request = yield* checkReplace(given)
+        const stored = yield* required(repo.find(id))
+        const before = yield* verified(stored)
+        if (before.type !== request.type) {
+          return yield* BadRequest.of([{ field: "type", message: `must be ${before.type}, the type of the signer` }])
+        }
+        const kind = kindOf(before.type)
+        const { after, secret } = yield* withKey(kind, relogged(before, request))
+        const sealed = yield* secrets.seal(secret, place(after))
+        const mac = yield* macs.make(rowOf(after))
+        const isReplaced = yield* repo
+          .replaceCredentials({ signer: after, mac, sealed, column: kind.column }, stored)
+          .pipe(
+            Effect.tap((isReplaced) =>
+              isReplaced
+                ? audit.record({ action: "signer.credentials_replaced", id, schema: Signer, before, after })
+                : Effect.void
+            ),
+            transaction
+          )
+        if (!isReplaced) return yield* new ServiceUnavailable({})
+        yield* Effect.annotateLogs(Effect.logInfo("signer credentials replaced"), { signer_id: id, type: after.type })
+        if (isRemote(after)) yield* disabling.enable(after)
+        return yield* get(id)
+      })
+
       const verify = Effect.fn("Signers.verify")(function* (id: SignerId) {
         const stored = yield* required(repo.findSealed(id))
         const { signer } = stored
@@ -221,7 +288,7 @@ export class Signers extends Context.Service<
         return after
       })
 
-      return Signers.of({ create, list, get, hold, delete: remove, verify, configured, use })
+      return Signers.of({ create, list, get, hold, delete: remove, replaceCredentials, verify, configured, use })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -16,6 +16,7 @@ export const SignersHttp = HttpApiBuilder.group(
       list: ({ query }) => Respond.page(signers.list(query)),
       get: ({ params }) => Respond.one(signers.get(params.signer_id)),
       delete: ({ params }) => Respond.done(signers.delete(params.signer_id), "Signer deleted successfully"),
+      replaceCredentials: ({ params, payload }) => Respond.one(signers.replaceCredentials(params.signer_id, payload)),
       verify: ({ params }) => Respond.one(signers.verify(params.signer_id))
     })
   })

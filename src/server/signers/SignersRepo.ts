@@ -62,6 +62,16 @@ export const make = Effect.gen(function* () {
       query("SignersRepo.insert")
     )
 
+  /** Replaces the login. False if the signer was deleted or changed since it was read: it has another MAC. */
+  const replaceCredentials = ({ signer, mac, sealed, column }: NewSigner, before: StoredSigner) =>
+    sql`
+      UPDATE signers SET config = ${JSON.stringify(signer.config)}::text::jsonb,
+        ${sql(`${column}_sealed`)} = ${sealed}, mac = ${mac}
+      WHERE id = ${signer.id} AND mac IS NOT DISTINCT FROM ${before.mac} RETURNING id`.pipe(
+      Effect.map((rows) => rows.length === 1),
+      query("SignersRepo.replaceCredentials")
+    )
+
   const row = selectRow(sql, selection)
   const find = (id: SignerId) => row.find(id).pipe(query("SignersRepo.find"))
 
@@ -129,5 +139,17 @@ export const make = Effect.gen(function* () {
   const selectRows = selectPage(sql, selection)
   const page = (request: PageRequest) => selectRows(request).pipe(query("SignersRepo.page"))
 
-  return { insert, find, findSealed, findAllSealed, hold, disable, enable, delete: remove, users, page }
+  return {
+    insert,
+    replaceCredentials,
+    find,
+    findSealed,
+    findAllSealed,
+    hold,
+    disable,
+    enable,
+    delete: remove,
+    users,
+    page
+  }
 })

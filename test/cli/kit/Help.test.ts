@@ -25,6 +25,7 @@ const renamed: Readonly<Record<string, string>> = {
   "stellar-max-fee-per-day": "transaction_limits.stellar.max_fee_per_day",
   "stellar-receiver": "transaction_limits.stellar.receivers",
   "explorer-url": "explorer_urls",
+  "rpc-url": "rpc_urls",
   tag: "tags",
   "rpc-method": "rpc_methods",
   feature: "features"
@@ -39,6 +40,7 @@ const requests = {
   "transactions replace": "ReplaceEvmTransactionRequest",
   "transactions simulate": "SendEvmTransactionRequest",
   "signers create": "CreateSignerRequest",
+  "signers replace-credentials": "ReplaceSignerCredentialsRequest",
   "networks create": "CreateNetworkRequest",
   "networks update": "UpdateNetworkRequest",
   "notifications create": "CreateNotificationRequest",
@@ -92,6 +94,8 @@ describe("the help of a command", () => {
       assert.match(lineOf(relayer, "paused"), /--no-paused means no\.$/)
       const network = yield* helpOf("networks create")
       assert.match(lineOf(network, "tag"), /May be repeated\. Example: staging$/)
+      assert.match(lineOf(network, "rpc-url"), /May be repeated\./)
+      assert.notStrictEqual(lineOf(yield* helpOf("networks update"), "rpc-url"), "")
       assert.match(lineOf(network, "symbol"), / evm: Symbol of the native token\./)
       const signer = yield* helpOf("signers create")
       assert.match(lineOf(signer, "role-id-file"), / vault, vault_transit: Role id of an AppRole\.$/)
