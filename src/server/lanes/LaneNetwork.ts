@@ -55,8 +55,13 @@ export interface Filler<F extends Family = Family> {
 
 /** What a poll has found out about the lane as a whole. */
 export interface LaneReading<F extends Family = Family> {
-  /** With the counters that the poll believes. */
+  /**
+   * With the counters that the poll believes. Accounts that are new in it belong to the lane from now on, unless another lane
+   * has them.
+   */
   readonly lane: Lane<F>
+  /** Accounts that no longer belong to the lane, and are not in `lane`. They stay while an open transaction has a place there. */
+  readonly released?: ReadonlyArray<string>
   /** Why the lane gives away no places. */
   readonly stop?: Cause
   /** Identity of the chain, once it is known. */

@@ -53,7 +53,7 @@ const reopened = Effect.fnUntraced(function* (
 
 const save = (
   step: StepState.StepState,
-  { genesis, usedTrust }: Partial<LaneReading>,
+  { genesis, usedTrust, released }: Partial<LaneReading>,
   code: Cause["code"] | undefined
 ) => {
   const { context, storedLane } = step
@@ -61,6 +61,7 @@ const save = (
     chain: storedLane.chain,
     lane: step.lane(),
     ...(genesis === undefined ? {} : { genesis }),
+    ...(released === undefined ? {} : { released }),
     usedTrust: usedTrust === true,
     ...(code === undefined ? {} : { code }),
     nextPollAt: step.nextPollAt()
@@ -81,7 +82,11 @@ const readLane = Effect.fnUntraced(function* (
   const opened = yield* reopened(step, reading)
   step.read(reading.lane, reading.stop, opened.length > 0)
   step.wakeAt(step.now + step.context.rules.pollInterval(lead.target))
-  yield* save(step, reading, reading.stop?.code ?? (opened.length > 0 ? "deep_reorg" : undefined))
+  const saved = yield* save(step, reading, reading.stop?.code ?? (opened.length > 0 ? "deep_reorg" : undefined))
+  // Another lane has an account that the network wanted to adopt.
+  if (saved.lane.accounts.length < reading.lane.accounts.length) {
+    step.read({ ...reading.lane, accounts: saved.lane.accounts }, reading.stop, opened.length > 0)
+  }
   yield* fill(step, reading.fillers, owner, lead)
   return opened
 })

@@ -45,6 +45,8 @@ export interface LaneState {
   readonly chain: string
   readonly lane: Lane
   readonly genesis?: string
+  /** Accounts that the lane gives up. Those with an open transaction stay. Absent: none. */
+  readonly released?: ReadonlyArray<string>
   /** The operator's word about the count is used up. One that was given meanwhile stays. */
   readonly usedTrust: boolean
   /** Absent: nothing stops the lane. */

@@ -27,6 +27,7 @@ import feeLimitsPerNetwork from "./0026_fee_limits_per_network.ts"
 import places from "./0027_places.ts"
 import apiKeyVersions from "./0028_api_key_versions.ts"
 import signaturesGiven from "./0029_signatures_given.ts"
+import releasedChannels from "./0030_released_channels.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -56,7 +57,8 @@ export const migrations = {
   "0026_fee_limits_per_network": feeLimitsPerNetwork,
   "0027_places": places,
   "0028_api_key_versions": apiKeyVersions,
-  "0029_signatures_given": signaturesGiven
+  "0029_signatures_given": signaturesGiven,
+  "0030_released_channels": releasedChannels
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

@@ -4,8 +4,8 @@ import { Arbitrary, Array, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { cause } from "../../../src/domain/transaction/Cause.ts"
-import { Command } from "../../../src/domain/transaction/Command.ts"
-import type { Lane } from "../../../src/domain/transaction/Lane.ts"
+import { Command, finish } from "../../../src/domain/transaction/Command.ts"
+import type { Lane, LaneAccount } from "../../../src/domain/transaction/Lane.ts"
 import type { Place } from "../../../src/domain/transaction/Place.ts"
 import { rulesOfUnknown } from "../../../src/domain/transaction/UnknownNetwork.ts"
 import type { Signature } from "../../../src/server/ledger/hold/HeldLane.ts"
@@ -14,7 +14,7 @@ import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { LedgerRules } from "../../../src/server/ledger/LedgerRules.ts"
 import * as LedgerTables from "../../../src/server/ledger/LedgerTables.ts"
 import type { StoredTransaction } from "../../../src/server/ledger/StoredTransaction.ts"
-import { account as evmAccount, insert } from "../../../testkit/LedgerRows.ts"
+import { account as evmAccount, insert, newTransaction } from "../../../testkit/LedgerRows.ts"
 import { database } from "./Fixtures.ts"
 
 const rules = rulesOfUnknown("paper")
@@ -63,6 +63,88 @@ const isRight = ({ count, shift }: typeof Part.Type): boolean => count === 0 || 
 
 let runs = 0
 
+const accountAt = (address: string, sequence: bigint): LaneAccount => ({
+  address,
+  nextSequence: sequence,
+  chainSequence: sequence,
+  settledSequence: sequence
+})
+
+/** A held lane of relayer 3 with two pending rows, and what saves its accounts. */
+const hold = Effect.fnUntraced(function* () {
+  const lanes = yield* LaneLedger
+  const of = { ...evmAccount(3), chain: "paper:1", address: randomUUID() }
+  yield* insert(of, 2, { request: {} })
+  const lane = Option.getOrThrow(yield* (yield* Ledger).laneOf(of)).id
+  const [held] = yield* lanes.claim(["paper"], 1, [lane])
+  if (held === undefined) return yield* Effect.die(new Error("the lane is not free"))
+  const { chain, lane: stored } = held.stored
+  const [own] = stored.accounts
+  const save = (channels: ReadonlyArray<LaneAccount>, released: ReadonlyArray<string> = []) =>
+    lanes.saveLane(held.hold, {
+      chain,
+      lane: { ...stored, accounts: [own, ...channels] },
+      released,
+      usedTrust: false,
+      nextPollAt: 0
+    })
+  const addresses = Effect.map(lanes.read(held.hold), ({ stored: { lane } }) =>
+    lane.accounts.map(({ address }) => address).slice(1)
+  )
+  return { lanes, of, hold: held.hold, save, addresses }
+})
+
+layer(ledger)("accounts of a lane", (it) => {
+  it.effect("are adopted, unless they belong to another lane", () =>
+    Effect.gen(function* () {
+      const one = yield* hold()
+      const other = yield* hold()
+      const [mine, theirs] = [randomUUID(), randomUUID()]
+      yield* other.save([accountAt(theirs, 5n)])
+      const saved = yield* one.save([accountAt(mine, 7n), accountAt(theirs, 9n), accountAt(other.of.address, 1n)])
+      assert.deepStrictEqual(
+        saved.lane.accounts.map(({ address }) => address),
+        [one.of.address, mine]
+      )
+      assert.deepStrictEqual(yield* one.addresses, [mine])
+      assert.deepStrictEqual(yield* other.addresses, [theirs])
+    })
+  )
+
+  it.effect("are released when no open transaction has a place there, and can be adopted again", () =>
+    Effect.gen(function* () {
+      const { addresses, hold: held, lanes, save } = yield* hold()
+      const [busy, idle] = [randomUUID(), randomUUID()]
+      yield* save([accountAt(busy, 1n), accountAt(idle, 1n)])
+      const [row] = (yield* lanes.read(held)).pending
+      if (row === undefined) return assert.fail("nothing is pending")
+      const [signed] = yield* lanes.commitSignatures(held, [signatureAt(row, { account: busy, sequence: 1n })])
+      if (signed === undefined) return assert.fail("not signed")
+      yield* save([], [busy, idle])
+      assert.deepStrictEqual(yield* addresses, [busy])
+      const command = finish({ state: "failed", cause: cause("refused_by_all") })
+      yield* lanes.apply(held, [{ stored: signed, command }])
+      yield* save([], [busy, idle])
+      assert.deepStrictEqual(yield* addresses, [])
+      yield* save([accountAt(idle, 3n)])
+      assert.deepStrictEqual(yield* addresses, [idle])
+    })
+  )
+
+  it.effect("accept no transactions as the account of a relayer", () =>
+    Effect.gen(function* () {
+      const { of, save } = yield* hold()
+      const channel = randomUUID()
+      yield* save([accountAt(channel, 1n)])
+      const transactions = yield* Ledger
+      const relayer = { ...of, address: channel }
+      const refused = yield* Effect.flip(transactions.accept(relayer, [newTransaction(0, { request: {} })]))
+      assert.strictEqual(refused._tag, "TransactionConflict")
+      assert.include(refused.message, "is a channel account of another relayer")
+    })
+  )
+})
+
 layer(ledger)("a lane with two accounts", (it) => {
   it.effect("keeps the counter of a place that a changed row has not given up", () =>
     Effect.gen(function* () {
@@ -106,15 +188,9 @@ layer(ledger)("a lane with two accounts", (it) => {
         if (held === undefined) return assert.fail("the lane is not free")
         const { hold, stored } = held
         const next = { own: start, channel: channelStart }
-        const accountOf = (address: string, sequence: bigint) => ({
-          address,
-          nextSequence: sequence,
-          chainSequence: sequence,
-          settledSequence: sequence
-        })
         const lane: Lane = {
           ...stored.lane,
-          accounts: [accountOf(of.address, start), accountOf(channel, channelStart)]
+          accounts: [accountAt(of.address, start), accountAt(channel, channelStart)]
         }
         yield* lanes.saveLane(hold, { chain: of.chain, lane, usedTrust: false, nextPollAt: 0 })
 

@@ -17,6 +17,7 @@ import * as Inserting from "./Inserting.ts"
 import type { Accepted, Account, FeeLimit, NewTransaction } from "../NewTransaction.ts"
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
 import type { Acceptance } from "./NewTransactionsRepo.ts"
+import * as LanesRepo from "../hold/LanesRepo.ts"
 import * as OpenCounts from "./OpenCounts.ts"
 import * as FeeLimits from "./FeeLimits.ts"
 import * as RelayerTransactionsRepo from "../read/RelayerTransactionsRepo.ts"
@@ -38,6 +39,11 @@ const currentTrace = Effect.contextWith((context: Context.Context<never>) => {
   return Effect.succeed(
     span === undefined ? undefined : `00-${span.traceId}-${span.spanId}-${span.sampled ? "01" : "00"}`
   )
+})
+
+/** Its sequences are given away by the lane that it belongs to. */
+const isChannel = new TransactionConflict({
+  error: "the account of the relayer is a channel account of another relayer; use an account of its own"
 })
 
 const hashOf = (body: string): string => createHash("sha256").update(body).digest("hex")
@@ -85,6 +91,7 @@ export const make = Effect.gen(function* () {
   const insert = yield* Inserting.make
   const admitting = yield* makeAdmitting
   const identities = yield* Identities.make
+  const lanes = yield* LanesRepo.make
   const counts = yield* OpenCounts.make
   const transaction = yield* Transaction.make
 
@@ -125,6 +132,7 @@ export const make = Effect.gen(function* () {
     const isNew = ({ transaction: { externalId } }: Acceptance) => externalId === undefined || !former.has(externalId)
     const added = acceptances.filter(isNew)
     if (added.length > 0) {
+      if (yield* lanes.isChannel(account)) return yield* isChannel
       yield* identities.check(
         account,
         added.map(({ transaction }) => transaction)

@@ -64,7 +64,8 @@ export const make = Effect.gen(function* () {
   const moment = (column: string) => AttemptRow.moment(sql, column)
 
   /**
-   * Inserts them in their order. Left out are those of relayers that are paused or do not exist, and those whose
+   * Inserts them in their order. Left out are those of relayers that are paused or do not exist, those whose
+   * account belongs to the lane of another one, and those whose
    * `external_id`, `identity` or `exclusive` another transaction has. `waits`: for relayers that are being changed; otherwise their transactions are left out.
    */
   const insert = (acceptances: ReadonlyArray<Acceptance>, waits: boolean) =>
@@ -86,7 +87,7 @@ export const make = Effect.gen(function* () {
         'queued', ${moment("now")}, '{}', priority::smallint, required_nonce::bigint, external_id, api_key_id, request_id,
         trace, ${moment("valid_until")}, ${moment("not_before")}, fee::numeric, ${moment("now")}
       FROM given JOIN sending ON sending.seq = given.relayer_number::bigint
-      JOIN lanes l ON l.chain = given.chain AND l.address = given.address
+      JOIN lanes l ON l.chain = given.chain AND l.address = given.address AND l.parent_id IS NULL
       ORDER BY n
       ON CONFLICT DO NOTHING
       RETURNING id, number::float8 AS number, lane_id::float8 AS lane_id, generation`.pipe(

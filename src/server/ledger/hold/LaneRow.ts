@@ -62,7 +62,7 @@ export const columns = (sql: SqlClient.SqlClient) => {
       SELECT json_agg(json_strip_nulls(json_build_object('address', c.address, 'next_nonce', c.next_nonce::text,
         'chain_nonce', c.chain_nonce::text, 'chain_block', c.chain_block, 'chain_hash', c.chain_hash,
         'settled_nonce', c.settled_nonce::text, 'counters', c.counters)) ORDER BY c.id)
-      FROM lanes c WHERE c.parent_id = l.id
+      FROM lanes c WHERE c.parent_id = l.id AND c.released_at IS NULL
     )::text AS channels,
     coalesce(l.held_until > now(), false) AS is_held, ${number("epoch")}, ${millis("next_poll_at")},
     ${GivenRepo.feesOf(sql)}::text AS given_fees, l.code,

@@ -1,9 +1,10 @@
 // The table `lanes`; `ClaimsRepo` writes who holds them.
-import { Effect, Option } from "effect"
+import { Array, Effect, Option, Schema } from "effect"
 import type { LaneAccount } from "../../../domain/transaction/Lane.ts"
 import type { LaneKey } from "../../../domain/transaction/Rules.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
+import * as Rows from "../../../sql/Rows.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
 import { Holder } from "../Holder.ts"
 import { LedgerMark } from "../LedgerMark.ts"
@@ -11,6 +12,8 @@ import { LedgerRules } from "../LedgerRules.ts"
 import type { Hold, LaneId, LaneState } from "../StoredLane.ts"
 import * as LaneRow from "./LaneRow.ts"
 import type { LaneAtEpoch } from "./LaneRow.ts"
+
+const readAddresses = Rows.all(Schema.Struct({ address: Schema.String }))
 
 const first = (found: ReadonlyArray<LaneAtEpoch>) => Option.fromUndefinedOr(found[0]?.stored)
 
@@ -133,7 +136,10 @@ export const make = Effect.gen(function* () {
       counters: countersText(chain, account)
     })
 
-  /** Writes what a poll has found out about the other accounts of a lane that this process holds. Adds those that are new. */
+  /**
+   * Writes what a poll has found out about the other accounts of a lane that this process holds. Adopts those that are new, and
+   * returns the addresses of all that belong to the lane: an account of another lane is not adopted.
+   */
   const saveChannels = (laneId: LaneId, chain: string, channels: ReadonlyArray<LaneAccount>) =>
     sql`
       INSERT INTO lanes AS c (parent_id, chain, address, window_size, next_nonce, chain_nonce, settled_nonce, chain_block,
@@ -143,8 +149,31 @@ export const make = Effect.gen(function* () {
       FROM ${UnnestRows.make(sql, channels.map(rowOf(chain)))} ORDER BY n
       ON CONFLICT (chain, address) DO UPDATE SET next_nonce = excluded.next_nonce, chain_nonce = excluded.chain_nonce,
         settled_nonce = excluded.settled_nonce, chain_block = excluded.chain_block, chain_hash = excluded.chain_hash,
-        counters = excluded.counters
-      WHERE c.parent_id = excluded.parent_id`.pipe(Effect.asVoid, query("LanesRepo.saveChannels"))
+        counters = excluded.counters, released_at = NULL
+      WHERE c.parent_id = excluded.parent_id RETURNING c.address`.pipe(
+      Effect.flatMap(readAddresses),
+      Effect.map((rows) => new Set(rows.map(({ address }) => address))),
+      query("LanesRepo.saveChannels")
+    )
+
+  /** Accounts with an open transaction stay. */
+  const releaseChannels = (laneId: LaneId, addresses: ReadonlyArray<string>, now: number) =>
+    addresses.length === 0
+      ? Effect.void
+      : sql`
+          UPDATE lanes c SET released_at = ${moment(now)}
+          WHERE c.parent_id = ${laneId}::bigint AND c.address = ANY(${addresses}::text[]) AND c.released_at IS NULL
+            AND NOT EXISTS (SELECT FROM transactions t WHERE t.channel_id = c.id AND t.final_at IS NULL)`.pipe(
+          Effect.asVoid,
+          query("LanesRepo.releaseChannels")
+        )
+
+  /** Whether the account belongs to the lane of another one. */
+  const isChannel = (key: LaneKey) =>
+    sql`SELECT 1 FROM lanes l WHERE ${named(key)} AND l.parent_id IS NOT NULL`.pipe(
+      Effect.map((rows) => rows.length > 0),
+      query("LanesRepo.isChannel")
+    )
 
   const saveOwn = (hold: Hold, { chain, lane, genesis, usedTrust, code, nextPollAt }: LaneState, now: number) => {
     const [own] = lane.accounts
@@ -164,13 +193,19 @@ export const make = Effect.gen(function* () {
 
   /** None if it is not held. A lane with several accounts is saved in one SQL transaction. */
   const save = (hold: Hold, state: LaneState, now: number) => {
-    const [, ...channels] = state.lane.accounts
-    if (channels.length === 0) return saveOwn(hold, state, now)
-    const both = saveOwn(hold, state, now).pipe(
-      Effect.tap((saved) => (Option.isNone(saved) ? Effect.void : saveChannels(hold.laneId, state.chain, channels))),
-      Effect.map(Option.map((saved) => ({ ...saved, lane: state.lane })))
-    )
-    return transaction(both)
+    const [own, ...channels] = state.lane.accounts
+    const { released = [] } = state
+    if (channels.length === 0 && released.length === 0) return saveOwn(hold, state, now)
+    const all = Effect.gen(function* () {
+      const saved = yield* saveOwn(hold, state, now)
+      if (Option.isNone(saved)) return saved
+      const adopted =
+        channels.length === 0 ? new Set<string>() : yield* saveChannels(hold.laneId, state.chain, channels)
+      yield* releaseChannels(hold.laneId, released, now)
+      const accounts = channels.filter(({ address }) => adopted.has(address))
+      return Option.some({ ...saved.value, lane: { ...state.lane, accounts: Array.prepend(accounts, own) } })
+    })
+    return transaction(all)
   }
 
   /** Locks the lane of an operator's command until the transaction ends. */
@@ -220,6 +255,7 @@ export const make = Effect.gen(function* () {
     lock,
     trustCount,
     beginGeneration,
-    ensure
+    ensure,
+    isChannel
   }
 })
