@@ -27,7 +27,7 @@ export const flags = {
   strict: toggle("strict", "Refuse a literal URL that looks like it has a key, instead of a warning")
 }
 
-export interface Given {
+export interface ConfigurationFlags {
   readonly files: ReadonlyArray<string>
   readonly overlays: ReadonlyArray<string>
   readonly roots: ReadonlyArray<string>
@@ -70,7 +70,7 @@ const literalKeys = ({ document, hidden, templates }: Loaded): ReadonlyArray<str
 const looksLike = "looks like it has a key: use {env: NAME} or ${NAME}"
 
 /** Fails with everything that is wrong with the files, one line for each problem. Returns the document and its warnings. */
-export const load = Effect.fnUntraced(function* (given: Given) {
+export const load = Effect.fnUntraced(function* (given: ConfigurationFlags) {
   if (given.files.length === 0) return yield* CommandFailed.usage("name a file or a folder with --file")
   const { variables, dotEnv } = yield* Environment
   const { load } = yield* loaded

@@ -16,7 +16,7 @@ export interface GivenSignature {
 }
 
 /** What the caller gets. */
-export interface Given {
+export interface IssuedSignature {
   readonly hash: string
   readonly raw: Uint8Array
   /** False: the same bytes were given to a caller of the relayer before. */

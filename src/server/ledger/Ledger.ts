@@ -14,7 +14,7 @@ import { Outbox } from "../outbox/Outbox.ts"
 import type { LimitKey } from "./accept/FeesRepo.ts"
 import * as Accepting from "./accept/Accepting.ts"
 import type { AttemptKey } from "./write/AttemptsRepo.ts"
-import type { Given, GivenSignature } from "./GivenSignature.ts"
+import type { GivenSignature, IssuedSignature } from "./GivenSignature.ts"
 import * as Giving from "./accept/Giving.ts"
 import * as LedgerChanges from "./read/LedgerChanges.ts"
 import * as LedgerOperations from "./read/LedgerOperations.ts"
@@ -47,7 +47,7 @@ export class Ledger extends Context.Service<
       account: Account,
       given: GivenSignature,
       limits?: ReadonlyArray<FeeLimit>
-    ): Effect.Effect<Given, RelayerNotFound | RelayerPaused | TransactionConflict | FeeLimitExceeded>
+    ): Effect.Effect<IssuedSignature, RelayerNotFound | RelayerPaused | TransactionConflict | FeeLimitExceeded>
     get(relayerNumber: number, id: TransactionId): Effect.Effect<StoredTransaction, TransactionNotFound>
     /** In the present generation of the lane; the request that has it, or had it last. */
     bySequence(relayerNumber: number, sequence: bigint): Effect.Effect<StoredTransaction, TransactionNotFound>

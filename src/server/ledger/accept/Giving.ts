@@ -7,7 +7,7 @@ import * as Deadlock from "../../../sql/Deadlock.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
 import * as Origin from "../../responses/Origin.ts"
-import type { Given, GivenSignature } from "../GivenSignature.ts"
+import type { GivenSignature, IssuedSignature } from "../GivenSignature.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import type { Account, FeeLimit } from "../NewTransaction.ts"
 import * as FeeLimits from "./FeeLimits.ts"
@@ -36,7 +36,7 @@ export const make = Effect.gen(function* () {
     const former = Option.getOrUndefined(yield* repo.find(account, identity))
     if (former === undefined) return yield* identities.check(account, [{ identity }])
     if (former.relayer_number !== account.relayerNumber) return yield* isOfAnother
-    const given: Given = { hash: former.hash, raw: former.raw, isNew: false }
+    const given: IssuedSignature = { hash: former.hash, raw: former.raw, isNew: false }
     return given
   })
 
@@ -62,7 +62,7 @@ export const make = Effect.gen(function* () {
     const { relayerId, chain } = account
     const after = JSON.stringify({ relayer_id: relayerId, chain, hash, identity, fee: String(fee) })
     yield* audit.recordMany([{ action: "transaction.signed", id: hash, after, origin }])
-    const fresh: Given = { hash, raw, isNew: true }
+    const fresh: IssuedSignature = { hash, raw, isNew: true }
     return fresh
   }, transaction)
 
