@@ -42,7 +42,7 @@ export class NoncesApi extends HttpApiGroup.make("nonces")
         OpenApi.annotations({
           summary: "Accept the chain's count, and decide about unproven transactions",
           description:
-            "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction that has a nonce is decided only after every provider that answers has that nonce in a final block; before, its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not what used the nonce. Audited."
+            "Resolves the code `nonce_ahead`: the service accepts the chain's count when it reads it next. With `answer`, transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction that has a nonce is decided only after every provider that answers has that nonce in a final block; before, its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not what used the nonce. On other networks than evm, only transactions without a sequence can be decided. Audited."
         })
       ),
     HttpApiEndpoint.post("clear", "/:relayer_id/nonce/clear", {

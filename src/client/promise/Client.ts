@@ -642,7 +642,7 @@ export interface NoncesClient {
    * transactions with the codes `restored_unproven` and `nonce_taken_unproven` are sent or given up. A transaction
    * that has a nonce is decided only after every provider that answers has that nonce in a final block; before,
    * its bytes can still be mined, and the answer is 409. `give_up` ends it as `failed` if its own bytes are not
-   * what used the nonce. Audited.
+   * what used the nonce. On other networks than evm, only transactions without a sequence can be decided. Audited.
    */
   readonly resync: Method<"nonces", "resync", {
     readonly params: {

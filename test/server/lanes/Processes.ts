@@ -29,6 +29,6 @@ export const start = Effect.fnUntraced(function* (
   const scope = yield* Scope.make()
   yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
   const layer = services(networks).pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, sql)))
-  const context = yield* Layer.buildWithScope(layer, scope).pipe(Effect.provideService(CrashPoints, at))
-  return { context, reached: Deferred.await(reached), end: Scope.close(scope, Exit.void) }
+  yield* Layer.buildWithScope(layer, scope).pipe(Effect.provideService(CrashPoints, at))
+  return { reached: Deferred.await(reached), end: Scope.close(scope, Exit.void) }
 })

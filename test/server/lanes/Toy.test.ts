@@ -1,12 +1,10 @@
 // The core runs a network that it does not know: requests, lanes with two accounts, sequences above 2^53, places that are given
 // up, processes that die, and a ledger from a copy.
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Logger, Schedule } from "effect"
+import { Effect, Layer, Logger, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
-import { RelayerId } from "../../../src/domain/relayer/Relayer.ts"
 import type { CrashPoint } from "../../../src/server/lanes/CrashPoints.ts"
-import { Ledger } from "../../../src/server/ledger/Ledger.ts"
 import { until } from "../../../testkit/process/Folder.ts"
 import * as Prepared from "../../../testkit/Prepared.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
@@ -194,18 +192,11 @@ layer(api, { excludeTestServices: true })("a network that the core does not know
       chain.use(address)
       const sql = yield* SqlClient.SqlClient
       yield* sql`UPDATE ledger_mark SET mark = jsonb_set(mark::jsonb, '{timeline}', '"000000FF"')::text`
-      const { end, context } = yield* start()
+      const { end } = yield* start()
       yield* becomes(path, id, "pending", "restored_unproven")
       assert.isUndefined(chain.paid.get(to))
-      const [row] = yield* sql<{ seq: number }>`SELECT seq::float8 AS seq FROM relayers WHERE id = ${relayerId}`
-      const account = {
-        relayerId: RelayerId.make(relayerId),
-        relayerNumber: row?.seq ?? 0,
-        chain: "stellar:toy",
-        address,
-        window: 8
-      }
-      yield* Context.get(context, Ledger).resync(account, { answer: "send" })
+      const answered = yield* call(`/api/v1/relayers/${relayerId}/nonce/resync`, { body: { answer: "send" } })
+      assert.deepStrictEqual(answered.json.data, { transaction_ids: [id] })
       yield* becomes(path, id, "confirmed")
       yield* end
       assert.strictEqual(chain.paid.get(to), 1n)

@@ -17,7 +17,11 @@ import type { LaneCounts, StoredLane } from "../../ledger/StoredLane.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
 import * as RelayerNodes from "./RelayerNodes.ts"
 import * as EvmSenders from "./EvmSenders.ts"
+import { evmSenderOf } from "./EvmSenders.ts"
 import type { EvmSender } from "./EvmSenders.ts"
+import type { Sender } from "../Intake.ts"
+import * as Senders from "../Senders.ts"
+import { evmRules } from "../../../domain/transaction/evm/EvmRules.ts"
 
 type Unknown = RelayerNotFound | NotImplemented
 
@@ -65,6 +69,7 @@ export class Nonces extends Context.Service<
     Nonces,
     Effect.gen(function* () {
       const senders = yield* EvmSenders.make
+      const anySenders = yield* Senders.make
       const { first, each } = yield* RelayerNodes.make
       const ledger = yield* Ledger
       const outboundWork = yield* OutboundWork
@@ -97,6 +102,12 @@ export class Nonces extends Context.Service<
         return counts.length === 0 ? 0n : BigInt(Math.min(...counts))
       })
 
+      /** Of other network types, only transactions without a place can be decided. */
+      const usedBelowOf = ({ relayer, network, account }: Sender) => {
+        const target = evmRules.targetOf({ relayer, network })
+        return target === undefined ? Effect.succeed(0n) : outboundWork.run(usedBelow(evmSenderOf(target, account)))
+      }
+
       const get = Effect.fn("Nonces.get")(function* (id: RelayerId) {
         const sender = yield* senders.get(id)
         const known = yield* ofLedger(sender)
@@ -104,9 +115,9 @@ export class Nonces extends Context.Service<
       })
 
       const resync = Effect.fn("Nonces.resync")(function* (id: RelayerId, { answer, transaction_id }: ResyncNonce) {
-        const sender = yield* senders.get(id)
+        const { sender } = yield* anySenders.get(id)
         const changed = yield* ledger.resync(sender.account, {
-          ...(answer === undefined ? {} : { answer, usedBelow: yield* outboundWork.run(usedBelow(sender)) }),
+          ...(answer === undefined ? {} : { answer, usedBelow: yield* usedBelowOf(sender) }),
           ...(transaction_id === undefined ? {} : { id: transaction_id })
         })
         return decisionOf(changed)
