@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 import { nonceOf } from "../src/domain/transaction/evm/Evm.ts"
 import type { Evm } from "../src/domain/transaction/evm/Evm.ts"
+import { solanaRules } from "../src/domain/transaction/solana/SolanaRules.ts"
 import { evmRules } from "../src/domain/transaction/evm/EvmRules.ts"
 import * as LedgerTables from "../src/server/ledger/LedgerTables.ts"
 import { LedgerRules } from "../src/server/ledger/LedgerRules.ts"
@@ -19,6 +20,6 @@ export const withNonce = (stored: StoredTransaction) => {
   return { ...transaction, nonce: nonceOf(transaction) }
 }
 
-/** What the ledger needs, with the rules of evm. */
+/** What the ledger needs, with the rules of the networks. */
 export const tables = (options: LedgerTables.Options = {}) =>
-  LedgerTables.layer(options).pipe(Layer.provideMerge(LedgerRules.layer(evmRules)))
+  LedgerTables.layer(options).pipe(Layer.provideMerge(LedgerRules.layer(evmRules, solanaRules)))

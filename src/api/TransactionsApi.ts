@@ -3,6 +3,12 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RelayerId } from "../domain/relayer/Relayer.ts"
 import { EvmTransaction } from "../domain/transaction/evm/EvmTransaction.ts"
+import {
+  ReplaceSolanaTransaction,
+  SendSolanaBatch,
+  SendSolanaTransaction
+} from "../domain/transaction/solana/SendSolanaTransaction.ts"
+import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
 import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
 import { TransactionId } from "../domain/transaction/TransactionId.ts"
 import {
@@ -25,25 +31,27 @@ import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } 
 import { RequiredScope } from "./Scopes.ts"
 
 /** By network type, which `network_type` names. */
-export const TransactionResponse = Schema.Union([EvmTransaction, OtherTransaction]).annotate({
-  identifier: "TransactionResponse",
-  description: "A transaction, as its network type shows it."
-})
+export const TransactionResponse = Schema.Union([EvmTransaction, SolanaTransactionResponse, OtherTransaction]).annotate(
+  {
+    identifier: "TransactionResponse",
+    description: "A transaction, as its network type shows it."
+  }
+)
 
 // A network type adds its schemas to these three unions, and to `TransactionResponse`. The server decodes a body by the schema
 // of the relayer's network type alone (`server/transactions/Intake.ts`).
 
-const SendTransaction = Schema.Union([SendEvmTransaction]).annotate({
+const SendTransaction = Schema.Union([SendEvmTransaction, SendSolanaTransaction]).annotate({
   identifier: "SendTransactionRequest",
   description: "A transaction to send, as the network type of the relayer has it."
 })
 
-const SendBatch = Schema.Union([SendEvmBatch]).annotate({
+const SendBatch = Schema.Union([SendEvmBatch, SendSolanaBatch]).annotate({
   identifier: "SendTransactionBatchRequest",
   description: "Transactions that are accepted together."
 })
 
-const ReplaceTransaction = Schema.Union([ReplaceEvmTransaction]).annotate({
+const ReplaceTransaction = Schema.Union([ReplaceEvmTransaction, ReplaceSolanaTransaction]).annotate({
   identifier: "ReplaceTransactionRequest",
   description: "What a transaction does instead, as the network type of the relayer has it."
 })

@@ -2774,6 +2774,41 @@ export type KnownTransactionCode =
   | "nonce_unavailable"
   | "policy_changed"
   | "gap_filled"
+  | "priority_fee_above_cap"
+  | "blockhash_unavailable"
+  | "lookup_table_unavailable"
+  | "account_unavailable"
+  | "price_unavailable"
+  | "second_provider_missing"
+  | "failed_unconfirmed"
+  | "landing_unproven"
+  | "failed_on_chain"
+  | "would_fail"
+  | "blockhash_expired"
+  | "attempts_exhausted"
+  | "already_accepted"
+  | "malformed"
+  | "too_large"
+  | "unsupported_version"
+  | "fee_payer_mismatch"
+  | "foreign_signer"
+  | "too_many_signatures"
+  | "durable_nonce"
+  | "fee_payer_in_instruction"
+  | "fee_payer_in_lookup_table"
+  | "fee_above_cap"
+  | "program_not_allowed"
+  | "account_not_allowed"
+  | "account_disallowed"
+  | "lookup_table_unresolved"
+  | "payment_missing"
+  | "signature_missing"
+  | "signature_invalid"
+  | "value_above_cap"
+  | "receiver_not_allowed"
+  | "lamports_out"
+  | "fee_payer_changed"
+  | "authority_changed"
 
 export interface LocalSigner {
   /** Identifier of the signer. Example: `"hot-1"` */
@@ -3705,8 +3740,67 @@ export type ReplaceSignerCredentialsRequest =
   | ReplaceAzureKeyVaultCredentialsRequest
   | ReplaceTurnkeyCredentialsRequest
 
+/** What a transaction does instead. */
+export interface ReplaceSolanaTransactionRequest {
+  /**
+   * A prebuilt transaction, legacy or version 0, as base64 or as an array of bytes. Exactly one of `transaction`
+   * and `instructions` is required. Example: `"AQAAAA=="`
+   */
+  readonly transaction?: string | ReadonlyArray<number>
+  /**
+   * Instructions that the service builds, prices and signs. Example:
+   * `[{"program_id":"MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr","accounts":[],"data":"aGVsbG8="}]`
+   */
+  readonly instructions?: ReadonlyArray<SolanaInstructionSpec>
+  /**
+   * Deadline: no new bytes are signed after it. Bytes that exist then may still land until their blockhash dies.
+   * If absent, 30 minutes; at most 7 days. Example: `"2026-11-22T18:00:00.000Z"`
+   */
+  readonly valid_until?: DateTime.Utc
+  /**
+   * Whether it waits for funds until its deadline. The default is false: it fails after ten minutes. An addition
+   * to the common wire format. Example: `true`
+   */
+  readonly wait_for_funds?: boolean
+  /**
+   * Whether it is simulated before it is signed. The default is true. It must be true if the relayer spends. An
+   * addition to the common wire format. Example: `false`
+   */
+  readonly simulate?: boolean
+  /**
+   * Percentile of recent prices that it offers. The default is `fast`. Only with `instructions`. An addition to
+   * the common wire format. Example: `"fast"`
+   */
+  readonly speed?: Speed
+  /**
+   * Compute units at most. If absent, by simulation. Only with `instructions`. An addition to the common wire
+   * format. Example: `20000`
+   */
+  readonly compute_unit_limit?: number
+  /**
+   * Micro-lamports per compute unit. If absent, by `speed`. Only with `instructions`. An addition to the common
+   * wire format. Example: `1000`
+   */
+  readonly compute_unit_price?: bigint
+  /**
+   * Highest fee in lamports. The lower one of this and the relayer's policy counts. An addition to the common wire
+   * format. Example: `"100000"`
+   */
+  readonly max_fee_lamports?: bigint
+  /**
+   * Lookup tables with which a message of version 0 is built. Only with `instructions`. An addition to the common
+   * wire format. Example: `["MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"]`
+   */
+  readonly address_lookup_tables?: ReadonlyArray<string>
+  /**
+   * Whether the blockhash of a prebuilt transaction may be exchanged. The default is true. An addition to the
+   * common wire format. Example: `false`
+   */
+  readonly refresh?: boolean
+}
+
 /** What a transaction does instead, as the network type of the relayer has it. */
-export type ReplaceTransactionRequest = ReplaceEvmTransactionRequest
+export type ReplaceTransactionRequest = ReplaceEvmTransactionRequest | ReplaceSolanaTransactionRequest
 
 export interface ReplaceTurnkeyCredentialsRequest {
   /** Where the key is stored. Example: `"turnkey"` */
@@ -3950,10 +4044,87 @@ export interface SendEvmTransactionRequest {
 }
 
 /** Transactions that are accepted together. */
-export type SendTransactionBatchRequest = SendEvmTransactionBatchRequest
+export interface SendSolanaTransactionBatchRequest {
+  /** Transactions in the order of their acceptance. Example: `[{"transaction":"AQAAAA=="}]` */
+  readonly transactions: ReadonlyArray<SendSolanaTransactionRequest>
+}
+
+/** A transaction to send. */
+export interface SendSolanaTransactionRequest {
+  /**
+   * A prebuilt transaction, legacy or version 0, as base64 or as an array of bytes. Exactly one of `transaction`
+   * and `instructions` is required. Example: `"AQAAAA=="`
+   */
+  readonly transaction?: string | ReadonlyArray<number>
+  /**
+   * Instructions that the service builds, prices and signs. Example:
+   * `[{"program_id":"MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr","accounts":[],"data":"aGVsbG8="}]`
+   */
+  readonly instructions?: ReadonlyArray<SolanaInstructionSpec>
+  /**
+   * Deadline: no new bytes are signed after it. Bytes that exist then may still land until their blockhash dies.
+   * If absent, 30 minutes; at most 7 days. Example: `"2026-11-22T18:00:00.000Z"`
+   */
+  readonly valid_until?: DateTime.Utc
+  /**
+   * Moment before which nothing is signed. An addition to the common wire format. Example:
+   * `"2026-11-22T12:00:00.000Z"`
+   */
+  readonly not_before?: DateTime.Utc
+  /** The caller's identifier, unique per relayer. An addition to the common wire format. Example: `"order-1234"` */
+  readonly external_id?: string
+  /**
+   * Order in which transactions of the relayer are signed. The default is 0. An addition to the common wire
+   * format. Example: `1`
+   */
+  readonly priority?: -1 | 0 | 1
+  /**
+   * Whether it waits for funds until its deadline. The default is false: it fails after ten minutes. An addition
+   * to the common wire format. Example: `true`
+   */
+  readonly wait_for_funds?: boolean
+  /**
+   * Whether it is simulated before it is signed. The default is true. It must be true if the relayer spends. An
+   * addition to the common wire format. Example: `false`
+   */
+  readonly simulate?: boolean
+  /**
+   * Percentile of recent prices that it offers. The default is `fast`. Only with `instructions`. An addition to
+   * the common wire format. Example: `"fast"`
+   */
+  readonly speed?: Speed
+  /**
+   * Compute units at most. If absent, by simulation. Only with `instructions`. An addition to the common wire
+   * format. Example: `20000`
+   */
+  readonly compute_unit_limit?: number
+  /**
+   * Micro-lamports per compute unit. If absent, by `speed`. Only with `instructions`. An addition to the common
+   * wire format. Example: `1000`
+   */
+  readonly compute_unit_price?: bigint
+  /**
+   * Highest fee in lamports. The lower one of this and the relayer's policy counts. An addition to the common wire
+   * format. Example: `"100000"`
+   */
+  readonly max_fee_lamports?: bigint
+  /**
+   * Lookup tables with which a message of version 0 is built. Only with `instructions`. An addition to the common
+   * wire format. Example: `["MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"]`
+   */
+  readonly address_lookup_tables?: ReadonlyArray<string>
+  /**
+   * Whether the blockhash of a prebuilt transaction may be exchanged. The default is true. An addition to the
+   * common wire format. Example: `false`
+   */
+  readonly refresh?: boolean
+}
+
+/** Transactions that are accepted together. */
+export type SendTransactionBatchRequest = SendEvmTransactionBatchRequest | SendSolanaTransactionBatchRequest
 
 /** A transaction to send, as the network type of the relayer has it. */
-export type SendTransactionRequest = SendEvmTransactionRequest
+export type SendTransactionRequest = SendEvmTransactionRequest | SendSolanaTransactionRequest
 
 /** A message to sign (EIP-191). */
 export interface SignMessageRequest {
@@ -4114,6 +4285,26 @@ export interface SimulationProblem {
   readonly message: string
 }
 
+/** An account of an instruction. */
+export interface SolanaAccountMeta {
+  /** Address of the account. Example: `"9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"` */
+  readonly pubkey: string
+  /** Whether it signs. Only the relayer can. Example: `false` */
+  readonly is_signer: boolean
+  /** Whether the instruction may write it. Example: `true` */
+  readonly is_writable: boolean
+}
+
+/** An instruction. */
+export interface SolanaInstructionSpec {
+  /** Address of the program. Example: `"MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"` */
+  readonly program_id: string
+  /** Accounts in the order that the program expects. Example: `[]` */
+  readonly accounts: ReadonlyArray<SolanaAccountMeta>
+  /** Data as base64. Example: `"aGVsbG8="` */
+  readonly data: string
+}
+
 export interface SolanaNetwork {
   /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
   readonly id: string & Brand.Brand<"NetworkId">
@@ -4264,6 +4455,31 @@ export interface SolanaRelayerStatus {
   readonly providers: ReadonlyArray<ProviderReading>
 }
 
+/** A signed version of the transaction. */
+export interface SolanaTransactionAttempt {
+  /**
+   * Signature of the relayer, which names the attempt on the chain. Example:
+   * `"5555555555555555555555555555555555555555555555555555555555555555555555555555555555555555"`
+   */
+  readonly signature: string
+  /** Why it was signed. Example: `"refresh"` */
+  readonly kind: "original" | "refresh"
+  /** Blockhash of its bytes. Example: `"J2xccRtuG43drESLYznHhLhQkLTdfepcKYbiQ9BsJVaf"` */
+  readonly blockhash: string
+  /** Last block height at which its bytes can land. Example: `280000150` */
+  readonly last_valid_block_height: number
+  /** Compute units at most. Example: `20000` */
+  readonly compute_unit_limit?: number
+  /** Micro-lamports per compute unit. Example: `"1000"` */
+  readonly compute_unit_price: bigint
+  /** Highest fee in lamports. Example: `"5020"` */
+  readonly max_fee: bigint
+  /** When it was signed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly signed_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+}
+
 /** What an API key may send on solana networks. */
 export interface SolanaTransactionLimits {
   /** Most lamports that one transaction may send. Example: `"2000000000"` */
@@ -4278,6 +4494,57 @@ export interface SolanaTransactionLimits {
    * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
    */
   readonly receivers?: ReadonlyArray<string>
+}
+
+/** A solana transaction. */
+export interface SolanaTransactionResponse {
+  /** Network type of the relayer. Example: `"solana"` */
+  readonly network_type: "solana"
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string & Brand.Brand<"RelayerId">
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: DateTime.Utc
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /** Base64 of the attempt that landed, else of the newest. Empty before the first signature. Example: `"AQAAAA=="` */
+  readonly transaction: string
+  /**
+   * Signature of the attempt that landed, else of the newest. Example:
+   * `"5555555555555555555555555555555555555555555555555555555555555555555555555555555555555555"`
+   */
+  readonly signature?: string
+  /** The instructions of the request. Example: `[]` */
+  readonly instructions?: ReadonlyArray<SolanaInstructionSpec>
+  /** Slot of the attempt that landed. An addition to the common wire format. Example: `300000000` */
+  readonly slot?: number
+  /**
+   * Lamports that it paid in fees, computed. An upper bound if the message sets a price and no limit of compute
+   * units. An addition to the common wire format. Example: `"5020"`
+   */
+  readonly fee_paid?: bigint
+  /**
+   * Error of the attempt that landed, as the chain has it. An addition to the common wire format. Example:
+   * `{"InstructionError":[0,{"Custom":1}]}`
+   */
+  readonly error?: unknown
+  /** All signed versions, oldest first. An addition to the common wire format. Example: `[]` */
+  readonly attempts?: ReadonlyArray<SolanaTransactionAttempt>
 }
 
 /** A span of the request. */
@@ -4606,6 +4873,18 @@ export interface TransactionFigures {
   readonly until?: number
   /** What an operator has decided. Example: `"give_up"` */
   readonly answer?: "give_up"
+  /** Fee in lamports. Example: `"5020"` */
+  readonly fee?: bigint
+  /** Slot of the transaction. Example: `300000000` */
+  readonly slot?: number
+  /** Last block height at which the signed bytes can land. Example: `280000150` */
+  readonly bound?: number
+  /** Signed versions of the transaction. Example: `20` */
+  readonly attempts?: number
+  /** When one provider decides alone. Example: `"2026-11-22T19:00:00.000Z"` */
+  readonly decides_at?: number
+  /** Error of the chain or of the simulation. Example: `"insufficient funds"` */
+  readonly error?: string
   /** Decoded reason of the revert. Example: `"transfer amount exceeds balance"` */
   readonly revert_reason?: string
 }
@@ -4640,7 +4919,7 @@ export interface TransactionLimits {
 }
 
 /** A transaction, as its network type shows it. */
-export type TransactionResponse = EvmTransactionResponse | OtherTransactionResponse
+export type TransactionResponse = EvmTransactionResponse | SolanaTransactionResponse | OtherTransactionResponse
 
 export interface TransactionResponseListResponse {
   /** Whether the request succeeded. Example: `true` */

@@ -27,8 +27,10 @@ import { LedgerRules } from "./ledger/LedgerRules.ts"
 import * as EvmLane from "./lanes/evm/EvmLane.ts"
 import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
+import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
 import { SendingNetworks } from "./lanes/SendingNetworks.ts"
 import { evmRules } from "../domain/transaction/evm/EvmRules.ts"
+import { solanaRules } from "../domain/transaction/solana/SolanaRules.ts"
 import { Networks } from "./networks/Networks.ts"
 import { Notifications } from "./notifications/Notifications.ts"
 import * as RelayerGauge from "./relayers/RelayerGauge.ts"
@@ -43,6 +45,7 @@ import { NoncesHttp } from "./transactions/evm/NoncesHttp.ts"
 import { SigningHttp } from "./transactions/evm/SigningHttp.ts"
 import * as EvmIntake from "./transactions/evm/EvmIntake.ts"
 import type { Intake } from "./transactions/Intake.ts"
+import * as SolanaIntake from "./transactions/solana/SolanaIntake.ts"
 import { Intakes } from "./transactions/Intakes.ts"
 import { PoliciesHttp } from "./transactions/evm/PoliciesHttp.ts"
 import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
@@ -52,6 +55,7 @@ import { Chains } from "./chains/Chains.ts"
 import { EvmNodes } from "./chains/evm/EvmNodes.ts"
 import * as EvmInspection from "./chains/evm/EvmInspection.ts"
 import { RpcNodes } from "./chains/RpcNodes.ts"
+import { SolanaNodes } from "./chains/solana/SolanaNodes.ts"
 import * as SolanaInspection from "./chains/solana/SolanaInspection.ts"
 import * as StellarInspection from "./chains/stellar/StellarInspection.ts"
 import * as LanesJob from "./lanes/LanesJob.ts"
@@ -111,9 +115,9 @@ export interface Options {
 /** The networks that transactions are sent for. Only this file names all of them. */
 const sendingNetworks = ({ networks = [] }: Options) => {
   const own = networks.map(({ sending }) => sending)
-  return SendingNetworks.layer(Effect.map(EvmLane.network, (evm) => [evm, ...own])).pipe(
-    Layer.provideMerge(LedgerRules.layer(evmRules, ...own.map(({ rules }) => rules)))
-  )
+  return SendingNetworks.layer(
+    Effect.map(Effect.all([EvmLane.network, SolanaLane.network]), (built) => [...built, ...own])
+  ).pipe(Layer.provideMerge(LedgerRules.layer(evmRules, solanaRules, ...own.map(({ rules }) => rules))))
 }
 
 /** Handlers of endpoints that only some network types have. */
@@ -172,7 +176,7 @@ const inspections = {
 }
 
 /** Health checks and transactions share the nodes, so that a URL has one breaker and one retry rule. */
-const chains = Layer.merge(Chains.layerNoDeps(inspections), EvmNodes.layerNoDeps).pipe(
+const chains = Layer.mergeAll(Chains.layerNoDeps(inspections), EvmNodes.layerNoDeps, SolanaNodes.layerNoDeps).pipe(
   Layer.provide(RpcNodes.layerNoDeps()),
   Layer.provideMerge(Breakers.layer())
 )
@@ -193,7 +197,9 @@ const transactions = ({ networks = [] }: Options) =>
   Layer.mergeAll(NodePassing.layer, Rehearsals.layer, Configuration.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer)),
     Layer.provideMerge(
-      Intakes.layer(Effect.map(EvmIntake.make, (evm) => [evm, ...networks.map(({ intake }) => intake)]))
+      Intakes.layer(
+        Effect.map(EvmIntake.make, (evm) => [evm, SolanaIntake.intake, ...networks.map(({ intake }) => intake)])
+      )
     )
   )
 

@@ -80,6 +80,13 @@ const replace = Verb.send(
   )
 )
 
+/** The name of a transaction on its chain: on solana, its first signature. */
+const hashOf = (transaction: ShownTransaction): string | undefined => {
+  if ("hash" in transaction) return transaction.hash
+  const signature = "signature" in transaction ? transaction.signature : undefined
+  return typeof signature === "string" ? signature : undefined
+}
+
 const columns: List.Columns<ShownTransaction> = {
   ID: ({ id }) => id,
   RELAYER: ({ relayer_id }) => relayer_id,
@@ -88,7 +95,7 @@ const columns: List.Columns<ShownTransaction> = {
   CODE: ({ code }) => code,
   NONCE: (transaction) =>
     "nonce" in transaction && transaction.nonce !== undefined ? String(transaction.nonce) : undefined,
-  HASH: ({ hash }) => hash
+  HASH: hashOf
 }
 
 const moment = (field: string) => Field.of(field, Instant)

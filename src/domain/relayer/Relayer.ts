@@ -184,11 +184,12 @@ export const EvmRelayer = Schema.Struct({
   policies: Schema.optionalKey(EvmPolicy)
 }).annotate({ identifier: "EvmRelayer" })
 
-const SolanaRelayer = Schema.Struct({
+export const SolanaRelayer = Schema.Struct({
   ...stored(field(SolanaAddress, "Address of the signer, as base58.", "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV")),
   network_type: networkTag("solana"),
   policies: Schema.optionalKey(SolanaPolicy)
 }).annotate({ identifier: "SolanaRelayer" })
+export type SolanaRelayer = typeof SolanaRelayer.Type
 
 const StellarRelayer = Schema.Struct({
   ...stored(

@@ -48,6 +48,12 @@ export const Figures = Schema.Struct({
   sends: shown(Schema.Natural, "How often the newest attempt was sent.", 2),
   until: shown(MomentFromText, "When the wait ends at the latest.", "2026-11-22T18:00:00.000Z"),
   answer: shown(Schema.Literal("give_up"), "What an operator has decided.", "give_up"),
+  fee: shown(Shown.Digits, "Fee in lamports.", "5020"),
+  slot: shown(Schema.Natural, "Slot of the transaction.", 300_000_000),
+  bound: shown(Schema.Natural, "Last block height at which the signed bytes can land.", 280_000_150),
+  attempts: shown(Schema.Natural, "Signed versions of the transaction.", 20),
+  decides_at: shown(MomentFromText, "When one provider decides alone.", "2026-11-22T19:00:00.000Z"),
+  error: shown(Shown.Words, "Error of the chain or of the simulation.", "insufficient funds"),
   revert_reason: shown(Shown.Words, "Decoded reason of the revert.", "transfer amount exceeds balance")
 }).annotate({ identifier: "TransactionFigures" })
 export type Figures = typeof Figures.Type

@@ -67,8 +67,48 @@ const final = [
   "gap_filled"
 ] as const
 
+/** Codes of solana that no other network has. */
+export const solanaOnlyCodes = [
+  "priority_fee_above_cap",
+  "blockhash_unavailable",
+  "lookup_table_unavailable",
+  "account_unavailable",
+  "price_unavailable",
+  "second_provider_missing",
+  "failed_unconfirmed",
+  "landing_unproven",
+  "failed_on_chain",
+  "would_fail",
+  "blockhash_expired",
+  "attempts_exhausted",
+  "already_accepted",
+  "malformed",
+  "too_large",
+  "unsupported_version",
+  "fee_payer_mismatch",
+  "foreign_signer",
+  "too_many_signatures",
+  "durable_nonce",
+  "fee_payer_in_instruction",
+  "fee_payer_in_lookup_table",
+  "fee_above_cap",
+  "program_not_allowed",
+  "account_not_allowed",
+  "account_disallowed",
+  "lookup_table_unresolved",
+  "payment_missing",
+  "signature_missing",
+  "signature_invalid",
+  "value_above_cap",
+  "receiver_not_allowed",
+  "lamports_out",
+  "fee_payer_changed",
+  "authority_changed"
+] as const
+export type SolanaOnlyCode = (typeof solanaOnlyCodes)[number]
+
 /** The codes that this version of the service writes. */
-export const KnownCode = Schema.Literals([...pending, ...open, ...inFlight, ...final]).annotate({
+export const KnownCode = Schema.Literals([...pending, ...open, ...inFlight, ...final, ...solanaOnlyCodes]).annotate({
   identifier: "KnownTransactionCode",
   description: "Codes of transactions and accounts."
 })

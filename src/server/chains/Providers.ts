@@ -37,6 +37,13 @@ export class NoProvider extends Data.TaggedError("NoProvider")<{
 
 type Use<A> = (node: RpcNode) => Effect.Effect<A, RpcFailure.RpcFailure>
 
+/** What one provider answered, apart from the others. */
+export interface Opinion<A> {
+  /** Not masked. */
+  readonly url: string
+  readonly result: Result.Result<A, RpcFailure.RpcFailure>
+}
+
 export interface Providers {
   /** Asks the present provider, and the next ones if it fails. The one that answered is asked first from then on. */
   first<A>(use: Use<A>): Effect.Effect<A, RpcFailure.RpcFailure>
@@ -53,6 +60,8 @@ export interface Providers {
   ): Effect.Effect<A | undefined | "not_configured">
   /** Asks all of them at the same time, in their order. Undefined: this one does not answer. */
   each<A>(use: Use<A>): Effect.Effect<ReadonlyArray<A | undefined>>
+  /** Asks up to `limit` providers at the same time, each for itself. Those whose breakers are open come last. */
+  opinions<A>(limit: number, use: Use<A>): Effect.Effect<ReadonlyArray<Opinion<A>>>
   /**
    * Sends to all providers if there are at most three, else to the first two; each further time to the next two, round the
    * list. `sends`: how often these bytes were sent before. Empty: none of them is on the chain.
@@ -182,6 +191,15 @@ export const make = Effect.fnUntraced(function* (
         { concurrency: maxProved }
       )
 
+    const opinions: Providers["opinions"] = Effect.fnUntraced(function* (limit, use) {
+      const chosen = (yield* sorted).slice(0, limit)
+      return yield* Effect.forEach(
+        chosen,
+        (node) => Effect.map(Effect.result(on(node, use)), (result) => ({ url: node.url, result })),
+        { concurrency: "unbounded" }
+      )
+    })
+
     const broadcast: Providers["broadcast"] = Effect.fnUntraced(function* (send, sends = 0) {
       // Round a list that does not change: breakers decide about the first send alone.
       const chosen = turn(sends === 0 ? yield* sorted : all, sends)
@@ -219,6 +237,7 @@ export const make = Effect.fnUntraced(function* (
         Effect.mapError(tryAll(use), ({ failures }) => RpcFailure.firstOver(failures.map(({ failure }) => failure))),
       second,
       each,
+      opinions,
       broadcast,
       doubt: (node) =>
         Effect.suspend(() => {

@@ -40,6 +40,7 @@ const codes = [
   "gas_price_below_base_fee",
   "gas_limit_above_block",
   "out_of_gas",
+  "durable_nonce",
   "NonceSyncFailed",
   "nonces",
   "NonceAction"

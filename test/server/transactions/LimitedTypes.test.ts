@@ -58,13 +58,16 @@ layerEach(TestApi.layer())("an API key with limits", (it) => {
     })
   )
 
-  it.effect("of solana, or without any limits, gets 501 for a solana relayer", () =>
+  it.effect("of solana, or without any limits, is not refused for a solana relayer", () =>
     Effect.gen(function* () {
       yield* prepare()
       const { call } = yield* TestApi.TestApi
       for (const key of [yield* makeKey(scopes, { transaction_limits: onSolana }), yield* makeKey(scopes)]) {
-        for (const [path, given] of requests("sol"))
-          assert.strictEqual((yield* call(path, { ...given, key })).status, 501, path)
+        const statuses = yield* Effect.forEach(requests("sol"), ([path, given]) =>
+          Effect.map(call(path, { ...given, key }), ({ status }) => status)
+        )
+        // Bodies of evm are not those of solana, there is no such transaction, and solana relayers sign no messages yet.
+        assert.deepStrictEqual(statuses, [400, 400, 404, 501, 501])
       }
     })
   )

@@ -120,7 +120,7 @@ layerEach(TestApi.layer())("a send", (it) => {
     })
   )
 
-  it.effect("of a paused relayer is 403; of a solana relayer 501; of an unknown one 404", () =>
+  it.effect("of a paused relayer is 403; with the body of another network type 400; of an unknown relayer 404", () =>
     Effect.gen(function* () {
       yield* prepare()
       const { call } = yield* TestApi.TestApi
@@ -128,7 +128,7 @@ layerEach(TestApi.layer())("a send", (it) => {
       const paused = yield* send({ to: receiver })
       assert.deepStrictEqual([paused.status, paused.json.message], [403, "Relayer paused"])
       const body = { to: receiver }
-      assert.strictEqual((yield* call("/api/v1/relayers/sol/transactions", { body })).status, 501)
+      assert.strictEqual((yield* call("/api/v1/relayers/sol/transactions", { body })).status, 400)
       assert.strictEqual((yield* call("/api/v1/relayers/none/transactions", { body })).status, 404)
     })
   )
@@ -138,15 +138,15 @@ layerEach(TestApi.layer())("a send", (it) => {
       yield* prepare()
       const { call } = yield* TestApi.TestApi
       const body = { transaction: "AQAB" }
-      for (const [path, given] of [
-        ["transactions", { body }],
-        ["transactions", { body: "{" }],
-        ["transactions/simulate", { body }],
-        ["transactions/batch", { body: { transactions: [body] } }],
-        [`transactions/${randomUUID()}`, { method: "PUT", body }]
+      for (const [path, given, status] of [
+        ["transactions", { body }, 400],
+        ["transactions", { body: "{" }, 400],
+        ["transactions/simulate", { body }, 501],
+        ["transactions/batch", { body: { transactions: [body] } }, 400],
+        [`transactions/${randomUUID()}`, { method: "PUT", body }, 404]
       ] as const) {
         const ofSolana = yield* call(`/api/v1/relayers/sol/${path}`, given)
-        assert.strictEqual(ofSolana.status, 501, `${path} ${ofSolana.text}`)
+        assert.strictEqual(ofSolana.status, status, `${path} ${ofSolana.text}`)
         assert.strictEqual((yield* call(`/api/v1/relayers/none/${path}`, given)).status, 404)
       }
       const ofEvm = yield* send(body)

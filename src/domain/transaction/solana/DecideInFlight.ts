@@ -54,14 +54,16 @@ const agreedOf = (situation: InFlight, opinions: ReadonlyArray<Opinion>): Conclu
   })?.conclusion
 }
 
-const minedOf = (attempts: ReadonlyArray<SolanaAttempt>, hash: string, status: Pick<Status, "slot" | "isSuccess">) => {
+const minedOf = (attempts: ReadonlyArray<SolanaAttempt>, hash: string, status: Omit<Status, "level">) => {
   const ordinal = attempts.find((attempt) => attempt.hash === hash)?.ordinal ?? 1
-  return { ordinal, slot: status.slot, isSuccess: status.isSuccess } satisfies SolanaMined
+  const { slot, isSuccess, error } = status
+  return { ordinal, slot, isSuccess, ...(error === undefined ? {} : { error }) } satisfies SolanaMined
 }
 
-const landed = (situation: InFlight, { hash, slot, isSuccess }: Landed): Commands => {
+const landed = (situation: InFlight, { _tag, hash, ...result }: Landed): Commands => {
+  const { slot, isSuccess } = result
   const { transaction, now } = situation
-  const mined = minedOf(transaction.attempts, hash, { slot, isSuccess })
+  const mined = minedOf(transaction.attempts, hash, result)
   const by = aloneOf(situation) === "left" ? ({ confirmedBy: 1 } as const) : {}
   const code = !isSuccess ? "failed_on_chain" : now >= transaction.validUntil ? "executed_late" : "confirmed"
   return [Command.Finish({ state: isSuccess ? "confirmed" : "failed", cause: cause(code, { slot }), mined, ...by })]

@@ -7,6 +7,8 @@ export interface Status {
   readonly slot: number
   readonly level: "processed" | "confirmed" | "finalized"
   readonly isSuccess: boolean
+  /** The error of the chain as JSON text. Absent: it succeeded. */
+  readonly error?: string
 }
 
 /**
@@ -48,7 +50,7 @@ export interface KnownSignature {
 
 /** `Landed`: a signature is finalized. `Dead`: none of the signatures has landed, and none of them can land. */
 export type Conclusion =
-  | ({ readonly _tag: "Landed"; readonly hash: string } & Pick<Status, "slot" | "isSuccess">)
+  | ({ readonly _tag: "Landed"; readonly hash: string } & Omit<Status, "level">)
   | { readonly _tag: "Dead"; readonly attempts: number }
 
 export interface Earlier {
@@ -97,7 +99,8 @@ export const conclude = (
   for (const { hash } of attempts) {
     const status = look.statuses?.of.get(hash)
     if (status?.level === "finalized") {
-      return { _tag: "Landed", hash, slot: status.slot, isSuccess: status.isSuccess }
+      const { level: _, ...result } = status
+      return { _tag: "Landed", hash, ...result }
     }
   }
   const isDead = attempts.length > 0 && attempts.every((attempt) => provesDead(look, attempt, known))

@@ -6,6 +6,7 @@ import { added, field } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
 import { maybe, text } from "../../request/Text.ts"
 import { Speed } from "../Speed.ts"
+import { batchOf } from "../TransactionRequests.ts"
 import { maxExternalIdLength } from "../Numbers.ts"
 import { maxAccounts, maxComputeUnits, maxInstructions, maxTables, maxTransactionBytes } from "./SolanaNumbers.ts"
 
@@ -145,8 +146,18 @@ export const ReplaceSolanaTransaction = Schema.Struct(
   Struct.omit(fields, ["not_before", "external_id", "priority"])
 ).annotate({ identifier: "ReplaceSolanaTransactionRequest", description: "What a transaction does instead." })
 
-/** The bytes of a prebuilt transaction. */
-export const bytesOf = (transaction: string | ReadonlyArray<number>): Uint8Array =>
-  typeof transaction === "string"
-    ? Uint8Array.from(atob(transaction), (character) => character.charCodeAt(0))
-    : Uint8Array.from(transaction)
+export type ReplaceSolanaTransaction = typeof ReplaceSolanaTransaction.Type
+
+export const SendSolanaBatch = batchOf(SendSolanaTransaction, { transaction: "AQAAAA==" }).annotate({
+  identifier: "SendSolanaTransactionBatchRequest",
+  description: "Transactions that are accepted together."
+})
+
+/** The bytes that a text of base64 stands for. */
+export const bytesOf = (text: string): Uint8Array => Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+
+export const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
+
+/** A prebuilt transaction as base64. */
+export const prebuiltOf = (transaction: string | ReadonlyArray<number>): string =>
+  typeof transaction === "string" ? transaction : base64Of(Uint8Array.from(transaction))

@@ -21,7 +21,25 @@ export const maxAttempts = 20
 /** Blocks for which a blockhash may live, as a provider reports it. Agave accepts ages 0 to 150; nodes have reported 300. */
 export const blockhashLife = { minimum: 100, maximum: 600 } as const
 
+/** Milliseconds without another provider's opinion after which one provider decides alone. */
+export const finalityByOne = 60 * minute
+
+/** Milliseconds for which providers have to call the blockhash of a request dead: a node that lags does not know it yet. */
+export const deadAfter = 5 * second
+
+/** Providers that are asked in one look. */
+export const maxAskedProviders = 5
+
+/** Entries of the list of an address that one call returns, and pages of it that one look reads. */
+export const listPage = { entries: 1000, pages: 20 } as const
+
+/** Signatures in one question for statuses: the limit of the method. */
+export const maxStatuses = 256
+
 // Sends
+
+/** Transactions of a relayer that may be in flight at once. */
+export const windowSize = 64
 
 /** Milliseconds after which bytes are sent again. `maxRetries` is 0, so that no node repeats them. */
 export const rebroadcastAfter = 2 * second
@@ -46,6 +64,29 @@ export const maxTransactionBytes = 1232
 
 /** Signatures of a transaction if the policy sets no limit: as many as fit into a packet beside a small message. */
 export const defaultMaxSignatures = 12
+
+// Building
+
+/** Milliseconds for which the transactions of a lane share a blockhash, and for which prices are kept. */
+export const sharedFor = { blockhash: 2 * second, prices: 10 * second } as const
+
+/** Compute units above the simulated ones: a tenth, and twice what an instruction of the compute budget costs. */
+export const computeMargin = { numerator: 11, denominator: 10, units: 300 } as const
+
+/** How much more an attempt offers than the one before it, at least: one and a half times the price. */
+export const priceRise = { numerator: 3n, denominator: 2n } as const
+
+/** Equal requests within one blockhash that get different limits of compute units. */
+export const maxEqualMessages = 1000
+
+/** Bytes of a lookup table: its header and 256 addresses. */
+export const maxTableBytes = 56 + 256 * 32
+
+/** Writable accounts that a question for recent prices may name: the limit of the method. */
+export const maxPricedAccounts = 128
+
+/** The share of recent prices, in percent, that each speed offers. */
+export const pricePercentile = { safeLow: 25, average: 50, fast: 75, fastest: 95 } as const
 
 // Fees
 

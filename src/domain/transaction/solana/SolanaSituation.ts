@@ -31,6 +31,8 @@ export interface SolanaMined {
   readonly ordinal: number
   readonly slot: number
   readonly isSuccess: boolean
+  /** The error of the chain as JSON text. Absent: it succeeded. */
+  readonly error?: string
 }
 
 /** Facts of a transaction that never change. */
@@ -102,6 +104,8 @@ export interface SolanaSeen {
   readonly aloneSince?: Moment
   /** Signatures of the relayer that are known as finalized. */
   readonly known: ReadonlyArray<KnownSignature>
+  /** Whether the question `proof` was asked in this look. */
+  readonly isProofAsked?: true
   /** The answer to the question `prepare`. */
   readonly preparation?: Preparation
 }

@@ -4,15 +4,8 @@ import { Uint64 } from "../../../domain/chain/Amount.ts"
 import { minBalanceOf } from "../../../domain/health/Funding.ts"
 import * as Inspection from "../Inspection.ts"
 import type { Providers } from "../Providers.ts"
-import { codes } from "../RpcFailure.ts"
-import type { RpcDialect, RpcNode } from "../RpcNode.ts"
-
-/** -32005 means that the node lags behind. */
-const dialect: RpcDialect = {
-  networkType: "solana",
-  codes: { ...codes, [-32_005]: "unreachable" },
-  isAnswer: () => false
-}
+import type { RpcNode } from "../RpcNode.ts"
+import { dialect } from "./SolanaNodes.ts"
 
 const commitment = { commitment: "confirmed" }
 

@@ -5,7 +5,11 @@ import { DateTime, Result, Schema } from "effect"
 import * as Json from "../../../../src/api/Json.ts"
 import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
 import { BadRequest } from "../../../../src/domain/request/Request.ts"
-import { bytesOf, SendSolanaTransaction } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import {
+  bytesOf,
+  prebuiltOf,
+  SendSolanaTransaction
+} from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
 import { deadlineOf, violationsOf } from "../../../../src/domain/transaction/solana/SolanaAdmission.ts"
 import { address, other, relayer } from "./Messages.ts"
 
@@ -136,7 +140,7 @@ describe("a send", () => {
   })
 
   it("has the same bytes as base64 and as an array", () => {
-    assert.deepStrictEqual(bytesOf("AQL/"), bytesOf([1, 2, 255]))
+    assert.deepStrictEqual(bytesOf(prebuiltOf("AQL/")), bytesOf(prebuiltOf([1, 2, 255])))
   })
 
   it("without a deadline gets thirty minutes from the moment in which it may begin", () => {

@@ -1,0 +1,55 @@
+// What the answers of nodes to `sendTransaction` mean. An answer proves nothing about the chain, in either direction: only
+// whether the bytes are worth sending again depends on it.
+import { Predicate } from "effect"
+import type { Attempt } from "../Attempt.ts"
+import type { Point } from "../Moment.ts"
+import type { Heard } from "../Rules.ts"
+import type { NodeAnswer } from "./NodeAnswer.ts"
+import type { Solana } from "./Solana.ts"
+
+/**
+ * - `accepted`: the node has forwarded the bytes, or has them on its chain already.
+ * - `provider`: the node lags, is busy, or did not answer. It says nothing about the bytes.
+ * - `refused`: this node never takes the bytes.
+ */
+export type AnswerClass = "accepted" | "provider" | "refused"
+
+/** Error codes of solana's nodes: `rpc_custom_error.rs` of agave. */
+const codes = { preflight: -32_002, signature: -32_003, invalidParams: -32_602, invalidRequest: -32_600 } as const
+
+/** A failed preflight names the error of the transaction in `data.err`, and in the text. */
+const names = ({ message, data }: Extract<NodeAnswer, { readonly _tag: "RpcError" }>, error: string, text: string) =>
+  (Predicate.hasProperty(data, "err") && data.err === error) || message.includes(error) || message.includes(text)
+
+export const classify = (answer: NodeAnswer): AnswerClass => {
+  if (answer._tag === "Signature") return "accepted"
+  if (answer._tag === "NoAnswer") return "provider"
+  if (answer.code === codes.preflight) {
+    if (names(answer, "AlreadyProcessed", "already been processed")) return "accepted"
+    return names(answer, "BlockhashNotFound", "Blockhash not found") ? "provider" : "refused"
+  }
+  const isFinal =
+    answer.code === codes.signature || answer.code === codes.invalidParams || answer.code === codes.invalidRequest
+  return isFinal ? "refused" : "provider"
+}
+
+/** No answers: no provider could be asked. The bytes are only given up if every provider that was asked refuses them. */
+export const hear = (attempt: Attempt<Solana>, answers: ReadonlyArray<NodeAnswer>, at: Point): Heard<Solana> => {
+  const { refusal: _, ...former } = attempt
+  const classes = answers.map(classify)
+  const isAccepted = classes.includes("accepted")
+  const isRefused = classes.length > 0 && classes.every((one) => one === "refused")
+  return {
+    attempt: {
+      ...former,
+      sends: attempt.sends + 1,
+      firstSent: attempt.firstSent ?? at,
+      lastSentAt: at.at,
+      outcome: isAccepted ? "accepted" : isRefused ? "refused" : "unknown",
+      ...(isRefused ? { refusal: { class: "permanent" } as const } : {})
+    },
+    isAccepted,
+    triesOlder: false,
+    isWindowFull: false
+  }
+}

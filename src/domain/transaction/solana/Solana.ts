@@ -1,0 +1,96 @@
+// The family of solana: its shapes.
+import type { SolanaNetwork } from "../../network/Network.ts"
+import type { SolanaRelayer } from "../../relayer/Relayer.ts"
+import type { Family } from "../Family.ts"
+import type { Speed } from "../Speed.ts"
+import type { GuardTerms } from "./Guard.ts"
+import type { NodeAnswer } from "./NodeAnswer.ts"
+import type { ReplaceSolanaTransaction, SendSolanaTransaction, SolanaInstruction } from "./SendSolanaTransaction.ts"
+import type { SolanaOffer } from "./Preparation.ts"
+import type { SolanaSeen } from "./SolanaSituation.ts"
+import type { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
+
+/** What a caller asked for. It has either `transaction` or `instructions`. */
+export interface SolanaRequest {
+  /** A prebuilt transaction as base64. */
+  readonly transaction?: string
+  readonly instructions?: ReadonlyArray<SolanaInstruction>
+  readonly speed?: Speed
+  readonly compute_unit_limit?: number
+  /** Micro-lamports. */
+  readonly compute_unit_price?: bigint
+  /** Lamports. */
+  readonly max_fee_lamports?: bigint
+  readonly address_lookup_tables?: ReadonlyArray<string>
+  /** Absent: it is simulated. */
+  readonly simulate?: boolean
+  /** Whether it waits for funds until its deadline. */
+  readonly wait_for_funds?: boolean
+}
+
+export interface SolanaFacts {
+  /** Whether the request brings its own blockhash. */
+  readonly isPrebuilt: boolean
+  /** Whether the blockhash may be exchanged: the relayer is the only signer, and the request allows it. */
+  readonly isRefreshable: boolean
+}
+
+/** What an attempt offers, and what it costs at most. */
+export interface SolanaPriced extends SolanaOffer {
+  /** Lamports of its fee at most. */
+  readonly fee: bigint
+  /** Lamports that the request itself takes from the relayer at most. */
+  readonly out: bigint
+}
+
+/** Why nodes refused the bytes for good. */
+export interface SolanaRefusal {
+  readonly class: "permanent"
+}
+
+export interface SolanaReceiptDetails {
+  /** The error of the chain as JSON text. Absent: it succeeded. */
+  readonly error?: string
+}
+
+export interface SolanaPolicyTerms {
+  /** Lamports that must stay on the account. */
+  readonly minBalance: bigint
+  /** What the rules of the fee payer allow. */
+  readonly guard: GuardTerms
+  /** Milliseconds without another provider's opinion after which one decides alone. */
+  readonly finalityByOne: number | "never"
+}
+
+/** A relayer and its network. */
+export interface SolanaTarget {
+  readonly relayer: SolanaRelayer
+  readonly network: typeof SolanaNetwork.Type
+}
+
+export interface Solana extends Family {
+  readonly type: "solana"
+  readonly target: SolanaTarget
+  readonly body: SendSolanaTransaction
+  readonly replacement: ReplaceSolanaTransaction
+  readonly request: SolanaRequest
+  readonly facts: SolanaFacts
+  readonly offer: SolanaPriced
+  readonly refusal: SolanaRefusal
+  readonly details: SolanaReceiptDetails
+  readonly counters: {}
+  readonly terms: SolanaPolicyTerms
+  readonly survey: undefined
+  readonly seen: SolanaSeen
+  readonly question: "prepare" | "proof"
+  readonly answer: NodeAnswer
+  readonly foreign: never
+  readonly simulation: never
+  readonly shown: SolanaTransactionResponse
+}
+
+declare module "../Family.ts" {
+  interface Families {
+    readonly solana: Solana
+  }
+}

@@ -1,0 +1,188 @@
+// Joins the state machine of solana with the neutral core: what the core has of a row becomes what the machine reads, and what
+// the machine commands becomes a command of the core.
+import { cause } from "../Cause.ts"
+import type { Cause, Figures } from "../Cause.ts"
+import { ask, Command, finish, mine, sign } from "../Command.ts"
+import type { Command as CoreCommand, Commands as CoreCommands } from "../Command.ts"
+import type { Situation } from "../Situation.ts"
+import { newestRequest } from "../Transaction.ts"
+import type { Mined, Transaction } from "../Transaction.ts"
+import { totalFee } from "./Fee.ts"
+import type { Preparation } from "./Preparation.ts"
+import type { Solana } from "./Solana.ts"
+import { cause as solanaCause } from "./SolanaCode.ts"
+import type { SolanaCause } from "./SolanaCode.ts"
+import { decide as decideSolana } from "./SolanaDecision.ts"
+import { maxComputeUnits, microLamports, pollAfter } from "./SolanaNumbers.ts"
+import type {
+  SolanaAttempt,
+  SolanaCommand,
+  SolanaMined,
+  SolanaSituation,
+  SolanaTransaction
+} from "./SolanaSituation.ts"
+
+const attemptOf = (attempt: Transaction<Solana>["attempts"][number]): SolanaAttempt => ({
+  hash: attempt.hash,
+  offer: attempt.offer,
+  ordinal: attempt.ordinal,
+  kind: attempt.kind === "refresh" ? "refresh" : "original",
+  maxFee: attempt.maxFee,
+  sends: attempt.sends,
+  isRefused: attempt.outcome === "refused",
+  ...(attempt.lastSentAt === undefined ? {} : { lastSentAt: attempt.lastSentAt })
+})
+
+const minedOf = ({ ordinal = 1, receipt }: Mined<Solana>): SolanaMined => ({
+  ordinal,
+  slot: receipt.height,
+  isSuccess: receipt.isSuccess
+})
+
+const transactionOf = (transaction: Transaction<Solana>): SolanaTransaction => {
+  const {
+    generation,
+    facts,
+    intent,
+    state,
+    cause: why,
+    causeSince,
+    mined,
+    restored,
+    validUntil,
+    notBefore
+  } = transaction
+  return {
+    generation,
+    facts,
+    intent,
+    state,
+    causeSince,
+    restored,
+    validUntil,
+    waitsForFunds: newestRequest(transaction).wait_for_funds === true,
+    attempts: transaction.attempts.map(attemptOf),
+    ...(why === undefined ? {} : { cause: why }),
+    ...(mined === undefined ? {} : { mined: minedOf(mined) }),
+    ...(notBefore === undefined ? {} : { notBefore })
+  }
+}
+
+/** The API key may leave less for the fee than the policy. Bytes that the service builds offer a lower price then. */
+const withFeeLimit = (preparation: Preparation, limit: bigint | undefined, isPrebuilt: boolean): Preparation => {
+  const { fee, price } = preparation
+  if (limit === undefined || limit >= fee.offered) return preparation
+  const capped = { ...preparation, fee: { ...fee, cap: limit } }
+  if (isPrebuilt || limit < fee.floor) return capped
+  const units = price.computeUnitLimit ?? maxComputeUnits
+  const computeUnitPrice = ((limit - fee.floor) * microLamports) / BigInt(units)
+  const offered = fee.floor + totalFee(0, computeUnitPrice, units)
+  return { ...capped, fee: { ...capped.fee, offered }, price: { ...price, computeUnitPrice } }
+}
+
+/** The only reason for which the lane as a whole stops is another chain. */
+const situationOf = ({
+  transaction,
+  lane,
+  terms,
+  rest,
+  view,
+  now,
+  stop,
+  signerRetry
+}: Situation<Solana>): SolanaSituation => ({
+  transaction: transactionOf(transaction),
+  lane: { generation: lane.generation, windowSize: lane.windowSize, isRestoreRead: false },
+  terms,
+  rest,
+  view:
+    view._tag === "Seen" && view.preparation !== undefined
+      ? { ...view, preparation: withFeeLimit(view.preparation, terms.feeLimit, transaction.facts.isPrebuilt) }
+      : view,
+  now,
+  ...(stop === undefined ? {} : { stop: solanaCause("chain_changed") }),
+  ...(signerRetry === undefined ? {} : { signerRetry })
+})
+
+const digits = ["fee", "cap", "required", "available", "reserved", "minimum"] as const
+const counts = ["window", "in_flight", "slot", "bound", "attempts", "until", "decides_at"] as const
+
+const figuresOf = (given: SolanaCause["figures"]): Figures => {
+  const found: { -readonly [K in keyof Figures]: Figures[K] } = {}
+  for (const name of digits) if (typeof given[name] === "bigint") found[name] = given[name]
+  for (const name of counts) if (typeof given[name] === "number") found[name] = given[name]
+  if (typeof given["error"] === "string") found.error = given["error"]
+  return found
+}
+
+const causeOf = ({ code, figures }: SolanaCause): Cause => cause(code, figuresOf(figures))
+
+/** The fee is computed: the chain charges exactly this much if the message has a limit of compute units. */
+const coreMined = (
+  transaction: Transaction<Solana>,
+  { ordinal, slot, isSuccess, error }: SolanaMined
+): Mined<Solana> => ({
+  ordinal,
+  receipt: {
+    height: slot,
+    isSuccess,
+    paid: transaction.attempts.find((attempt) => attempt.ordinal === ordinal)?.maxFee ?? 0n,
+    details: error === undefined ? {} : { error }
+  }
+})
+
+const coreCommand = (
+  { transaction, view }: Situation<Solana>,
+  command: SolanaCommand
+): CoreCommand<Solana> | undefined => {
+  switch (command._tag) {
+    case "Sign": {
+      const out = view._tag === "Seen" ? (view.preparation?.out ?? 0n) : 0n
+      const { kind, maxFee } = command
+      return sign<Solana>({
+        kind,
+        offer: { ...command.offer, fee: maxFee, out },
+        maxFee,
+        cause: causeOf(command.cause)
+      })
+    }
+    case "Mine":
+      return mine<Solana>({
+        mined: coreMined(transaction, command.mined),
+        state: command.state,
+        cause: causeOf(command.cause)
+      })
+    case "Finish":
+      return finish<Solana>({
+        state: command.state,
+        cause: causeOf(command.cause),
+        ...(command.mined === undefined ? {} : { mined: coreMined(transaction, command.mined) })
+      })
+    case "Hold":
+      return Command.Hold({ cause: causeOf(command.cause), scope: command.scope })
+    case "Unmine":
+      return Command.Unmine({ cause: causeOf(command.cause) })
+    case "Ask":
+      return ask<Solana>(command.question)
+    // Nothing gives signatures away yet, so there is nothing to take over.
+    case "Adopt":
+      return undefined
+    case "Broadcast":
+    case "PollAt":
+    case "Rest":
+      return command
+  }
+}
+
+/** A question that was answered in this look is not asked again: what follows it decides. */
+const isAnswered = (view: Situation<Solana>["view"], command: SolanaCommand): boolean =>
+  command._tag === "Ask" && command.question === "proof" && view._tag === "Seen" && view.isProofAsked === true
+
+export const decide = (situation: Situation<Solana>): CoreCommands<Solana> => {
+  const own = situationOf(situation)
+  const commands = decideSolana(own)
+    .filter((command) => !isAnswered(situation.view, command))
+    .flatMap((command) => coreCommand(situation, command) ?? [])
+  const [first = Command.PollAt({ at: situation.now + pollAfter }), ...others] = commands
+  return [first, ...others]
+}

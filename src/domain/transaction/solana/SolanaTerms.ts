@@ -1,0 +1,34 @@
+// What the policy of a solana relayer means for its transactions. Admission and lanes read the policy only here.
+import { minBalanceOf } from "../../health/Funding.ts"
+import { present } from "../Presentation.ts"
+import type { GuardTerms } from "./Guard.ts"
+import type { SolanaPolicyTerms, SolanaRequest, SolanaTarget } from "./Solana.ts"
+import { defaultMaxFee, finalityByOne } from "./SolanaNumbers.ts"
+
+const lower = (one: bigint, other: bigint | undefined): bigint => (other === undefined || one < other ? one : other)
+
+export const guardTermsOf = (
+  { relayer: { address, policies = {} } }: SolanaTarget,
+  { max_fee_lamports }: Pick<SolanaRequest, "max_fee_lamports">
+): GuardTerms => ({
+  relayer: address,
+  maxFee: lower(policies.max_allowed_fee_lamports ?? defaultMaxFee, max_fee_lamports),
+  authority: "own_instructions",
+  authorityPrograms: [],
+  feeAccounts: [],
+  ...present("maxBytes", policies.max_tx_data_size),
+  ...present("maxSignatures", policies.max_signatures),
+  ...present("allowedPrograms", policies.allowed_programs),
+  ...present("allowedAccounts", policies.allowed_accounts),
+  ...present("disallowedAccounts", policies.disallowed_accounts)
+})
+
+export const solanaTermsOf = (target: SolanaTarget, request: SolanaRequest): SolanaPolicyTerms => ({
+  minBalance: minBalanceOf("solana", target.relayer.policies),
+  guard: guardTermsOf(target, request),
+  finalityByOne
+})
+
+/** Whether the relayer pays fees itself. The other strategy needs a payment of the user, which the service does not verify yet. */
+export const paysFees = ({ relayer: { policies = {} } }: SolanaTarget): boolean =>
+  policies.fee_payment_strategy === "relayer"

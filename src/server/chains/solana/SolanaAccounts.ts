@@ -1,0 +1,87 @@
+// Accounts of the chain as the rules read them: lookup tables, token accounts and the relayer's own.
+import { Effect } from "effect"
+import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
+import type { AccountState, TableState } from "../../../domain/transaction/solana/Instruction.ts"
+import * as LittleEndian from "../../../domain/transaction/solana/LittleEndian.ts"
+import { isTokenProgram, token2022Program } from "../../../domain/transaction/solana/Programs.ts"
+import type { TokenAuthorities } from "../../../domain/transaction/solana/SimulatedRules.ts"
+import { bytesOf } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import type { RpcNode } from "../RpcNode.ts"
+import { accountsOf } from "./SolanaCalls.ts"
+import type { AccountInfo } from "./SolanaCalls.ts"
+
+/** Accounts in one question: the limit of the method. */
+const maxAccounts = 100
+
+/** Bytes of a token account without extensions, and of an account of several signers, which is never a token account. */
+const sizes = { token: 165, multisig: 355 } as const
+
+/** With extensions, the byte behind a token account says what it is. */
+const tokenType = 2
+
+/** Bytes of an account that say what it is: one more than the size that tells a token account from one of several signers. */
+const readBytes = sizes.multisig + 1
+
+const tableProgram = "AddressLookupTab1e1111111111111111111111111"
+
+/** Bytes of a lookup table before its addresses; the slot of a table that is not deactivated. */
+const tableHeader = 56
+const active = 2n ** 64n - 1n
+
+/** Undefined: there is no such account. */
+export const read = (node: RpcNode, addresses: ReadonlyArray<string>, bytes: number | undefined = readBytes) =>
+  Effect.map(
+    Effect.forEach(
+      Array.from({ length: Math.ceil(addresses.length / maxAccounts) }, (_, index) =>
+        addresses.slice(index * maxAccounts, (index + 1) * maxAccounts)
+      ),
+      (part) => Effect.map(node.call(accountsOf(part, bytes)), ({ value }) => value),
+      { concurrency: "unbounded" }
+    ),
+    (parts) => {
+      const all = parts.flat()
+      return new Map(addresses.map((address, index) => [address, all[index] ?? undefined]))
+    }
+  )
+
+export const dataOf = ({ data: [text] }: AccountInfo): Uint8Array => bytesOf(text)
+
+const isTokenAccount = (program: string, data: Uint8Array): boolean =>
+  data.length === sizes.token ||
+  (program === token2022Program &&
+    data.length > sizes.token &&
+    data.length !== sizes.multisig &&
+    data[sizes.token] === tokenType)
+
+const keyAt = (data: Uint8Array, offset: number): string => Base58.encode(data.slice(offset, offset + Base58.keyBytes))
+
+export const stateOf = (account: AccountInfo | undefined): AccountState => {
+  if (account === undefined) return { _tag: "Other", isProgram: false }
+  const data = dataOf(account)
+  const { owner } = account
+  return isTokenProgram(owner) && isTokenAccount(owner, data)
+    ? { _tag: "Token", program: owner, mint: keyAt(data, 0), owner: keyAt(data, 32) }
+    : { _tag: "Other", isProgram: account.executable }
+}
+
+/** Offsets of an optional key in a token account: a flag of four bytes, then the key. */
+const optionalKeys = { delegate: 72, closeAuthority: 129 } as const
+
+const optionalKey = <K extends keyof typeof optionalKeys>(data: Uint8Array, name: K) =>
+  LittleEndian.u32(data, optionalKeys[name]) === 1 ? { [name]: keyAt(data, optionalKeys[name] + 4) } : {}
+
+export const authoritiesOf = (account: AccountInfo): TokenAuthorities => {
+  const data = dataOf(account)
+  return { owner: keyAt(data, 32), ...optionalKey(data, "delegate"), ...optionalKey(data, "closeAuthority") }
+}
+
+export const tableOf = (account: AccountInfo | undefined): TableState => {
+  if (account === undefined || account.owner !== tableProgram) return { _tag: "Missing" }
+  const data = dataOf(account)
+  if (LittleEndian.u32(data, 0) !== 1 || LittleEndian.u64(data, 4) !== active) return { _tag: "Missing" }
+  const count = Math.floor((data.length - tableHeader) / Base58.keyBytes)
+  return {
+    _tag: "Active",
+    addresses: Array.from({ length: count }, (_, index) => keyAt(data, tableHeader + index * Base58.keyBytes))
+  }
+}

@@ -1,0 +1,154 @@
+// The calls of solana's JSON-RPC that transactions need, with the types of their results.
+import { Schema } from "effect"
+import { Uint64 } from "../../../domain/chain/Amount.ts"
+import { listPage } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import type { TypedCall } from "../RpcNode.ts"
+
+/** Slots and heights: JSON numbers are exact up to 2^53. */
+const Height = Schema.Natural
+
+const Base58Text = Schema.String.check(Schema.isPattern(/^[1-9A-HJ-NP-Za-km-z]{32,88}$/u, { expected: "base58" }))
+
+const Context = Schema.Struct({ slot: Height })
+
+const inContext = <S extends Schema.Top>(value: S) => Schema.Struct({ context: Context, value })
+
+export type Commitment = "processed" | "confirmed" | "finalized"
+
+/** A node whose bank at this commitment is below `minContextSlot` refuses to answer. */
+const at = (commitment: Commitment, minContextSlot?: number) => ({
+  commitment,
+  ...(minContextSlot === undefined ? {} : { minContextSlot })
+})
+
+export const genesisHash: TypedCall<string> = { method: "getGenesisHash", params: [], result: Base58Text }
+
+export const epochInfo: TypedCall<{ readonly absoluteSlot: number; readonly blockHeight: number }> = {
+  method: "getEpochInfo",
+  params: [at("finalized")],
+  result: Schema.Struct({ absoluteSlot: Height, blockHeight: Height })
+}
+
+export const blockHeight = (commitment: Commitment, minContextSlot?: number): TypedCall<number> => ({
+  method: "getBlockHeight",
+  params: [at(commitment, minContextSlot)],
+  result: Height
+})
+
+const LatestBlockhash = inContext(Schema.Struct({ blockhash: Base58Text, lastValidBlockHeight: Height }))
+
+export const latestBlockhash: TypedCall<typeof LatestBlockhash.Type> = {
+  method: "getLatestBlockhash",
+  params: [at("confirmed")],
+  result: LatestBlockhash
+}
+
+const Validity = inContext(Schema.Boolean)
+
+export const isBlockhashValid = (
+  blockhash: string,
+  commitment: Commitment,
+  minContextSlot?: number
+): TypedCall<typeof Validity.Type> => ({
+  method: "isBlockhashValid",
+  params: [blockhash, at(commitment, minContextSlot)],
+  result: Validity
+})
+
+const SignatureStatus = Schema.Struct({
+  slot: Height,
+  err: Schema.Unknown,
+  confirmationStatus: Schema.Literals(["processed", "confirmed", "finalized"])
+})
+
+const Statuses = inContext(Schema.Array(Schema.NullOr(SignatureStatus)))
+
+/** Without the search in history, a node only knows the newest 150 blocks. */
+export const statuses = (signatures: ReadonlyArray<string>): TypedCall<typeof Statuses.Type> => ({
+  method: "getSignatureStatuses",
+  params: [signatures, { searchTransactionHistory: true }],
+  result: Statuses
+})
+
+const Listed = Schema.Array(Schema.Struct({ signature: Base58Text, slot: Height }))
+
+/** Newest first. `before`: only older ones than this signature. */
+export const signaturesFor = (
+  address: string,
+  minContextSlot: number,
+  before: string | undefined
+): TypedCall<typeof Listed.Type> => ({
+  method: "getSignaturesForAddress",
+  params: [
+    address,
+    { ...at("finalized", minContextSlot), limit: listPage.entries, ...(before === undefined ? {} : { before }) }
+  ],
+  result: Listed
+})
+
+export const firstAvailableBlock: TypedCall<number> = { method: "getFirstAvailableBlock", params: [], result: Height }
+
+const Balance = inContext(Uint64)
+
+export const balanceOf = (address: string): TypedCall<typeof Balance.Type> => ({
+  method: "getBalance",
+  params: [address, at("confirmed")],
+  result: Balance
+})
+
+const AccountInfo = Schema.Struct({
+  lamports: Uint64,
+  owner: Base58Text,
+  executable: Schema.Boolean,
+  /** Base64, and the name of the encoding. */
+  data: Schema.Tuple([Schema.String, Schema.String])
+})
+export type AccountInfo = typeof AccountInfo.Type
+
+const Accounts = inContext(Schema.Array(Schema.NullOr(AccountInfo)))
+
+/** `bytes`: of the data, from its beginning. Absent: all. */
+export const accountsOf = (addresses: ReadonlyArray<string>, bytes?: number): TypedCall<typeof Accounts.Type> => ({
+  method: "getMultipleAccounts",
+  params: [
+    addresses,
+    {
+      ...at("confirmed"),
+      encoding: "base64",
+      ...(bytes === undefined ? {} : { dataSlice: { offset: 0, length: bytes } })
+    }
+  ],
+  result: Accounts
+})
+
+const PrioritizationFees = Schema.Array(Schema.Struct({ slot: Height, prioritizationFee: Uint64 }))
+
+export const prioritizationFees = (addresses: ReadonlyArray<string>): TypedCall<typeof PrioritizationFees.Type> => ({
+  method: "getRecentPrioritizationFees",
+  params: [addresses],
+  result: PrioritizationFees
+})
+
+const SimulationResult = inContext(
+  Schema.Struct({
+    err: Schema.Unknown,
+    unitsConsumed: Schema.optionalKey(Height),
+    accounts: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.NullOr(AccountInfo))))
+  })
+)
+
+/** `raw`: base64. Signatures are not checked, and the blockhash is exchanged. */
+export const simulate = (raw: string, accounts: ReadonlyArray<string>): TypedCall<typeof SimulationResult.Type> => ({
+  method: "simulateTransaction",
+  params: [
+    raw,
+    {
+      ...at("confirmed"),
+      encoding: "base64",
+      sigVerify: false,
+      replaceRecentBlockhash: true,
+      accounts: { encoding: "base64", addresses: accounts }
+    }
+  ],
+  result: SimulationResult
+})

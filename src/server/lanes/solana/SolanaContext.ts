@@ -1,0 +1,103 @@
+// What the parts of a solana lane share: its account, its providers, and what it remembers from poll to poll.
+import { Effect } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import type { Earlier, KnownSignature } from "../../../domain/transaction/solana/Look.ts"
+import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
+import type { Lifetime } from "../../../domain/transaction/solana/Preparation.ts"
+import type { SolanaNodes, SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import type { LaneRelayer } from "../LaneNetwork.ts"
+
+export type SolanaRelayer = LaneRelayer<Solana>
+
+/** Something that was read, and when. */
+interface Dated<A> {
+  readonly value: A
+  readonly at: Moment
+}
+
+export interface SolanaMemory {
+  /** Hash of the first block. Undefined: not seen in this generation. */
+  genesis: string | undefined
+  /** By genesis hash and `LaneRelayer.urlsKey`. */
+  readonly providers: Map<string, SolanaProviders>
+  /** What each provider concluded, by number of the transaction and URL. */
+  readonly earlier: Map<number, Map<string, Earlier>>
+  /** Since when only one provider has an opinion, by `LaneRelayer.urlsKey`. */
+  readonly aloneSince: Map<string, Moment>
+  /** Own signatures that are finalized, newest last. */
+  known: ReadonlyArray<KnownSignature>
+  /** By `LaneRelayer.urlsKey`. */
+  readonly blockhashes: Map<string, Dated<Lifetime>>
+  readonly balances: Map<string, Dated<bigint>>
+  /** By the accounts that are written. */
+  readonly prices: Map<string, Dated<ReadonlyArray<bigint>>>
+  /** Since when providers call the blockhash of a request dead, by number of the transaction. */
+  readonly deadSince: Map<number, Moment>
+  /** Transactions whose simulation broke a rule at the latest look, with its slot. */
+  readonly brokenAt: Map<number, number>
+  /** Contents of lookup tables that requests name. */
+  readonly tables: Map<string, ReadonlyArray<string>>
+  /** Which transaction has which message, as base64, for messages of one blockhash. */
+  messages: { readonly blockhash: string; readonly owners: Map<string, number> }
+}
+
+/** Own finalized signatures that a lane remembers: as many as may be in flight at once. */
+const maxKnown = 64
+
+export const make = (genesis: string | undefined): SolanaMemory => ({
+  genesis,
+  providers: new Map(),
+  earlier: new Map(),
+  aloneSince: new Map(),
+  known: [],
+  blockhashes: new Map(),
+  balances: new Map(),
+  prices: new Map(),
+  deadSince: new Map(),
+  brokenAt: new Map(),
+  tables: new Map(),
+  messages: { blockhash: "", owners: new Map() }
+})
+
+/** A list of the address that lacks one of these is behind. */
+export const remember = (memory: SolanaMemory, signature: KnownSignature): void => {
+  memory.known = [...memory.known, signature].slice(-maxKnown)
+}
+
+/** What a lane remembers of a transaction is forgotten when it is final. */
+export const forget = (memory: SolanaMemory, number: number): void => {
+  memory.earlier.delete(number)
+  memory.deadSince.delete(number)
+  memory.brokenAt.delete(number)
+}
+
+export interface SolanaContext {
+  /** Base58. */
+  readonly address: string
+  readonly nodes: SolanaNodes["Service"]
+  readonly memory: SolanaMemory
+}
+
+/** The providers of a relayer, kept as long as the lane is held. */
+export const providersOf = Effect.fnUntraced(function* ({ memory, nodes }: SolanaContext, relayer: SolanaRelayer) {
+  const key = `${memory.genesis ?? ""} ${relayer.urlsKey}`
+  const found = memory.providers.get(key)
+  if (found !== undefined) return found
+  const providers = yield* nodes.providers(relayer.urls, memory.genesis)
+  memory.providers.set(key, providers)
+  return providers
+})
+
+/** A value that was read less than `age` milliseconds ago, or a new one. */
+export const shared = <K, A, E>(
+  values: Map<K, Dated<A>>,
+  key: K,
+  age: number,
+  now: Moment,
+  read: Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  Effect.suspend(() => {
+    const found = values.get(key)
+    if (found !== undefined && now < found.at + age) return Effect.succeed(found.value)
+    return Effect.tap(read, (value) => Effect.sync(() => values.set(key, { value, at: now })))
+  })

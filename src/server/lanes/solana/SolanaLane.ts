@@ -1,0 +1,141 @@
+// Solana, as lanes ask for it: polls, answers to questions, signatures and broadcasts for one account.
+import { Clock, Effect } from "effect"
+import * as Base58 from "../../../domain/transaction/solana/Base58.ts"
+import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
+import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
+import { unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
+import { transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
+import { withAccount } from "../../../domain/transaction/Lane.ts"
+import type { Lane } from "../../../domain/transaction/Lane.ts"
+import { isSignedBy } from "../../chains/solana/SolanaKeys.ts"
+import { send, SolanaNodes } from "../../chains/solana/SolanaNodes.ts"
+import { wrongKey } from "../LaneKeys.ts"
+import * as Metrics from "../LaneMetrics.ts"
+import type {
+  Finding,
+  Inquiry,
+  LaneChain,
+  LaneOptions,
+  Poll,
+  PollOptions,
+  SendingNetwork,
+  Unsigned
+} from "../LaneNetwork.ts"
+import * as SolanaContext from "./SolanaContext.ts"
+import * as SolanaPolls from "./SolanaPolls.ts"
+import type { SolanaPoll } from "./SolanaPolls.ts"
+import { prepare } from "./SolanaPreparing.ts"
+
+/** Transactions of a lane that are on their way to a node at once. They need no order. */
+const inParallel = 32
+
+/** The places of final transactions bound what a claim of the lane reads. They mean nothing on the chain. */
+const settled = ({ lane, totals }: PollOptions<Solana>): Lane<Solana> => {
+  const [account] = lane.accounts
+  const lowest = totals.lowestOpen ?? account.nextSequence
+  return withAccount(lane, { ...account, chainSequence: lowest, settledSequence: lowest })
+}
+
+const open = (nodes: SolanaNodes["Service"], { address, genesis, keys }: LaneOptions): LaneChain<Solana> => {
+  const context: SolanaContext.SolanaContext = { address, nodes, memory: SolanaContext.make(genesis) }
+  const { memory } = context
+  const own = keys({
+    curve: "ed25519",
+    isOwn: (publicKey) => Effect.succeed(Base58.encode(publicKey) === address)
+  })
+
+  const poll = Effect.fn("SolanaLane.poll")(function* (options: PollOptions<Solana>) {
+    const { rows, stored, now } = options
+    memory.genesis = stored.genesis
+    const polls = new Map<string, SolanaPoll>()
+    let found: string | undefined
+    for (const relayer of new Map(rows.map((row) => [row.relayer.urlsKey, row.relayer])).values()) {
+      const shared = rows.filter((row) => row.relayer.urlsKey === relayer.urlsKey)
+      const one = yield* SolanaPolls.poll(context, relayer, shared, now)
+      polls.set(relayer.urlsKey, one)
+      yield* Metrics.countPoll(one.isOtherChain ? "chain_changed" : one.failure === undefined ? "seen" : "unreachable")
+      found ??= yield* (yield* SolanaContext.providersOf(context, relayer)).genesis
+    }
+    const all = [...polls.values()]
+    const isAnswered = all.some(({ failure }) => failure === undefined)
+    const [{ relayer: lead }] = rows
+    const reading = polls.get(lead.urlsKey)?.failure === undefined
+    const result: Poll<Solana> = {
+      isAnswered,
+      isOtherChain: all.some(({ isOtherChain }) => isOtherChain),
+      seenOf: (row, at) => SolanaPolls.seenOf(context, row, polls.get(row.relayer.urlsKey), at),
+      heightOf: ({ urlsKey }) =>
+        Math.max(0, ...(polls.get(urlsKey)?.looks ?? []).map(({ look }) => look.finalized?.height ?? 0)),
+      ...(reading
+        ? {
+            reading: {
+              lane: settled(options),
+              ...(found === undefined ? {} : { genesis: found }),
+              usedTrust: false,
+              fillers: [],
+              foreign: []
+            }
+          }
+        : {})
+    }
+    return result
+  })
+
+  const inquire: LaneChain<Solana>["inquire"] = Effect.fn("SolanaLane.inquire")(function* (_, inquiries) {
+    const now = yield* Clock.currentTimeMillis
+    const proofs = new Map<number, Solana["seen"]>()
+    const asking = inquiries.filter(({ question }) => question === "proof")
+    for (const relayer of new Map(asking.map(({ row }) => [row.relayer.urlsKey, row.relayer])).values()) {
+      const own = asking.filter(({ row }) => row.relayer.urlsKey === relayer.urlsKey)
+      for (const [number, seen] of yield* SolanaPolls.prove(context, relayer, own, now)) proofs.set(number, seen)
+    }
+    // One after the other: equal requests have to see each other's bytes.
+    return yield* Effect.forEach(inquiries, (inquiry: Inquiry<Solana>) => {
+      const { row, seen, question } = inquiry
+      if (question === "proof") {
+        return Effect.succeed<Finding<Solana>>({ seen: proofs.get(row.transaction.number) ?? seen })
+      }
+      return Effect.map(prepare(context, inquiry, now), (preparation): Finding<Solana> => ({
+        seen: { ...seen, preparation }
+      }))
+    })
+  })
+
+  const sign = Effect.fn("SolanaLane.sign")(function* ({ relayer, request = {}, sign: { offer } }: Unsigned<Solana>) {
+    const account = { payer: address, tables: memory.tables }
+    const { messageBytes, signatures } = yield* Effect.orDie(Effect.fromResult(unsignedOf(request, account, offer)))
+    const { signature, isChecked } = yield* own.sign(relayer.signerId, messageBytes)
+    if (!isChecked && !isSignedBy(signature, messageBytes, address)) return yield* wrongKey()
+    const [, ...others] = signatures
+    return { hash: Base58.encode(signature), raw: transactionBytes([signature, ...others], messageBytes) }
+  })
+
+  return {
+    poll,
+    inquire,
+    sign,
+    broadcast: Effect.fnUntraced(function* (relayer: SolanaContext.SolanaRelayer, raw: Uint8Array, sends: number) {
+      const providers = yield* SolanaContext.providersOf(context, relayer)
+      return yield* providers.broadcast(send(base64Of(raw)), sends)
+    }),
+    broadcastsAtOnce: () => inParallel,
+    noteFinal: ({ number, mined, attempts }) =>
+      Effect.sync(() => {
+        SolanaContext.forget(memory, number)
+        const landed = attempts.find(({ ordinal }) => ordinal === mined?.ordinal)
+        if (landed !== undefined && mined !== undefined) {
+          SolanaContext.remember(memory, { hash: landed.hash, slot: mined.receipt.height })
+        }
+      })
+  }
+}
+
+export const networkOf = (nodes: SolanaNodes["Service"]): SendingNetwork<Solana> => ({
+  rules: solanaRules,
+  open: (lane) => open(nodes, lane),
+  // Nothing is loaded: the wire form and the signatures need no library.
+  warmUp: Effect.void
+})
+
+export const network = Effect.map(SolanaNodes, networkOf)

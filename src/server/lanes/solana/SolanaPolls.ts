@@ -1,0 +1,151 @@
+// Polls of a solana lane, and the questions of a proof: one look of each provider, whose answers are never mixed.
+import { Effect, Result } from "effect"
+import { isFinal } from "../../../domain/transaction/Transaction.ts"
+import type { Transaction } from "../../../domain/transaction/Transaction.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { conclude, remember } from "../../../domain/transaction/solana/Look.ts"
+import type { Look } from "../../../domain/transaction/solana/Look.ts"
+import type { Solana } from "../../../domain/transaction/solana/Solana.ts"
+import { agreeing, maxAskedProviders, pollAfter } from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import type { SolanaSeen } from "../../../domain/transaction/solana/SolanaSituation.ts"
+import type { Unreachable } from "../../../domain/transaction/Situation.ts"
+import type { Opinion } from "../../chains/Providers.ts"
+import * as SolanaLooks from "../../chains/solana/SolanaLooks.ts"
+import type { Inquiry, LaneRow } from "../LaneNetwork.ts"
+import { providersOf } from "./SolanaContext.ts"
+import type { SolanaContext, SolanaRelayer } from "./SolanaContext.ts"
+
+/** What one provider saw. */
+interface OneLook {
+  readonly url: string
+  readonly look: Look
+}
+
+/** What the providers of a relayer saw. */
+interface RelayerPoll {
+  readonly configured: number
+  readonly looks: ReadonlyArray<OneLook>
+  readonly failure?: Unreachable
+  readonly isOtherChain: boolean
+}
+
+/** Milliseconds of one look, over all its questions and providers. */
+const budget = 10_000
+
+const hashesOf = (rows: ReadonlyArray<{ readonly transaction: Transaction<Solana> }>): ReadonlyArray<string> =>
+  rows.flatMap(({ transaction }) => transaction.attempts.map(({ hash }) => hash))
+
+const within = <A>(self: Effect.Effect<ReadonlyArray<Opinion<A>>>) =>
+  Effect.timeoutOrElse(self, { duration: budget, orElse: () => Effect.succeed<ReadonlyArray<Opinion<A>>>([]) })
+
+const looksIn = (opinions: ReadonlyArray<Opinion<Look>>): ReadonlyArray<OneLook> =>
+  opinions.flatMap(({ url, result }) => (Result.isSuccess(result) ? [{ url, look: result.success }] : []))
+
+const failureOf = (opinions: ReadonlyArray<Opinion<Look>>, now: Moment): Unreachable => {
+  const isLimited = opinions.some(({ result }) => Result.isFailure(result) && result.failure.code === "rate_limited")
+  return { _tag: "Unreachable", code: isLimited ? "rate_limited" : "providers_unavailable", retryAt: now + pollAfter }
+}
+
+const isMismatch = ({ result }: Opinion<Look>): boolean =>
+  Result.isFailure(result) && result.failure.code === "mismatch"
+
+/** Since when the providers of a relayer are but one with an opinion. */
+const noteAlone = ({ memory }: SolanaContext, { urlsKey }: SolanaRelayer, found: RelayerPoll, now: Moment): void => {
+  const opinions = found.looks.filter(({ look }) => look.statuses !== undefined || look.finalized !== undefined)
+  if (found.configured < agreeing || opinions.length !== 1) memory.aloneSince.delete(urlsKey)
+  else if (!memory.aloneSince.has(urlsKey)) memory.aloneSince.set(urlsKey, now)
+}
+
+export const poll = Effect.fn("SolanaPolls.poll")(function* (
+  context: SolanaContext,
+  relayer: SolanaRelayer,
+  rows: ReadonlyArray<LaneRow<Solana>>,
+  now: Moment
+) {
+  const providers = yield* providersOf(context, relayer)
+  const inFlight = rows.filter(({ transaction }) => transaction.attempts.length > 0 && !isFinal(transaction))
+  const hashes = hashesOf(inFlight)
+  const opinions = yield* within(providers.opinions(maxAskedProviders, (node) => SolanaLooks.poll(node, hashes)))
+  const looks = looksIn(opinions)
+  const found: RelayerPoll = {
+    configured: providers.configured,
+    looks,
+    isOtherChain: looks.length === 0 && opinions.some(isMismatch),
+    ...(looks.length === 0 ? { failure: failureOf(opinions, now) } : {})
+  }
+  noteAlone(context, relayer, found, now)
+  // A provider that did not answer in between begins its conclusions anew.
+  for (const { transaction } of inFlight) {
+    const answered = new Set(looks.map(({ url }) => url))
+    const earlier = context.memory.earlier.get(transaction.number)
+    for (const url of earlier?.keys() ?? []) if (!answered.has(url)) earlier?.delete(url)
+  }
+  return found
+})
+export type SolanaPoll = Effect.Success<ReturnType<typeof poll>>
+
+/** What a look says about one transaction. `isLast`: nothing else is asked in this look. */
+const seenIn = (
+  { memory }: SolanaContext,
+  { transaction, relayer }: LaneRow<Solana>,
+  { configured, looks }: Pick<RelayerPoll, "configured" | "looks">,
+  now: Moment,
+  isLast: boolean
+): SolanaSeen => {
+  const { number, attempts } = transaction
+  const earlier = memory.earlier.get(number) ?? new Map()
+  memory.earlier.set(number, earlier)
+  const own = looks.map(({ url, look }): Look => {
+    const before = earlier.get(url)
+    const seen = before === undefined ? look : { ...look, earlier: before }
+    const conclusion = conclude(seen, attempts, memory.known)
+    const after = remember(seen, conclusion, now)
+    if (after !== undefined) earlier.set(url, after)
+    else if (isLast || before?.conclusion._tag === "Landed") earlier.delete(url)
+    return seen
+  })
+  const aloneSince = memory.aloneSince.get(relayer.urlsKey)
+  return {
+    _tag: "Seen",
+    configured,
+    looks: own,
+    ...(aloneSince === undefined ? {} : { aloneSince }),
+    known: memory.known,
+    ...(isLast ? { isProofAsked: true as const } : {})
+  }
+}
+
+export const seenOf = (
+  context: SolanaContext,
+  row: LaneRow<Solana>,
+  found: SolanaPoll | undefined,
+  now: Moment
+): SolanaSeen | Unreachable =>
+  found === undefined || found.failure !== undefined
+    ? (found?.failure ?? { _tag: "Unreachable", code: "providers_unavailable", retryAt: now + pollAfter })
+    : seenIn(context, row, found, now, false)
+
+/** The questions of a proof, for all transactions of a relayer that ask for one. */
+export const prove = Effect.fn("SolanaPolls.prove")(function* (
+  context: SolanaContext,
+  relayer: SolanaRelayer,
+  inquiries: ReadonlyArray<Inquiry<Solana>>,
+  now: Moment
+) {
+  const providers = yield* providersOf(context, relayer)
+  const rows = inquiries.map(({ row }) => row)
+  const offers = rows.flatMap(({ transaction }) => transaction.attempts.map(({ offer }) => offer))
+  const sought: SolanaLooks.Sought = {
+    address: context.address,
+    hashes: hashesOf(rows),
+    blockhashes: [...new Set(offers.map(({ blockhash }) => blockhash))],
+    signedSlot: Math.min(...offers.map(({ signedSlot }) => signedSlot))
+  }
+  const looks = looksIn(yield* within(providers.opinions(maxAskedProviders, (node) => SolanaLooks.proof(node, sought))))
+  return new Map(
+    rows.map((row) => [
+      row.transaction.number,
+      seenIn(context, row, { configured: providers.configured, looks }, now, true)
+    ])
+  )
+})

@@ -1,0 +1,256 @@
+// Answers what a signature needs to know: the accounts that the rules read, the price, the limit of compute units, and the life of
+// the blockhash. It passes every rule again, for first signatures and refreshes alike.
+import { Effect, Result } from "effect"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import { brokenRule, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
+import type { Guarded, ReadAccounts } from "../../../domain/transaction/solana/Guard.ts"
+import type { AccountState, TableState } from "../../../domain/transaction/solana/Instruction.ts"
+import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import { isWritableKey } from "../../../domain/transaction/solana/Message.ts"
+import type { Accounts as ReadState, Lifetime, Preparation } from "../../../domain/transaction/solana/Preparation.ts"
+import type { Solana, SolanaRequest } from "../../../domain/transaction/solana/Solana.ts"
+import { guardTermsOf } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import * as Numbers from "../../../domain/transaction/solana/SolanaNumbers.ts"
+import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
+import { draftOf, hasOwnBudget, unsignedOf } from "../../../domain/transaction/solana/Unsigned.ts"
+import type { Chosen } from "../../../domain/transaction/solana/Unsigned.ts"
+import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import { derivations } from "../../chains/solana/SolanaKeys.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import type { Inquiry } from "../LaneNetwork.ts"
+import { providersOf, shared } from "./SolanaContext.ts"
+import type { SolanaContext } from "./SolanaContext.ts"
+import * as Lifetimes from "./SolanaLifetimes.ts"
+import * as Simulations from "./SolanaSimulations.ts"
+
+interface Work {
+  readonly context: SolanaContext
+  readonly providers: SolanaProviders
+  readonly inquiry: Inquiry<Solana>
+  readonly request: SolanaRequest
+  readonly now: Moment
+}
+
+/** Tables that nobody can read fail closed. One that a provider does not have is missing if another one says so as well. */
+const readTables = Effect.fnUntraced(function* (providers: SolanaProviders, tables: ReadonlyArray<string>) {
+  if (tables.length === 0) return new Map<string, TableState>()
+  const use = (node: Parameters<Parameters<SolanaProviders["first"]>[0]>[0]) =>
+    Effect.map(Accounts.read(node, tables, Numbers.maxTableBytes), (found) => ({
+      node,
+      states: new Map(tables.map((table) => [table, Accounts.tableOf(found.get(table))]))
+    }))
+  const asked = yield* Effect.result(providers.first(use))
+  if (Result.isFailure(asked)) return "table_unavailable" as const
+  const { node, states } = asked.success
+  if ([...states.values()].every(({ _tag }) => _tag === "Active")) return states
+  const other = yield* providers.second(node, use)
+  const agrees =
+    other === "not_configured" ||
+    (other !== undefined && [...other.states.values()].some(({ _tag }) => _tag === "Missing"))
+  return agrees ? ("missing_table" as const) : ("table_unavailable" as const)
+})
+
+/** The states of the accounts that instructions of the relayer name. Unreadable: no provider gives them. */
+const readAccounts = Effect.fnUntraced(function* (providers: SolanaProviders, { message }: WireTransaction) {
+  const listing = message.instructions.filter(({ accounts }) => accounts.includes(0))
+  const keys = [...new Set(listing.flatMap(({ accounts }) => accounts.flatMap((index) => message.keys[index] ?? [])))]
+  if (keys.length === 0) return new Map<string, AccountState>()
+  const read = yield* Effect.result(providers.first((node) => Accounts.read(node, keys)))
+  return Result.isFailure(read)
+    ? new Map<string, AccountState>()
+    : new Map(keys.map((key) => [key, Accounts.stateOf(read.success.get(key))]))
+})
+
+/** Micro-lamports per compute unit: a percentile of what recent blocks took for the accounts that it writes. */
+const marketPrice = Effect.fnUntraced(function* ({ context, providers, request, now }: Work, wire: WireTransaction) {
+  const { message } = wire
+  const written = message.keys.filter((_, index) => isWritableKey(message, index)).slice(0, Numbers.maxPricedAccounts)
+  const read = Effect.map(
+    providers.first((node) => node.call(Calls.prioritizationFees(written))),
+    (fees) =>
+      fees
+        .map(({ prioritizationFee }) => prioritizationFee)
+        .toSorted((one, other) => (one < other ? -1 : one > other ? 1 : 0))
+  )
+  const sorted = yield* Effect.orElseSucceed(
+    shared(context.memory.prices, written.join(), Numbers.sharedFor.prices, now, read),
+    (): ReadonlyArray<bigint> => []
+  )
+  const percentile = Numbers.pricePercentile[request.speed ?? "fast"]
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percentile) / 100))] ?? 0n
+})
+
+/** A refresh offers at least one and a half times what the attempt before it offered. */
+const priceOf = Effect.fnUntraced(function* (work: Work, wire: WireTransaction) {
+  const { request, inquiry } = work
+  if (request.compute_unit_price !== undefined) return request.compute_unit_price
+  const market = yield* marketPrice(work, wire)
+  const former = inquiry.row.transaction.attempts.at(-1)?.offer.computeUnitPrice ?? 0n
+  const raised = (former * Numbers.priceRise.numerator) / Numbers.priceRise.denominator
+  return market > raised ? market : raised
+})
+
+const limitOf = ({ compute_unit_limit }: SolanaRequest, units: number | undefined): number | undefined => {
+  if (compute_unit_limit !== undefined) return compute_unit_limit
+  if (units === undefined) return undefined
+  const { numerator, denominator, units: more } = Numbers.computeMargin
+  return Math.min(Numbers.maxComputeUnits, Math.ceil((units * numerator) / denominator) + more)
+}
+
+const balanceOf = ({ context, providers, now }: Work) =>
+  Effect.map(
+    Effect.result(
+      shared(
+        context.memory.balances,
+        context.address,
+        Numbers.sharedFor.blockhash,
+        now,
+        Effect.map(
+          providers.first((node) => node.call(Calls.balanceOf(context.address))),
+          ({ value }) => value
+        )
+      )
+    ),
+    Result.getOrUndefined
+  )
+
+/** A price whose fee is within the cap. */
+const within = (price: bigint, cap: bigint, floor: bigint, units: number): bigint => {
+  const highest = cap <= floor ? 0n : ((cap - floor) * Numbers.microLamports) / BigInt(units)
+  return price < highest ? price : highest
+}
+
+const lifetimeOf = ({ context, providers, inquiry, now }: Work, wire: WireTransaction): Effect.Effect<Lifetime> => {
+  const { transaction, relayer } = inquiry.row
+  return transaction.facts.isPrebuilt && transaction.attempts.length === 0
+    ? Lifetimes.ofRequest(context, providers, transaction.number, wire.message.blockhash, now)
+    : Lifetimes.fresh(context, relayer, providers, now)
+}
+
+/**
+ * Equal requests within one blockhash would have one signature, and the chain would execute one of them. The limit of compute
+ * units makes them differ; if the request has its own, it waits for the next blockhash. Undefined: it has to wait.
+ */
+const distinct = ({ context, inquiry, request }: Work, build: (chosen: Chosen) => WireTransaction, chosen: Chosen) => {
+  const { memory } = context
+  const { number, facts } = inquiry.row.transaction
+  if (memory.messages.blockhash !== chosen.blockhash) {
+    memory.messages = { blockhash: chosen.blockhash, owners: new Map() }
+  }
+  const { owners } = memory.messages
+  const isFixed = facts.isPrebuilt || hasOwnBudget(request) || chosen.computeUnitLimit === undefined
+  for (let more = 0; more <= (isFixed ? 0 : Numbers.maxEqualMessages); more++) {
+    const limit = chosen.computeUnitLimit
+    const step = limit !== undefined && limit + more > Numbers.maxComputeUnits ? -more : more
+    const tried = limit === undefined ? chosen : { ...chosen, computeUnitLimit: limit + step }
+    const wire = build(tried)
+    const key = base64Of(wire.messageBytes)
+    const owner = owners.get(key) ?? number
+    if (owner !== number && !facts.isPrebuilt) continue
+    owners.set(key, number)
+    return { wire, chosen: tried }
+  }
+  return undefined
+}
+
+const nothingRead: Omit<Preparation, "accounts"> = {
+  lifetime: "unavailable",
+  fee: { floor: 0n, offered: 0n, cap: 0n },
+  price: { computeUnitPrice: 0n },
+  out: 0n
+}
+
+const failed = (accounts: ReadState): Preparation => ({ ...nothingRead, accounts })
+
+const prepareIn = Effect.fnUntraced(function* (work: Work) {
+  const { context, providers, inquiry, request } = work
+  const { transaction, relayer } = inquiry.row
+  const { memory, address } = context
+  const { facts } = transaction
+  const account = { payer: address, tables: memory.tables }
+  const named = yield* readTables(providers, request.address_lookup_tables ?? [])
+  if (typeof named === "string") return failed(named)
+  for (const [table, state] of named) if (state._tag === "Active") memory.tables.set(table, state.addresses)
+  const build = (chosen: Chosen): WireTransaction => Result.getOrThrow(unsignedOf(request, account, chosen))
+
+  // The bytes of the request as they came, or a draft that shows what the message costs.
+  const draft = Result.getOrThrow(draftOf(request, account))
+  const tables = yield* readTables(
+    providers,
+    draft.message.tables.map(({ table }) => table)
+  )
+  if (typeof tables === "string") return failed(tables)
+  const read: ReadAccounts = { tables, accounts: yield* readAccounts(providers, draft) }
+
+  const terms = guardTermsOf(relayer.target, request)
+  const isSimulated = request.simulate !== false
+  const [price, simulation, lifetime, balance] = yield* Effect.all(
+    [
+      facts.isPrebuilt || hasOwnBudget(request) ? Effect.succeed(0n) : priceOf(work, draft),
+      isSimulated ? Simulations.simulate(providers, draft) : Effect.undefined,
+      lifetimeOf(work, draft),
+      balanceOf(work)
+    ],
+    { concurrency: "unbounded" }
+  )
+  const blockhash = typeof lifetime === "string" ? draft.message.blockhash : lifetime.blockhash
+  const limit =
+    facts.isPrebuilt || hasOwnBudget(request) ? undefined : limitOf(request, simulation?.found?.unitsConsumed)
+  const floor = feeOf(build({ blockhash, computeUnitLimit: limit, computeUnitPrice: 0n }).message).total
+  const units = limit ?? Numbers.maxComputeUnits
+  const computeUnitPrice = within(price, terms.maxFee, floor, units)
+  const found = distinct(work, build, { blockhash, computeUnitLimit: limit, computeUnitPrice })
+  if (found === undefined) return { ...failed("read"), lifetime: "unavailable" } satisfies Preparation
+  const { wire, chosen } = found
+  const fee = feeOf(wire.message)
+  const guarded: Guarded = {
+    transaction: wire,
+    form: facts.isPrebuilt ? "prebuilt" : "instructions",
+    // A floor above the cap is held, not refused: the policy may change.
+    terms: facts.isPrebuilt || floor <= terms.maxFee ? terms : { ...terms, maxFee: fee.total },
+    derivations,
+    read
+  }
+  const broken = brokenRule(guarded)
+  const spending = broken === undefined ? spendingOf(guarded) : undefined
+  const out = spending === undefined || isRefusal(spending) ? 0n : spending.out
+  const allowed = fee.total + out
+  const simulated = simulation && Simulations.judge(simulation, allowed, memory.brokenAt.get(transaction.number))
+  if (simulated?._tag === "BrokenOnce" && simulation?.found !== undefined) {
+    memory.brokenAt.set(transaction.number, memory.brokenAt.get(transaction.number) ?? simulation.found.slot)
+  }
+  const isUnreadable = broken?.code === "account_unavailable"
+  const preparation: Preparation = {
+    lifetime,
+    accounts: isUnreadable ? "account_unavailable" : "read",
+    fee: {
+      floor: facts.isPrebuilt || hasOwnBudget(request) ? fee.total : floor,
+      offered: fee.total,
+      cap: terms.maxFee
+    },
+    price: {
+      computeUnitPrice: facts.isPrebuilt || hasOwnBudget(request) ? fee.computeUnitPrice : chosen.computeUnitPrice,
+      ...present("computeUnitLimit", chosen.computeUnitLimit ?? fee.computeUnitLimit)
+    },
+    out,
+    ...(broken === undefined || isUnreadable ? {} : { broken: broken.code }),
+    ...present("balance", balance),
+    ...present("simulated", simulated)
+  }
+  return preparation
+})
+
+export const prepare = Effect.fn("SolanaPreparing.prepare")(function* (
+  context: SolanaContext,
+  inquiry: Inquiry<Solana>,
+  now: Moment
+) {
+  const providers = yield* providersOf(context, inquiry.row.relayer)
+  const request = newestRequest(inquiry.row.transaction)
+  return yield* prepareIn({ context, providers, inquiry, request, now })
+})

@@ -1,0 +1,127 @@
+// Simulations of a message before it is signed. They protect users from transactions that fail; for the relayer they are a second
+// line behind the rules, because the chain can change between simulation and execution.
+import { Effect, Result } from "effect"
+import { base64Of } from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import type { Simulated } from "../../../domain/transaction/solana/Preparation.ts"
+import { systemProgram, tokenProgram, token2022Program } from "../../../domain/transaction/solana/Programs.ts"
+import { brokenSimulation } from "../../../domain/transaction/solana/SimulatedRules.ts"
+import type { SimulatedAccounts } from "../../../domain/transaction/solana/SimulatedRules.ts"
+import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import { isWritableKey } from "../../../domain/transaction/solana/Message.ts"
+import { transactionBytes } from "../../../domain/transaction/solana/WireEncoding.ts"
+import * as Accounts from "../../chains/solana/SolanaAccounts.ts"
+import * as Calls from "../../chains/solana/SolanaCalls.ts"
+import type { AccountInfo } from "../../chains/solana/SolanaCalls.ts"
+import type { SolanaProviders } from "../../chains/solana/SolanaNodes.ts"
+import type { RpcNode } from "../../chains/RpcNode.ts"
+
+/** The instruction CloseAccount of the token programs. */
+const closeAccount = 9
+
+const closedBy = ({ message: { instructions, keys } }: WireTransaction): ReadonlyArray<string> =>
+  instructions.flatMap(({ program, accounts: [account = 0], data }) => {
+    const called = keys[program]
+    return (called === tokenProgram || called === token2022Program) && data[0] === closeAccount
+      ? [keys[account] ?? ""]
+      : []
+  })
+
+const stateOf = (account: AccountInfo | undefined) => ({
+  lamports: account?.lamports ?? 0n,
+  owner: account?.owner ?? systemProgram,
+  dataBytes: account === undefined ? 0 : Accounts.dataOf(account).length
+})
+
+/** Token accounts of the relayer that the message writes, as they are now. */
+const ownTokensOf = (
+  { message }: WireTransaction,
+  relayer: string,
+  before: ReadonlyMap<string, AccountInfo | undefined>
+): ReadonlyArray<string> =>
+  message.keys.filter((key, index) => {
+    if (index === 0 || !isWritableKey(message, index)) return false
+    const state = Accounts.stateOf(before.get(key))
+    return state._tag === "Token" && state.owner === relayer
+  })
+
+interface OneSimulation {
+  readonly unitsConsumed: number | undefined
+  /** JSON text. Absent: it succeeds. */
+  readonly error?: string
+  readonly accounts: SimulatedAccounts
+  readonly slot: number
+}
+
+const simulateAt = Effect.fnUntraced(function* (node: RpcNode, wire: WireTransaction) {
+  const { message, messageBytes, signatures } = wire
+  const [relayer = ""] = message.keys
+  const before = yield* Accounts.read(node, message.keys)
+  const tokens = ownTokensOf(wire, relayer, before)
+  const raw = base64Of(transactionBytes(signatures, messageBytes))
+  const { context, value } = yield* node.call(Calls.simulate(raw, [relayer, ...tokens]))
+  const [after, ...others] = value.accounts ?? []
+  const pairs = tokens.flatMap((address, index) => {
+    const [former, later] = [before.get(address), others[index]]
+    if (former === undefined) return []
+    const isOpen = later && Accounts.stateOf(later)._tag === "Token"
+    return [
+      [
+        address,
+        { before: Accounts.authoritiesOf(former), ...(isOpen ? { after: Accounts.authoritiesOf(later) } : {}) }
+      ] as const
+    ]
+  })
+  const found: OneSimulation = {
+    unitsConsumed: value.unitsConsumed,
+    ...(value.err === null ? {} : { error: JSON.stringify(value.err) }),
+    accounts: {
+      before: stateOf(before.get(relayer)),
+      after: stateOf(after ?? undefined),
+      tokens: new Map(pairs),
+      closed: closedBy(wire)
+    },
+    slot: context.slot
+  }
+  return found
+})
+
+export interface Simulation {
+  readonly verdict: "Succeeds" | "Fails" | "Disagrees" | "FailsAlone" | "Unknown"
+  readonly found?: OneSimulation
+}
+
+/** A failure needs a second opinion: a node may lag behind what the message needs. */
+export const simulate = Effect.fnUntraced(function* (providers: SolanaProviders, wire: WireTransaction) {
+  const asked = yield* Effect.result(
+    providers.first((node) => Effect.map(simulateAt(node, wire), (found) => ({ node, found })))
+  )
+  if (Result.isFailure(asked)) return { verdict: "Unknown" } satisfies Simulation
+  const { node, found } = asked.success
+  if (found.error === undefined) return { verdict: "Succeeds", found } satisfies Simulation
+  const other = yield* providers.second(node, (second) => simulateAt(second, wire))
+  const verdict =
+    other === "not_configured"
+      ? "Fails"
+      : other === undefined
+        ? "FailsAlone"
+        : other.error === undefined
+          ? "Disagrees"
+          : "Fails"
+  const simulation: Simulation = { verdict, found }
+  return simulation
+})
+
+/**
+ * `allowed`: lamports that the message may take. `brokenBefore`: the slot in which it broke a rule before; another transaction may
+ * have changed the account meanwhile, so a rule has to be broken in two blocks.
+ */
+export const judge = ({ verdict, found }: Simulation, allowed: bigint, brokenBefore: number | undefined): Simulated => {
+  if (verdict === "Fails") return { _tag: "Fails", error: found?.error ?? "" }
+  if (verdict !== "Succeeds" || found === undefined) return { _tag: verdict === "Succeeds" ? "Unknown" : verdict }
+  const broken = brokenSimulation(found.accounts, allowed)
+  if (broken === undefined) return { _tag: "Succeeds" }
+  const { code } = broken
+  if (code !== "lamports_out" && code !== "fee_payer_changed" && code !== "authority_changed")
+    return { _tag: "Unknown" }
+  return brokenBefore === undefined || brokenBefore >= found.slot ? { _tag: "BrokenOnce" } : { _tag: "Broken", code }
+}

@@ -1,0 +1,140 @@
+// The intake of solana: decodes and checks what callers want to send from relayers of solana networks. Rules that need the chain are
+// checked before the signature.
+import { DateTime, Effect, Result, Schema } from "effect"
+import { BadRequest } from "../../../domain/request/Request.ts"
+import type { Violation } from "../../../domain/request/Request.ts"
+import type { Moment } from "../../../domain/transaction/Moment.ts"
+import { present } from "../../../domain/transaction/Presentation.ts"
+import { feeOf } from "../../../domain/transaction/solana/Fee.ts"
+import { brokenRule, brokenSignature, spendingOf } from "../../../domain/transaction/solana/Guard.ts"
+import type { Guarded } from "../../../domain/transaction/solana/Guard.ts"
+import type { WireTransaction } from "../../../domain/transaction/solana/Message.ts"
+import {
+  prebuiltOf,
+  ReplaceSolanaTransaction,
+  SendSolanaTransaction
+} from "../../../domain/transaction/solana/SendSolanaTransaction.ts"
+import type { Solana, SolanaRequest, SolanaTarget } from "../../../domain/transaction/solana/Solana.ts"
+import { deadlineOf, violationsOf } from "../../../domain/transaction/solana/SolanaAdmission.ts"
+import { solanaRules } from "../../../domain/transaction/solana/SolanaRules.ts"
+import { guardTermsOf, paysFees } from "../../../domain/transaction/solana/SolanaTerms.ts"
+import { isRefusal } from "../../../domain/transaction/solana/Spending.ts"
+import { draftOf } from "../../../domain/transaction/solana/Unsigned.ts"
+import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
+import { exceeded, TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
+import { derivations, isSignedBy } from "../../chains/solana/SolanaKeys.ts"
+import type { Admitted, Intake } from "../Intake.ts"
+
+interface Allowance {
+  readonly now: Moment
+  readonly limits: NetworkLimits | undefined
+  readonly prefix: string
+}
+
+const requestOf = (body: ReplaceSolanaTransaction): SolanaRequest => ({
+  ...present("transaction", body.transaction === undefined ? undefined : prebuiltOf(body.transaction)),
+  ...present("instructions", body.instructions),
+  ...present("speed", body.speed),
+  ...present("compute_unit_limit", body.compute_unit_limit),
+  ...present("compute_unit_price", body.compute_unit_price),
+  ...present("max_fee_lamports", body.max_fee_lamports),
+  ...present("address_lookup_tables", body.address_lookup_tables),
+  ...present("simulate", body.simulate),
+  ...present("wait_for_funds", body.wait_for_funds)
+})
+
+const encode = Schema.encodeSync(SendSolanaTransaction)
+
+const sponsored: Violation = {
+  field: "transaction",
+  message:
+    "cannot be sent while the relayer's policy has fee_payment_strategy user, because the service does not verify payments yet; set fee_payment_strategy to relayer"
+}
+
+const fieldOf = ({ transaction }: SolanaRequest): string => (transaction === undefined ? "instructions" : "transaction")
+
+const refused = (request: SolanaRequest, prefix: string, { code, message }: { code: string; message: string }) =>
+  BadRequest.of([{ field: `${prefix}${fieldOf(request)}`, message: `${code}: ${message}` }])
+
+/** What the message spends from the relayer, against the limits of the API key. */
+const limitViolation = (
+  guarded: Guarded,
+  request: SolanaRequest,
+  limits: NetworkLimits | undefined
+): Violation | undefined => {
+  if (limits === undefined) return undefined
+  const { max_value, receivers } = limits
+  const spending = spendingOf(guarded)
+  if (isRefusal(spending)) return undefined
+  const field = fieldOf(request)
+  const value = max_value === undefined ? {} : { max_value }
+  const found = exceeded("solana", { value: spending.spent, receivers: [] }, value)
+  if (found !== undefined) return { ...found, field }
+  const terms = { ...guarded.terms, ...(receivers === undefined ? {} : { receivers }) }
+  const broken = brokenRule({ ...guarded, terms })
+  return broken === undefined ? undefined : { field, message: `${broken.code}: ${broken.message}` }
+}
+
+const check = Effect.fnUntraced(function* (
+  body: ReplaceSolanaTransaction,
+  target: SolanaTarget,
+  { now, limits, prefix }: Allowance
+) {
+  const { address: relayerAddress, policies: policy = {} } = target.relayer
+  const violations = violationsOf(body, { now, relayerAddress, policy })
+  const all = violations.length === 0 && !paysFees(target) ? [sponsored] : violations
+  if (all.length > 0) {
+    return yield* BadRequest.of(all.map(({ field, message }) => ({ field: `${prefix}${field}`, message })))
+  }
+  const request = requestOf(body)
+  const drafted = draftOf(request, { payer: relayerAddress, tables: new Map() })
+  if (Result.isFailure(drafted)) return yield* refused(request, prefix, drafted.failure)
+  const draft: WireTransaction = drafted.success
+  const isPrebuilt = request.transaction !== undefined
+  const guarded: Guarded = {
+    transaction: draft,
+    form: isPrebuilt ? "prebuilt" : "instructions",
+    terms: guardTermsOf(target, request),
+    derivations
+  }
+  const broken = brokenRule(guarded) ?? (isPrebuilt ? brokenSignature(draft, isSignedBy) : undefined)
+  if (broken !== undefined) return yield* refused(request, prefix, broken)
+  const limit = limitViolation(guarded, request, limits)
+  if (limit !== undefined) return yield* TransactionLimitExceeded.of(limit, prefix)
+  const { refresh = true } = body
+  return {
+    request,
+    facts: { isPrebuilt, isRefreshable: !isPrebuilt || (refresh && draft.message.signers === 1) },
+    /** Lamports. The price of instructions is decided when they are signed. */
+    fee: isPrebuilt || request.compute_unit_price !== undefined ? feeOf(draft.message).total : 0n
+  }
+})
+
+export const intake: Intake<Solana> = {
+  rules: solanaRules,
+  body: SendSolanaTransaction,
+  replacement: ReplaceSolanaTransaction,
+  admit: Effect.fnUntraced(function* (body, { target }, options) {
+    const { request, facts, fee } = yield* check(body, target, options)
+    const { not_before, external_id, priority = 0 } = body
+    const admitted: Admitted<Solana> = {
+      request,
+      facts,
+      text: JSON.stringify(encode(body)),
+      validUntil: deadlineOf(body, options.now),
+      priority,
+      ...(not_before === undefined ? {} : { notBefore: DateTime.toEpochMillis(not_before) }),
+      ...(external_id === undefined ? {} : { externalId: external_id }),
+      fee
+    }
+    return admitted
+  }),
+  admitReplacement: Effect.fnUntraced(function* (replacement, { target }, options) {
+    const { request } = yield* check(replacement, target, options)
+    const { valid_until } = replacement
+    return {
+      request,
+      ...(valid_until === undefined ? {} : { validUntil: DateTime.toEpochMillis(valid_until) })
+    }
+  })
+}

@@ -1,0 +1,84 @@
+// Traces of solana's state machine in the driver: what lands is found once, and what does not is signed again only after a proof.
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { layerEach } from "../../../../testkit/layerEach.ts"
+import { ledger } from "../../ledger/Fixtures.ts"
+import * as World from "./World.ts"
+
+const { receiver, sol } = World
+
+layerEach(ledger)("a transfer", (it) => {
+  it.effect("lands in the next block, and is confirmed when its slot is finalized", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const before = world.cluster.balanceOf(world.address)
+      const [id] = yield* world.accept()
+      yield* world.poll()
+      assert.strictEqual((yield* world.transaction(id)).state, "submitted")
+      yield* world.poll()
+      const mined = yield* world.transaction(id)
+      assert.strictEqual(mined.state, "mined")
+      assert.strictEqual(mined.cause?.code, "mined_waiting")
+      yield* world.finish
+      const { attempts, cause, mined: final, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed")
+      assert.strictEqual(cause?.code, "confirmed")
+      assert.lengthOf(attempts, 1)
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+      assert.strictEqual(before - world.cluster.balanceOf(world.address), sol + (final?.receipt.paid ?? 0n))
+    })
+  )
+
+  it.effect("that nodes swallow is signed again after the proof, with a higher price, and lands once", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      for (const node of world.nodes) node.prices = [1000]
+      const [id] = yield* world.accept()
+      world.cluster.swallows = true
+      yield* world.poll(30)
+      assert.lengthOf((yield* world.transaction(id)).attempts, 1)
+      yield* world.poll(12)
+      world.cluster.swallows = false
+      yield* world.finish
+      const { attempts, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed")
+      assert.lengthOf(attempts, 2)
+      assert.isAbove(Number(attempts[1]?.offer.computeUnitPrice), Number(attempts[0]?.offer.computeUnitPrice))
+      assert.strictEqual(world.cluster.successes(world.address), 1)
+    })
+  )
+
+  it.effect("equal to another one has another signature, and both are executed", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make()
+      const ids = yield* world.accept(World.transfer(world.address, sol), 3)
+      yield* world.finish
+      const hashes = new Set<string>()
+      for (const id of ids) {
+        const { attempts, state } = yield* world.transaction(id)
+        assert.strictEqual(state, "confirmed")
+        for (const { hash } of attempts) hashes.add(hash)
+      }
+      assert.strictEqual(hashes.size, 3)
+      assert.strictEqual(world.cluster.balanceOf(receiver), 3n * sol)
+    })
+  )
+
+  it.effect("whose block is dropped is sent again, and has one effect", () =>
+    Effect.gen(function* () {
+      const world = yield* World.make({ providers: 2 })
+      const [id] = yield* world.accept()
+      yield* world.poll()
+      yield* world.poll(1, 2)
+      assert.strictEqual((yield* world.transaction(id)).state, "mined")
+      world.cluster.reorg(2)
+      yield* world.poll(1, 0)
+      assert.strictEqual((yield* world.transaction(id)).state, "submitted")
+      yield* world.finish
+      const { attempts, state } = yield* world.transaction(id)
+      assert.strictEqual(state, "confirmed")
+      assert.lengthOf(attempts, 1)
+      assert.strictEqual(world.cluster.balanceOf(receiver), sol)
+    })
+  )
+})

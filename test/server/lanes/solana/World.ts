@@ -1,0 +1,237 @@
+// The driver of one lane of solana on a real ledger, with a cluster in memory. A step of the driver runs when a test says so;
+// between two steps the test clock moves by two seconds, and the cluster makes five blocks.
+import { assert } from "@effect/vitest"
+import { Array, Effect, Random, Redacted, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { randomUUID } from "node:crypto"
+import { NetworkId, NetworkName } from "../../../../src/domain/network/NetworkId.ts"
+import type { SolanaNetwork } from "../../../../src/domain/network/Network.ts"
+import type { SolanaPolicy } from "../../../../src/domain/relayer/Policy.ts"
+import * as ExactJson from "../../../../src/domain/request/ExactJson.ts"
+import { RelayerId, SolanaRelayer } from "../../../../src/domain/relayer/Relayer.ts"
+import { SignerId } from "../../../../src/domain/signer/SignerId.ts"
+import * as Base58 from "../../../../src/domain/transaction/solana/Base58.ts"
+import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import type { Solana, SolanaRequest } from "../../../../src/domain/transaction/solana/Solana.ts"
+import { solanaRules } from "../../../../src/domain/transaction/solana/SolanaRules.ts"
+import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
+import { Unanswered } from "../../../../src/server/chains/RpcBatch.ts"
+import type { RpcAnswer, RpcCall } from "../../../../src/server/chains/RpcBatch.ts"
+import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
+import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
+import * as SolanaNodes from "../../../../src/server/chains/solana/SolanaNodes.ts"
+import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
+import * as LaneMemory from "../../../../src/server/lanes/LaneMemory.ts"
+import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
+import * as SolanaLane from "../../../../src/server/lanes/solana/SolanaLane.ts"
+import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
+import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
+import { Ledger } from "../../../../src/server/ledger/Ledger.ts"
+import type { Account, NewTransaction } from "../../../../src/server/ledger/NewTransaction.ts"
+import type { Hold } from "../../../../src/server/ledger/StoredLane.ts"
+import { isOf } from "../../../../src/server/ledger/StoredTransaction.ts"
+import * as LocalKey from "../../../../src/server/signers/backends/local/LocalKey.ts"
+import { insert } from "../../../../testkit/LedgerRows.ts"
+import * as Cluster from "../../../../testkit/solana/Cluster.ts"
+import * as Node from "../../../../testkit/solana/Node.ts"
+
+const key = Redacted.make("42".repeat(32))
+
+/** Transfers of tests go to it. */
+export const receiver = Base58.encode(new Uint8Array(32).fill(7))
+
+export const sol = 1_000_000_000n
+
+/** Blocks between two steps. */
+const blocksPerStep = 5
+
+/** Milliseconds between two steps. */
+const stepTime = 2000
+
+export interface Given {
+  readonly providers?: number
+  readonly policies?: SolanaPolicy
+  readonly funds?: bigint
+}
+
+const networkOf = (): typeof SolanaNetwork.Type => ({
+  id: NetworkId.make("solana:local"),
+  name: NetworkName.make("local"),
+  source: "own",
+  network_type: "solana",
+  rpc_urls: [],
+  average_blocktime_ms: 400,
+  is_testnet: true
+})
+
+const u32 = (value: number) => [...new Uint8Array(Uint32Array.of(value).buffer)]
+const u64 = (value: bigint) => [...new Uint8Array(BigUint64Array.of(value).buffer)]
+
+/** Instructions that transfer lamports from an account. */
+export const transfer = (from: string, lamports: bigint, to = receiver): SolanaRequest => ({
+  instructions: [
+    {
+      program_id: systemProgram,
+      accounts: [
+        { pubkey: from, is_signer: true, is_writable: true },
+        { pubkey: to, is_signer: false, is_writable: true }
+      ],
+      data: base64Of(Uint8Array.from([...u32(2), ...u64(lamports)]))
+    }
+  ]
+})
+
+export const memo = (text: string): SolanaRequest => ({
+  instructions: [{ program_id: memoProgram, accounts: [], data: base64Of(Buffer.from(text)) }]
+})
+
+/** The first that is given is asked first. */
+const inOrder = { nextDoubleUnsafe: () => 0.5, nextIntUnsafe: () => 0 }
+
+const rpcNode = (node: Node.Node): RpcNode => {
+  const ask = ({ method, params }: RpcCall): Effect.Effect<RpcAnswer, RpcFailure.RpcFailure> => {
+    const list = globalThis.Array.isArray(params) ? params : []
+    const answer = node.answer(method, JSON.parse(JSON.stringify(list)))
+    if (answer === undefined) return Effect.fail(RpcFailure.failure("unreachable"))
+    return Effect.succeed(
+      "result" in answer
+        ? { _tag: "Result", value: ExactJson.parse(JSON.stringify(answer.result)) }
+        : { _tag: "RpcError", ...answer.error }
+    )
+  }
+  return {
+    url: node.url,
+    ask,
+    call: (call) =>
+      Effect.flatMap(ask(call), (given) =>
+        given._tag === "Result"
+          ? Effect.mapError(Schema.decodeUnknownEffect(call.result)(given.value), () =>
+              RpcFailure.failure("invalid_answer")
+            )
+          : Effect.fail(RpcFailure.answered("refused"))
+      ),
+    send: (call) => Effect.mapError(ask(call), (failure) => new Unanswered({ failure })),
+    breaker: Effect.succeed("closed")
+  }
+}
+
+const notEmpty = <A>(items: ReadonlyArray<A>) =>
+  Array.isReadonlyArrayNonEmpty(items) ? items : assert.fail("nothing was accepted")
+
+const claimOne = Effect.flatMap(LaneLedger, (lanes) =>
+  Effect.map(lanes.claim(["solana"], 1), ([held]) => held ?? assert.fail("no lane is free"))
+)
+
+export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {}, funds = 10n * sol }: Given = {}) {
+  const lanes = yield* LaneLedger
+  const ledger = yield* Ledger
+  const cluster = Cluster.make()
+  const nodes = Array.makeBy(providers, (index) => Node.make(cluster, `http://node-${index}.example`))
+  const urls = nodes.map(({ url }) => ({ url, weight: 100 }))
+  const backend = LocalKey.make(key)
+  const address = Base58.encode(yield* Effect.orDie(backend.publicKey("ed25519")))
+  cluster.fund(address, funds)
+  cluster.produce(40)
+  const account: Account = {
+    relayerId: RelayerId.make("r1"),
+    relayerNumber: 1,
+    chain: "solana:local",
+    address,
+    window: 64
+  }
+  const relayerOf = (given: SolanaPolicy) =>
+    SolanaRelayer.make({
+      id: account.relayerId,
+      name: "R",
+      network: NetworkName.make("local"),
+      address,
+      paused: false,
+      system_disabled: false,
+      signer_id: SignerId.make("s1"),
+      network_type: "solana",
+      policies: { fee_payment_strategy: "relayer", min_balance: 0n, ...given }
+    })
+  let hold: Hold | undefined
+
+  const world = {
+    cluster,
+    nodes,
+    account,
+    address,
+    relayer: relayerOf(policies),
+    relayerOf,
+    context: undefined as LaneContext | undefined,
+    accept: (request: SolanaRequest = transfer(address, sol), count = 1, over: Partial<NewTransaction> = {}) =>
+      Effect.map(
+        insert(account, count, { request, facts: { isPrebuilt: false, isRefreshable: true }, ...over }),
+        notEmpty
+      ),
+    transaction: (id: TransactionId) =>
+      Effect.map(ledger.get(1, id), (stored) =>
+        isOf<Solana>(solanaRules, stored) ? stored.transaction : assert.fail("is no transaction of solana")
+      ),
+    cancel: (id: TransactionId) => ledger.cancel(1, id),
+    contents: Effect.suspend(() => (hold === undefined ? Effect.die("no lane is held") : lanes.read(hold)))
+  }
+
+  const nodeOf = (url: string) => {
+    const found = nodes.find((node) => node.url === url) ?? nodes[0]
+    return found === undefined ? assert.fail("there is no node") : rpcNode(found)
+  }
+
+  /** A process that remembers nothing holds the lane from now on. */
+  const claim = Effect.gen(function* () {
+    if (hold !== undefined) yield* lanes.release(hold, "draining")
+    const claimed = yield* claimOne
+    hold = claimed.hold
+    const { genesis } = claimed.stored
+    const cached = new Map(urls.map(({ url }) => [url, nodeOf(url)]))
+    const network = SolanaLane.networkOf({
+      providers: (given, known) =>
+        Effect.provideService(
+          SolanaNodes.providers((url) => cached.get(url) ?? nodeOf(url), given, known),
+          Random.Random,
+          inOrder
+        )
+    })
+    const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)
+    const context: LaneContext = {
+      ledger: lanes,
+      rules: network.rules,
+      chain: network.open({ chain: account.chain, address, genesis, keys }),
+      targets: {
+        get: () => Effect.succeed({ relayer: world.relayer, version: "1", network: networkOf(), urls })
+      },
+      fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
+      newId: Effect.sync(() => TransactionId.make(randomUUID())),
+      hold,
+      memory: LaneMemory.make()
+    }
+    world.context = context
+    return context
+  })
+
+  /** `blocks`: that the cluster makes before the step. */
+  const step = Effect.fnUntraced(function* (blocks = blocksPerStep) {
+    const context = world.context ?? (yield* claim)
+    cluster.produce(blocks)
+    yield* TestClock.adjust(stepTime)
+    return yield* LaneStep.run(context)
+  })
+
+  const poll = Effect.fnUntraced(function* (times = 1, blocks = blocksPerStep) {
+    for (let done = 0; done < times; done++) yield* step(blocks)
+  })
+
+  /** Steps until nothing is open, or as many as a blockhash needs to die twice. */
+  const finish = Effect.gen(function* () {
+    for (let round = 0; round < 100; round++) {
+      yield* step()
+      const { inFlight, pendingCount } = yield* world.contents
+      if (inFlight.length + pendingCount === 0) return
+    }
+  })
+
+  return Object.assign(world, { claim, poll, finish })
+})

@@ -1,0 +1,189 @@
+// Sends of solana relayers over HTTP: what is accepted and refused, and that what is accepted lands.
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { randomUUID } from "node:crypto"
+import { base64Of } from "../../../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import * as Wire from "../../../../src/domain/transaction/solana/WireEncoding.ts"
+import { memoProgram, systemProgram } from "../../../../src/domain/transaction/solana/Programs.ts"
+import * as LedgerTables from "../../../../src/server/ledger/LedgerTables.ts"
+import { until } from "../../../../testkit/process/Folder.ts"
+import * as Prepared from "../../../../testkit/Prepared.ts"
+import * as Cluster from "../../../../testkit/solana/Cluster.ts"
+import * as Serving from "../../../../testkit/solana/Serving.ts"
+import * as TestApi from "../../../../testkit/TestApi.ts"
+import { makeKey } from "../Fixtures.ts"
+import { memo, receiver, sol, transfer } from "../../lanes/solana/World.ts"
+
+const api = Layer.provideMerge(LedgerTables.layer(), TestApi.layer({ jobs: true, healthCheckInterval: "1 hour" })).pipe(
+  Layer.provideMerge(Logger.layer([]))
+)
+
+interface Shown {
+  readonly id: string
+  readonly status: string
+  readonly network_type: string
+  readonly transaction: string
+  readonly signature?: string
+  readonly slot?: number
+  readonly fee_paid?: string
+  readonly code?: string
+  readonly attempts?: ReadonlyArray<unknown>
+}
+
+/** A relayer with ten SOL on a cluster of its own, which makes a block each 50 milliseconds. */
+const relayerAt = Effect.fnUntraced(function* (policies: object = {}) {
+  const cluster = Cluster.make()
+  const node = yield* Serving.node(cluster)
+  const id = randomUUID()
+  yield* Prepared.create("networks", {
+    network_type: "solana",
+    name: id,
+    rpc_urls: [node.url],
+    average_blocktime_ms: 400,
+    is_testnet: true
+  })
+  yield* Prepared.create("signers", { id, type: "plain" })
+  const created = yield* Prepared.create("relayers", {
+    id,
+    name: "R",
+    network: id,
+    network_type: "solana",
+    paused: false,
+    signer_id: id,
+    policies: { fee_payment_strategy: "relayer", ...policies }
+  })
+  const { address = "" } = created as { readonly address?: string }
+  cluster.fund(address, 10n * sol)
+  cluster.produce(40)
+  yield* Serving.run(cluster, 50)
+  const path = `/api/v1/relayers/${id}/transactions`
+  const { call } = yield* TestApi.TestApi
+  const send = (body: object, more: TestApi.Call = {}) => call(path, { ...more, method: "POST", body })
+  const get = (of: string, suffix = "") => Effect.map(call(`${path}/${of}${suffix}`), ({ json }) => json.data as Shown)
+  const becomes = (of: string, status: string) =>
+    until(
+      status,
+      Effect.map(get(of), (shown) => (shown.status === status ? shown : undefined)),
+      "40 seconds"
+    )
+  return { address, cluster, node, path, send, get, becomes }
+})
+
+const dataOf = ({ json }: TestApi.Answer) => json.data as Shown
+
+/** A prebuilt transaction of the relayer, unsigned. */
+const prebuilt = (payer: string, blockhash: string, text: string): string => {
+  const message = Wire.build({
+    payer,
+    instructions: [{ program: memoProgram, accounts: [], data: Buffer.from(text) }],
+    blockhash
+  })
+  return base64Of(Wire.transactionBytes([undefined], Wire.messageBytes(message)))
+}
+
+layer(api, { excludeTestServices: true })("a solana relayer", (it) => {
+  it.effect("sends instructions: they are confirmed with slot and fee, and the balance shows what they cost", () =>
+    Effect.gen(function* () {
+      const { address, becomes, cluster, get, send } = yield* relayerAt()
+      const answer = yield* send(transfer(address, sol))
+      assert.strictEqual(answer.status, 200, answer.text)
+      const accepted = dataOf(answer)
+      assert.strictEqual(accepted.network_type, "solana")
+      assert.strictEqual(accepted.transaction, "")
+      const confirmed = yield* becomes(accepted.id, "confirmed")
+      assert.strictEqual(confirmed.code, "confirmed")
+      assert.isAbove(confirmed.slot ?? 0, 40)
+      assert.isAbove(confirmed.transaction.length, 100)
+      assert.lengthOf(confirmed.attempts ?? [], 1)
+      assert.strictEqual(cluster.balanceOf(receiver), sol)
+      assert.strictEqual(cluster.balanceOf(address), 9n * sol - BigInt(confirmed.fee_paid ?? 0))
+      const explained = yield* get(accepted.id, "/explain")
+      assert.include(JSON.stringify(explained), "which is finalized")
+    })
+  )
+
+  it.effect("sends a prebuilt transaction with its own blockhash, and does not change its bytes", () =>
+    Effect.gen(function* () {
+      const { address, becomes, cluster, send } = yield* relayerAt()
+      const blockhash = cluster.blocks.at(-2)?.blockhash ?? ""
+      const raw = prebuilt(address, blockhash, "hello")
+      const { id } = dataOf(yield* send({ transaction: raw }))
+      const confirmed = yield* becomes(id, "confirmed")
+      assert.strictEqual(confirmed.transaction.slice(-100), raw.slice(-100))
+      assert.strictEqual(cluster.successes(address), 1)
+    })
+  )
+
+  it.effect("refuses what its rules forbid, names the rule, and stores nothing", () =>
+    Effect.gen(function* () {
+      const { address, cluster, path, send } = yield* relayerAt({ max_allowed_fee_lamports: 10_000 })
+      const blockhash = cluster.blocks.at(-2)?.blockhash ?? ""
+      const drain = Wire.build({
+        payer: address,
+        instructions: [
+          {
+            program: systemProgram,
+            accounts: [
+              { address, isWritable: true },
+              { address: receiver, isWritable: true }
+            ],
+            data: Uint8Array.from([2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+          }
+        ],
+        blockhash
+      })
+      const wire = Wire.transactionBytes([undefined], Wire.messageBytes(drain))
+      const foreign = prebuilt(receiver, blockhash, "x")
+      const cases: ReadonlyArray<readonly [string, object]> = [
+        ["transaction: is required unless", {}],
+        ["transaction: cannot be given together", { transaction: foreign, ...memo("x") }],
+        ["transaction: fee_payer_in_instruction", { transaction: base64Of(wire) }],
+        ["transaction: malformed", { transaction: base64Of(Uint8Array.from([...wire, 0])) }],
+        ["transaction: fee_payer_mismatch", { transaction: foreign }],
+        ["instructions: fee_above_cap", { ...memo("x"), compute_unit_price: 2 ** 40 }],
+        ["unknown", { ...memo("x"), unknown: 1 }],
+        ["valid_until: must be in the future", { ...memo("x"), valid_until: "2020-01-01T00:00:00Z" }]
+      ]
+      for (const [text, body] of cases) {
+        const { json, status } = yield* send(body)
+        assert.strictEqual(status, 400, text)
+        assert.include(json.error ?? "", text)
+      }
+      const { call } = yield* TestApi.TestApi
+      const { json } = yield* call(path)
+      assert.deepStrictEqual(json.data, [])
+    })
+  )
+
+  it.effect("refuses what the limits of an API key forbid", () =>
+    Effect.gen(function* () {
+      const { address, becomes, send } = yield* relayerAt()
+      const limited = yield* makeKey(["transactions:write", "transactions:read"], {
+        transaction_limits: { solana: { max_value: "1000000", receivers: [receiver] } }
+      })
+      const none = yield* makeKey(["transactions:write"], { transaction_limits: { max_value: "1" } })
+      const above = yield* send(transfer(address, 1_000_001n), { key: limited })
+      assert.strictEqual(above.status, 403)
+      const elsewhere = yield* send(transfer(address, 1_000_000n, memoProgram), { key: limited })
+      assert.strictEqual(elsewhere.status, 403)
+      assert.include(elsewhere.json.error ?? "", "receiver_not_allowed")
+      assert.strictEqual((yield* send(memo("x"), { key: none })).status, 403)
+      const allowed = yield* send(transfer(address, 1_000_000n), { key: limited })
+      assert.strictEqual(allowed.status, 200, allowed.text)
+      yield* becomes(dataOf(allowed).id, "confirmed")
+    })
+  )
+
+  it.effect("without fee_payment_strategy relayer sends nothing, and the policy field is named", () =>
+    Effect.gen(function* () {
+      const { address, cluster, send } = yield* relayerAt({ fee_payment_strategy: "user" })
+      const instructions = yield* send(memo("x"))
+      assert.strictEqual(instructions.status, 400)
+      assert.include(instructions.json.error ?? "", "fee_payment_strategy")
+      const raw = prebuilt(address, cluster.blocks.at(-2)?.blockhash ?? "", "x")
+      const own = yield* send({ transaction: raw })
+      assert.strictEqual(own.status, 400)
+      assert.include(own.json.error ?? "", "fee_payment_strategy")
+    })
+  )
+})

@@ -1,0 +1,161 @@
+// A solana cluster in memory: blocks that live until a fork drops them, blockhashes that die, and transactions that execute once.
+// It stands for the cluster of an installed validator. Native litesvm is not used: it has no slots, forks, commitments or history.
+import { createHash } from "node:crypto"
+import { Result } from "effect"
+import * as Base58 from "../../src/domain/transaction/solana/Base58.ts"
+import type { WireTransaction } from "../../src/domain/transaction/solana/Message.ts"
+import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
+import { isSignedBy } from "../../src/server/chains/solana/SolanaKeys.ts"
+import * as Bank from "./Bank.ts"
+
+/** Blocks for which a blockhash is reported as valid. The runtime takes it one block longer. */
+export const life = 150
+
+/** Blocks on top of a block that make it finalized. */
+export const finality = 32
+
+interface Executed {
+  readonly signature: string
+  readonly wire: WireTransaction
+  readonly error: Bank.ChainError
+}
+
+export interface Block {
+  readonly slot: number
+  readonly height: number
+  readonly blockhash: string
+  readonly transactions: ReadonlyArray<Executed>
+  readonly balances: Bank.Balances
+}
+
+/** Oldest first. The height of a block is its index. */
+export type Blocks = ReadonlyArray<Block>
+
+const hashOf = (text: string): string => Base58.encode(createHash("sha256").update(text).digest())
+
+const signatureOf = ({ signatures: [first] }: WireTransaction): string =>
+  first === undefined ? "" : Base58.encode(first)
+
+/** Undefined: no block has it. */
+export const landed = (blocks: Blocks, signature: string) => {
+  for (const block of blocks) {
+    const found = block.transactions.find((one) => one.signature === signature)
+    if (found !== undefined) return { block, ...found }
+  }
+  return undefined
+}
+
+const isAlive = (blocks: Blocks, blockhash: string): boolean => {
+  const height = blocks.findIndex((block) => block.blockhash === blockhash)
+  return height >= 0 && blocks.length - height <= life + 1
+}
+
+export const isValid = (blocks: Blocks, blockhash: string): boolean => {
+  const height = blocks.findIndex((block) => block.blockhash === blockhash)
+  return height >= 0 && blocks.length - 1 - height <= life
+}
+
+const isSigned = ({ message, messageBytes, signatures }: WireTransaction): boolean =>
+  signatures.every((signature, index) => {
+    const key = message.keys[index] ?? ""
+    return signature !== undefined && isSignedBy(signature, messageBytes, key)
+  })
+
+/** What the next block has of the pool. Transactions that cannot get in stay out without a trace. */
+const grow = (blocks: Blocks, pool: Iterable<WireTransaction>, salt: string): Blocks => {
+  const head = blocks.at(-1)
+  if (head === undefined) return blocks
+  let { balances } = head
+  const transactions: Array<Executed> = []
+  for (const wire of pool) {
+    const signature = signatureOf(wire)
+    const isRepeated =
+      landed(blocks, signature) !== undefined || transactions.some((one) => one.signature === signature)
+    if (isRepeated || !isAlive(blocks, wire.message.blockhash) || !isSigned(wire)) continue
+    const execution = Bank.run(balances, wire.message)
+    if (execution === undefined) continue
+    balances = execution.balances
+    transactions.push({ signature, wire, error: execution.error })
+  }
+  // Every seventh slot has no block.
+  const slot = head.slot + (blocks.length % 7 === 0 ? 2 : 1)
+  const height = blocks.length
+  return [...blocks, { slot, height, blockhash: hashOf(`${salt} ${height}`), transactions, balances }]
+}
+
+export const make = () => {
+  const genesis: Block = {
+    slot: 0,
+    height: 0,
+    blockhash: hashOf("genesis"),
+    transactions: [],
+    balances: new Map()
+  }
+  let forks = 0
+  let seeds = 0
+  const cluster = {
+    genesis: genesis.blockhash,
+    blocks: [genesis] as Blocks,
+    /** By signature. */
+    pool: new Map<string, WireTransaction>(),
+    /** All bytes that any node was sent, taken or not. */
+    sent: new Map<string, WireTransaction>(),
+    /** Whether nodes drop what they are sent. */
+    swallows: false,
+
+    /** The first of the new blocks has what the pool can execute. */
+    produce: (count = 1) => {
+      for (let done = 0; done < count; done++) {
+        cluster.blocks = grow(cluster.blocks, cluster.pool.values(), `fork ${forks}`)
+        cluster.pool.clear()
+      }
+    },
+    /** Drops blocks, and continues with as many others, without the transactions of those that were dropped. */
+    reorg: (depth: number) => {
+      forks += 1
+      cluster.blocks = cluster.blocks.slice(0, -depth)
+      for (let done = 0; done < depth; done++) cluster.blocks = grow(cluster.blocks, [], `fork ${forks}`)
+    },
+    /** A transfer out of nothing, which the list of the address shows as its oldest entry. */
+    fund: (address: string, lamports: bigint) => {
+      seeds += 1
+      const head = cluster.blocks.at(-1) ?? genesis
+      const balances = new Map(head.balances).set(address, (head.balances.get(address) ?? 0n) + lamports)
+      const signature = Base58.encode(createHash("sha512").update(`fund ${seeds}`).digest())
+      const message = { ...emptyMessage, keys: [address], blockhash: head.blockhash }
+      const wire = { message, messageBytes: new Uint8Array(0), signatures: [undefined], size: 0 }
+      const transactions = [{ signature, wire, error: null }]
+      const height = cluster.blocks.length
+      const block = { slot: head.slot + 1, height, blockhash: hashOf(`fund ${seeds}`), transactions, balances }
+      cluster.blocks = [...cluster.blocks, block]
+    },
+    balanceOf: (address: string): bigint => cluster.blocks.at(-1)?.balances.get(address) ?? 0n,
+    /** The error of bytes that are no transaction, as text. Undefined: they are in the pool, or swallowed. */
+    take: (raw: Uint8Array): string | undefined => {
+      const decoded = decode(raw)
+      if (Result.isFailure(decoded)) return decoded.failure.message
+      const wire = decoded.success
+      const signature = signatureOf(wire)
+      cluster.sent.set(signature, wire)
+      if (!cluster.swallows) cluster.pool.set(signature, wire)
+      return undefined
+    },
+    /** How often a signature of the address landed with success. */
+    successes: (address: string): number =>
+      cluster.blocks
+        .flatMap(({ transactions }) => transactions)
+        .filter(({ wire, error }) => error === null && wire.size > 0 && wire.message.keys[0] === address).length
+  }
+  return cluster
+}
+
+const emptyMessage = {
+  version: "legacy",
+  signers: 1,
+  readonlySigners: 0,
+  readonlyOthers: 0,
+  instructions: [],
+  tables: []
+} as const
+
+export type Cluster = ReturnType<typeof make>

@@ -1,0 +1,187 @@
+// A node of a cluster in memory. A test makes it lag, follow a fork, stay away, lose its history or lie.
+import { Predicate, Result } from "effect"
+import { rawInteger } from "../../src/domain/request/ExactJson.ts"
+import { bytesOf } from "../../src/domain/transaction/solana/SendSolanaTransaction.ts"
+import { systemProgram } from "../../src/domain/transaction/solana/Programs.ts"
+import { decode } from "../../src/domain/transaction/solana/WireDecoding.ts"
+import * as Bank from "./Bank.ts"
+import * as Cluster from "./Cluster.ts"
+import type { Block, Blocks } from "./Cluster.ts"
+
+type Answer =
+  | { readonly result: unknown }
+  | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
+
+type Params = ReadonlyArray<unknown>
+
+const result = (value: unknown): Answer => ({ result: value })
+const error = (code: number, message: string, data?: unknown): Answer => ({
+  error: { code, message, ...(data === undefined ? {} : { data }) }
+})
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
+
+const optionOf = (params: Params, name: string): unknown => {
+  const options = params.find((param) => typeof param === "object" && param !== null && !Array.isArray(param))
+  return Predicate.hasProperty(options, name) ? options[name] : undefined
+}
+
+const textsOf = (value: unknown): ReadonlyArray<string> => (Array.isArray(value) ? value.map(textOf) : [])
+
+export const make = (cluster: Cluster.Cluster, url: string) => {
+  const blocks = (): Blocks => {
+    const all = node.fork ?? cluster.blocks
+    return all.slice(0, Math.max(1, all.length - node.lag))
+  }
+
+  /** Blocks at a commitment. Confirmed is one block behind processed. */
+  const at = (commitment: unknown): Blocks => {
+    const all = blocks()
+    const depth = commitment === "processed" ? 0 : commitment === "confirmed" ? 1 : Cluster.finality
+    return all.slice(0, Math.max(1, all.length - depth))
+  }
+
+  const headOf = (all: Blocks): Block =>
+    all.at(-1) ?? { slot: 0, height: 0, blockhash: "", transactions: [], balances: new Map() }
+
+  const context = (all: Blocks) => ({ apiVersion: "2.3.0", slot: headOf(all).slot })
+
+  const withContext = (all: Blocks, value: unknown) => result({ context: context(all), value })
+
+  const levelOf = (block: Block): string => {
+    if (at("finalized").includes(block)) return "finalized"
+    return at("confirmed").includes(block) ? "confirmed" : "processed"
+  }
+
+  const statusOf = (signature: string) => {
+    const found = Cluster.landed(blocks(), signature)
+    return found === undefined
+      ? null
+      : {
+          slot: found.block.slot,
+          confirmations: null,
+          err: found.error,
+          confirmationStatus: levelOf(found.block)
+        }
+  }
+
+  const accountOf = (all: Blocks, address: string) => {
+    const lamports = headOf(all).balances.get(address)
+    return lamports === undefined
+      ? null
+      : { lamports: rawInteger(lamports), owner: systemProgram, executable: false, data: ["", "base64"], space: 0 }
+  }
+
+  const listOf = (params: Params) => {
+    const [address] = params
+    const before = optionOf(params, "before")
+    const limit = Number(optionOf(params, "limit") ?? 1000)
+    const all = at("finalized")
+      .flatMap((block) =>
+        block.transactions
+          .filter(({ wire }) => wire.message.keys.includes(textOf(address)))
+          .map(({ signature, error }) => ({ signature, slot: block.slot, err: error }))
+      )
+      .toReversed()
+    const start = before === undefined ? 0 : all.findIndex(({ signature }) => signature === before) + 1
+    return all.slice(start, start + limit)
+  }
+
+  const simulate = (params: Params): Answer => {
+    const decoded = decode(bytesOf(textOf(params[0])))
+    if (Result.isFailure(decoded)) return error(-32_602, decoded.failure.message)
+    const all = at(optionOf(params, "commitment"))
+    const accounts = optionOf(params, "accounts")
+    const addresses = Predicate.hasProperty(accounts, "addresses") ? textsOf(accounts.addresses) : []
+    const execution = Bank.run(headOf(all).balances, decoded.success.message)
+    const after = execution?.balances ?? headOf(all).balances
+    return withContext(all, {
+      err: execution === undefined ? "InsufficientFundsForFee" : execution.error,
+      unitsConsumed: execution?.units ?? 0,
+      logs: [],
+      accounts: addresses.map((address) => {
+        const lamports = after.get(address)
+        return lamports === undefined
+          ? null
+          : { lamports: rawInteger(lamports), owner: systemProgram, executable: false, data: ["", "base64"], space: 0 }
+      })
+    })
+  }
+
+  const methods: Readonly<Record<string, (params: Params) => Answer>> = {
+    getGenesisHash: () => result(cluster.genesis),
+    getHealth: () => result("ok"),
+    getVersion: () => result({ "solana-core": "2.3.0", "feature-set": 1 }),
+    getEpochInfo: (params) => {
+      const { slot, height } = headOf(at(optionOf(params, "commitment")))
+      return result({ absoluteSlot: slot, blockHeight: height, epoch: 0, slotIndex: slot, slotsInEpoch: 432_000 })
+    },
+    getBlockHeight: (params) => result(headOf(at(optionOf(params, "commitment"))).height),
+    getSlot: (params) => result(headOf(at(optionOf(params, "commitment"))).slot),
+    getLatestBlockhash: (params) => {
+      const all = at(optionOf(params, "commitment"))
+      const { blockhash, height } = headOf(all)
+      return withContext(all, { blockhash, lastValidBlockHeight: height + Cluster.life })
+    },
+    isBlockhashValid: (params) => {
+      const all = at(optionOf(params, "commitment"))
+      return withContext(all, Cluster.isValid(all, textOf(params[0])))
+    },
+    getSignatureStatuses: (params) =>
+      node.hasHistory
+        ? withContext(blocks(), textsOf(params[0]).map(statusOf))
+        : error(-32_011, "Transaction history is not available from this node"),
+    getSignaturesForAddress: (params) => result(listOf(params)),
+    getFirstAvailableBlock: () => result(node.firstAvailable),
+    getBalance: (params) => {
+      const all = at(optionOf(params, "commitment"))
+      return withContext(all, rawInteger(headOf(all).balances.get(textOf(params[0])) ?? 0n))
+    },
+    getMultipleAccounts: (params) => {
+      const all = at(optionOf(params, "commitment"))
+      return withContext(
+        all,
+        textsOf(params[0]).map((address) => accountOf(all, address))
+      )
+    },
+    getRecentPrioritizationFees: () =>
+      result(node.prices.map((prioritizationFee, slot) => ({ slot, prioritizationFee }))),
+    simulateTransaction: simulate,
+    sendTransaction: (params) => {
+      const problem = cluster.take(bytesOf(textOf(params[0])))
+      const [signature = ""] = [...cluster.sent.keys()].slice(-1)
+      return problem === undefined ? result(signature) : error(-32_602, problem)
+    }
+  }
+
+  const node = {
+    url,
+    /** Blocks of the cluster that it does not have yet. */
+    lag: 0,
+    /** The blocks that it has instead of those that last. */
+    fork: undefined as Blocks | undefined,
+    isAway: false,
+    hasHistory: true,
+    firstAvailable: 0,
+    /** Micro-lamports that recent blocks took. */
+    prices: [0] as ReadonlyArray<number>,
+    /** Answers of a test, which come before its own. Undefined: its own. */
+    lies: new Map<string, (params: Params) => Answer | undefined>(),
+    seen: new Array<{ readonly method: string; readonly params: Params }>(),
+    count: (method: string) => node.seen.filter((call) => call.method === method).length,
+    /** Undefined: it is away. */
+    answer: (method: string, params: Params): Answer | undefined => {
+      node.seen.push({ method, params })
+      if (node.isAway) return undefined
+      const minimum = optionOf(params, "minContextSlot")
+      const head = headOf(at(optionOf(params, "commitment") ?? "finalized"))
+      if (typeof minimum === "number" && head.slot < minimum) {
+        return error(-32_016, "Minimum context slot has not been reached")
+      }
+      const own = () => methods[method]?.(params)
+      return node.lies.get(method)?.(params) ?? own() ?? error(-32_601, "Method not found")
+    }
+  }
+  return node
+}
+export type Node = ReturnType<typeof make>
