@@ -1648,6 +1648,12 @@ export interface CreateEvmNetworkRequest {
    */
   readonly minimum_priority_fee?: number
   /**
+   * Wei per gas that the service offers at most as a priority fee, unless the request gives it. If absent, ten
+   * times the base fee, but at least 100 gwei, is the limit for relayers without a `gas_price_cap`. If absent, it
+   * is inherited. Example: `200000000000`
+   */
+  readonly tip_cap?: number
+  /**
    * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. If
    * absent, it is inherited. Example: `["eth_call","eth_getLogs"]`
    */
@@ -2185,6 +2191,12 @@ export interface EvmNetwork {
   readonly transaction_window?: number
   /** Wei per gas that the nodes of the network demand as a priority fee. Example: `25000000000` */
   readonly minimum_priority_fee?: number
+  /**
+   * Wei per gas that the service offers at most as a priority fee, unless the request gives it. If absent, ten
+   * times the base fee, but at least 100 gwei, is the limit for relayers without a `gas_price_cap`. Example:
+   * `200000000000`
+   */
+  readonly tip_cap?: number
   /**
    * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Example:
    * `["eth_call","eth_getLogs"]`
@@ -5157,6 +5169,12 @@ export interface UpdateNetworkRequest {
    * value. Example: `25000000000`
    */
   readonly minimum_priority_fee?: number | null
+  /**
+   * Wei per gas that the service offers at most as a priority fee, unless the request gives it. If absent, ten
+   * times the base fee, but at least 100 gwei, is the limit for relayers without a `gas_price_cap`. Null restores
+   * the inherited or built-in value. Example: `200000000000`
+   */
+  readonly tip_cap?: number | null
   /**
    * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Null
    * restores the inherited or built-in value. Example: `["eth_call","eth_getLogs"]`

@@ -25,6 +25,7 @@ import { Ledger } from "./ledger/Ledger.ts"
 import * as LedgerTables from "./ledger/LedgerTables.ts"
 import { LedgerRules } from "./ledger/LedgerRules.ts"
 import * as EvmLane from "./lanes/evm/EvmLane.ts"
+import * as EvmMarkets from "./chains/evm/EvmMarkets.ts"
 import * as EvmMetrics from "./lanes/evm/EvmMetrics.ts"
 import type { SendingNetwork } from "./lanes/LaneNetwork.ts"
 import * as SolanaLane from "./lanes/solana/SolanaLane.ts"
@@ -124,7 +125,7 @@ const sendingNetworks = ({ networks = [] }: Options) => {
 export const networkHandlers = Layer.mergeAll(NodeCallsHttp, NoncesHttp, PoliciesHttp, SigningHttp)
 
 /** Metrics that only some network types have. */
-export const networkMetrics = EvmMetrics.all
+export const networkMetrics = [...EvmMetrics.all, ...EvmMarkets.metrics]
 
 const ledger = ({ databaseFailover: failover, laneLease: lease }: Options) =>
   Ledger.layer.pipe(

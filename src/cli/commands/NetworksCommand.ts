@@ -32,6 +32,7 @@ const values = {
   finality_tag: Field.choice("finality_tag", ["safe", "finalized"]),
   transaction_window: Field.integer("transaction_window"),
   minimum_priority_fee: Field.integer("minimum_priority_fee"),
+  tip_cap: Field.integer("tip_cap"),
   rpc_methods: Field.many(Flag.String("rpc-method")),
   features: Field.many(Flag.String("feature")),
   symbol: Field.text("symbol"),

@@ -2057,6 +2057,12 @@ export interface EvmNetwork {
   /** Wei per gas that the nodes of the network demand as a priority fee. Example: `25000000000` */
   readonly minimum_priority_fee?: number
   /**
+   * Wei per gas that the service offers at most as a priority fee, unless the request gives it. If absent, ten
+   * times the base fee, but at least 100 gwei, is the limit for relayers without a `gas_price_cap`. Example:
+   * `200000000000`
+   */
+  readonly tip_cap?: number
+  /**
    * JSON-RPC methods that `POST /relayers/{relayer_id}/rpc` passes on. If absent, methods that only read. Example:
    * `["eth_call","eth_getLogs"]`
    */

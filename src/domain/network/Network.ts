@@ -39,6 +39,7 @@ export const EvmNetwork = Schema.Struct({
   finality_tag: Schema.optionalKey(shownAs(evmValues.finality_tag, documented.finality_tag)),
   transaction_window: Schema.optionalKey(shownAs(evmValues.transaction_window, documented.transaction_window)),
   minimum_priority_fee: Schema.optionalKey(shownAs(evmValues.minimum_priority_fee, documented.minimum_priority_fee)),
+  tip_cap: Schema.optionalKey(shownAs(evmValues.tip_cap, documented.tip_cap)),
   rpc_methods: Schema.optionalKey(shownAs(Schema.Array(Shown.shaped(/^eth_[a-zA-Z]{1,20}$/)), documented.rpc_methods)),
   features: Schema.optionalKey(shownAs(Schema.Array(Label), documented.features)),
   symbol: shownAs(Shown.shaped(/^[A-Z]{2,6}$/), documented.symbol)

@@ -51,6 +51,7 @@ export const evmValues = {
   finality_tag: Schema.Literals(["safe", "finalized"]),
   transaction_window: between(1, 10_000),
   minimum_priority_fee: between(0, Number.MAX_SAFE_INTEGER),
+  tip_cap: between(0, Number.MAX_SAFE_INTEGER),
   rpc_methods: Schema.Array(RpcMethod).check(Schema.isMaxLength(200), Schema.isUnique()),
   features: labels,
   symbol: text(1, 32)
@@ -83,6 +84,11 @@ export const documented = {
   minimum_priority_fee: {
     description: "Wei per gas that the nodes of the network demand as a priority fee.",
     examples: [25_000_000_000]
+  },
+  tip_cap: {
+    description:
+      "Wei per gas that the service offers at most as a priority fee, unless the request gives it. If absent, ten times the base fee, but at least 100 gwei, is the limit for relayers without a `gas_price_cap`.",
+    examples: [200_000_000_000]
   },
   rpc_methods: {
     description:

@@ -35,6 +35,7 @@ export const CreateNetwork = Schema.Union([
     finality_tag: maybe(evmValues.finality_tag, but(documented.finality_tag, inherited)),
     transaction_window: maybe(evmValues.transaction_window, but(documented.transaction_window, inherited)),
     minimum_priority_fee: maybe(evmValues.minimum_priority_fee, but(documented.minimum_priority_fee, inherited)),
+    tip_cap: maybe(evmValues.tip_cap, but(documented.tip_cap, inherited)),
     rpc_methods: maybe(evmValues.rpc_methods, but(documented.rpc_methods, inherited)),
     features: maybe(evmValues.features, but(documented.features, added)),
     symbol: maybe(evmValues.symbol, but(documented.symbol, inherited))
@@ -75,6 +76,7 @@ export const UpdateNetwork = Schema.Struct({
   finality_tag: patched(evmValues.finality_tag, documented.finality_tag),
   transaction_window: patched(evmValues.transaction_window, documented.transaction_window),
   minimum_priority_fee: patched(evmValues.minimum_priority_fee, documented.minimum_priority_fee),
+  tip_cap: patched(evmValues.tip_cap, documented.tip_cap),
   rpc_methods: patched(evmValues.rpc_methods, documented.rpc_methods),
   features: patched(evmValues.features, documented.features),
   symbol: patched(evmValues.symbol, documented.symbol),

@@ -10,6 +10,7 @@ import { formerOf } from "./Replacements.ts"
 import { hold, pollNext } from "./Holding.ts"
 import { holdUntil } from "../Rows.ts"
 import type { Situation } from "../Situation.ts"
+import * as Market from "./Market.ts"
 import { nonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
 import { isNoop } from "../Attempt.ts"
@@ -52,7 +53,23 @@ const decideWithNonce = (situation: Situation<Evm>): Commands<Evm> => {
   return transaction.mined === undefined ? decideInFlight(seen) : decideMined(seen, transaction.mined)
 }
 
-export const decide = (situation: Situation<Evm>): Commands<Evm> => {
+/**
+ * Without a cap, no provider decides about money: the tip of the market has a limit. A limit of the network holds for every
+ * relayer.
+ */
+const withTipLimit = (situation: Situation<Evm>): Situation<Evm> => {
+  const { view, terms } = situation
+  const { tipCap } = terms.network
+  if (view._tag !== "Seen" || view.market === undefined) return situation
+  if (terms.cap !== undefined && tipCap === undefined) return situation
+  return {
+    ...situation,
+    view: { ...view, market: Market.withTipLimit(view.market, Market.tipLimitOf(view.market, tipCap)) }
+  }
+}
+
+export const decide = (given: Situation<Evm>): Commands<Evm> => {
+  const situation = withTipLimit(given)
   const { transaction } = situation
   if (isFinal(transaction)) return decideFinal(situation)
   if (isOfOlderGeneration(situation)) return [finish({ state: "failed", cause: cause("chain_changed") })]

@@ -27,6 +27,12 @@ export const predecessorGrace = 15 * second
 /** Blocks that `eth_feeHistory` is asked for. */
 export const feeHistoryBlocks = 10
 
+/** Wei per gas of a tip without a `gas_price_cap`, unless ten times the base fee is more. */
+export const tipBound = { least: 100_000_000_000n, baseFees: 10n } as const
+
+/** Readings of `eth_gasPrice` that are remembered, and times the highest of them that the next one may be. */
+export const gasPriceBound = { readings: 20, factor: 4n } as const
+
 /** Blocks that the head of a lane waits before its price is raised. */
 export const patienceBlocks = { fastest: 2, fast: 4, average: 6, safeLow: 10 } as const
 

@@ -1,5 +1,5 @@
 // The fees of a chain now, from one `eth_feeHistory` per block, and what a transaction of some speed offers at them.
-import { baseFeeFactor, legacyFactor } from "./EvmNumbers.ts"
+import { baseFeeFactor, gasPriceBound, legacyFactor, tipBound } from "./EvmNumbers.ts"
 import { maxFeeOf, scaleUp, tipOf } from "./Fees.ts"
 import type { Fees } from "./Fees.ts"
 import type { OperatorFee } from "./OperatorFee.ts"
@@ -26,6 +26,47 @@ export interface Market {
   /** Absent: the chain charges none, or it is not known. */
   readonly operatorFee?: OperatorFee
 }
+
+/** Each amount by itself. */
+const mapTips = (tips: Market["tips"], change: (tip: bigint, speed: Speed) => bigint): Market["tips"] => ({
+  safeLow: change(tips.safeLow, "safeLow"),
+  average: change(tips.average, "average"),
+  fast: change(tips.fast, "fast"),
+  fastest: change(tips.fastest, "fastest")
+})
+
+const smaller = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+
+/**
+ * What two providers say about the same block: of each tip, and of the gas price of a legacy chain, the lower one counts. A base
+ * fee that is a lie costs nothing, because the real one is paid.
+ */
+export const lowerOf = (one: Market, other: Market): Market => ({
+  ...one,
+  tips: mapTips(one.tips, (tip, speed) => smaller(tip, other.tips[speed])),
+  ...(one.gasPrice === undefined || other.gasPrice === undefined
+    ? {}
+    : { gasPrice: smaller(one.gasPrice, other.gasPrice) })
+})
+
+/** The highest tip that is offered, in wei per gas. `tipCap`: what the network sets. */
+export const tipLimitOf = ({ baseFee = 0n }: Market, tipCap: bigint | undefined): bigint => {
+  if (tipCap !== undefined) return tipCap
+  const scaled = tipBound.baseFees * baseFee
+  return scaled > tipBound.least ? scaled : tipBound.least
+}
+
+/** Providers decide about tips only up to a limit. */
+export const withTipLimit = (market: Market, limit: bigint): Market => ({
+  ...market,
+  tips: mapTips(market.tips, (tip) => smaller(tip, limit))
+})
+
+/** The highest gas price of a legacy chain that follows earlier readings. Undefined: there is none yet. */
+export const gasPriceLimitOf = (readings: ReadonlyArray<bigint>): bigint | undefined =>
+  readings.length === 0
+    ? undefined
+    : gasPriceBound.factor * readings.reduce((highest, one) => (one > highest ? one : highest), 0n)
 
 /** What is asked besides the history, and what the network demands. Wei per gas. */
 export interface Sources {

@@ -16,6 +16,8 @@ export interface NetworkNumbers {
   readonly window: number
   /** Wei per gas that the network's nodes demand as a tip. */
   readonly minimumTip: bigint
+  /** Wei per gas of a tip at most. Absent: a multiple of the base fee limits it. */
+  readonly tipCap?: bigint
   /** Gas of one transaction at most (EIP-7825). Absent: not active. */
   readonly transactionGasCap?: bigint
   /** Whether nodes keep transactions whose predecessors they do not have. */
@@ -48,6 +50,7 @@ export const networkNumbers = (network: Evm): NetworkNumbers => {
     finality: network.finality_tag ?? network.required_confirmations,
     window: network.transaction_window ?? (hasMempool ? window : windowWithoutMempool),
     minimumTip: BigInt(minimumTip ?? 0n),
+    ...(network.tip_cap === undefined ? {} : { tipCap: BigInt(network.tip_cap) }),
     ...(isMarked(network, "eip7825") ? { transactionGasCap: eip7825GasCap } : {}),
     hasMempool,
     isEip1559: isMarked(network, "eip1559"),

@@ -169,11 +169,11 @@ const History = Schema.Struct({
   reward: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Array(Uint128))))
 })
 
-export const feeHistory: TypedCall<typeof History.Type> = {
+export const feeHistory = (newest: number | "latest"): TypedCall<typeof History.Type> => ({
   method: "eth_feeHistory",
-  params: [hex(feeHistoryBlocks), "latest", Object.values(percentiles)],
+  params: [hex(feeHistoryBlocks), at(newest), Object.values(percentiles)],
   result: History
-}
+})
 
 /** Base fees of the blocks after `height`, up to and including `last`, and of the block after it. */
 export const baseFeesAfter = (height: number, last: number): TypedCall<typeof History.Type> => ({

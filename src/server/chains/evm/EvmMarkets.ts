@@ -1,18 +1,20 @@
 // The fees of a chain: asked once per chain and block, and shared by all lanes of the process.
-import { Effect, Result } from "effect"
-import { marketOf } from "../../../domain/transaction/evm/Market.ts"
+import { Effect, Metric, Result } from "effect"
+import { gasPriceBound } from "../../../domain/transaction/evm/EvmNumbers.ts"
+import { gasPriceLimitOf, lowerOf, marketOf, tipLimitOf } from "../../../domain/transaction/evm/Market.ts"
 import type { FeeHistory, Market } from "../../../domain/transaction/evm/Market.ts"
 import type { NetworkNumbers } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import type { RpcFailure } from "../RpcFailure.ts"
 import { feeHistory, gasPrice, suggestedTip } from "./EvmCalls.ts"
+import type { Providers } from "../Providers.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { operatorFee } from "./EvmOperatorFees.ts"
 
 const unknown: FeeHistory = { baseFees: [], rewards: [] }
 
 /** A chain without EIP-1559 may not know the method. */
-const historyOf = (node: RpcNode) =>
-  node.call(feeHistory).pipe(
+const historyOf = (node: RpcNode, newest: number | "latest") =>
+  node.call(feeHistory(newest)).pipe(
     Effect.map(({ baseFeePerGas, reward }): FeeHistory => ({ baseFees: baseFeePerGas ?? [], rewards: reward ?? [] })),
     Effect.catchIf(
       ({ answered }) => answered,
@@ -23,9 +25,10 @@ const historyOf = (node: RpcNode) =>
 const hasBaseFee = ({ baseFees }: FeeHistory): boolean => (baseFees.at(-1) ?? 0n) > 0n
 const hasTips = ({ rewards }: FeeHistory): boolean => rewards.some((row) => row.some((tip) => tip > 0n))
 
-const ask = Effect.fnUntraced(function* (node: RpcNode, numbers: NetworkNumbers) {
+/** `newest`: the block up to which fees are read. */
+const ask = Effect.fnUntraced(function* (node: RpcNode, numbers: NetworkNumbers, newest: number | "latest") {
   const { isEip1559, minimumTip } = numbers
-  const [history, charge] = yield* Effect.all([historyOf(node), operatorFee(node, numbers)], { concurrency: 2 })
+  const [history, charge] = yield* Effect.all([historyOf(node, newest), operatorFee(node, numbers)], { concurrency: 2 })
   const needsPrice = !isEip1559 || !hasBaseFee(history)
   const [tip, price] = yield* Effect.all(
     [
@@ -40,20 +43,91 @@ const ask = Effect.fnUntraced(function* (node: RpcNode, numbers: NetworkNumbers)
   return charge === undefined ? market : { ...market, operatorFee: charge }
 })
 
-export interface EvmMarkets {
-  /** `head`: hash of the newest block, of which the answer is kept. */
-  at(node: RpcNode, numbers: NetworkNumbers, head: string): Effect.Effect<Market, RpcFailure>
+/** The newest block at a provider, and the others that can be asked about it. */
+interface MarketSource {
+  readonly node: RpcNode
+  /** Absent: nobody else is asked, and the answer is not kept. */
+  readonly providers?: Pick<Providers, "second">
+  readonly head: { readonly number: number; readonly hash: string }
 }
 
-export const make = (): EvmMarkets => {
-  const kept = new Map<number, { readonly head: string; readonly market: Effect.Effect<Market, RpcFailure> }>()
+export interface EvmMarkets {
+  /** What several providers say is kept for the newest block. */
+  at(source: MarketSource, numbers: NetworkNumbers): Effect.Effect<Market, RpcFailure>
+}
 
-  const at: EvmMarkets["at"] = Effect.fnUntraced(function* (node, numbers, head) {
-    const found = kept.get(numbers.chainId)
-    if (found?.head === head) return yield* found.market
-    const market = yield* Effect.cached(ask(node, numbers))
-    kept.set(numbers.chainId, { head, market })
-    return yield* Effect.tapError(market, () => Effect.sync(() => kept.delete(numbers.chainId)))
+/** What is kept of a chain. */
+interface Kept {
+  head: string
+  market: Effect.Effect<Market, RpcFailure>
+  /** Gas prices of former blocks, within their limit, oldest first. */
+  readonly prices: Array<bigint>
+  /** Whether the previous answer was above its limit: a warning is logged once per episode. */
+  isCut: boolean
+}
+
+const cutsTotal = Metric.counter("fee_answers_cut_total", {
+  description:
+    "Blocks in which providers asked for a priority fee or gas price above the limit that holds without a gas_price_cap.",
+  incremental: true
+})
+
+export const metrics = [cutsTotal]
+
+/** A provider that does not have the block yet knows no base fee, and its tips say nothing. */
+const isComparable = (own: Market, other: Market): boolean =>
+  (own.baseFee === undefined) === (other.baseFee === undefined)
+
+const noteCut = Effect.fnUntraced(function* (kept: Kept, chainId: number, isCut: boolean) {
+  if (isCut) {
+    yield* Metric.update(cutsTotal, 1)
+    if (!kept.isCut) {
+      yield* Effect.annotateLogs(Effect.logWarning("a provider asks for fees above the limit, which are cut"), {
+        chain_id: chainId
+      })
+    }
+  }
+  kept.isCut = isCut
+})
+
+const nothing = (): Kept => ({ head: "", market: Effect.die("not asked"), prices: [], isCut: false })
+
+export const make = (): EvmMarkets => {
+  /** By chain and first provider: what one provider says counts only for those who ask it. */
+  const chains = new Map<string, Kept>()
+
+  const read = Effect.fnUntraced(function* (
+    kept: Kept,
+    { node, providers, head }: MarketSource,
+    numbers: NetworkNumbers
+  ) {
+    const own = yield* ask(node, numbers, "latest")
+    const other = yield* providers?.second(node, (second) => ask(second, numbers, head.number)) ?? Effect.undefined
+    const lower =
+      other === undefined || other === "not_configured" || !isComparable(own, other) ? own : lowerOf(own, other)
+    const priceLimit = gasPriceLimitOf(kept.prices)
+    const isPriceCut = priceLimit !== undefined && (lower.gasPrice ?? 0n) > priceLimit
+    const market = isPriceCut ? { ...lower, gasPrice: priceLimit } : lower
+    if (market.gasPrice !== undefined) kept.prices.push(market.gasPrice)
+    if (kept.prices.length > gasPriceBound.readings) kept.prices.shift()
+    const tipLimit = tipLimitOf(market, numbers.tipCap)
+    yield* noteCut(kept, numbers.chainId, isPriceCut || Object.values(market.tips).some((tip) => tip > tipLimit))
+    return market
+  })
+
+  const at: EvmMarkets["at"] = Effect.fnUntraced(function* (source, numbers) {
+    const { hash } = source.head
+    const key = `${numbers.chainId} ${source.node.url}`
+    const found = chains.get(key)
+    if (found?.head === hash) return yield* found.market
+    // What one provider says alone must not decide for lanes that ask two.
+    if (source.providers === undefined) {
+      return yield* read({ ...nothing(), prices: [...(found?.prices ?? [])], isCut: true }, source, numbers)
+    }
+    const kept: Kept = found ?? nothing()
+    const market = yield* Effect.cached(read(kept, source, numbers))
+    chains.set(key, Object.assign(kept, { head: hash, market }))
+    return yield* Effect.tapError(market, () => Effect.sync(() => void (kept.head = "")))
   })
 
   return { at }

@@ -135,7 +135,7 @@ export const details = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPol
       ),
       pool: readPool(node, pooled, memory),
       hashes: hashesAt(heights),
-      market: nodes.markets.at(node, numbers, head.hash),
+      market: nodes.markets.at({ node, providers: asked.providers, head }, numbers),
       noopGas: noopGas(node, asked, code),
       noopDataFee: noopDataFee(node, asked)
     },

@@ -10,6 +10,7 @@ import * as EvmDataFees from "../../chains/evm/EvmDataFees.ts"
 import * as EvmEstimates from "../../chains/evm/EvmEstimates.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
+import { tipLimitOf, withTipLimit } from "../../../domain/transaction/evm/Market.ts"
 import * as RpcFailure from "../../chains/RpcFailure.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
@@ -60,7 +61,9 @@ export const make = Effect.gen(function* () {
       { concurrency: "unbounded" }
     )
     if (head === null) return yield* RpcFailure.failure("invalid_answer").of("eth_getBlockByNumber")
-    const market = yield* markets.at(node, numbers, head.hash)
+    const found = yield* markets.at({ node, head }, numbers)
+    const isLimited = numbers.tipCap !== undefined || relayer.policies?.gas_price_cap === undefined
+    const market = isLimited ? withTipLimit(found, tipLimitOf(found, numbers.tipCap)) : found
     return {
       head,
       balance,

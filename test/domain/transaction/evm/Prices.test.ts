@@ -2,7 +2,20 @@
 import { assert, describe, it } from "@effect/vitest"
 import { maxFeeOf } from "../../../../src/domain/transaction/evm/Fees.ts"
 import { causeOf, later, noop, summary } from "./DecisionTable.ts"
-import { attempt, commandsOf, gwei, lane, now, only, pending, request, seen, submitted, terms } from "./Fixtures.ts"
+import {
+  attempt,
+  commandsOf,
+  gwei,
+  lane,
+  network,
+  now,
+  only,
+  pending,
+  request,
+  seen,
+  submitted,
+  terms
+} from "./Fixtures.ts"
 
 const tips = { safeLow: gwei, average: gwei, fast: gwei, fastest: gwei }
 const at = (baseFee: bigint) => ({ baseFee: baseFee * gwei, tips })
@@ -96,5 +109,27 @@ describe("a price that no block takes and that may not be raised", () => {
       code: "below_base_fee",
       figures: { base_fee: 50n * gwei, price: 3n * gwei, cap: 3n * gwei, limit: "given" }
     })
+  })
+})
+
+describe("a priority fee that a provider names", () => {
+  const greedy = { baseFee: gwei, tips: { safeLow: gwei, average: gwei, fast: 1_000_000n * gwei, fastest: gwei } }
+  const tipOf = (situation: ReturnType<typeof lane>, market: typeof greedy) => {
+    const { fees } = only(commandsOf(pending(), situation, seen({ balance: 10n ** 24n, market })), "Sign").offer
+    return fees.type === "eip1559" ? fees.tip / gwei : 0n
+  }
+
+  it("is at most 100 gwei without a cap, or ten times the base fee", () => {
+    assert.strictEqual(tipOf(lane(), greedy), 100n)
+    assert.strictEqual(tipOf(lane(), { ...greedy, baseFee: 50n * gwei }), 500n)
+  })
+
+  it("is at most the limit that the network sets", () => {
+    const limited = lane({ terms: terms({ network: { ...network, tipCap: 3n * gwei } }) })
+    assert.strictEqual(tipOf(limited, greedy), 3n)
+  })
+
+  it("with a gas_price_cap is limited by the cap", () => {
+    assert.strictEqual(tipOf(capped(700n), greedy), 700n)
   })
 })

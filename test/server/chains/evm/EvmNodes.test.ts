@@ -50,7 +50,7 @@ describe("EvmNodes", () => {
       assert.deepStrictEqual(seen.gas, { _tag: "Gas", gas: 21_000n })
       const market = yield* providers.first((node) =>
         nodes.markets.at(
-          node,
+          { node, head: { number: 1, hash: "head" } },
           {
             chainId: 31337,
             blockTime: 1000,
@@ -61,8 +61,7 @@ describe("EvmNodes", () => {
             isEip1559: true,
             isTestnet: true,
             hasDataFeeOracle: false
-          },
-          "head"
+          }
         )
       )
       assert.isAbove(Number(market.baseFee), 0)

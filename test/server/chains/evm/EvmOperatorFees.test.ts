@@ -40,6 +40,11 @@ const receiptWith = (fields: object) =>
     })
   )
 
+const head = { number: 1, hash: "0x01" }
+
+/** The node is the only one that is configured. */
+const alone = { second: () => Effect.succeed("not_configured" as const) }
+
 describe("EvmOperatorFees", () => {
   it("encodes the call as the ABI demands", () => {
     const data = encodeFunctionData({ abi, functionName: "getOperatorFee", args: [1_000_000n] })
@@ -53,7 +58,7 @@ describe("EvmOperatorFees", () => {
     Effect.gen(function* () {
       const { node, seen } = nodeWith(wei(7n), wei(1507n))
       const markets = make()
-      const ask = Effect.map(markets.at(node, rollup, "0x01"), ({ operatorFee }) => operatorFee)
+      const ask = Effect.map(markets.at({ node, head, providers: alone }, rollup), ({ operatorFee }) => operatorFee)
       assert.deepStrictEqual(yield* ask, { constant: 7n, perMillionGas: 1500n })
       yield* ask
       assert.lengthOf(
@@ -79,7 +84,7 @@ describe("EvmOperatorFees", () => {
         assert.isUndefined(yield* operatorFee(nodeWith(wei(7n), answer).node, rollup))
       }
       assert.isUndefined(yield* operatorFee(nodeWith(wei(8n), wei(7n)).node, rollup))
-      assert.hasAllKeys(yield* make().at(nodeWith(huge, huge).node, rollup, "0x01"), ["baseFee", "tips"])
+      assert.hasAllKeys(yield* make().at({ node: nodeWith(huge, huge).node, head }, rollup), ["baseFee", "tips"])
     })
   )
 
