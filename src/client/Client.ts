@@ -1479,8 +1479,13 @@ export interface CanceledTransactions {
   readonly queued_for_cancellation_transaction_ids: ReadonlyArray<string & Brand.Brand<"TransactionId">>
   /** Transactions that can no longer be canceled, because they changed meanwhile. Example: `[]` */
   readonly failed_to_queue_transaction_ids: ReadonlyArray<string & Brand.Brand<"TransactionId">>
-  /** How many transactions were open. Example: `1` */
+  /** How many open transactions were processed. Example: `1` */
   readonly total_processed: number
+  /**
+   * How many open transactions are left, because the time of the request was over. Repeat the request to continue.
+   * Absent if there are none. Example: `4000`
+   */
+  readonly remaining?: number
 }
 
 export interface CanceledTransactionsResponse {

@@ -7,6 +7,7 @@ import type { Family } from "./Family.ts"
 import { earliest } from "./Moment.ts"
 import type { Moment } from "./Moment.ts"
 import type { Row, Situation } from "./Situation.ts"
+import type { Transaction } from "./Transaction.ts"
 import { endOf } from "./Transition.ts"
 
 /** The state stays, with a code, until a moment and no longer than until the deadline. */
@@ -20,6 +21,10 @@ export const holdUntil = <F extends Family, V>(
   Command.PollAt({ at: transaction.validUntil > now ? earliest(until, transaction.validUntil) : until })
 ]
 
+/** What is known of the transaction that may have executed it stays shown. */
+const restoredCause = ({ cause: why }: Transaction): Cause =>
+  why?.code === "restored_unproven" ? why : cause("restored_unproven")
+
 /** `nextPoll`: when the network is asked again. */
 export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Moment) => {
   const hold = (situation: Situation<F>, why: Cause, scope: Scope = "transaction"): Commands<F> => [
@@ -29,7 +34,7 @@ export const make = <F extends Family>(nextPoll: (situation: Situation<F>) => Mo
 
   /** Neither a cancel nor a deadline ends it: it may have been executed by bytes that the ledger has forgotten. */
   const restored: Row<F> = (situation) =>
-    situation.transaction.restored ? hold(situation, cause("restored_unproven")) : undefined
+    situation.transaction.restored ? hold(situation, restoredCause(situation.transaction)) : undefined
 
   const notWanted: Row<F> = ({ transaction }) => (transaction.intent === "execute" ? undefined : [endOf(transaction)])
 

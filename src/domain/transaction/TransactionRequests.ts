@@ -36,7 +36,14 @@ export const CanceledTransactions = Schema.Struct({
     "Transactions that can no longer be canceled, because they changed meanwhile.",
     []
   ),
-  total_processed: field(Schema.Natural, "How many transactions were open.", 1)
+  total_processed: field(Schema.Natural, "How many open transactions were processed.", 1),
+  remaining: Schema.optionalKey(
+    field(
+      Schema.Natural,
+      "How many open transactions are left, because the time of the request was over. Repeat the request to continue. Absent if there are none.",
+      4000
+    )
+  )
 }).annotate({ identifier: "CanceledTransactions", description: "What a cancel of all open transactions did." })
 export type CanceledTransactions = typeof CanceledTransactions.Type
 

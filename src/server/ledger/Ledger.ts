@@ -73,6 +73,8 @@ export class Ledger extends Context.Service<
       relayerNumber: number,
       id: TransactionId
     ): Effect.Effect<StoredTransaction, TransactionNotFound | TransactionConflict>
+    /** Cancels them in one SQL transaction. Returns those that are canceled or are being ended. */
+    cancelMany(relayerNumber: number, ids: ReadonlyArray<TransactionId>): Effect.Effect<ReadonlyArray<TransactionId>>
     /**
      * Cancels the transaction if it has no bytes, and returns it as it was before: it is never executed. None: it was signed,
      * or is final. The row is locked from the check to the cancel, so no lane can sign it in between.

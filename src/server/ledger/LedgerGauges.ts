@@ -1,5 +1,6 @@
 // Measures the backlog of transactions of all instances.
 import { Clock, Effect, Layer, Metric } from "effect"
+import { operatorCodes } from "../../domain/transaction/Code.ts"
 import * as GaugeJob from "../lifecycle/GaugeJob.ts"
 import * as RelayerTransactionsRepo from "./read/RelayerTransactionsRepo.ts"
 import type { Backlog } from "./read/RelayerTransactionsRepo.ts"
@@ -14,7 +15,12 @@ const transactionsOldestSeconds = Metric.gauge("transactions_oldest_seconds", {
     "Age of the oldest transaction that is not final, since its acceptance or its `not_before`, in seconds, by state."
 })
 
-export const all = [transactionsOpen, transactionsOldestSeconds]
+const transactionsWaiting = Metric.gauge("transactions_waiting_for_operator", {
+  description:
+    "Open transactions of all relayers that no time ends, by code: an operator has to decide or to change something."
+})
+
+export const all = [transactionsOpen, transactionsOldestSeconds, transactionsWaiting]
 
 const show = (now: number, { state, count, since }: Backlog) =>
   Effect.andThen(
@@ -28,10 +34,14 @@ const show = (now: number, { state, count, since }: Backlog) =>
 /** Runs until its scope closes. */
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { backlog } = yield* RelayerTransactionsRepo.make
+    const { backlog, countCodes } = yield* RelayerTransactionsRepo.make
     const measure = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       for (const group of yield* backlog) yield* show(now, group)
+      const counts = yield* countCodes(operatorCodes)
+      for (const code of operatorCodes) {
+        yield* Metric.update(Metric.withAttributes(transactionsWaiting, { code }), counts.get(code) ?? 0)
+      }
     })
     yield* GaugeJob.run(transactionsOpen.id, measure)
   })

@@ -1,37 +1,74 @@
 // Why a transaction is in its state, since when, and what happens next.
-import { DateTime, Effect, Option } from "effect"
+import { Clock, DateTime, Effect, Option } from "effect"
 import { cause } from "../../domain/transaction/Cause.ts"
+import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { statusOf } from "../../domain/transaction/Presentation.ts"
 import { isFinal } from "../../domain/transaction/Transaction.ts"
 import type { TransactionExplanation } from "../../domain/transaction/TransactionRequests.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import { LedgerRules } from "../ledger/LedgerRules.ts"
+import type { StoredLane } from "../ledger/StoredLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
+import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 
 const instant = (moment: Moment): DateTime.Utc => DateTime.makeUnsafe(moment)
+
+/** Figures that change with every block, as they are now. */
+const withDepth = (why: Cause, height: number | undefined): Cause => {
+  const { block, required_blocks = Infinity } = why.figures
+  if (block === undefined || height === undefined) return why
+  // Between two polls the row stays open, however many blocks there are.
+  return { ...why, figures: { ...why.figures, blocks: Math.min(Math.max(height - block, 0), required_blocks) } }
+}
 
 export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const networks = yield* LedgerRules
+  const targets = yield* RelayerTargets
 
-  const causeOf = Effect.fnUntraced(function* ({ id, laneId, transaction }: StoredTransaction) {
-    const why = transaction.cause ?? cause("queued")
-    return why.code === "queued" ? cause("queued", { position: yield* ledger.ahead(laneId, id) }) : why
+  /** A transaction behind others of a paused relayer waits for the same. */
+  const queued = Effect.fnUntraced(function* ({ id, laneId, relayerId }: StoredTransaction) {
+    const target = yield* Effect.option(targets.get(relayerId))
+    if (Option.isSome(target) && target.value.relayer.paused) return cause("relayer_paused")
+    return cause("queued", { position: yield* ledger.ahead(laneId, id) })
+  })
+
+  const causeOf = Effect.fnUntraced(function* (stored: StoredTransaction, lane: Option.Option<StoredLane>) {
+    const why: Cause = stored.transaction.cause ?? cause("queued")
+    if (Option.isNone(lane)) return why
+    const {
+      chain,
+      lane: { accounts, windowSize }
+    } = lane.value
+    switch (why.code) {
+      case "queued":
+        return yield* queued(stored)
+      case "mined_waiting":
+      case "reverted_unconfirmed":
+        return withDepth(why, accounts[0].chainBlock?.number)
+      case "lane_window_full": {
+        const { inFlight } = yield* ledger.countLane({ address: accounts[0].address, chain })
+        return cause("lane_window_full", { window: windowSize, in_flight: inFlight })
+      }
+      default:
+        return why
+    }
   })
 
   return Effect.fnUntraced(function* (stored: StoredTransaction) {
     const { transaction, laneId } = stored
     const ended = isFinal(transaction)
-    const why = yield* causeOf(stored)
     const lane = ended ? Option.none() : yield* ledger.laneById(laneId)
+    const why = yield* causeOf(stored, lane)
+    const now = yield* Clock.currentTimeMillis
     const explanation: TransactionExplanation = {
       status: statusOf(transaction.state),
       code: why.code,
       ...networks.of(stored.chain).rules.explain(why, ended),
       figures: why.figures,
       since: instant(transaction.causeSince),
-      ...(Option.isNone(lane) ? {} : { next_at: instant(lane.value.nextPollAt) })
+      ...(Option.isNone(lane) ? {} : { next_at: instant(Math.max(lane.value.nextPollAt, now)) })
     }
     return explanation
   })

@@ -1,5 +1,5 @@
 // Transactions: accepted, shown, replaced and canceled. `lanes` sends them.
-import { Array as Arr, Context, DateTime, Effect, Layer, Result } from "effect"
+import { Array as Arr, Clock, Context, DateTime, Effect, Layer, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
@@ -49,8 +49,14 @@ interface Batch {
   readonly transactions: ReadonlyArray<TransactionBody>
 }
 
-/** The number of cancels of one request that run concurrently. */
-const concurrentCancels = 8
+/** Transactions of one request that are read at the same time, to see who sent them. */
+const concurrentChecks = 8
+
+/** Transactions that one SQL transaction cancels. Each can have 128 kB of data. */
+const cancelsPerCommit = 100
+
+/** Milliseconds after which a cancel of all begins no further commit: far below the time limit of requests, 30 seconds. */
+const cancelBudget = 10_000
 
 export class Transactions extends Context.Service<
   Transactions,
@@ -187,19 +193,45 @@ export class Transactions extends Context.Service<
         return yield* views.one(yield* cancelOwn(yield* senders.numberOf(relayerId), id))
       })
 
-      /** Reports transactions that were mined or became final meanwhile, and cancels the others. */
-      const cancelPending = Effect.fn("Transactions.cancelPending")(function* (relayerId: RelayerId) {
-        const number = yield* senders.numberOf(relayerId)
-        const ids = yield* ledger.openIds(number)
-        const [queued, failed] = yield* Effect.partition(
+      /** The transactions that the caller may cancel. */
+      const cancelableOf = Effect.fnUntraced(function* (relayerNumber: number) {
+        const ids = yield* ledger.openIds(relayerNumber)
+        const { transactionLimits } = yield* Caller.current
+        if (transactionLimits === undefined) return { ids, foreign: [] }
+        const [foreign, own] = yield* Effect.partition(
           ids,
-          (id) => Effect.mapError(Effect.as(cancelOwn(number, id), id), () => id),
-          { concurrency: concurrentCancels }
+          (id) =>
+            Effect.flatMap(ledger.get(relayerNumber, id), checkOwn).pipe(
+              Effect.as(id),
+              Effect.mapError(() => id)
+            ),
+          { concurrency: concurrentChecks }
         )
+        return { ids: own, foreign }
+      })
+
+      /**
+       * Reports transactions that were mined or became final meanwhile, and cancels the others, in the order of their acceptance.
+       * It stops before the request's time limit; a repetition continues.
+       */
+      const cancelPending = Effect.fn("Transactions.cancelPending")(function* (relayerId: RelayerId) {
+        const began = yield* Clock.currentTimeMillis
+        const number = yield* senders.numberOf(relayerId)
+        const { ids, foreign } = yield* cancelableOf(number)
+        const queued = new Set<TransactionId>()
+        let done = 0
+        while (done < ids.length && (yield* Clock.currentTimeMillis) < began + cancelBudget) {
+          const some = ids.slice(done, done + cancelsPerCommit)
+          for (const id of yield* ledger.cancelMany(number, some)) queued.add(id)
+          done += some.length
+        }
+        const tried = ids.slice(0, done)
+        const remaining = ids.length - done
         return {
-          queued_for_cancellation_transaction_ids: queued,
-          failed_to_queue_transaction_ids: failed,
-          total_processed: ids.length
+          queued_for_cancellation_transaction_ids: tried.filter((id) => queued.has(id)),
+          failed_to_queue_transaction_ids: [...tried.filter((id) => !queued.has(id)), ...foreign],
+          total_processed: done + foreign.length,
+          ...(remaining === 0 ? {} : { remaining })
         }
       })
 

@@ -120,6 +120,14 @@ describe("every code", () => {
     })
   }
 
+  for (const [code, [transaction, situation, view, moment = now]] of Object.entries(situations)) {
+    it(`${code} is decided about again now or later`, () => {
+      for (const command of commandsOf(transaction, situation, view, moment)) {
+        if (command._tag === "PollAt") assert.isAtLeast(command.at, moment)
+      }
+    })
+  }
+
   it("sending is explained with its numbers from the signature on", () => {
     const why = causeOf(commandsOf(pending()))
     assert.strictEqual(why?.code, "sending")

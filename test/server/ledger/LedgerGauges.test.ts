@@ -1,7 +1,9 @@
 // The backlog of transactions, as metrics show it.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { operatorCodes } from "../../../src/domain/transaction/Code.ts"
 import * as RelayerTransactionsRepo from "../../../src/server/ledger/read/RelayerTransactionsRepo.ts"
 import { layerEach } from "../../../testkit/layerEach.ts"
 import { account, insert } from "../../../testkit/LedgerRows.ts"
@@ -25,6 +27,17 @@ layerEach(ledger)("the backlog of transactions", (it) => {
         { state: "pending", count: 2, since: 5000 },
         { state: "in_flight", count: 2, since: 1000 }
       ])
+    })
+  )
+
+  it.effect("counts open transactions whose code no time ends", () =>
+    Effect.gen(function* () {
+      const { countCodes } = yield* RelayerTransactionsRepo.make
+      const sql = yield* SqlClient.SqlClient
+      yield* insert(account(1), 2)
+      assert.strictEqual((yield* countCodes(operatorCodes)).size, 0)
+      yield* sql`UPDATE transactions SET code = 'restored_unproven'`
+      assert.deepStrictEqual([...(yield* countCodes(operatorCodes))], [["restored_unproven", 2]])
     })
   )
 })

@@ -108,8 +108,11 @@ const held = {
           reason: `The chain counts ${transactions(count)} of the account, so its nonce ${number(nonce)} is used, but no provider shows which transaction used it.`,
           next: `It is checked again with each block. ${operator}`
         },
-  restored_unproven: ({ hash }) => ({
-    reason: `The database was restored, so it may have been executed already${hashed(hash)}.`,
+  restored_unproven: ({ hash, nonce }) => ({
+    reason:
+      hash === undefined
+        ? "The database was restored, or another transaction of the account does the same, so it may have been executed already."
+        : `Transaction ${hash} of the account used its nonce ${number(nonce)}. It may be this one, which the database has forgotten, or one of another program.`,
     next: `It is not sent by itself. ${operator}`
   })
 } as const satisfies Sentences

@@ -1,5 +1,5 @@
 // Cancels and replacements by callers. They lock the transaction's row and never the lane; its holder sees the new version.
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect, Option, Result } from "effect"
 import { RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../../domain/request/Request.ts"
 import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
@@ -67,6 +67,39 @@ export const make = Effect.gen(function* () {
     Deadlock.retry
   )
 
+  /** None of them changes the others: those that cannot be canceled any more stay as they are. */
+  const cancelMany = Effect.fn("Ledger.cancelMany")(
+    function* (relayerNumber: number, ids: ReadonlyArray<TransactionId>) {
+      yield* mark.renew
+      yield* transactions.lock(ids)
+      const found = (yield* transactions.find(ids)).filter(
+        ({ transaction }) => transaction.relayerNumber === relayerNumber
+      )
+      const now = yield* Clock.currentTimeMillis
+      const canceled: Array<TransactionId> = []
+      const changes: Array<Change> = []
+      for (const before of found) {
+        const cancellation = Option.getOrUndefined(
+          Result.getSuccess(networks.of(before.chain).rules.cancel(before.transaction))
+        )
+        if (cancellation === undefined) continue
+        canceled.push(before.id)
+        if (cancellation._tag === "unchanged") continue
+        changes.push({ before, after: withCancellation(before.transaction, cancellation, now) })
+      }
+      const written = new Map((yield* writeHeld(changes, now)).map((stored) => [stored.id, stored]))
+      const origin = yield* Origin.current
+      const audited = changes.map(({ before }) =>
+        changeOf("transaction.canceled", { before, after: written.get(before.id) ?? before }, origin)
+      )
+      if (audited.length > 0) yield* audit.recordMany(audited)
+      yield* work.afterCommit
+      return canceled
+    },
+    transaction,
+    Deadlock.retry
+  )
+
   const withdraw = Effect.fn("Ledger.withdraw")(
     function* (relayerNumber: number, id: TransactionId) {
       const before = yield* hold(relayerNumber, id)
@@ -104,5 +137,5 @@ export const make = Effect.gen(function* () {
     Deadlock.retry
   )
 
-  return { cancel, withdraw, replace }
+  return { cancel, cancelMany, withdraw, replace }
 })

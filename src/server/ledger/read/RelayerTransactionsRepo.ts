@@ -24,6 +24,8 @@ const Backlog = Schema.Struct({
 })
 export type Backlog = typeof Backlog.Type
 
+const readCodes = Rows.all(Schema.Struct({ code: Schema.String, count: Schema.Int }))
+
 const readBacklog = Rows.all(Rows.withoutNulls(Backlog))
 
 /** Days before a moment, and how many transactions are counted at most. */
@@ -116,6 +118,16 @@ export const make = Effect.gen(function* () {
     query("RelayerTransactionsRepo.backlog")
   )
 
+  /** How many open transactions of all relayers have each of these codes. A code without any is left out. */
+  const countCodes = (codes: ReadonlyArray<string>) =>
+    sql`
+      SELECT t.code, count(*)::float8 AS count FROM transactions t
+      WHERE ${isOpen} AND t.code = ANY(${codes}::text[]) GROUP BY t.code`.pipe(
+      Effect.flatMap(readCodes),
+      Effect.map((rows) => new Map(rows.map(({ code, count }) => [code, count]))),
+      query("RelayerTransactionsRepo.countCodes")
+    )
+
   // By number, because an index has this order: the confirmation of the newest confirmed one is the last but for seconds.
   const lastConfirmed = (relayerNumber: number) =>
     sql`
@@ -160,6 +172,7 @@ export const make = Effect.gen(function* () {
     countOpen,
     countAllOpen,
     backlog,
+    countCodes,
     lastConfirmed,
     countFinalByDay
   }
