@@ -32,16 +32,18 @@ const hasBody = (name: string) => Documented.operations.get(name)?.requestBody !
 const bodyFor = (name: string) =>
   name.endsWith("/prune")
     ? { hash: "0".repeat(64) }
-    : name.endsWith("/replay")
-      ? period
-      : name.includes("{network_id}")
-        ? { tags: ["changed"] }
-        : name.endsWith("/credentials")
-          ? {
-              type: "vault",
-              config: { address: "https://vault.example.com", role_id: "r", secret_id: "s", key_name: "k" }
-            }
-          : {}
+    : name.endsWith("/rehearse")
+      ? { policies: {} }
+      : name.endsWith("/replay")
+        ? period
+        : name.includes("{network_id}")
+          ? { tags: ["changed"] }
+          : name.endsWith("/credentials")
+            ? {
+                type: "vault",
+                config: { address: "https://vault.example.com", role_id: "r", secret_id: "s", key_name: "k" }
+              }
+            : {}
 
 /** The list of checkpoints takes nothing invalid; bodies of transactions are checked before their relayer is looked up. */
 const isExempt = (status: number, name: string) =>

@@ -72,6 +72,8 @@ export const successes: Readonly<Record<string, Request>> = {
   [`get ${inRelayer}/balance`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
   [`post ${inRelayer}/check`]: (name) => Effect.flatMap(onChain, (params) => send(name, params)),
   [`get ${inRelayer}/explain`]: (name) => Effect.forEach(relayers, ({ id }) => send(name, { relayer_id: id })),
+  [`post ${inRelayer}/policies/rehearse`]: (name) =>
+    Effect.flatMap(onChain, (params) => send(name, params, { body: { policies: {} } })),
   "post /api/v1/signers": (name) => send(name, {}, { body: { type: "plain", id: "post-signer" } }),
   "get /api/v1/signers": (name) => send(name),
   "get /api/v1/signers/{signer_id}": (name) => send(name, { signer_id }),

@@ -198,7 +198,7 @@ export class Transactions extends Context.Service<
         const ids = yield* ledger.openIds(relayerNumber)
         const { transactionLimits } = yield* Caller.current
         if (transactionLimits === undefined) return { ids, foreign: [] }
-        const [foreign, own] = yield* Effect.partition(
+        const [own, foreign] = yield* Effect.partition(
           ids,
           (id) =>
             Effect.flatMap(ledger.get(relayerNumber, id), checkOwn).pipe(

@@ -54,9 +54,17 @@ layer(api, { excludeTestServices: true })("a transaction on its way", (it) => {
       const node = yield* Anvil.start({ blockTime: 1 })
       const proxies = [yield* EvmProxy.make(node.url), yield* EvmProxy.make(node.url)] as const
       const account = yield* relayerAt(node, { urls: proxies.map(({ url }) => url) })
-      // Whichever of the two gives the second opinion: the one that was not asked for receipts has another fork.
-      const isSecond = ({ count }: (typeof proxies)[number]) => count("eth_getTransactionReceipt") === 0
+      // The lane asks either of the two first. The other one, which gives the second opinion, has another fork without the transaction.
+      let first: (typeof proxies)[number] | undefined
+      const isSecond = (proxy: (typeof proxies)[number]) => first !== undefined && proxy !== first
       for (const proxy of proxies) {
+        proxy.set("eth_getTransactionReceipt", {
+          do: "change",
+          result: (receipt) => {
+            first ??= proxy
+            return isSecond(proxy) ? null : receipt
+          }
+        })
         proxy.set("eth_getBlockByNumber", {
           do: "change",
           result: (block, { params }) =>

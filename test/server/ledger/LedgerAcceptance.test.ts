@@ -177,18 +177,18 @@ layerEach(ledger)("the acceptance of a transaction", (it) => {
       const transactions = yield* Ledger
       const solana = { keyId: "program", networkType: "solana" }
       const devnet = { ...account(2), chain: "solana:devnet", address: "7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV" }
-      const request = { transaction: "AQ==" }
+      const prebuilt = { request: { transaction: "AQ==" }, facts: { isPrebuilt: true, isRefreshable: false } }
       const lamports = [{ ...solana, maximum: 100n }]
       yield* transactions.accept(
         account(1),
         [newTransaction(0, { fee: 10n ** 18n })],
         [{ ...evm("program"), maximum: 10n ** 18n }]
       )
-      yield* transactions.accept(devnet, [newTransaction(0, { request, fee: 60n })], lamports)
+      yield* transactions.accept(devnet, [newTransaction(0, { ...prebuilt, fee: 60n })], lamports)
       assert.strictEqual(yield* transactions.feesOfLastDay(evm("program")), 10n ** 18n)
       assert.strictEqual(yield* transactions.feesOfLastDay(solana), 60n)
       const refused = yield* Effect.flip(
-        transactions.accept(devnet, [newTransaction(0, { request, fee: 41n })], lamports)
+        transactions.accept(devnet, [newTransaction(0, { ...prebuilt, fee: 41n })], lamports)
       )
       assert.deepInclude(refused, { _tag: "FeeLimitExceeded", limit: 100n, used: 60n })
     })

@@ -53,23 +53,14 @@ const decideWithNonce = (situation: Situation<Evm>): Commands<Evm> => {
   return transaction.mined === undefined ? decideInFlight(seen) : decideMined(seen, transaction.mined)
 }
 
-/**
- * Without a cap, no provider decides about money: the tip of the market has a limit. A limit of the network holds for every
- * relayer.
- */
-const withTipLimit = (situation: Situation<Evm>): Situation<Evm> => {
+const inItsMarket = (situation: Situation<Evm>): Situation<Evm> => {
   const { view, terms } = situation
-  const { tipCap } = terms.network
   if (view._tag !== "Seen" || view.market === undefined) return situation
-  if (terms.cap !== undefined && tipCap === undefined) return situation
-  return {
-    ...situation,
-    view: { ...view, market: Market.withTipLimit(view.market, Market.tipLimitOf(view.market, tipCap)) }
-  }
+  return { ...situation, view: { ...view, market: Market.marketFor(view.market, terms) } }
 }
 
 export const decide = (given: Situation<Evm>): Commands<Evm> => {
-  const situation = withTipLimit(given)
+  const situation = inItsMarket(given)
   const { transaction } = situation
   if (isFinal(transaction)) return decideFinal(situation)
   if (isOfOlderGeneration(situation)) return [finish({ state: "failed", cause: cause("chain_changed") })]

@@ -57,10 +57,24 @@ export const tipLimitOf = ({ baseFee = 0n }: Market, tipCap: bigint | undefined)
 }
 
 /** Providers decide about tips only up to a limit. */
-export const withTipLimit = (market: Market, limit: bigint): Market => ({
+const withTipLimit = (market: Market, limit: bigint): Market => ({
   ...market,
   tips: mapTips(market.tips, (tip) => smaller(tip, limit))
 })
+
+/** What limits the tip. Wei per gas. */
+interface TipTerms {
+  /** The cap of the relayer's policy. */
+  readonly cap?: bigint
+  readonly network: { readonly tipCap?: bigint }
+}
+
+/**
+ * The market that a relayer offers in. Without a cap of its policy, no provider decides about money: the tip has a limit. The limit of
+ * a network holds for every relayer.
+ */
+export const marketFor = (market: Market, { cap, network: { tipCap } }: TipTerms): Market =>
+  cap !== undefined && tipCap === undefined ? market : withTipLimit(market, tipLimitOf(market, tipCap))
 
 /** The highest gas price of a legacy chain that follows earlier readings. Undefined: there is none yet. */
 export const gasPriceLimitOf = (readings: ReadonlyArray<bigint>): bigint | undefined =>

@@ -10,7 +10,7 @@ import type { Evm, Nonces } from "../../../domain/transaction/evm/Evm.ts"
 import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
 import { maxFeesOf, noopChargesOf } from "../../../domain/transaction/evm/Funds.ts"
 import { findGaps, settle } from "../../../domain/transaction/evm/Gaps.ts"
-import { priceOf, tipLimitOf, withTipLimit } from "../../../domain/transaction/evm/Market.ts"
+import { marketFor, priceOf } from "../../../domain/transaction/evm/Market.ts"
 import { networkNumbers, windowLimitOf } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import { priceType } from "../../../domain/transaction/evm/Offer.ts"
 import { isFinal } from "../../../domain/transaction/Transaction.ts"
@@ -71,7 +71,7 @@ const fillersFor = (
   nonces: ReadonlyArray<number>
 ): ReadonlyArray<Filler<Evm>> => {
   if (base.market === undefined || !canSign) return []
-  const market = withTipLimit(base.market, tipLimitOf(base.market, networkNumbers(target.network).tipCap))
+  const market = marketFor(base.market, { network: networkNumbers(target.network) })
   const fees = priceOf(market, "fast", priceType({ isEip1559: evmTermsOf(target).network.isEip1559 }))
   const offer = { fees, ...noopChargesOf(base, market) }
   return nonces.map((nonce) => ({

@@ -2,6 +2,8 @@
 import { Effect } from "effect"
 import type { Violation } from "../../../domain/request/Request.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
+import { evmTermsOf } from "../../../domain/transaction/evm/EvmTerms.ts"
+import { marketFor } from "../../../domain/transaction/evm/Market.ts"
 import type { SendEvmTransaction } from "../../../domain/transaction/evm/SendEvmTransaction.ts"
 import type { NetworkLimits } from "../../../domain/transaction/TransactionLimits.ts"
 import type { Estimate } from "../../../domain/transaction/evm/View.ts"
@@ -10,7 +12,6 @@ import * as EvmDataFees from "../../chains/evm/EvmDataFees.ts"
 import * as EvmEstimates from "../../chains/evm/EvmEstimates.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
-import { tipLimitOf, withTipLimit } from "../../../domain/transaction/evm/Market.ts"
 import * as RpcFailure from "../../chains/RpcFailure.ts"
 import { Ledger } from "../../ledger/Ledger.ts"
 import { OutboundWork } from "../../limits/OutboundWork.ts"
@@ -38,11 +39,8 @@ export const make = Effect.gen(function* () {
   const ledger = yield* Ledger
   const outboundWork = yield* OutboundWork
 
-  const askNode = Effect.fnUntraced(function* (
-    node: RpcNode,
-    body: SendEvmTransaction,
-    { relayer, numbers }: EvmSender
-  ) {
+  const askNode = Effect.fnUntraced(function* (node: RpcNode, body: SendEvmTransaction, sender: EvmSender) {
+    const { relayer, numbers } = sender
     const { to, value, data } = body
     const call = {
       from: relayer.address,
@@ -62,8 +60,7 @@ export const make = Effect.gen(function* () {
     )
     if (head === null) return yield* RpcFailure.failure("invalid_answer").of("eth_getBlockByNumber")
     const found = yield* markets.at({ node, head }, numbers)
-    const isLimited = numbers.tipCap !== undefined || relayer.policies?.gas_price_cap === undefined
-    const market = isLimited ? withTipLimit(found, tipLimitOf(found, numbers.tipCap)) : found
+    const market = marketFor(found, evmTermsOf(sender))
     return {
       head,
       balance,

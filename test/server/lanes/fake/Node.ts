@@ -26,15 +26,18 @@ const shownBlock = (blocks: Blocks<Bytes>, block: Block<Bytes> | undefined) =>
         transactions: block.transactions.map(({ bytes }) => bytes.hash)
       }
 
-const shownReceipt = (found: ReturnType<typeof minedIn<Bytes>>[number] | undefined) =>
+/** Wei per gas that a transaction pays at this base fee. */
+const paidPrice = ({ maxFee, tip }: Bytes, baseFee: bigint) => (maxFee < baseFee + tip ? maxFee : baseFee + tip)
+
+const shownReceipt = (found: ReturnType<typeof minedIn<Bytes>>[number] | undefined, baseFee: bigint) =>
   found === undefined
     ? null
     : {
         blockNumber: hex(found.block.number),
         blockHash: found.block.hash,
         status: found.isSuccess ? "0x1" : "0x0",
-        gasUsed: hex(20_000),
-        effectiveGasPrice: hex(gwei)
+        gasUsed: hex(21_000),
+        effectiveGasPrice: hex(paidPrice(found.bytes, baseFee))
       }
 
 const offer = (chain: Chain, bytes: Bytes): RpcAnswer => {
@@ -74,7 +77,7 @@ export const make = (chain: Chain, url: string) => {
     eth_getTransactionCount: ([, tag]) => result(hex(countOf(at(tag)))),
     eth_getBalance: () => result(hex(chain.balance)),
     eth_getCode: () => result(chain.code),
-    eth_getTransactionReceipt: ([hash]) => result(shownReceipt(find(hash))),
+    eth_getTransactionReceipt: ([hash]) => result(shownReceipt(find(hash), chain.baseFee)),
     eth_getTransactionByHash: ([hash]) => result(shown(hash)),
     eth_getTransactionBySenderAndNonce: ([, nonce]) =>
       result(shown(minedIn(blocks()).find(({ bytes }) => hex(bytes.nonce) === nonce)?.bytes.hash)),
