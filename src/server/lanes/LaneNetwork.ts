@@ -10,7 +10,8 @@
 // - filler: what uses up a sequence that no transaction has
 // - foreign: a transaction of the account that no attempt of the ledger names
 // - step: poll, decide, sign, commit, send; in this order
-import type { Array as Arr, Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
+import type { Array as Arr } from "effect"
 import type { SignerId } from "../../domain/signer/SignerId.ts"
 import type { RpcConfig } from "../../domain/chain/Rpc.ts"
 import type { RelayerId } from "../../domain/relayer/Relayer.ts"
@@ -158,4 +159,30 @@ export interface SendingNetwork<F extends Family = Family> {
   open(lane: LaneOptions): LaneChain<F>
   /** Loads what the first signature of a process would wait for. */
   readonly warmUp: Effect.Effect<void>
+}
+
+/** The networks that this process sends for. A host program may replace one. */
+export class SendingNetworks extends Context.Service<
+  SendingNetworks,
+  {
+    /** Their network types. Lanes of other types are left to other processes. */
+    readonly types: ReadonlyArray<string>
+    /** By the chain of a lane, such as `evm:8453`. Undefined: this process does not send there. */
+    of(chain: string): SendingNetwork | undefined
+    /** Loads what the first signatures of the process would wait for. */
+    readonly warmUp: Effect.Effect<void>
+  }
+>()("effect-relayer/server/lanes/SendingNetworks") {
+  static readonly layer = <E, R>(networks: Effect.Effect<ReadonlyArray<SendingNetwork>, E, R>) =>
+    Layer.effect(
+      SendingNetworks,
+      Effect.map(networks, (all) => {
+        const byType = new Map(all.map((network) => [network.rules.type, network]))
+        return SendingNetworks.of({
+          warmUp: Effect.forEach(all, ({ warmUp }) => warmUp, { discard: true }),
+          types: [...byType.keys()],
+          of: (chain) => byType.get(chain.split(":", 1)[0] ?? chain)
+        })
+      })
+    )
 }

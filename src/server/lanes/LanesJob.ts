@@ -13,10 +13,10 @@ import { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import { Signers } from "../signers/Signers.ts"
 import * as LaneFees from "./LaneFees.ts"
 import * as LaneLife from "./LaneLife.ts"
-import * as LaneMemory from "./LaneMemory.ts"
+import { emptyMemory } from "./StepState.ts"
 import * as Metrics from "./LaneMetrics.ts"
 import * as LaneKeys from "./LaneKeys.ts"
-import { SendingNetworks } from "./SendingNetworks.ts"
+import { SendingNetworks } from "./LaneNetwork.ts"
 
 /** Lanes that one instance holds at once. */
 const maxLanes = 256
@@ -95,7 +95,7 @@ const make = Effect.gen(function* () {
       fees,
       newId: Effect.map(random.uuidV7(), (id) => TransactionId.make(id)),
       hold,
-      memory: LaneMemory.make()
+      memory: emptyMemory()
     }
     const life = LaneLife.make(context, { draining: stopping, supervised, held: () => lanes.size, isWaitedFor })
     lanes.set(hold.laneId, { hold, life, newest: 0 })

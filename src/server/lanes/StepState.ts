@@ -5,7 +5,7 @@ import type { TransactionId } from "../../domain/transaction/TransactionId.ts"
 import type { Cause } from "../../domain/transaction/Cause.ts"
 import type { Freed } from "../../domain/transaction/Command.ts"
 import { accountAt, withAccount } from "../../domain/transaction/Lane.ts"
-import type { Lane, Terms } from "../../domain/transaction/Lane.ts"
+import type { Lane, SignerRetry, Terms } from "../../domain/transaction/Lane.ts"
 import { earliest } from "../../domain/transaction/Moment.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import { poll } from "../../domain/transaction/Numbers.ts"
@@ -22,8 +22,43 @@ import type { Hold } from "../ledger/StoredLane.ts"
 import type { StoredTransaction } from "../ledger/StoredTransaction.ts"
 import type { RelayerTargets } from "../relayers/RelayerTargets.ts"
 import type { FeeBudget, LaneFees } from "./LaneFees.ts"
-import type { LaneMemory } from "./LaneMemory.ts"
-import type { LaneChain, LaneRelayer, LaneRow } from "./LaneNetwork.ts"
+import type { LaneChain, LaneRelayer, LaneRow, Poll } from "./LaneNetwork.ts"
+
+/**
+ * What the holder of a lane remembers from step to step, and loses with the lane. Correctness does not depend on it: it makes
+ * polls cheaper, and records how long a condition has lasted. What only one network remembers is in its own `LaneChain`.
+ */
+export interface LaneMemory {
+  /** The new window, if it has changed since the last poll. */
+  window: number | undefined
+  lastSignedAt: Moment | undefined
+  /** Since when nothing is in flight. */
+  quietSince: Moment | undefined
+  signerRetry: SignerRetry | undefined
+  /** How often the signer has failed in a row. */
+  signerFailures: number
+  /** Relayers that the lane could not use when they were last loaded. */
+  unusable: ReadonlySet<RelayerId>
+  /** The newest one. */
+  poll: Poll | undefined
+  polledAt: Moment | undefined
+  nextPollAt: Moment
+  /** Transactions that got a place since the lane was claimed. */
+  signed: number
+}
+
+export const emptyMemory = (): LaneMemory => ({
+  window: undefined,
+  lastSignedAt: undefined,
+  quietSince: undefined,
+  signerRetry: undefined,
+  signerFailures: 0,
+  unusable: new Set(),
+  poll: undefined,
+  polledAt: undefined,
+  nextPollAt: 0,
+  signed: 0
+})
 
 /** What the steps of one held lane share. */
 export interface LaneContext {

@@ -28,14 +28,43 @@ import type {
   SentAttempt,
   Signature
 } from "./hold/HeldLane.ts"
-import * as LaneClaims from "./hold/LaneClaims.ts"
 import * as LaneCommits from "./hold/LaneCommits.ts"
 import * as LaneFence from "./hold/LaneFence.ts"
-import * as RememberedRows from "./hold/RememberedRows.ts"
 import * as LaneReading from "./hold/LaneReading.ts"
 import * as LaneRecords from "./hold/LaneRecords.ts"
 import type { Hold, LaneId, LaneState, StoredLane } from "./StoredLane.ts"
 import type { Bytes, StoredTransaction } from "./StoredTransaction.ts"
+import { ClaimsRepo } from "./hold/ClaimsRepo.ts"
+import type { Shared } from "./hold/LaneFence.ts"
+import { LedgerMark } from "./LedgerMark.ts"
+
+/** Claims on lanes by this process. */
+const claimsOf = Effect.fnUntraced(function* ({ memory }: Shared) {
+  const repo = yield* ClaimsRepo
+  const mark = yield* LedgerMark
+
+  const claim = Effect.fn("LaneLedger.claim")(function* (
+    types: ReadonlyArray<string>,
+    limit: number,
+    among?: ReadonlyArray<LaneId>
+  ) {
+    yield* mark.renew
+    const found = yield* repo.claim(types, limit, among)
+    return found.map(({ epoch, stored }): HeldLane => ({ hold: { laneId: stored.id, epoch }, stored }))
+  })
+
+  const renew = (holds: ReadonlyArray<Hold>) => (holds.length === 0 ? Effect.succeed([]) : repo.renew(holds))
+
+  const release = Effect.fn("LaneLedger.release")(function* (hold: Hold, reason: ReleaseReason) {
+    const isReleased = yield* repo.release(hold, reason === "idle")
+    const isGone = isReleased || !(yield* repo.isHeld(hold))
+    if (isGone) memory.forget(hold.laneId)
+    return isGone
+  })
+
+  const { lease, hasLanes, hasWork, newestPending } = repo
+  return { lease, claim, renew, release, hasLanes, hasWork, newestPending }
+})
 
 export class LaneLedger extends Context.Service<
   LaneLedger,
@@ -114,14 +143,14 @@ export class LaneLedger extends Context.Service<
   static readonly layerNoDeps = Layer.effect(
     LaneLedger,
     Effect.gen(function* () {
-      const memory = RememberedRows.make()
+      const memory = LaneFence.rememberedRows()
       const parts = { memory, fence: yield* LaneFence.make }
       const { bytes } = yield* AttemptsRepo.make
       const { among: given } = yield* GivenRepo.make
       return LaneLedger.of({
         bytes,
         given,
-        ...(yield* LaneClaims.make(parts)),
+        ...(yield* claimsOf(parts)),
         ...(yield* LaneReading.make(parts)),
         ...(yield* LaneCommits.make(parts)),
         ...(yield* LaneRecords.make(parts))

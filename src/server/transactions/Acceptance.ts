@@ -14,8 +14,7 @@ import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLi
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { Ledger } from "../ledger/Ledger.ts"
 import type { FeeLimit, NewTransaction } from "../ledger/NewTransaction.ts"
-import type { Admitted, Sender } from "./Intake.ts"
-import type { IntakeNetwork } from "./Intakes.ts"
+import type { Admitted, IntakeNetwork, Sender } from "./Intake.ts"
 import type { Senders } from "./Senders.ts"
 
 const newTransaction = (

@@ -5,7 +5,7 @@
 // - replacement: a request that takes the place of an earlier one
 // - intake: decodes and checks both; it stores nothing and does not read the chain
 // - sender: the relayer of a request, with its network and its lane
-import { Data, Effect, Schema } from "effect"
+import { Context, Data, Effect, Layer, Schema } from "effect"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
@@ -100,8 +100,31 @@ const readerOf = <A>(schema: Schema.Codec<A, unknown>) => {
 }
 
 /** Schemas are compiled once per network, not for each request. */
-export const readersOf = ({ body, replacement }: Intake) => ({
+const readersOf = ({ body, replacement }: Intake) => ({
   body: readerOf(body),
   batch: readerOf(batchOf(body)),
   replacement: readerOf(replacement)
 })
+
+const networkOf = (intake: Intake) => ({ intake, read: readersOf(intake) })
+
+/** An intake, and the readers of its bodies. */
+export type IntakeNetwork = ReturnType<typeof networkOf>
+
+/** The networks whose requests this process takes. A host program may replace one. */
+export class Intakes extends Context.Service<
+  Intakes,
+  {
+    /** By the network type of a relayer. Undefined: this process takes no requests to send there. */
+    of(networkType: string): IntakeNetwork | undefined
+  }
+>()("effect-relayer/server/transactions/Intakes") {
+  static readonly layer = <E, R>(intakes: Effect.Effect<ReadonlyArray<Intake>, E, R>) =>
+    Layer.effect(
+      Intakes,
+      Effect.map(intakes, (all) => {
+        const byType = new Map<string, IntakeNetwork>(all.map((intake) => [intake.rules.type, networkOf(intake)]))
+        return Intakes.of({ of: (networkType) => byType.get(networkType) })
+      })
+    )
+}

@@ -9,7 +9,7 @@ import { limitsFor, TransactionLimitExceeded } from "../../domain/transaction/Tr
 import { Networks } from "../networks/Networks.ts"
 import { Relayers } from "../relayers/Relayers.ts"
 import type { StoredRelayer } from "../relayers/StoredRelayer.ts"
-import { Intakes } from "./Intakes.ts"
+import { Intakes } from "./Intake.ts"
 import type { Sender } from "./Intake.ts"
 
 const notSending = (type: string) => new NotImplemented({ error: `relayers of ${type} do not send transactions yet` })

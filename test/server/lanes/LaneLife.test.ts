@@ -8,7 +8,7 @@ import * as EvmHeads from "../../../src/server/chains/evm/EvmHeads.ts"
 import * as EvmMarkets from "../../../src/server/chains/evm/EvmMarkets.ts"
 import * as EvmNodes from "../../../src/server/chains/evm/EvmNodes.ts"
 import * as LaneLife from "../../../src/server/lanes/LaneLife.ts"
-import * as LaneMemory from "../../../src/server/lanes/LaneMemory.ts"
+import { emptyMemory } from "../../../src/server/lanes/StepState.ts"
 import * as LaneKeys from "../../../src/server/lanes/LaneKeys.ts"
 import { laneOf } from "../../../src/domain/transaction/evm/Evm.ts"
 import * as EvmLane from "../../../src/server/lanes/evm/EvmLane.ts"
@@ -82,7 +82,7 @@ const start = Effect.fnUntraced(function* (state: { commits: number; refusals: n
     fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
     newId: Effect.succeed(waiting.id),
     hold,
-    memory: LaneMemory.make()
+    memory: emptyMemory()
   }
   const life = LaneLife.make(context, {
     draining: { isDraining: () => false, begun: Effect.never, begin: Effect.void },

@@ -1,6 +1,31 @@
-// What one poll has seen of the chain, about one transaction. Absent always means unknown, never "there is none".
+// What a poll asks providers about one transaction, and what it has seen of the chain. What is not asked is unknown. Absent
+// always means unknown, never "there is none".
 import type { Receipt } from "../Attempt.ts"
 import type { Market } from "./Market.ts"
+import { currentAttempts, isFinal } from "../Transaction.ts"
+import type { Transaction } from "../Transaction.ts"
+
+export interface Questions {
+  /** Hashes whose receipts are read: any of the attempts can be the one that was mined. */
+  readonly receipts: ReadonlyArray<string>
+  /** Hash that is looked up in the pool. Absent: none. */
+  readonly pooled?: string
+  /** Height whose block hash is read, at a second provider as well if the block is deep. Absent: none. */
+  readonly block?: number
+}
+
+const none: Questions = { receipts: [] }
+
+/** `count`: transactions of the account in the same poll. Only final transactions are not asked about. */
+export const questionsOf = (transaction: Transaction, count: number): Questions => {
+  const { mined, place } = transaction
+  if (place?.sequence === undefined || isFinal(transaction)) return none
+  if (mined !== undefined) return { receipts: [], block: mined.receipt.height }
+  const attempts = currentAttempts(transaction)
+  if (place.sequence < BigInt(count)) return { receipts: attempts.map(({ hash }) => hash) }
+  const newest = attempts.at(-1)
+  return newest === undefined || newest.sends === 0 ? none : { receipts: [], pooled: newest.hash }
+}
 
 /** What a receipt has besides the neutral fields. */
 export interface ReceiptDetails {

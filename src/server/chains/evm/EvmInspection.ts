@@ -6,7 +6,7 @@ import type { Providers } from "../Providers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
 import type { RpcNode } from "../RpcNode.ts"
 import { chainId, Uint128, Uint64 } from "./EvmCalls.ts"
-import { dialect } from "./EvmNode.ts"
+import { dialect } from "./EvmNodes.ts"
 
 const ofAccount = <A>(method: string, address: string, result: A) => ({ method, params: [address, "latest"], result })
 

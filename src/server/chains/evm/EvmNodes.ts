@@ -1,14 +1,41 @@
-// Providers of evm chains, and what lanes of one chain share.
+// Providers of evm chains: how their nodes speak JSON-RPC, how they prove their chain, and what lanes of one chain share.
 import { Context, Effect, Layer } from "effect"
 import type { RpcConfig } from "../../../domain/chain/Rpc.ts"
 import * as Providers from "../Providers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
-import type { RpcNode } from "../RpcNode.ts"
+import type { RpcDialect, RpcNode } from "../RpcNode.ts"
 import { RpcNodes } from "../RpcNodes.ts"
 import { blockAt, chainId } from "./EvmCalls.ts"
 import * as EvmHeads from "./EvmHeads.ts"
 import * as EvmMarkets from "./EvmMarkets.ts"
-import { dialect } from "./EvmNode.ts"
+import { classify } from "../../../domain/transaction/evm/Refusal.ts"
+import type { NodeAnswer } from "../../../domain/transaction/evm/Refusal.ts"
+import type { RpcAnswer, Unanswered } from "../RpcBatch.ts"
+import { codes } from "../RpcFailure.ts"
+
+/** What a text says about a transaction is an answer, whatever the status is. */
+export const dialect: RpcDialect = {
+  networkType: "evm",
+  codes,
+  isAnswer: (message) => classify({ _tag: "RpcError", message }) !== "unknown"
+}
+
+const toNodeAnswer = (answer: RpcAnswer): NodeAnswer => {
+  if (answer._tag === "Result") return { _tag: "Hash" }
+  return answer._tag === "Missing" ? { _tag: "NoAnswer" } : answer
+}
+
+const ofUnanswered = ({ http }: Unanswered): NodeAnswer =>
+  http === undefined ? { _tag: "NoAnswer" } : { _tag: "HttpError", ...http }
+
+/** `raw`: a signed transaction, as hex digits after `0x`. */
+export const send =
+  (raw: string) =>
+  (node: RpcNode): Effect.Effect<NodeAnswer> =>
+    node.send({ method: "eth_sendRawTransaction", params: [raw] }).pipe(
+      Effect.map(toNodeAnswer),
+      Effect.catchTag("Unanswered", (error) => Effect.succeed(ofUnanswered(error)))
+    )
 
 export interface ChainIdentity {
   readonly chainId: number

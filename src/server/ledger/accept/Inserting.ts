@@ -5,12 +5,11 @@ import { cause } from "../../../domain/transaction/Cause.ts"
 import { Audit } from "../../audit/Audit.ts"
 import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 import type { Origin } from "../../responses/Origin.ts"
-import * as Auditing from "../write/Auditing.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import * as NewTransactionsRepo from "./NewTransactionsRepo.ts"
 import type { Account } from "../NewTransaction.ts"
 import type { Acceptance, Inserted } from "./NewTransactionsRepo.ts"
-import * as Publishing from "../write/Publishing.ts"
+import * as Writing from "../write/Writing.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 
 const storedOf = ({ account, transaction, origin, trace, now }: Acceptance, row: Inserted): StoredTransaction => {
@@ -57,8 +56,8 @@ export const make = Effect.gen(function* () {
   const repo = yield* NewTransactionsRepo.make
   const lanes = yield* LanesRepo.make
   const audit = yield* Audit
-  const { changeOf } = yield* Auditing.make
-  const publish = yield* Publishing.make
+  const { changeOf } = yield* Writing.auditing
+  const publish = yield* Writing.publishing
   const work = yield* CommitSignal.make("lanes")
 
   /** Lanes that are known to exist. The service never deletes a lane. */

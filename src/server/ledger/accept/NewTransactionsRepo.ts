@@ -6,7 +6,7 @@ import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import type { Origin } from "../../responses/Origin.ts"
-import * as AttemptRow from "../write/AttemptRow.ts"
+import { momentOf } from "../write/AttemptsRepo.ts"
 import type { Account, NewTransaction } from "../NewTransaction.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LedgerNetwork } from "../LedgerRules.ts"
@@ -61,7 +61,7 @@ const givenOf = (
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
-  const moment = (column: string) => AttemptRow.moment(sql, column)
+  const moment = (column: string) => momentOf(sql, column)
 
   /**
    * Inserts them in their order. Left out are those of relayers that are paused or do not exist, those whose

@@ -4,7 +4,7 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { maxValidity } from "../../../domain/transaction/Numbers.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, onConflict, query } from "../../../sql/Query.ts"
-import * as AttemptRow from "../write/AttemptRow.ts"
+import { momentOf } from "../write/AttemptsRepo.ts"
 import { LaneChanged } from "./HeldLane.ts"
 import type { GapSignature } from "./HeldLane.ts"
 import { LedgerRules } from "../LedgerRules.ts"
@@ -14,7 +14,7 @@ import type { StoredTransaction } from "../StoredTransaction.ts"
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
-  const moment = (column: string) => AttemptRow.moment(sql, column)
+  const moment = (column: string) => momentOf(sql, column)
 
   /** Fails if one of the nonces is used. `owner`: its relayer is shown for them. */
   const insert = (lane: LaneId, owner: StoredTransaction, gaps: ReadonlyArray<GapSignature>, now: Moment) => {

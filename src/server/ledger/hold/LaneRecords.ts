@@ -13,7 +13,6 @@ import type { Shared } from "./LaneFence.ts"
 import * as LanesRepo from "./LanesRepo.ts"
 import type { Move } from "./LanesRepo.ts"
 import { LedgerRules } from "../LedgerRules.ts"
-import * as Publishing from "../write/Publishing.ts"
 import type { Hold, LaneState } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "../write/TransactionsRepo.ts"
@@ -49,7 +48,7 @@ export const make = Effect.fnUntraced(function* ({ memory, fence }: Shared) {
   const transactions = yield* TransactionsRepo.make
   const networks = yield* LedgerRules
   const { writeUnchanged, writeHeld } = yield* Writing.make
-  const publish = yield* Publishing.make
+  const publish = yield* Writing.publishing
 
   /** Locks rows, and reads those that are not remembered as they are now. */
   const lockedNow = Effect.fnUntraced(function* (hold: Hold, ids: ReadonlyArray<TransactionId>) {

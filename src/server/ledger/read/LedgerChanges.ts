@@ -15,7 +15,6 @@ import * as Transaction from "../../../sql/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
 import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
 import * as Origin from "../../responses/Origin.ts"
-import * as Auditing from "../write/Auditing.ts"
 import * as Identities from "../accept/Identities.ts"
 import { LedgerMark } from "../LedgerMark.ts"
 import { LedgerRules } from "../LedgerRules.ts"
@@ -31,7 +30,7 @@ export const make = Effect.gen(function* () {
   const identities = yield* Identities.make
   const mark = yield* LedgerMark
   const networks = yield* LedgerRules
-  const { changeOf } = yield* Auditing.make
+  const { changeOf } = yield* Writing.auditing
   const audit = yield* Audit
   const { writeHeld } = yield* Writing.make
   const work = yield* CommitSignal.make("lanes")

@@ -13,7 +13,6 @@ import { apply } from "../../../domain/transaction/Transition.ts"
 import * as Deadlock from "../../../sql/Deadlock.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
 import * as CommitSignal from "../../lifecycle/CommitSignal.ts"
-import * as Auditing from "../write/Auditing.ts"
 import * as LaneContentsRepo from "../hold/LaneContentsRepo.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
 import type { Account } from "../NewTransaction.ts"
@@ -44,7 +43,7 @@ export const make = Effect.gen(function* () {
   const contents = yield* LaneContentsRepo.make
   const transactions = yield* TransactionsRepo.make
   const { writeHeld } = yield* Writing.make
-  const record = yield* Auditing.nonces
+  const record = yield* Writing.auditingCommands
   const work = yield* CommitSignal.make("lanes")
   const transaction = yield* Transaction.make
 
@@ -124,8 +123,8 @@ export const make = Effect.gen(function* () {
           : undefined
       )
       yield* record("nonce.cleared", account, {
-        from: Auditing.sequenceOf(from),
-        to: Auditing.sequenceOf(to),
+        from: Writing.sequenceOf(from),
+        to: Writing.sequenceOf(to),
         transaction_ids: idsOf(decided)
       })
       yield* work.afterCommit

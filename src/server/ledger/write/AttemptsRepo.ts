@@ -1,11 +1,122 @@
-// The table `attempts`.
+// The table `attempts`: attempts as its rows, and its statements.
 import { Effect, Schema } from "effect"
 import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
 import { LedgerRules } from "../LedgerRules.ts"
-import * as AttemptRow from "./AttemptRow.ts"
+import { Hex } from "effect/encoding"
+import type { SqlClient } from "effect/sql"
+import type { Attempt, Receipt } from "../../../domain/transaction/Attempt.ts"
+import type { LedgerNetwork } from "../LedgerRules.ts"
+
+/** The attempt, and the receipt that is recorded for it. */
+export const AttemptJson = Schema.Struct({
+  ordinal: Schema.Int,
+  kind: Schema.Literals(["original", "bump", "replace", "noop", "refresh"]),
+  generation: Schema.Int,
+  requestVersion: Schema.Int,
+  hash: Schema.String,
+  /** Absent: the first account of the lane. */
+  account: Schema.optionalKey(Schema.String),
+  /** Sequences are texts: those of stellar are above 2^53. */
+  sequence: Schema.optionalKey(Schema.BigIntFromString),
+  offer: Schema.Unknown,
+  signedAt: Schema.Int,
+  sends: Schema.Int,
+  firstSent: Schema.optionalKey(Schema.Struct({ at: Schema.Int, height: Schema.Int })),
+  lastSentAt: Schema.optionalKey(Schema.Int),
+  outcome: Schema.Literals(["unknown", "accepted", "refused"]),
+  refusal: Schema.optionalKey(Schema.Unknown),
+  receipt: Schema.optionalKey(Schema.Unknown)
+})
+
+/** All attempts of the transaction `t` as a JSON array, by ordinal. */
+export const attemptsOf = (sql: SqlClient.SqlClient) => {
+  const millis = (column: string) => sql`(extract(epoch FROM a.${sql(column)}) * 1000)::bigint`
+  return sql`
+    (SELECT json_agg(json_strip_nulls(json_build_object(
+      'ordinal', a.ordinal, 'kind', a.kind, 'generation', a.generation, 'requestVersion', a.request_version,
+      'hash', a.hash, 'account', a.account, 'sequence', a.nonce::text, 'offer', a.offer,
+      'signedAt', ${millis("signed_at")}, 'sends', a.sends,
+      'firstSent', CASE WHEN a.first_sent_at IS NOT NULL
+        THEN json_build_object('at', ${millis("first_sent_at")}, 'height', a.first_sent_block) END,
+      'lastSentAt', ${millis("last_sent_at")}, 'outcome', a.outcome, 'refusal', a.refusal, 'receipt', a.receipt
+    )) ORDER BY a.ordinal)::text FROM attempts a WHERE a.transaction_id = t.id) AS attempts`
+}
+
+/** The attempt, and its receipt if one is recorded. `address`: the first account of the lane. */
+export const attemptOf = (
+  { rules, offer, refusal, receipt }: LedgerNetwork,
+  address: string,
+  row: typeof AttemptJson.Type
+): { readonly attempt: Attempt; readonly receipt?: Receipt } => {
+  const { account = address, sequence, offer: stored, refusal: refused, receipt: mined, ...fields } = row
+  const offered = offer.decode(stored)
+  return {
+    attempt: {
+      ...fields,
+      place: { account, ...(sequence === undefined ? {} : { sequence }) },
+      offer: offered,
+      maxFee: rules.maxFeeOf(offered),
+      ...(refused === undefined ? {} : { refusal: refusal.decode(refused) })
+    },
+    ...(mined === undefined ? {} : { receipt: receipt.decode(mined) })
+  }
+}
+
+const text = (value: number | bigint | undefined): string | null => (value === undefined ? null : String(value))
+
+const answered = ({ refusal, receipt }: LedgerNetwork, { id, attempt, receipt: mined }: Answered): UnnestRows.Row => ({
+  transaction_id: id,
+  ordinal: String(attempt.ordinal),
+  sends: String(attempt.sends),
+  first_sent_at: text(attempt.firstSent?.at),
+  first_sent_block: text(attempt.firstSent?.height),
+  last_sent_at: text(attempt.lastSentAt),
+  outcome: attempt.outcome,
+  refusal: attempt.refusal === undefined ? null : refusal.text(attempt.refusal),
+  receipt: mined === undefined ? null : receipt.text(mined)
+})
+
+/** What a broadcast or a receipt changes about an attempt. */
+export interface Answered {
+  readonly id: TransactionId
+  readonly chain: string
+  readonly attempt: Attempt
+  /** Absent: none is recorded. */
+  readonly receipt: Receipt | undefined
+}
+
+/** A signature that a commit stores. */
+export interface SignedAttempt {
+  readonly id: TransactionId
+  readonly chain: string
+  /** The first account of the lane. */
+  readonly address: string
+  readonly attempt: Attempt
+  readonly raw: Uint8Array
+  readonly epoch: number
+}
+
+const signed = ({ offer }: LedgerNetwork, { id, address, attempt, raw, epoch }: SignedAttempt): UnnestRows.Row => ({
+  transaction_id: id,
+  ordinal: String(attempt.ordinal),
+  kind: attempt.kind,
+  generation: String(attempt.generation),
+  request_version: String(attempt.requestVersion),
+  hash: attempt.hash,
+  raw: `\\x${Hex.encode(raw)}`,
+  account: attempt.place.account === address ? null : attempt.place.account,
+  nonce: text(attempt.place.sequence),
+  offer: offer.text(attempt.offer),
+  epoch: String(epoch),
+  signed_at: text(attempt.signedAt)
+})
+
+/** A moment in a statement, from the text of its milliseconds. */
+export const momentOf = (sql: SqlClient.SqlClient, column: string) =>
+  sql`to_timestamp(given.${sql(column)}::float8 / 1000)`
 
 export interface AttemptKey {
   readonly id: TransactionId
@@ -17,9 +128,9 @@ const readBytes = Rows.all(Schema.Struct({ id: TransactionId, ordinal: Schema.In
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
-  const moment = (column: string) => AttemptRow.moment(sql, column)
+  const moment = (column: string) => momentOf(sql, column)
 
-  const insert = (attempts: ReadonlyArray<AttemptRow.SignedAttempt>) =>
+  const insert = (attempts: ReadonlyArray<SignedAttempt>) =>
     attempts.length === 0
       ? Effect.void
       : sql`
@@ -30,11 +141,11 @@ export const make = Effect.gen(function* () {
             raw::bytea, account, nonce::bigint, offer::json, epoch::bigint, ${moment("signed_at")}
           FROM ${UnnestRows.make(
             sql,
-            attempts.map((one) => AttemptRow.signed(networks.of(one.chain), one))
+            attempts.map((one) => signed(networks.of(one.chain), one))
           )} ORDER BY n`.pipe(Effect.asVoid, query("AttemptsRepo.insert"))
 
   /** What a broadcast and a receipt change. */
-  const update = (attempts: ReadonlyArray<AttemptRow.Answered>) =>
+  const update = (attempts: ReadonlyArray<Answered>) =>
     attempts.length === 0
       ? Effect.void
       : sql`
@@ -43,7 +154,7 @@ export const make = Effect.gen(function* () {
             outcome = given.outcome, refusal = given.refusal::json, receipt = given.receipt::json
           FROM ${UnnestRows.make(
             sql,
-            attempts.map((one) => AttemptRow.answered(networks.of(one.chain), one))
+            attempts.map((one) => answered(networks.of(one.chain), one))
           )}
           WHERE a.transaction_id = given.transaction_id::uuid AND a.ordinal = given.ordinal::integer`.pipe(
           Effect.asVoid,

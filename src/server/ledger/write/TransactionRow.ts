@@ -9,7 +9,7 @@ import { TransactionId } from "../../../domain/transaction/TransactionId.ts"
 import type { Place } from "../../../domain/transaction/Place.ts"
 import type { Mined, Transaction } from "../../../domain/transaction/Transaction.ts"
 import * as Rows from "../../../sql/Rows.ts"
-import * as AttemptRow from "./AttemptRow.ts"
+import { AttemptJson, attemptOf, attemptsOf } from "./AttemptsRepo.ts"
 import type { LedgerNetwork, LedgerRules } from "../LedgerRules.ts"
 import { LaneId } from "../StoredLane.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
@@ -56,7 +56,7 @@ const Row = Rows.withoutNulls(
     fee: optional(Schema.BigIntFromString),
     created_at: Schema.Int,
     final_at: optional(Schema.Int),
-    attempts: optional(Schema.Array(AttemptRow.AttemptJson))
+    attempts: optional(Schema.Array(AttemptJson))
   }),
   { request: json, older: json, facts: json, figures: json, receipt: json, attempts: json }
 )
@@ -80,7 +80,7 @@ const columnsWith = (sql: SqlClient.SqlClient, json: (request: Statement.Fragmen
     CASE WHEN t.request_version > 1 THEN (
       SELECT json_agg(${json(sql`v.request`)} ORDER BY v.version)::text FROM transaction_requests v WHERE v.transaction_id = t.id
     ) END AS older,
-    ${AttemptRow.jsonOf(sql)}`
+    ${attemptsOf(sql)}`
 }
 
 /** The columns of the transaction `t` and its lane `l`. */
@@ -117,7 +117,7 @@ const figuresOf = ({ figures }: Row): Figures =>
 const minedOf = (
   { receipt }: LedgerNetwork,
   row: Row,
-  attempts: ReadonlyArray<ReturnType<typeof AttemptRow.attemptOf>>
+  attempts: ReadonlyArray<ReturnType<typeof attemptOf>>
 ): Mined | undefined => {
   if (row.mined_attempt === undefined) {
     return row.receipt === undefined ? undefined : { receipt: receipt.decode(row.receipt) }
@@ -127,7 +127,7 @@ const minedOf = (
 }
 
 const transactionOf = (network: LedgerNetwork, row: Row): Transaction => {
-  const attempts = (row.attempts ?? []).map((attempt) => AttemptRow.attemptOf(network, row.address, attempt))
+  const attempts = (row.attempts ?? []).map((attempt) => attemptOf(network, row.address, attempt))
   return {
     number: row.number,
     relayerNumber: row.relayer_number,

@@ -9,7 +9,7 @@ import type { Moment } from "../../../domain/transaction/Moment.ts"
 import * as UnnestRows from "../../../sql/batch/UnnestRows.ts"
 import { client, onConflict, query } from "../../../sql/Query.ts"
 import * as Rows from "../../../sql/Rows.ts"
-import * as AttemptRow from "./AttemptRow.ts"
+import { momentOf } from "./AttemptsRepo.ts"
 import { LedgerRules } from "../LedgerRules.ts"
 import type { LedgerNetwork } from "../LedgerRules.ts"
 import type { NewTransaction } from "../NewTransaction.ts"
@@ -66,7 +66,7 @@ export const make = Effect.gen(function* () {
   const sql = yield* client
   const networks = yield* LedgerRules
   const readRows = TransactionRow.reader(networks)
-  const moment = (column: string) => AttemptRow.moment(sql, column)
+  const moment = (column: string) => momentOf(sql, column)
 
   // A row of an older generation can have the bytes of one of its new generation: then it gives up its identity.
   const isUnique = sql`(t.identity IS NULL OR t.generation = given.generation::integer OR NOT EXISTS (

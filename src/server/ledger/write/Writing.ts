@@ -1,15 +1,129 @@
-// Writes changes of transactions: their rows, their attempts and the events about them, in the running SQL transaction.
-import { Effect } from "effect"
+// Writes changes of transactions: their rows, their attempts, audit records, and the events about them, in the running SQL
+// transaction.
+import { Array, Effect } from "effect"
 import type { Attempt } from "../../../domain/transaction/Attempt.ts"
 import { feeOf } from "../../../domain/transaction/FeeUse.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { eventsOf } from "../../../domain/transaction/TransactionEvents.ts"
 import * as AttemptsRepo from "./AttemptsRepo.ts"
-import type { Answered } from "./AttemptRow.ts"
-import * as Publishing from "./Publishing.ts"
+import type { Answered } from "./AttemptsRepo.ts"
 import type { StoredTransaction } from "../StoredTransaction.ts"
 import * as TransactionsRepo from "./TransactionsRepo.ts"
+import type { TransactionEventType } from "../../../domain/transaction/TransactionEvents.ts"
+import { Events } from "../../events/Events.ts"
+import { Outbox } from "../../outbox/Outbox.ts"
+import { currentRequestId } from "../../responses/CurrentRequest.ts"
+import { LedgerRules } from "../LedgerRules.ts"
+import type { LedgerNetwork } from "../LedgerRules.ts"
+import type { Rules } from "../../../domain/transaction/Rules.ts"
+import { newestRequest } from "../../../domain/transaction/Transaction.ts"
+import { Audit } from "../../audit/Audit.ts"
+import type { EncodedChange } from "../../audit/Audit.ts"
+import * as Origin from "../../responses/Origin.ts"
+import type { Account } from "../NewTransaction.ts"
+
+export interface TransactionEvent {
+  readonly type: TransactionEventType
+  /** After the change. */
+  readonly stored: StoredTransaction
+  /** Absent: the request that runs, if there is one. */
+  readonly requestId?: string | null
+}
+
+/** JSON text of the transaction as the API shows it. */
+const textOf = ({ rules, shown }: LedgerNetwork, { transaction, ...identity }: StoredTransaction): string =>
+  shown.text(rules.show(transaction, identity))
+
+/**
+ * Publishes events in the SQL transaction of the change that they report. The rows of the transactions have to be held. No-ops
+ * that fill gaps are internal: nothing is published about them.
+ */
+export const publishing = Effect.gen(function* () {
+  const events = yield* Events
+  const networks = yield* LedgerRules
+  const outbox = yield* Outbox
+
+  return Effect.fn("Ledger.publish")(function* (all: ReadonlyArray<TransactionEvent>) {
+    const published = all.filter(({ stored }) => stored.transaction.origin === "request")
+    if (published.length === 0) return
+    const current = (yield* currentRequestId) ?? null
+    const encoded = published.map(({ type, stored, requestId = current }) => ({
+      type,
+      id: stored.id,
+      requestId,
+      relayerId: stored.relayerId,
+      data: textOf(networks.of(stored.chain), stored)
+    }))
+    const ids = yield* events.emitMany(encoded)
+    yield* outbox.putTransactions(
+      Array.zipWith(Array.zip(published, encoded), ids, ([{ stored }, { type, id, data }], eventId) => ({
+        eventId,
+        type,
+        id,
+        data,
+        relayerNumber: stored.transaction.relayerNumber
+      }))
+    )
+  })
+})
+
+type TransactionAction = "transaction.sent" | "transaction.replaced" | "transaction.canceled"
+type NonceAction = "nonce.resynced" | "nonce.cleared" | "nonce.generation_begun"
+
+/** A number, or a text of digits if a reader of JSON would lose some of them, as with those of stellar. */
+export const sequenceOf = (sequence: bigint): number | string =>
+  sequence <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(sequence) : String(sequence)
+
+const auditedText = (rules: Rules, { id, relayerId, externalId, transaction }: StoredTransaction): string => {
+  const { state: status, place, intent, attempts } = transaction
+  const nonce = place?.sequence === undefined ? undefined : sequenceOf(place.sequence)
+  const hash = attempts.at(-1)?.hash
+  return JSON.stringify({
+    id,
+    relayer_id: relayerId,
+    external_id: externalId,
+    ...rules.auditedOf(newestRequest(transaction)),
+    status,
+    nonce,
+    hash,
+    is_canceled: intent === "cancel" || status === "canceled"
+  })
+}
+
+/** Audit records of what callers did to transactions. Call data can be secret: it stays out of the audit log. */
+export const auditing = Effect.gen(function* () {
+  const networks = yield* LedgerRules
+
+  /** `before` is absent if the transaction was accepted. */
+  const changeOf = (
+    action: TransactionAction,
+    { before, after }: { readonly before?: StoredTransaction; readonly after: StoredTransaction },
+    origin: Origin.Origin
+  ): EncodedChange => {
+    const { rules } = networks.of(after.chain)
+    return {
+      action,
+      id: after.id,
+      ...(before === undefined ? {} : { before: auditedText(rules, before) }),
+      after: auditedText(rules, after),
+      origin
+    }
+  }
+
+  return { changeOf }
+})
+
+/** Records an operator's command. `done` says what it did. */
+export const auditingCommands = Effect.map(
+  Audit,
+  (audit) => (action: NonceAction, account: Account, done: Readonly<Record<string, unknown>>) =>
+    Effect.flatMap(Origin.current, (origin) => {
+      const { relayerId, chain, address } = account
+      const after = JSON.stringify({ relayer_id: relayerId, chain, address, ...done })
+      return audit.recordMany([{ action, id: relayerId, after, origin }])
+    })
+)
 
 export interface Change {
   /** As its row was read. */
@@ -43,7 +157,7 @@ const answeredIn = ({ before: { id, chain, transaction: before }, after }: Chang
 export const make = Effect.gen(function* () {
   const transactions = yield* TransactionsRepo.make
   const attempts = yield* AttemptsRepo.make
-  const publish = yield* Publishing.make
+  const publish = yield* publishing
 
   /** Writes and returns those whose rows are as they were read. The others were changed meanwhile, and are left as they are. */
   const writeUnchanged = Effect.fn("Ledger.write")(function* (given: ReadonlyArray<Change>, now: Moment) {

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Anvil from "../../../../testkit/Anvil.ts"
-import * as EvmNode from "../../../../src/server/chains/evm/EvmNode.ts"
+import * as EvmNode from "../../../../src/server/chains/evm/EvmNodes.ts"
 import * as EvmTaker from "../../../../src/server/chains/evm/EvmTaker.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import { paramsOf } from "../../lanes/fake/Node.ts"

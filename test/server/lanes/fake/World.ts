@@ -17,7 +17,7 @@ import * as EvmNodes from "../../../../src/server/chains/evm/EvmNodes.ts"
 import { noncesOf } from "../../../../src/domain/transaction/evm/Evm.ts"
 import * as EvmLane from "../../../../src/server/lanes/evm/EvmLane.ts"
 import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
-import * as LaneMemory from "../../../../src/server/lanes/LaneMemory.ts"
+import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
 import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
 import { LaneLedger } from "../../../../src/server/ledger/LaneLedger.ts"
@@ -149,7 +149,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
       hold,
-      memory: LaneMemory.make()
+      memory: emptyMemory()
     }
     world.context = context
     return context

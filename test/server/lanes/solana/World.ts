@@ -22,7 +22,7 @@ import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import * as SolanaNodes from "../../../../src/server/chains/solana/SolanaNodes.ts"
 import * as LaneKeys from "../../../../src/server/lanes/LaneKeys.ts"
-import * as LaneMemory from "../../../../src/server/lanes/LaneMemory.ts"
+import { emptyMemory } from "../../../../src/server/lanes/StepState.ts"
 import * as LaneStep from "../../../../src/server/lanes/LaneStep.ts"
 import * as SolanaLane from "../../../../src/server/lanes/solana/SolanaLane.ts"
 import type { LaneContext } from "../../../../src/server/lanes/StepState.ts"
@@ -206,7 +206,7 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, policies = {},
       fees: { budgetOf: () => Effect.succeed({ maximumOf: () => undefined, limitsOf: () => [] }) },
       newId: Effect.sync(() => TransactionId.make(randomUUID())),
       hold,
-      memory: LaneMemory.make()
+      memory: emptyMemory()
     }
     world.context = context
     return context
