@@ -9,6 +9,7 @@ import {
   SendSolanaTransaction
 } from "../domain/transaction/solana/SendSolanaTransaction.ts"
 import { SolanaTransactionResponse } from "../domain/transaction/solana/SolanaTransactionResponse.ts"
+import { StellarTransactionResponse } from "../domain/transaction/stellar/StellarTransactionResponse.ts"
 import { OtherTransaction } from "../domain/transaction/UnknownNetwork.ts"
 import { TransactionId } from "../domain/transaction/TransactionId.ts"
 import {
@@ -31,12 +32,15 @@ import { Authorization, DecodeErrors, Idempotency, OutboundLimit, RequestBody } 
 import { RequiredScope } from "./Scopes.ts"
 
 /** By network type, which `network_type` names. */
-export const TransactionResponse = Schema.Union([EvmTransaction, SolanaTransactionResponse, OtherTransaction]).annotate(
-  {
-    identifier: "TransactionResponse",
-    description: "A transaction, as its network type shows it."
-  }
-)
+export const TransactionResponse = Schema.Union([
+  EvmTransaction,
+  SolanaTransactionResponse,
+  StellarTransactionResponse,
+  OtherTransaction
+]).annotate({
+  identifier: "TransactionResponse",
+  description: "A transaction, as its network type shows it."
+})
 
 // A network type adds its schemas to these three unions, and to `TransactionResponse`. The server decodes a body by the schema
 // of the relayer's network type alone (`server/transactions/Intake.ts`).

@@ -4719,6 +4719,30 @@ export interface StellarRelayerStatus {
   readonly sequence_number?: bigint
 }
 
+/** A signed envelope of the transaction. */
+export interface StellarTransactionAttempt {
+  /**
+   * Hash of the envelope, of the outer one if there are two. Example:
+   * `"5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash: string
+  /** Hash of the inner envelope. Example: `"5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
+  readonly inner_hash?: string
+  /**
+   * Why it was signed: for the first time, again at the same place, or for a new version of the request. Example:
+   * `"original"`
+   */
+  readonly kind: "original" | "refresh" | "replace"
+  /** Stroops that it can cost at most. Example: `"2000"` */
+  readonly max_fee: bigint
+  /** When it can no longer be applied: its `maxTime`. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly valid_until: DateTime.Utc
+  /** When it was signed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly signed_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+}
+
 /** What an API key may send on stellar networks. */
 export interface StellarTransactionLimits {
   /** Most stroops that one transaction may send. Example: `"2000000000"` */
@@ -4733,6 +4757,83 @@ export interface StellarTransactionLimits {
    * `["GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"]`
    */
   readonly receivers?: ReadonlyArray<string>
+}
+
+/** A stellar transaction. */
+export interface StellarTransactionResponse {
+  /** Network type of the relayer. Example: `"stellar"` */
+  readonly network_type: "stellar"
+  /** Identifier of the transaction. Example: `"4f1c2c9e-8f0b-4c56-9d5e-0a7b1f1f2a3b"` */
+  readonly id: string & Brand.Brand<"TransactionId">
+  /** Relayer that sends it. Example: `"payouts"` */
+  readonly relayer_id: string & Brand.Brand<"RelayerId">
+  /** State of the transaction. Example: `"submitted"` */
+  readonly status: TransactionStatus
+  /** What it waits for, or why it ended, as a sentence. Example: `"It was canceled."` */
+  readonly status_reason?: string
+  /** The same as a code. Example: `"in_pool"` */
+  readonly code?: TransactionCode
+  /** When it was accepted. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly created_at: DateTime.Utc
+  /** When it was first sent. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly sent_at?: DateTime.Utc
+  /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
+  readonly confirmed_at?: DateTime.Utc
+  /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
+  readonly is_canceled: boolean
+  /** The caller's identifier. Example: `"order-1234"` */
+  readonly external_id?: string
+  /** Deadline. Example: `"2026-11-22T20:00:00.000Z"` */
+  readonly valid_until?: DateTime.Utc
+  /**
+   * Account whose operations are executed: the relayer, or the source of the envelope that it pays for. Example:
+   * `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"`
+   */
+  readonly source_account: string
+  /** Stroops: what was charged, else what the newest envelope can cost. 0 before the first one. Example: `2000` */
+  readonly fee: number
+  /**
+   * Sequence of the envelope, as text because it exceeds 2^53. 0 before the first one. Example:
+   * `"257698037760000001"`
+   */
+  readonly sequence_number: bigint
+  /**
+   * Hash of the envelope that was applied, else of the newest. Example:
+   * `"5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly hash?: string
+  /** Result of the network in base64 of XDR. Example: `"AAAAAAAAAGQAAAAAAAAAAAAAAAA="` */
+  readonly transaction_result_xdr?: string
+  /**
+   * Hash of the inner envelope of a fee bump. An addition to the common wire format. Example:
+   * `"5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"`
+   */
+  readonly inner_hash?: string
+  /**
+   * Account of the service whose sequence it uses, if it is not the relayer. An addition to the common wire
+   * format. Example: `"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"`
+   */
+  readonly channel_account?: string
+  /** Ledger that contains it. An addition to the common wire format. Example: `60000000` */
+  readonly ledger?: number
+  /** Stroops that were charged. An addition to the common wire format. Example: `"200"` */
+  readonly fee_paid?: bigint
+  /**
+   * One provider decided alone, because no other one answered for as long as the network allows. An addition to
+   * the common wire format. Example: `1`
+   */
+  readonly confirmed_by?: 1
+  /** Result of the transaction. An addition to the common wire format. Example: `"txSuccess"` */
+  readonly result_code?: string
+  /** Results of the operations. An addition to the common wire format. Example: `["paymentSuccess"]` */
+  readonly operation_results?: ReadonlyArray<string>
+  /**
+   * First error of the contract, as a diagnostic event names it. An addition to the common wire format. Example:
+   * `"trapped"`
+   */
+  readonly contract_error?: string
+  /** All signed envelopes, oldest first. An addition to the common wire format. Example: `[]` */
+  readonly attempts?: ReadonlyArray<StellarTransactionAttempt>
 }
 
 /** The result of a test. */
@@ -4936,7 +5037,7 @@ export interface TransactionLimits {
 }
 
 /** A transaction, as its network type shows it. */
-export type TransactionResponse = EvmTransactionResponse | SolanaTransactionResponse | OtherTransactionResponse
+export type TransactionResponse = EvmTransactionResponse | SolanaTransactionResponse | StellarTransactionResponse | OtherTransactionResponse
 
 export interface TransactionResponseListResponse {
   /** Whether the request succeeded. Example: `true` */

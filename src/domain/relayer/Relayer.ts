@@ -191,7 +191,7 @@ export const SolanaRelayer = Schema.Struct({
 }).annotate({ identifier: "SolanaRelayer" })
 export type SolanaRelayer = typeof SolanaRelayer.Type
 
-const StellarRelayer = Schema.Struct({
+export const StellarRelayer = Schema.Struct({
   ...stored(
     field(
       StellarAddress,
@@ -202,6 +202,7 @@ const StellarRelayer = Schema.Struct({
   network_type: networkTag("stellar"),
   policies: Schema.optionalKey(StellarPolicy)
 }).annotate({ identifier: "StellarRelayer" })
+export type StellarRelayer = typeof StellarRelayer.Type
 
 /**
  * The JSON of a relayer in responses is the generated column `json` of the table `relayers` (`sql/migrations/0007_reading.ts`), which has

@@ -16,7 +16,7 @@ import type { Rules } from "./Rules.ts"
 export const OtherTransaction = Schema.Struct({
   network_type: field(
     Schema.String.check(
-      Schema.isPattern(/^(?!(?:evm|solana)$)[a-z][a-z0-9_]{0,31}$/u, {
+      Schema.isPattern(/^(?!(?:evm|solana|stellar)$)[a-z][a-z0-9_]{0,31}$/u, {
         arbitraryConstraint: { patterns: [{ source: "^other[a-z0-9_]{0,9}$", flags: "" }] }
       })
     ),

@@ -95,7 +95,7 @@ const Value: Schema.Codec<ScVal, unknown> = Schema.Union([
   one("vec", Schema.Array(recursive)),
   one("map", Schema.Array(Schema.Struct({ key: recursive, val: recursive }))),
   VoidText
-])
+]).annotate({ identifier: "StellarValue", description: "A value of a contract." })
 
 /** Levels of vectors and maps in JSON: each takes two levels of it, and an entry of a map a third one. */
 const isShallow = (input: unknown, depth = 0): boolean => {

@@ -1,0 +1,165 @@
+// The family of stellar: its shapes.
+import type { StellarNetwork } from "../../network/Network.ts"
+import type { StellarRelayer } from "../../relayer/Relayer.ts"
+import type { Family } from "../Family.ts"
+import type { Moment } from "../Moment.ts"
+import type { NodeAnswer } from "./QueueAnswer.ts"
+import type { ReplaceStellarTransaction, SendStellarTransaction } from "./SendStellarTransaction.ts"
+import type { StellarSeen } from "./StellarSeen.ts"
+import type { StellarTransactionResponse } from "./StellarTransactionResponse.ts"
+import type { Memo, StellarOperation } from "./StellarOperation.ts"
+
+/** What a caller asked for. It has either `operations` or `transaction_xdr`. */
+export interface StellarRequest {
+  readonly operations?: ReadonlyArray<StellarOperation>
+  readonly memo?: Memo
+  /** An envelope in base64: unsigned, or the inner one of a fee bump. */
+  readonly transaction_xdr?: string
+  /** The user's signed authorization entry in base64. */
+  readonly signed_auth_entry?: string
+  /** Stroops that an envelope may cost in all. Absent: the policy's. */
+  readonly max_fee?: bigint
+  /** Whether the relayer pays to restore archived entries. */
+  readonly restore_footprint?: boolean
+  /** Whether it waits for funds until its deadline. */
+  readonly wait_for_funds?: boolean
+}
+
+/** A foreign account that has signed an envelope, for which the relayer only pays. */
+export interface Guest {
+  readonly account: string
+  readonly sequence: bigint
+  /** Hex. */
+  readonly innerHash: string
+  /** Unix seconds. */
+  readonly maxTime: number
+}
+
+export interface StellarFacts {
+  /** Absent: the relayer's own account acts. */
+  readonly guest?: Guest
+}
+
+/** What an attempt offers, until when it is valid, and all that its bytes need besides the request and the place. */
+export interface StellarOffer {
+  /** Stroops of the whole fee: that of the outer envelope, if there is one. */
+  readonly fee: bigint
+  /** Stroops per operation. */
+  readonly rate: bigint
+  /** Stroops that the operations take from the relayer at most. */
+  readonly out: bigint
+  /** Stroops for resources, as the envelope declares them. */
+  readonly resourceFee?: bigint
+  /** Unix seconds. */
+  readonly maxTime: number
+  /** The first ledger that is too late. */
+  readonly maxLedger?: number
+  /** The lowest newest ledger of the asked providers before the first signature of the place. */
+  readonly seenLedger: number
+  /** Hex: of the inner envelope, if there is one. */
+  readonly innerHash?: string
+  /** Base64 of the Soroban data, and of the authorizations that a simulation recorded. The bytes have it: it is not stored. */
+  readonly soroban?: Soroban
+}
+
+/** What a simulation gives to an envelope. */
+export interface Soroban {
+  readonly data: string
+  readonly recorded: ReadonlyArray<string>
+}
+
+/** What the newest answers of nodes were, if none took the bytes. */
+export interface StellarRefusal {
+  readonly class: "not_now" | "look" | "too_late" | "fee" | "funds" | "resources" | "permanent"
+  /** Stroops: the fee that a node wants. */
+  readonly needed?: bigint
+  /** Name of the result. */
+  readonly result?: string
+  /** How often in a row nodes said `not_now`. */
+  readonly times?: number
+}
+
+export interface StellarReceiptDetails {
+  /** `TransactionResult` in base64. */
+  readonly result: string
+  /** Name of the result of the transaction, such as `txSuccess`. Of a fee bump: that of the inner one. */
+  readonly resultCode?: string
+  /** Names of the results of the operations. */
+  readonly operationResults?: ReadonlyArray<string>
+  readonly contractError?: string
+  /** Hex of the envelope that was applied: the inner one, if somebody else paid for it. */
+  readonly hash: string
+  /** One provider decided alone, because no other had an opinion. */
+  readonly confirmedBy?: 1
+}
+
+/** What a lane remembers of an account besides its sequences. */
+export interface StellarCounters {
+  /** Absent: the account of the relayer. */
+  readonly stage?: "creating" | "ready" | "draining" | "retired"
+}
+
+/** What policy, network and request allow. Amounts in stroops. */
+export interface StellarPolicyTerms {
+  readonly minBalance: bigint
+  /** What an envelope may cost in all. */
+  readonly cap: bigint
+  /** Seconds for which an envelope of the relayer is valid. */
+  readonly timeout: number
+  /** Milliseconds without another provider's opinion after which one decides alone. */
+  readonly finalityByOne: number | "never"
+  /** Whether its transactions may use channels. */
+  readonly usesChannels: boolean
+}
+
+/** A relayer and its network. */
+export interface StellarTarget {
+  readonly relayer: StellarRelayer
+  readonly network: typeof StellarNetwork.Type
+}
+
+/** What one pass over the open transactions of a lane finds out. */
+export interface StellarSurvey {
+  /** Accounts of the lane where a transaction has a place, with the largest `maxTime` of its attempts, in unix seconds. */
+  readonly taken: ReadonlyMap<string, number>
+  /** Envelopes of foreign accounts that are in flight. */
+  readonly guests: number
+  /** Whether such envelopes wait: a transaction of the relayer does not hold them up. */
+  readonly hasPendingGuests: boolean
+}
+
+/**
+ * `prepare`: what a signature needs, as `Preparation` has it. `proof`: look-ups by all hashes of the present place, and, if none
+ * is found, the scan of `rangeOf`, of each provider.
+ */
+export type StellarQuestion = "prepare" | "proof"
+
+export interface Stellar extends Family {
+  readonly type: "stellar"
+  readonly target: StellarTarget
+  readonly body: SendStellarTransaction
+  readonly replacement: ReplaceStellarTransaction
+  readonly request: StellarRequest
+  readonly facts: StellarFacts
+  readonly offer: StellarOffer
+  readonly refusal: StellarRefusal
+  readonly details: StellarReceiptDetails
+  readonly counters: StellarCounters
+  readonly terms: StellarPolicyTerms
+  readonly survey: StellarSurvey
+  readonly seen: StellarSeen
+  readonly question: StellarQuestion
+  readonly answer: NodeAnswer
+  readonly foreign: never
+  readonly simulation: never
+  readonly shown: StellarTransactionResponse
+}
+
+declare module "../Family.ts" {
+  interface Families {
+    readonly stellar: Stellar
+  }
+}
+
+/** The moment of a time in unix seconds. */
+export const momentOf = (seconds: number | bigint): Moment => Number(seconds) * 1000
