@@ -130,6 +130,18 @@ export class NotificationsApi extends HttpApiGroup.make("notifications")
           transform: linked
         })
       ),
+    HttpApiEndpoint.get("delivery", "/:notification_id/deliveries/:delivery_id", {
+      params: deliveryParams,
+      success: Envelope.of(Delivery),
+      error: [Errors.NotificationNotFoundError, Errors.DeliveryNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "notifications:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get a delivery",
+          description: "A delivery of the last 30 days, with its body and the responses of the receiver."
+        })
+      ),
     HttpApiEndpoint.post("retry", "/:notification_id/deliveries/:delivery_id/retry", {
       params: deliveryParams,
       success: Envelope.of(Delivery),

@@ -750,6 +750,14 @@ export interface NotificationsClient {
     readonly query: {
       /** Only deliveries in this state. Example: `"delivered"` */
       readonly state?: DeliveryState
+      /** Only deliveries of events of this type, or of tests. Example: `"relayer.paused"` */
+      readonly type?: EventType | "test"
+      /** Only deliveries about this relayer and its transactions. Example: `"payouts"` */
+      readonly relayer_id?: string & Brand.Brand<"RelayerId">
+      /** Only deliveries of the event with this `id`. Example: `7` */
+      readonly event_id?: number
+      /** Whether deliveries have their body (default true). Most of the bytes of a list are bodies. Example: `true` */
+      readonly body?: boolean
       /** Deliveries on a page, at most 100. Example: `20` */
       readonly limit?: number
       /**
@@ -759,6 +767,19 @@ export interface NotificationsClient {
       readonly cursor?: string
     }
   }, DeliveryListResponse>
+  /**
+   * Get a delivery.
+   *
+   * A delivery of the last 30 days, with its body and the responses of the receiver.
+   */
+  readonly delivery: Method<"notifications", "delivery", {
+    readonly params: {
+      /** Identifier of the notification. Example: `"ops"` */
+      readonly notification_id: string & Brand.Brand<"NotificationId">
+      /** Identifier of the delivery. Example: `"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"` */
+      readonly delivery_id: string & Brand.Brand<"DeliveryId">
+    }
+  }, DeliveryResponse>
   /**
    * Retry a delivery.
    *
@@ -2046,10 +2067,10 @@ export interface Delivery {
   /** When the receiver accepted the delivery. Example: `"2026-01-02T03:04:06.012Z"` */
   readonly delivered_at?: DateTime.Utc
   /**
-   * The body that was signed and sent, byte for byte. Example:
+   * The body that was signed and sent, byte for byte. Absent in a list with `body=false`. Example:
    * `"{\"id\":\"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11\",\"event\":\"relayer_state_update\"}"`
    */
-  readonly body: string
+  readonly body?: string
   /** The last 50 attempts, newest first. */
   readonly attempts: ReadonlyArray<DeliveryAttempt>
 }

@@ -1,9 +1,16 @@
 // `notifications deliveries`, `retry`, `replay` and `test`: list deliveries and send them again.
 import { DateTime, Effect, Option, Schema } from "effect"
 import { Argument, Command } from "effect/cli"
-import { DeliveryId, DeliveryQuery, DeliveryState, ReplayDeliveries } from "../../domain/notification/Delivery.ts"
+import {
+  DeliveryId,
+  DeliveryQuery,
+  DeliveryState,
+  DeliveryType,
+  ReplayDeliveries
+} from "../../domain/notification/Delivery.ts"
 import type { Delivery } from "../../domain/notification/Delivery.ts"
 import { NotificationId } from "../../domain/notification/Notification.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as Body from "../kit/Body.ts"
 import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
 import * as Field from "../kit/Field.ts"
@@ -27,6 +34,9 @@ const id = Verb.id(NotificationId)
 
 const query = Help.describe(Schema.Struct(DeliveryQuery), {
   state: Field.choice("state", DeliveryState.literals),
+  type: Field.of("type", DeliveryType),
+  relayer_id: Field.of("relayer", RelayerId),
+  event_id: Field.integer("event"),
   limit: Field.integer("limit"),
   cursor: Field.text("cursor")
 })
@@ -38,8 +48,8 @@ const deliveries = Command.make(
     id,
     query
   },
-  ({ given, id, query: { state, limit, cursor } }) => {
-    const query = { ...(given.all ? { limit: 100 } : {}), ...Field.given({ state, limit }) }
+  ({ given, id, query: { cursor, ...filter } }) => {
+    const query = { ...(given.all ? { limit: 100 } : {}), ...Field.given(filter) }
     return List.print(given, columns, Field.given({ cursor }), (client, place) =>
       client.notifications.deliveries({
         params: { notification_id: id },

@@ -5,7 +5,8 @@ import { field } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import { count, cursor } from "../request/Page.ts"
 import * as Shown from "../request/Shown.ts"
-import { maybe, resourceId } from "../request/Text.ts"
+import { RelayerId } from "../relayer/Relayer.ts"
+import { flag, maybe, resourceId } from "../request/Text.ts"
 
 export const DeliveryId = resourceId
   .annotate({ description: "Identifier of the delivery.", examples: ["0191e9a0-7b1c-7000-8000-5e0c3f9b2d11"] })
@@ -54,9 +55,11 @@ export const DeliveryAttempt = Schema.Struct(attempt).annotate({
 })
 export type DeliveryAttempt = typeof DeliveryAttempt.Type
 
+export const DeliveryType = Schema.Union([EventType, Schema.Literal("test")])
+
 export const Delivery = Schema.Struct({
   id: field(DeliveryId, "Identifier of the delivery: the header `webhook-id`, and `id` in the body."),
-  type: field(Schema.Union([EventType, Schema.Literal("test")]), "Type of the event, or `test`.", "relayer.paused"),
+  type: field(DeliveryType, "Type of the event, or `test`.", "relayer.paused"),
   event_id: Schema.optionalKey(field(Schema.Natural, "`id` of the event. Absent for a test.", 7)),
   relayer_id: Schema.optionalKey(field(Shown.Id, "Relayer that the event is about. Absent for a test.", "payouts")),
   state: DeliveryState,
@@ -71,10 +74,12 @@ export const Delivery = Schema.Struct({
   delivered_at: Schema.optionalKey(
     field(Instant, "When the receiver accepted the delivery.", "2026-01-02T03:04:06.012Z")
   ),
-  body: field(
-    Shown.shaped(/^\{"event":"[a-z_]{1,20}"\}$/),
-    "The body that was signed and sent, byte for byte.",
-    '{"id":"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11","event":"relayer_state_update"}'
+  body: Schema.optionalKey(
+    field(
+      Shown.shaped(/^\{"event":"[a-z_]{1,20}"\}$/),
+      "The body that was signed and sent, byte for byte. Absent in a list with `body=false`.",
+      '{"id":"0191e9a0-7b1c-7000-8000-5e0c3f9b2d11","event":"relayer_state_update"}'
+    )
   ),
   attempts: field(Schema.Array(DeliveryAttempt), "The last 50 attempts, newest first.")
 }).annotate({ identifier: "Delivery", description: "A webhook message for one notification." })
@@ -82,11 +87,28 @@ export type Delivery = typeof Delivery.Type
 
 export const DeliveryQuery = {
   state: Schema.optionalKey(field(DeliveryState, "Only deliveries in this state.")),
+  type: Schema.optionalKey(
+    field(DeliveryType, "Only deliveries of events of this type, or of tests.", "relayer.paused")
+  ),
+  relayer_id: Schema.optionalKey(field(RelayerId, "Only deliveries about this relayer and its transactions.")),
+  event_id: Schema.optionalKey(count("Only deliveries of the event with this `id`.", 7)),
+  body: Schema.optionalKey(
+    flag("Whether deliveries have their body (default true). Most of the bytes of a list are bodies.")
+  ),
   limit: Schema.optionalKey(count("Deliveries on a page, at most 100.", 20, 20)),
   cursor: Schema.optionalKey(cursor)
 }
-export interface DeliveryQuery {
+
+/** What the deliveries of a list have in common. Absent members do not limit the list. */
+export interface DeliveryFilter {
   readonly state?: DeliveryState
+  readonly type?: typeof DeliveryType.Type
+  readonly relayer_id?: RelayerId
+  readonly event_id?: number
+}
+
+export interface DeliveryQuery extends DeliveryFilter {
+  readonly body?: boolean
   readonly limit?: number
   readonly cursor?: string
 }

@@ -43,6 +43,7 @@ export class Deliveries extends Context.Service<
       notification: NotificationId,
       query: DeliveryQuery
     ): Effect.Effect<Items<Delivery>, NotificationNotFound | BadRequest>
+    get(notification: NotificationId, id: DeliveryId): Effect.Effect<Delivery, NotificationNotFound | DeliveryNotFound>
     /**
      * Sends a delivery again, under the same id. If it is pending, its next attempt is due now, after the earlier deliveries of
      * its lane. Otherwise it gets a single attempt.
@@ -83,18 +84,35 @@ export class Deliveries extends Context.Service<
 
       const list = Effect.fn("Deliveries.list")(function* (
         notification: NotificationId,
-        { state, limit, cursor }: DeliveryQuery
+        { limit, cursor, body: withBody = true, ...filter }: DeliveryQuery
       ) {
         const deliveries = yield* of(notification)
-        const list = JSON.stringify(["deliveries", notification, state, deliveries.relayers])
+        const { state, type, relayer_id, event_id } = filter
+        const list = JSON.stringify([
+          "deliveries",
+          notification,
+          state,
+          type,
+          relayer_id,
+          event_id,
+          deliveries.relayers
+        ])
         const after =
           cursor === undefined ? undefined : yield* Effect.orDie(decodePlace(yield* cursors.read(list, cursor)))
         const perPage = Math.min(limit ?? 20, maxPerPage)
-        const found = yield* repo.select({ ...deliveries, state, after, limit: perPage })
+        const found = yield* repo.select({ ...deliveries, filter, withBody, after, limit: perPage })
         const items = found.deliveries.map(({ delivery }) => delivery)
         const last = found.deliveries.at(-1)
         if (last === undefined || !found.isFull) return { items }
         return { items, next: yield* cursors.make(list, last.seq) }
+      })
+
+      const get = Effect.fn("Deliveries.get")(function* (notification: NotificationId, id: DeliveryId) {
+        const delivery = yield* repo.find(yield* of(notification), id)
+        return yield* Option.match(delivery, {
+          onNone: () => Effect.fail(new DeliveryNotFound({})),
+          onSome: Effect.succeed
+        })
       })
 
       const retry = Effect.fn("Deliveries.retry")(function* (notification: NotificationId, id: DeliveryId) {
@@ -147,7 +165,7 @@ export class Deliveries extends Context.Service<
         return sent
       })
 
-      return Deliveries.of({ list, retry, replay, test })
+      return Deliveries.of({ list, get, retry, replay, test })
     })
   ).pipe(Layer.provide([Cursors.layer, SecureRandom.layerWebCrypto]))
 }

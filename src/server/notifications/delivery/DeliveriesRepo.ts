@@ -2,8 +2,8 @@
 import { DateTime, Effect, Schema } from "effect"
 import { Delivery } from "../../../domain/notification/Delivery.ts"
 import type {
+  DeliveryFilter,
   DeliveryId,
-  DeliveryState,
   ReplayDeliveries,
   TestDelivery
 } from "../../../domain/notification/Delivery.ts"
@@ -21,7 +21,9 @@ export interface Deliveries {
 }
 
 export interface Selection extends Deliveries {
-  readonly state: DeliveryState | undefined
+  readonly filter: DeliveryFilter
+  /** Whether the deliveries have their body. */
+  readonly withBody: boolean
   readonly limit: number
   /** From the cursor: the `seq` of the last delivery of the previous page. */
   readonly after: number | undefined
@@ -32,7 +34,7 @@ export interface PlacedDelivery {
   readonly seq: number
 }
 
-/** The lane of test webhooks, which belong to no relayer. */
+/** The lane of test webhooks, which belong to no relayer. The lane of others is their relayer or transaction. */
 const testLane = ""
 
 const columns = { attempts: (column: unknown): unknown => JSON.parse(String(column)), event_id: Number }
@@ -49,35 +51,53 @@ export const make = Effect.gen(function* () {
     FROM (SELECT * FROM delivery_attempts WHERE delivery_id = t.id ORDER BY attempt DESC LIMIT 50) a
   )::text AS attempts`
   const at = (column: string) => sql`to_json(t.${sql(column)}) #>> '{}' AS ${sql(column)}`
-  const columns = sql`t.id, t.event AS type, t.event_id, nullif(t.lane, ${testLane}) AS relayer_id, t.state, t.body,
+  /** Null of a test. */
+  const relayer = sql`(SELECT coalesce(e.relayer_id, e.resource_id) FROM events e WHERE e.id = t.event_id)`
+  const withoutBody = sql`t.id, t.event AS type, t.event_id, ${relayer} AS relayer_id, t.state,
     ${at("created_at")}, ${at("delivered_at")}, ${attempts},
     CASE WHEN t.state = 'pending' THEN to_json(t.next_attempt_at) #>> '{}' END AS next_attempt_at`
+  const columns = sql`${withoutBody}, t.body`
 
   /** Deliveries about these relayers, but not about earlier ones with the same ids: their events are older than the creation. */
   const ofRelayers = (relayers: ReadonlyArray<string>) => sql`
-    AND event_id >= ((
+    AND t.event_id >= ((
       SELECT json_object_agg(r.id, coalesce((
         SELECT max(e.id) FROM events e WHERE e.resource_id = r.id AND e.type = 'relayer.created'), 0))
-      FROM relayers r WHERE r.id = ANY(${relayers}::text[])) ->> lane)::bigint`
+      FROM relayers r WHERE r.id = ANY(${relayers}::text[])) ->> ${relayer})::bigint`
 
   const ofCaller = ({ notification, relayers }: Deliveries) =>
-    sql`notification_seq = (SELECT seq FROM notifications WHERE id = ${notification}) ${relayers === undefined ? sql`` : ofRelayers(relayers)}`
+    sql`t.notification_seq = (SELECT seq FROM notifications WHERE id = ${notification}) ${relayers === undefined ? sql`` : ofRelayers(relayers)}`
+
+  const matching = ({ state, type, relayer_id, event_id }: DeliveryFilter) =>
+    sql.and([
+      sql`true`,
+      ...(state === undefined ? [] : [sql`t.state = ${state}`]),
+      ...(type === undefined ? [] : [sql`t.event = ${type}`]),
+      ...(relayer_id === undefined ? [] : [sql`${relayer} = ${relayer_id}`]),
+      ...(event_id === undefined ? [] : [sql`t.event_id = ${String(event_id)}::bigint`])
+    ])
 
   /** The latest delivery first, of limited size: `isFull` if there may be further deliveries. */
-  const select = ({ state, limit, after, ...selected }: Selection) => {
+  const select = ({ filter, withBody, limit, after, ...selected }: Selection) => {
     const rows = sql`
-      SELECT t.seq, ${columns} FROM deliveries t
-      WHERE ${ofCaller(selected)} ${state === undefined ? sql`` : sql`AND state = ${state}`}
-        ${after === undefined ? sql`` : sql`AND seq < ${after}`}
+      SELECT t.seq, ${withBody ? columns : withoutBody} FROM deliveries t
+      WHERE ${ofCaller(selected)} AND ${matching(filter)} ${after === undefined ? sql`` : sql`AND t.seq < ${after}`}
       ORDER BY t.seq DESC LIMIT ${limit + 1}`
     return Effect.gen(function* () {
-      const size = sql`octet_length(body) + octet_length(attempts)`
+      const size = withBody ? sql`octet_length(body) + octet_length(attempts)` : sql`octet_length(attempts)`
       const found = yield* FittingRows.select(sql, { rows, size, orderBy: sql`seq DESC` })
       const placed = (yield* readPlaced(found.rows)).slice(0, limit)
       const deliveries = placed.map(({ seq, ...delivery }): PlacedDelivery => ({ delivery, seq }))
       return { deliveries, isFull: found.isCut || found.rows.length > limit }
     }).pipe(query("DeliveriesRepo.select"))
   }
+
+  /** None if it does not exist for the caller. */
+  const find = (deliveries: Deliveries, id: DeliveryId) =>
+    sql`SELECT ${columns} FROM deliveries t WHERE t.id = ${id} AND ${ofCaller(deliveries)}`.pipe(
+      Effect.flatMap(readDelivery),
+      query("DeliveriesRepo.find")
+    )
 
   /** Makes a delivery due now, unless it is claimed. None if it does not exist for the caller. */
   const retry = (deliveries: Deliveries, id: DeliveryId) =>
@@ -96,11 +116,11 @@ export const make = Effect.gen(function* () {
       UPDATE deliveries SET state = 'pending', failures = 0, once = false, next_attempt_at = clock_timestamp(),
         give_up_at = clock_timestamp() + interval '24 hours'
       WHERE seq IN (
-        SELECT seq FROM deliveries
-        WHERE ${ofCaller(deliveries)} AND lane <> ${testLane}
+        SELECT t.seq FROM deliveries t
+        WHERE ${ofCaller(deliveries)} AND t.lane <> ${testLane}
           AND ${state === undefined ? sql`state <> 'pending'` : sql`state = ${state}`}
           AND created_at >= ${DateTime.toDate(since)} AND created_at < ${DateTime.toDate(until)}
-        ORDER BY seq LIMIT ${limit} FOR UPDATE
+        ORDER BY t.seq LIMIT ${limit} FOR UPDATE OF t
       ) RETURNING 1`.pipe(
       Effect.map((rows) => rows.length),
       query("DeliveriesRepo.replay")
@@ -129,5 +149,5 @@ export const make = Effect.gen(function* () {
       query("DeliveriesRepo.insertTest")
     )
 
-  return { select, retry, replay, insertTest }
+  return { select, find, retry, replay, insertTest }
 })
