@@ -8,7 +8,7 @@ const floors: ReadonlyArray<ReadonlyArray<string>> = [
   ["authentication", "observability"],
   ["lifecycle", "secrets"],
   ["cursors", "idempotency", "limits"],
-  ["audit", "chains", "events", "outbox"],
+  ["audit", "chains", "events", "outbox", "prices"],
   ["changes"],
   ["access", "ledger", "masterKey", "networks", "notifications", "signers"],
   ["relayers"],

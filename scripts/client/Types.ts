@@ -92,9 +92,18 @@ const inputNames = (): ReadonlySet<string> => {
     success.type(endpoint.success)
   }
   const { declarations } = success
-  return new Set(
+  const names = new Set(
     [...request.declarations].flatMap(([name, text]) => ((declarations.get(name) ?? text) === text ? [] : [name]))
   )
+  const isPartOfBoth = (name: string): boolean => declarations.has(name) && !names.has(name)
+  // A type that has a part of such a type differs as well.
+  for (let count = -1; count !== names.size;) {
+    count = names.size
+    for (const [name, text] of request.declarations) {
+      if (isPartOfBoth(name) && Printer.namesUsed(text, names).size > 0) names.add(name)
+    }
+  }
+  return names
 }
 
 const method = 'import type { Method } from "./Method.ts"\n'

@@ -17,8 +17,10 @@ import { RelayerHealthApi } from "./RelayerHealthApi.ts"
 import { RelayersApi } from "./RelayersApi.ts"
 import { scopesOf } from "./Scopes.ts"
 import { SignersApi } from "./SignersApi.ts"
+import { SponsoredApi } from "./SponsoredApi.ts"
 import { SigningApi } from "./SigningApi.ts"
 import { SystemApi } from "./SystemApi.ts"
+import { TransactionSigningApi } from "./TransactionSigningApi.ts"
 import { TransactionsApi } from "./TransactionsApi.ts"
 import { version } from "./Version.ts"
 
@@ -28,6 +30,8 @@ const endpoints = HttpApi.make("effect-relayer")
   .add(TransactionsApi)
   .add(AllTransactionsApi)
   .add(SigningApi)
+  .add(TransactionSigningApi)
+  .add(SponsoredApi)
   .add(NodeCallsApi)
   .add(NoncesApi)
   .add(PoliciesApi)

@@ -14,6 +14,10 @@ export interface Client {
   readonly allTransactions: AllTransactionsClient
   /** Signatures with a relayer's key. */
   readonly signing: SigningClient
+  /** Transactions that callers send themselves. */
+  readonly transactionSigning: TransactionSigningClient
+  /** Users pay the relayer in a token. */
+  readonly sponsored: SponsoredClient
   /** Calls to the chain of a relayer. */
   readonly nodeCalls: NodeCallsClient
   /** The nonces of accounts, for operators. */
@@ -449,6 +453,54 @@ export interface SigningClient {
     }
     readonly payload: SignTypedDataRequest
   }, EvmSignatureResponse>
+}
+
+/** Transactions that callers send themselves. */
+export interface TransactionSigningClient {
+  /**
+   * Sign a transaction.
+   *
+   * The caller sends it. It passes all rules of a send, and its fee counts for the limits of the API key, landed
+   * or not. It is stored before the response, and the same bytes are signed once: the same request again returns
+   * them. 409 if a transaction of the service has the same bytes. Audited.
+   */
+  readonly signTransaction: Method<"transactionSigning", "signTransaction", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: SignTransactionRequest
+  }, SignedTransactionResponse>
+}
+
+/** Users pay the relayer in a token. */
+export interface SponsoredClient {
+  /**
+   * Quote the fee of a user's transaction in a token.
+   *
+   * The highest fee of the transaction with the relayer's margin, at the price of now. Nothing is stored. 502 with
+   * `price_unavailable` if there is no price.
+   */
+  readonly quote: Method<"sponsored", "quote", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: QuoteSponsoredTransactionRequest
+  }, SponsoredTransactionQuoteResponse>
+  /**
+   * Build a user's transaction with a payment to the relayer.
+   *
+   * The user signs it, and sends it with `POST …/transactions`. Nothing is stored, and nothing of it is trusted
+   * later: the payment is verified before the relayer signs.
+   */
+  readonly build: Method<"sponsored", "build", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string & Brand.Brand<"RelayerId">
+    }
+    readonly payload: BuildSponsoredTransactionRequest
+  }, SponsoredTransactionResponse>
 }
 
 /** Calls to the chain of a relayer. */
@@ -1491,6 +1543,37 @@ export interface AzureKeyVaultSigner {
   readonly disabled_reason?: SignerDisabledReason
 }
 
+/** A transaction that is to be built with a payment of its fee. */
+export interface BuildSolanaTransactionRequest {
+  /**
+   * The user's transaction, legacy or version 0, whose fee payer is the user, as base64 or as an array of bytes.
+   * Example: `"AQAAAA=="`
+   */
+  readonly transaction: string | ReadonlyArray<number>
+  /** Mint of the token. Example: `"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"` */
+  readonly fee_token: string
+}
+
+/** A transaction to build, as the network type of the relayer has it. */
+export type BuildSponsoredTransactionRequest = BuildSolanaTransactionRequest
+
+/** A transaction for the user to sign and send. */
+export interface BuiltSolanaTransaction {
+  /**
+   * The unsigned transaction as base64: a payment to the relayer, and then the instructions of the user. Example:
+   * `"AQAAAA=="`
+   */
+  readonly transaction: string
+  /** The fee in units of the token. Example: `"750"` */
+  readonly fee_in_spl: bigint
+  /** What the fee is worth, in lamports. Example: `"5000"` */
+  readonly fee_in_lamports: bigint
+  /** Mint of the token. Example: `"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"` */
+  readonly fee_token: string
+  /** Last block height at which it can land. Example: `280000150` */
+  readonly valid_until_blockheight: number
+}
+
 /** What a cancel of all open transactions did. */
 export interface CanceledTransactions {
   /**
@@ -2522,6 +2605,12 @@ export interface EvmTransactionResponse {
   readonly revert_reason?: string
 }
 
+/** Prices that the policy has. */
+export interface FixedPriceSource {
+  /** The prices are those of the tokens in `allowed_tokens`. Example: `"fixed"` */
+  readonly type: "fixed"
+}
+
 /** What to send where, while the balance is below `min_balance`. */
 export interface Funding {
   /** Where to send it. Example: `"0x2c7536e3605d9c16a7a3d7b1898e529396a65c23"` */
@@ -2621,6 +2710,18 @@ export type HealthCode =
  * but too few to disable it.
  */
 export type HealthStatus = "unknown" | "healthy" | "degraded" | "failing" | "disabled"
+
+/** Prices that a URL of the operator has. */
+export interface HttpPriceSource {
+  /** The prices come from a URL. Example: `"http"` */
+  readonly type: "http"
+  /**
+   * The service asks it with the query `network` (such as `solana:mainnet-beta`) and `token`. The answer is JSON
+   * of at most 4 kB: `{"units": "150000000", "native": "1000000000"}`, and optionally `at`, the time of the price.
+   * Example: `"https://prices.example.com/rate"`
+   */
+  readonly url: string
+}
 
 /**
  * `unhealthy`: a task of the job has not succeeded for half a minute. `off`: this instance is configured to
@@ -3295,6 +3396,9 @@ export interface PolicyRehearsalResponse {
 
 export type PriceLimit = "given" | "cap" | "api_key" | "first_price" | "operator"
 
+/** Where the prices of tokens come from. */
+export type PriceSource = FixedPriceSource | HttpPriceSource
+
 /** The state of a provider. */
 export interface ProviderReading {
   /** URL of the provider, without path, query and credentials. Example: `"https://rpc.example.com/***"` */
@@ -3319,6 +3423,20 @@ export interface PruneAudit {
   /** Hash of the newest record. Example: `"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"` */
   readonly hash: string
 }
+
+/** A transaction whose fee is to be quoted in a token. */
+export interface QuoteSolanaTransactionRequest {
+  /**
+   * The user's transaction, legacy or version 0, whose fee payer is the user, as base64 or as an array of bytes.
+   * Example: `"AQAAAA=="`
+   */
+  readonly transaction: string | ReadonlyArray<number>
+  /** Mint of the token. Example: `"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"` */
+  readonly fee_token: string
+}
+
+/** A transaction whose fee is to be quoted, as the network type of the relayer has it. */
+export type QuoteSponsoredTransactionRequest = QuoteSolanaTransactionRequest
 
 /** Whether an instance can answer requests and do its work. */
 export interface Readiness {
@@ -4173,6 +4291,18 @@ export interface SignMessageRequest {
   readonly message: string
 }
 
+/** A transaction to sign without sending it. */
+export interface SignSolanaTransactionRequest {
+  /**
+   * A transaction, legacy or version 0, whose fee payer is the relayer, as base64 or as an array of bytes.
+   * Example: `"AQAAAA=="`
+   */
+  readonly transaction: string | ReadonlyArray<number>
+}
+
+/** A transaction to sign without sending it, as the network type of the relayer has it. */
+export type SignTransactionRequest = SignSolanaTransactionRequest
+
 /** The two hashes of typed data. */
 export interface SignTypedDataHashesRequest {
   /** Hash of the domain. Example: `"0x5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c"` */
@@ -4198,6 +4328,29 @@ export interface SignTypedDataJsonRequest {
 
 /** Typed data to sign (EIP-712): its two hashes, or all of it. */
 export type SignTypedDataRequest = SignTypedDataHashesRequest | SignTypedDataJsonRequest
+
+/** A transaction that the relayer signed. */
+export interface SignedSolanaTransaction {
+  /** The transaction with the relayer's signature, as base64. Example: `"AQAAAA=="` */
+  readonly transaction: string
+  /**
+   * The relayer's signature. Example:
+   * `"5555555555555555555555555555555555555555555555555555555555555555555555555555555555555555"`
+   */
+  readonly signature: string
+}
+
+/** A signed transaction, as the network type of the relayer has it. */
+export type SignedTransaction = SignedSolanaTransaction
+
+export interface SignedTransactionResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A signed transaction, as the network type of the relayer has it. */
+  readonly data: SignedTransaction
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
 
 /** A private key, or a reference to one, that relayers sign with. */
 export type Signer = 
@@ -4394,7 +4547,7 @@ export interface SolanaPolicy {
    * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
    */
   readonly disallowed_accounts?: ReadonlyArray<string>
-  /** Tokens that users may pay with. If absent, all tokens are allowed. */
+  /** Tokens that users may pay with. If absent or empty, none. */
   readonly allowed_tokens?: ReadonlyArray<{
     /** Mint of the token. Example: `"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"` */
     readonly mint: string
@@ -4404,13 +4557,27 @@ export interface SolanaPolicy {
     readonly symbol?: string
     /** Highest fee in units of the token. Example: `1000000` */
     readonly max_allowed_fee?: bigint
+    /** The price, if the price source is `fixed`. An addition to the common wire format. */
+    readonly price?: TokenPrice
+    /** Bounds of the price. If absent, there are none. An addition to the common wire format. */
+    readonly price_bounds?: TokenPriceBounds
     /** When the relayer swaps the token for the native one. */
     readonly swap_config?: TokenSwap
   }>
   /** Percentage that is added to estimated fees. Example: `5` */
   readonly fee_margin_percentage?: number
-  /** Highest fee of a transaction in lamports. Example: `100000` */
+  /** Highest fee of a transaction in lamports. The default is 1000000. Example: `100000` */
   readonly max_allowed_fee_lamports?: bigint
+  /**
+   * By how many percent a payment of a user may be too low, because the price moved. The default is 1. An addition
+   * to the common wire format. Example: `1`
+   */
+  readonly slippage_percentage?: number
+  /**
+   * Where the prices of tokens come from. If absent, there is none, so no user can pay. An addition to the common
+   * wire format.
+   */
+  readonly price_source?: PriceSource
   /** How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. */
   readonly swap_config?: {
     /** How to swap. `noop` does not swap. Example: `"jupiter-swap"` */
@@ -4429,6 +4596,14 @@ export interface SolanaPolicy {
       readonly dynamic_compute_unit_limit?: boolean
     }
   }
+}
+
+/** What a transaction costs its user. */
+export interface SolanaQuote {
+  /** The fee in whole tokens. Example: `"0.00075"` */
+  readonly estimated_fee: string
+  /** Whole tokens that one SOL costs. Example: `"150"` */
+  readonly conversion_rate: string
 }
 
 export interface SolanaRelayer {
@@ -4607,6 +4782,30 @@ export interface Span {
 
 export type Speed = "safeLow" | "average" | "fast" | "fastest"
 
+/** A transaction for the user to sign, as the network type of the relayer has it. */
+export type SponsoredTransaction = BuiltSolanaTransaction
+
+/** What a transaction costs its user, as the network type of the relayer has it. */
+export type SponsoredTransactionQuote = SolanaQuote
+
+export interface SponsoredTransactionQuoteResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What a transaction costs its user, as the network type of the relayer has it. */
+  readonly data: SponsoredTransactionQuote
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface SponsoredTransactionResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A transaction for the user to sign, as the network type of the relayer has it. */
+  readonly data: SponsoredTransaction
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
 export interface StellarNetwork {
   /** Identifier of the network: its type and its name. Example: `"evm:sepolia"` */
   readonly id: string & Brand.Brand<"NetworkId">
@@ -4649,7 +4848,7 @@ export interface StellarPolicy {
   readonly timeout_seconds?: bigint
   /** Whether several transactions may be sent at the same time. The default is false. Example: `false` */
   readonly concurrent_transactions?: boolean
-  /** Tokens that users may pay with. If absent, all tokens are allowed. */
+  /** Tokens that users may pay with. If absent or empty, none. */
   readonly allowed_tokens?: ReadonlyArray<{
     /**
      * `native`, `XLM`, CODE:ISSUER or a contract address. Example:
@@ -4658,13 +4857,25 @@ export interface StellarPolicy {
     readonly asset: string
     /** Highest fee in units of the asset. Example: `1000000` */
     readonly max_allowed_fee?: bigint
+    /** The price, if the price source is `fixed`. An addition to the common wire format. */
+    readonly price?: TokenPrice
+    /** Bounds of the price. If absent, there are none. An addition to the common wire format. */
+    readonly price_bounds?: TokenPriceBounds
     /** When the relayer swaps the token for the native one. */
     readonly swap_config?: TokenSwap
   }>
   /** Percentage that is added to estimated fees. Example: `5` */
   readonly fee_margin_percentage?: number
-  /** Highest slippage of swaps in percent. Example: `1` */
+  /**
+   * By how many percent a payment of a user may be too low, because the price moved. The default is 1. Example:
+   * `1`
+   */
   readonly slippage_percentage?: number
+  /**
+   * Where the prices of tokens come from. If absent, there is none, so no user can pay. An addition to the common
+   * wire format.
+   */
+  readonly price_source?: PriceSource
   /** How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`. */
   readonly swap_config?: {
     /** How to swap, in the order of preference. Example: `["order-book"]` */
@@ -4906,6 +5117,22 @@ export interface TestWebhook {
   }
   /** When it happened. Example: `"2026-01-02T03:04:05.678Z"` */
   readonly timestamp: DateTime.Utc
+}
+
+/** A price as an exact fraction. */
+export interface TokenPrice {
+  /** Units of the token. Example: `150000000` */
+  readonly units: bigint
+  /** Lamports or stroops that so many units cost. Example: `1000000000` */
+  readonly native: bigint
+}
+
+/** Between which prices the relayer accepts the token. A price of a unit outside of them is not used. */
+export interface TokenPriceBounds {
+  /** The lowest price of a unit. Example: `{"units":300000000,"native":1000000000}` */
+  readonly min: TokenPrice
+  /** The highest price of a unit. Example: `{"units":75000000,"native":1000000000}` */
+  readonly max: TokenPrice
 }
 
 export interface TokenSwap {

@@ -15,6 +15,7 @@ import { NotificationsHttp } from "./notifications/NotificationsHttp.ts"
 import { RelayersHttp } from "./relayers/RelayersHttp.ts"
 import { MasterKeyHttp } from "./masterKey/MasterKeyHttp.ts"
 import { SignersHttp } from "./signers/SignersHttp.ts"
+import { SponsoredHttp, TransactionSigningHttp } from "./transactions/ExchangesHttp.ts"
 import { AllTransactionsHttp, TransactionsHttp } from "./transactions/TransactionsHttp.ts"
 import { AuthorizationHttp } from "./http/AuthorizationHttp.ts"
 import * as Documents from "./http/Documents.ts"
@@ -43,6 +44,8 @@ const handlers = Layer.mergeAll(
   RelayerHealthHttp,
   TransactionsHttp,
   AllTransactionsHttp,
+  TransactionSigningHttp,
+  SponsoredHttp,
   Services.networkHandlers,
   SignersHttp,
   NotificationsHttp,

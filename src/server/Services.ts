@@ -50,7 +50,10 @@ import * as SolanaIntake from "./transactions/solana/SolanaIntake.ts"
 import { Intakes } from "./transactions/Intake.ts"
 import { PoliciesHttp } from "./transactions/evm/PoliciesHttp.ts"
 import { Rehearsals } from "./transactions/evm/Rehearsals.ts"
+import { Sponsoring } from "./transactions/Sponsoring.ts"
+import { TransactionSigning } from "./transactions/TransactionSigning.ts"
 import { Transactions } from "./transactions/Transactions.ts"
+import { PriceSource } from "./prices/PriceSource.ts"
 import { ChainAccess } from "./chains/ChainAccess.ts"
 import { Chains } from "./chains/Chains.ts"
 import { EvmNodes } from "./chains/evm/EvmNodes.ts"
@@ -178,6 +181,7 @@ const inspections = {
 
 /** Health checks and transactions share the nodes, so that a URL has one breaker and one retry rule. */
 const chains = Layer.mergeAll(Chains.layerNoDeps(inspections), EvmNodes.layerNoDeps, SolanaNodes.layerNoDeps).pipe(
+  Layer.merge(PriceSource.layer),
   Layer.provide(RpcNodes.layerNoDeps()),
   Layer.provideMerge(Breakers.layer())
 )
@@ -196,7 +200,9 @@ const gauges = ({ metricsPerRelayer = false }: Options) =>
 
 const transactions = ({ networks = [] }: Options) =>
   Layer.mergeAll(NodePassing.layer, Rehearsals.layer, Configuration.layer).pipe(
-    Layer.provideMerge(Layer.mergeAll(Transactions.layer, MessageSigning.layer, Nonces.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(Transactions.layer, TransactionSigning.layer, Sponsoring.layer, MessageSigning.layer, Nonces.layer)
+    ),
     Layer.provideMerge(
       Intakes.layer(
         Effect.map(EvmIntake.make, (evm) => [evm, SolanaIntake.intake, ...networks.map(({ intake }) => intake)])

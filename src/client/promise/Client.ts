@@ -5,6 +5,7 @@ import type {
   AuditHead,
   AuditResource,
   AuditVerificationResponse,
+  BuildSponsoredTransactionRequest,
   ClearNoncesRequest,
   ConfigurationPlanResponse,
   CreateAwsKmsSignerRequest,
@@ -31,8 +32,10 @@ import type {
   NetworkType,
   Pagination,
   PlanConfigurationRequest,
+  PriceSource,
   ProviderReading,
   PruneAudit,
+  QuoteSponsoredTransactionRequest,
   Readiness,
   RehearsePolicyRequest,
   RelayerBalanceResponse,
@@ -42,13 +45,17 @@ import type {
   RpcConfigRequest,
   Scope,
   SignMessageRequest,
+  SignTransactionRequest,
   SignTypedDataRequest,
+  SignedTransactionResponse,
   SignerAddresses,
   SignerAddressesOfCurve,
   SignerVerificationStep,
   SolanaInstructionSpec,
   SolanaPolicy,
   Speed,
+  SponsoredTransactionQuoteResponse,
+  SponsoredTransactionResponse,
   StellarPolicy,
   TransactionCode,
   TransactionFigures,
@@ -67,6 +74,9 @@ export type {
   AuditResource,
   AuditVerification,
   AuditVerificationResponse,
+  BuildSolanaTransactionRequest,
+  BuildSponsoredTransactionRequest,
+  BuiltSolanaTransaction,
   ClearNoncesRequest,
   ConfigurationPlan,
   ConfigurationPlanResponse,
@@ -84,9 +94,11 @@ export type {
   EvmPolicy,
   EvmSignature,
   EvmSignatureResponse,
+  FixedPriceSource,
   Funding,
   HealthCode,
   HealthStatus,
+  HttpPriceSource,
   JobStatus,
   JsonRpcCalls,
   JsonRpcError,
@@ -109,8 +121,11 @@ export type {
   PlannedChange,
   PlannedStep,
   PriceLimit,
+  PriceSource,
   ProviderReading,
   PruneAudit,
+  QuoteSolanaTransactionRequest,
+  QuoteSponsoredTransactionRequest,
   Readiness,
   RehearsePolicyRequest,
   RelayerBalance,
@@ -123,9 +138,14 @@ export type {
   Scope,
   Secp256k1SignerAddresses,
   SignMessageRequest,
+  SignSolanaTransactionRequest,
+  SignTransactionRequest,
   SignTypedDataHashesRequest,
   SignTypedDataJsonRequest,
   SignTypedDataRequest,
+  SignedSolanaTransaction,
+  SignedTransaction,
+  SignedTransactionResponse,
   SignerAddresses,
   SignerAddressesOfCurve,
   SignerVerificationStep,
@@ -135,11 +155,18 @@ export type {
   SolanaAccountMeta,
   SolanaInstructionSpec,
   SolanaPolicy,
+  SolanaQuote,
   SolanaTransactionLimits,
   Span,
   Speed,
+  SponsoredTransaction,
+  SponsoredTransactionQuote,
+  SponsoredTransactionQuoteResponse,
+  SponsoredTransactionResponse,
   StellarPolicy,
   StellarTransactionLimits,
+  TokenPrice,
+  TokenPriceBounds,
   TokenSwap,
   TransactionCode,
   TransactionFigures,
@@ -165,6 +192,10 @@ export interface Client {
   readonly allTransactions: AllTransactionsClient
   /** Signatures with a relayer's key. */
   readonly signing: SigningClient
+  /** Transactions that callers send themselves. */
+  readonly transactionSigning: TransactionSigningClient
+  /** Users pay the relayer in a token. */
+  readonly sponsored: SponsoredClient
   /** Calls to the chain of a relayer. */
   readonly nodeCalls: NodeCallsClient
   /** The nonces of accounts, for operators. */
@@ -600,6 +631,54 @@ export interface SigningClient {
     }
     readonly payload: SignTypedDataRequest
   }, EvmSignatureResponse>
+}
+
+/** Transactions that callers send themselves. */
+export interface TransactionSigningClient {
+  /**
+   * Sign a transaction.
+   *
+   * The caller sends it. It passes all rules of a send, and its fee counts for the limits of the API key, landed
+   * or not. It is stored before the response, and the same bytes are signed once: the same request again returns
+   * them. 409 if a transaction of the service has the same bytes. Audited.
+   */
+  readonly signTransaction: Method<"transactionSigning", "signTransaction", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string
+    }
+    readonly payload: SignTransactionRequest
+  }, SignedTransactionResponse>
+}
+
+/** Users pay the relayer in a token. */
+export interface SponsoredClient {
+  /**
+   * Quote the fee of a user's transaction in a token.
+   *
+   * The highest fee of the transaction with the relayer's margin, at the price of now. Nothing is stored. 502 with
+   * `price_unavailable` if there is no price.
+   */
+  readonly quote: Method<"sponsored", "quote", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string
+    }
+    readonly payload: QuoteSponsoredTransactionRequest
+  }, SponsoredTransactionQuoteResponse>
+  /**
+   * Build a user's transaction with a payment to the relayer.
+   *
+   * The user signs it, and sends it with `POST …/transactions`. Nothing is stored, and nothing of it is trusted
+   * later: the payment is verified before the relayer signs.
+   */
+  readonly build: Method<"sponsored", "build", {
+    readonly params: {
+      /** Identifier of the relayer. Example: `"payouts"` */
+      readonly relayer_id: string
+    }
+    readonly payload: BuildSponsoredTransactionRequest
+  }, SponsoredTransactionResponse>
 }
 
 /** Calls to the chain of a relayer. */
@@ -3318,7 +3397,7 @@ export interface SolanaPolicyInput {
    * `["9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"]`
    */
   readonly disallowed_accounts?: ReadonlyArray<string>
-  /** Tokens that users may pay with. If absent, all tokens are allowed. */
+  /** Tokens that users may pay with. If absent or empty, none. */
   readonly allowed_tokens?: ReadonlyArray<{
     /** Mint of the token. Example: `"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"` */
     readonly mint: string
@@ -3328,13 +3407,27 @@ export interface SolanaPolicyInput {
     readonly symbol?: string
     /** Highest fee in units of the token. Example: `1000000` */
     readonly max_allowed_fee?: bigint | number | string
+    /** The price, if the price source is `fixed`. An addition to the common wire format. */
+    readonly price?: TokenPriceInput
+    /** Bounds of the price. If absent, there are none. An addition to the common wire format. */
+    readonly price_bounds?: TokenPriceBoundsInput
     /** When the relayer swaps the token for the native one. */
     readonly swap_config?: TokenSwapInput
   }>
   /** Percentage that is added to estimated fees. Example: `5` */
   readonly fee_margin_percentage?: number
-  /** Highest fee of a transaction in lamports. Example: `100000` */
+  /** Highest fee of a transaction in lamports. The default is 1000000. Example: `100000` */
   readonly max_allowed_fee_lamports?: bigint | number | string
+  /**
+   * By how many percent a payment of a user may be too low, because the price moved. The default is 1. An addition
+   * to the common wire format. Example: `1`
+   */
+  readonly slippage_percentage?: number
+  /**
+   * Where the prices of tokens come from. If absent, there is none, so no user can pay. An addition to the common
+   * wire format.
+   */
+  readonly price_source?: PriceSource
   /** How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`. */
   readonly swap_config?: {
     /** How to swap. `noop` does not swap. Example: `"jupiter-swap"` */
@@ -3551,7 +3644,7 @@ export interface StellarPolicyInput {
   readonly timeout_seconds?: bigint | number | string
   /** Whether several transactions may be sent at the same time. The default is false. Example: `false` */
   readonly concurrent_transactions?: boolean
-  /** Tokens that users may pay with. If absent, all tokens are allowed. */
+  /** Tokens that users may pay with. If absent or empty, none. */
   readonly allowed_tokens?: ReadonlyArray<{
     /**
      * `native`, `XLM`, CODE:ISSUER or a contract address. Example:
@@ -3560,13 +3653,25 @@ export interface StellarPolicyInput {
     readonly asset: string
     /** Highest fee in units of the asset. Example: `1000000` */
     readonly max_allowed_fee?: bigint | number | string
+    /** The price, if the price source is `fixed`. An addition to the common wire format. */
+    readonly price?: TokenPriceInput
+    /** Bounds of the price. If absent, there are none. An addition to the common wire format. */
+    readonly price_bounds?: TokenPriceBoundsInput
     /** When the relayer swaps the token for the native one. */
     readonly swap_config?: TokenSwapInput
   }>
   /** Percentage that is added to estimated fees. Example: `5` */
   readonly fee_margin_percentage?: number
-  /** Highest slippage of swaps in percent. Example: `1` */
+  /**
+   * By how many percent a payment of a user may be too low, because the price moved. The default is 1. Example:
+   * `1`
+   */
   readonly slippage_percentage?: number
+  /**
+   * Where the prices of tokens come from. If absent, there is none, so no user can pay. An addition to the common
+   * wire format.
+   */
+  readonly price_source?: PriceSource
   /** How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`. */
   readonly swap_config?: {
     /** How to swap, in the order of preference. Example: `["order-book"]` */
@@ -3786,6 +3891,22 @@ export interface TestDeliveryResponse {
   readonly data: TestDelivery
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
+}
+
+/** Between which prices the relayer accepts the token. A price of a unit outside of them is not used. */
+export interface TokenPriceBoundsInput {
+  /** The lowest price of a unit. Example: `{"units":300000000,"native":1000000000}` */
+  readonly min: TokenPriceInput
+  /** The highest price of a unit. Example: `{"units":75000000,"native":1000000000}` */
+  readonly max: TokenPriceInput
+}
+
+/** A price as an exact fraction. */
+export interface TokenPriceInput {
+  /** Units of the token. Example: `150000000` */
+  readonly units: bigint | number | string
+  /** Lamports or stroops that so many units cost. Example: `1000000000` */
+  readonly native: bigint | number | string
 }
 
 export interface TokenSwapInput {

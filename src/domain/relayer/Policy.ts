@@ -2,7 +2,8 @@
 import { Cron, Result, Schema } from "effect"
 import { CheckedEvmAddress, CheckedSolanaAddress } from "../chain/Address.ts"
 import { PositiveUint64, Uint128, Uint64 } from "../chain/Amount.ts"
-import { field } from "../request/Field.ts"
+import { PriceBounds, PriceSource, TokenPrice } from "../price/Price.ts"
+import { added, field } from "../request/Field.ts"
 import { list, maybe, text } from "../request/Text.ts"
 
 const matches = (pattern: RegExp, expected: string) => Schema.String.check(Schema.isPattern(pattern, { expected }))
@@ -39,7 +40,17 @@ const doc = <const T>(description: string, example: T) => ({ description, exampl
 const feePayment = "Who pays the fees: the relayer, or the user in a token."
 const feeMargin = doc("Percentage that is added to estimated fees.", 5)
 const cron = doc("When to swap: a cron schedule of 6 or 7 fields, seconds first.", "0 0 */6 * * *")
-const tokens = "Tokens that users may pay with. If absent, all tokens are allowed."
+const tokens = "Tokens that users may pay with. If absent or empty, none."
+
+/** Additions to a token that users may pay with. */
+const pricing = {
+  price: maybe(TokenPrice, { description: added("The price, if the price source is `fixed`.") }),
+  price_bounds: maybe(PriceBounds, { description: added("Bounds of the price. If absent, there are none.") })
+}
+
+const priceSource = maybe(PriceSource, {
+  description: added("Where the prices of tokens come from. If absent, there is none, so no user can pay.")
+})
 
 export const EvmPolicy = Schema.Struct({
   eip1559_pricing: maybe(
@@ -90,6 +101,7 @@ const SolanaToken = Schema.Struct({
   decimals: maybe(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 })), doc("Decimals of the token.", 6)),
   symbol: maybe(text(1, 64), doc("Symbol of the token, for people.", "USDC")),
   max_allowed_fee: maybe(Uint64, doc("Highest fee in units of the token.", 1000000)),
+  ...pricing,
   swap_config: maybe(TokenSwap, tokenSwap)
 })
 
@@ -150,7 +162,15 @@ export const SolanaPolicy = Schema.Struct({
   ),
   allowed_tokens: maybe(list(SolanaToken), { description: tokens }),
   fee_margin_percentage: maybe(Percentage(1000), feeMargin),
-  max_allowed_fee_lamports: maybe(PositiveUint64, doc("Highest fee of a transaction in lamports.", 100000)),
+  max_allowed_fee_lamports: maybe(
+    PositiveUint64,
+    doc("Highest fee of a transaction in lamports. The default is 1000000.", 100000)
+  ),
+  slippage_percentage: maybe(
+    Percentage(100),
+    doc(added("By how many percent a payment of a user may be too low, because the price moved. The default is 1."), 1)
+  ),
+  price_source: priceSource,
   swap_config: maybe(SolanaSwap, {
     description: "How the relayer swaps tokens for lamports. Only if the fee payment strategy is `user`."
   })
@@ -177,6 +197,7 @@ const StellarToken = Schema.Struct({
     "USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
   ),
   max_allowed_fee: maybe(Uint64, doc("Highest fee in units of the asset.", 1000000)),
+  ...pricing,
   swap_config: maybe(TokenSwap, tokenSwap)
 })
 
@@ -204,7 +225,11 @@ export const StellarPolicy = Schema.Struct({
   ),
   allowed_tokens: maybe(list(StellarToken), { description: tokens }),
   fee_margin_percentage: maybe(Percentage(1000), feeMargin),
-  slippage_percentage: maybe(Percentage(100), doc("Highest slippage of swaps in percent.", 1)),
+  slippage_percentage: maybe(
+    Percentage(100),
+    doc("By how many percent a payment of a user may be too low, because the price moved. The default is 1.", 1)
+  ),
+  price_source: priceSource,
   swap_config: maybe(StellarSwap, {
     description: "How the relayer swaps tokens for XLM. Only if the fee payment strategy is `user`."
   })

@@ -19,6 +19,21 @@ export type TransactionReplacement = Families[keyof Families]["replacement"]
 /** What a request would do and cost, of any network type. */
 export type ShownSimulation = Families[keyof Families]["simulation"]
 
+/** A request of a caller, and the response to it. */
+export interface Exchange<Request = unknown, Response = unknown> {
+  readonly request: Request
+  readonly response: Response
+}
+
+/** Exchanges that only some network types have: `signing` gives signed bytes to the caller, `quote` and `build` are for users who pay. */
+type ExchangeName = "signing" | "quote" | "build"
+
+/** What a caller asks for, of any network type. */
+export type ExchangeBody<Name extends ExchangeName> = Families[keyof Families][Name]["request"]
+
+/** What the caller gets, of any network type. */
+export type ShownExchange<Name extends ExchangeName> = Families[keyof Families][Name]["response"]
+
 /**
  * A container of types. Each network type has one, such as `Evm`. All shapes are plain data. A neutral module that names no
  * family uses this one: its shapes are opaque there, and only the rules of the row's own network read them.
@@ -34,6 +49,12 @@ export interface Family {
   readonly replacement: unknown
   /** What a body would do and cost. `never`: there is no simulation. */
   readonly simulation: ShownSimulation
+  /** Bytes that the service signs and the caller sends. `never`: it signs none. */
+  readonly signing: Exchange<unknown, ShownExchange<"signing">>
+  /** What a transaction costs a user who pays its fees in a token. `never`: no user can. */
+  readonly quote: Exchange<unknown, ShownExchange<"quote">>
+  /** Such a transaction, for the user to sign. `never`: no user can. */
+  readonly build: Exchange<unknown, ShownExchange<"build">>
   /** What is stored of a body: what is to be executed. */
   readonly request: unknown
   /** Facts of a row besides its request. They never change. */

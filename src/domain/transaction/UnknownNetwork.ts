@@ -36,6 +36,9 @@ interface Unknown extends Family {
   readonly body: never
   readonly replacement: never
   readonly simulation: never
+  readonly signing: never
+  readonly quote: never
+  readonly build: never
   readonly shown: OtherTransaction
 }
 

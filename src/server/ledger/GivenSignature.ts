@@ -13,6 +13,8 @@ export interface GivenSignature {
    * The height is counted as `LaneAccount.chainBlock` is.
    */
   readonly end: { readonly validUntil: Moment } | { readonly lastHeight: number }
+  /** What an attempt with these bytes would have as its offer: a shape of the network. Absent: a transaction never takes the bytes over. */
+  readonly offer?: unknown
 }
 
 /** What the caller gets. */

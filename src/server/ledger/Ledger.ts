@@ -48,6 +48,8 @@ export class Ledger extends Context.Service<
       given: GivenSignature,
       limits?: ReadonlyArray<FeeLimit>
     ): Effect.Effect<IssuedSignature, RelayerNotFound | RelayerPaused | TransactionConflict | FeeLimitExceeded>
+    /** What callers of the relayer got for the same bytes. Fails if a transaction has them. */
+    given(account: Account, identity: string): Effect.Effect<IssuedSignature | undefined, TransactionConflict>
     get(relayerNumber: number, id: TransactionId): Effect.Effect<StoredTransaction, TransactionNotFound>
     /** In the present generation of the lane; the request that has it, or had it last. */
     bySequence(relayerNumber: number, sequence: bigint): Effect.Effect<StoredTransaction, TransactionNotFound>

@@ -6,22 +6,29 @@
 // - intake: decodes and checks both; it stores nothing and does not read the chain
 // - sender: the relayer of a request, with its network and its lane
 import { Context, Data, Effect, Layer, Schema } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import type { TooManyRequests } from "../../domain/access/Caller.ts"
 import type { Network } from "../../domain/network/Network.ts"
 import type { Relayer, RelayerNotFound } from "../../domain/relayer/Relayer.ts"
 import { BadRequest } from "../../domain/request/Request.ts"
 import type { BadGateway, NotImplemented, Violation } from "../../domain/request/Request.ts"
 import type { TransactionConflict } from "../../domain/transaction/Cancellation.ts"
-import type { Family } from "../../domain/transaction/Family.ts"
+import type { Exchange, Family } from "../../domain/transaction/Family.ts"
 import type { Moment } from "../../domain/transaction/Moment.ts"
 import type { Rules } from "../../domain/transaction/Rules.ts"
 import type { NetworkLimits, TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
 import { batchOf } from "../../domain/transaction/TransactionRequests.ts"
 import * as Json from "../../api/Json.ts"
+import type { Curve } from "../../domain/signer/Curve.ts"
+import type { GivenSignature, IssuedSignature } from "../ledger/GivenSignature.ts"
 import type { Account } from "../ledger/NewTransaction.ts"
 
 /** A body as it arrived. The network of its relayer decides how it is decoded. */
 export class JsonBody extends Data.Class<{ readonly text: string }> {}
+
+/** `RequestBody` has read it. */
+export const bodyOf = ({ request }: { readonly request: HttpServerRequest.HttpServerRequest }) =>
+  Effect.map(Effect.orDie(request.text), (text) => new JsonBody({ text }))
 
 /** The relayer of a request. */
 export interface Sender<F extends Family = Family> {
@@ -65,6 +72,37 @@ interface AdmittedReplacement<F extends Family = Family> {
 
 type Refused = BadRequest | TransactionLimitExceeded | TransactionConflict | NotImplemented
 
+type Unasked = RelayerNotFound | BadRequest | BadGateway | TooManyRequests
+
+/** What the key signs, and what becomes of its signature. */
+interface Unsigned extends Pick<GivenSignature, "fee" | "end" | "offer"> {
+  readonly curve: Curve
+  readonly message: Uint8Array
+  /** Undefined: the signature does not belong to the relayer's address. */
+  seal(signature: Uint8Array): Effect.Effect<Pick<GivenSignature, "hash" | "raw"> | undefined>
+}
+
+/** A request to sign that the rules of its bytes allow. */
+export interface Signable {
+  /** As `GivenSignature` has it: the same bytes are signed once. */
+  readonly identity: string
+  /** Checks what needs the chain. */
+  readonly unsigned: Effect.Effect<Unsigned, Unasked>
+}
+
+/** How a network type signs bytes that a caller sends. */
+interface Signing<F extends Family, X extends Exchange> {
+  readonly body: Schema.Codec<X["request"], unknown>
+  admit(body: X["request"], sender: Sender<F>, options: AdmissionOptions): Effect.Effect<Signable, Refused>
+  show(issued: IssuedSignature): X["response"]
+}
+
+/** An answer that stores and signs nothing. */
+interface Answering<F extends Family, X extends Exchange> {
+  readonly body: Schema.Codec<X["request"], unknown>
+  answer(body: X["request"], sender: Sender<F>): Effect.Effect<X["response"], Unasked>
+}
+
 /** What a network type makes of bodies. */
 export interface Intake<F extends Family = Family> {
   readonly rules: Rules<F>
@@ -84,7 +122,12 @@ export interface Intake<F extends Family = Family> {
     body: F["body"],
     sender: Sender<F>,
     options: Omit<AdmissionOptions, "prefix"> & { readonly forbidden: Violation | undefined }
-  ): Effect.Effect<F["simulation"], RelayerNotFound | BadRequest | BadGateway | TooManyRequests>
+  ): Effect.Effect<F["simulation"], Unasked>
+  /** Absent: the network type signs nothing that it does not send. */
+  readonly signing?: Signing<F, F["signing"]>
+  /** Quotes and builds transactions whose users pay in a token. Absent: no user can. */
+  readonly quote?: Answering<F, F["quote"]>
+  readonly build?: Answering<F, F["build"]>
 }
 
 const parseOptions = { errors: "all", onExcessProperty: "error" } as const
@@ -100,10 +143,13 @@ const readerOf = <A>(schema: Schema.Codec<A, unknown>) => {
 }
 
 /** Schemas are compiled once per network, not for each request. */
-const readersOf = ({ body, replacement }: Intake) => ({
+const readersOf = ({ body, replacement, signing, quote, build }: Intake) => ({
   body: readerOf(body),
   batch: readerOf(batchOf(body)),
-  replacement: readerOf(replacement)
+  replacement: readerOf(replacement),
+  signing: readerOf(signing?.body ?? Schema.Unknown),
+  quote: readerOf(quote?.body ?? Schema.Unknown),
+  build: readerOf(build?.body ?? Schema.Unknown)
 })
 
 const networkOf = (intake: Intake) => ({ intake, read: readersOf(intake) })

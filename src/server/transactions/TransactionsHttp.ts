@@ -1,16 +1,11 @@
-// The handlers of `TransactionsApi` and `AllTransactionsApi`.
+// The handlers of `TransactionsApi` and `AllTransactionsApi`. The network of the relayer decodes bodies.
 import { Effect } from "effect"
-import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import * as GroupServices from "../responses/GroupServices.ts"
 import * as Respond from "../responses/Respond.ts"
-import { JsonBody } from "./Intake.ts"
+import { bodyOf } from "./Intake.ts"
 import { Transactions } from "./Transactions.ts"
-
-/** The network of the relayer decodes the body. `RequestBody` has read it. */
-const bodyOf = ({ request }: { readonly request: HttpServerRequest.HttpServerRequest }) =>
-  Effect.map(Effect.orDie(request.text), (text) => new JsonBody({ text }))
 
 export const TransactionsHttp = HttpApiBuilder.group(
   Api,

@@ -28,6 +28,7 @@ import places from "./0027_places.ts"
 import apiKeyVersions from "./0028_api_key_versions.ts"
 import signaturesGiven from "./0029_signatures_given.ts"
 import releasedChannels from "./0030_released_channels.ts"
+import givenOffers from "./0038_given_offers.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -58,7 +59,8 @@ export const migrations = {
   "0027_places": places,
   "0028_api_key_versions": apiKeyVersions,
   "0029_signatures_given": signaturesGiven,
-  "0030_released_channels": releasedChannels
+  "0030_released_channels": releasedChannels,
+  "0038_given_offers": givenOffers
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

@@ -86,6 +86,9 @@ export interface Evm extends Family {
   readonly body: SendEvmTransaction
   readonly replacement: ReplaceEvmTransaction
   readonly simulation: Simulation
+  readonly signing: never
+  readonly quote: never
+  readonly build: never
   readonly request: Request
   readonly facts: {}
   readonly offer: Priced

@@ -41,7 +41,7 @@ const ByteArray = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, m
   Schema.isBetweenLength(1, maxTransactionBytes, size)
 )
 
-const WireBytes = Schema.Union([Base64Transaction, ByteArray])
+export const WireBytes = Schema.Union([Base64Transaction, ByteArray])
 
 const program = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 

@@ -6,6 +6,7 @@ import type { Speed } from "../Speed.ts"
 import type { GuardTerms } from "./Guard.ts"
 import type { NodeAnswer } from "./NodeAnswer.ts"
 import type { ReplaceSolanaTransaction, SendSolanaTransaction, SolanaInstruction } from "./SendSolanaTransaction.ts"
+import type { SolanaBuilding, SolanaQuoting, SolanaSigning } from "./SolanaExchanges.ts"
 import type { SolanaOffer } from "./Preparation.ts"
 import type { SolanaSeen } from "./SolanaSituation.ts"
 import type { SolanaTransactionResponse } from "./SolanaTransactionResponse.ts"
@@ -86,6 +87,9 @@ export interface Solana extends Family {
   readonly answer: NodeAnswer
   readonly foreign: never
   readonly simulation: never
+  readonly signing: SolanaSigning
+  readonly quote: SolanaQuoting
+  readonly build: SolanaBuilding
   readonly shown: SolanaTransactionResponse
 }
 

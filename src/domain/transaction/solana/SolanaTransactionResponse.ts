@@ -8,12 +8,13 @@ import { neutralFields } from "../Presentation.ts"
 import { SolanaInstruction } from "./SendSolanaTransaction.ts"
 
 /** Base58 of 64 bytes. */
-const Signature = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{86,88}$/)
+export const ShownSignature = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{86,88}$/)
 
 /** Base58 of 32 bytes. */
 const Blockhash = Shown.shaped(/^[1-9A-HJ-NP-Za-km-z]{43,44}$/)
 
-const Bytes = Shown.shaped(/^([A-Za-z0-9+/]{4}){0,16}$/)
+/** Base64 of a transaction. */
+export const ShownBytes = Shown.shaped(/^([A-Za-z0-9+/]{4}){0,16}$/)
 
 const at = "2026-11-22T12:00:00.000Z"
 const signature = "5".repeat(88)
@@ -24,7 +25,7 @@ const more = <S extends Schema.Top>(schema: S, description: string, example: S["
   shown(schema, added(description), example)
 
 export const SolanaAttemptResponse = Schema.Struct({
-  signature: field(Signature, "Signature of the relayer, which names the attempt on the chain.", signature),
+  signature: field(ShownSignature, "Signature of the relayer, which names the attempt on the chain.", signature),
   kind: field(Schema.Literals(["original", "refresh"]), "Why it was signed.", "refresh"),
   blockhash: field(Blockhash, "Blockhash of its bytes.", blockhash),
   last_valid_block_height: field(Schema.Natural, "Last block height at which its bytes can land.", 280_000_150),
@@ -39,11 +40,11 @@ export const SolanaTransactionResponse = Schema.Struct({
   network_type: field(Schema.Literal("solana"), "Network type of the relayer.", "solana"),
   ...neutralFields,
   transaction: field(
-    Bytes,
+    ShownBytes,
     "Base64 of the attempt that landed, else of the newest. Empty before the first signature.",
     "AQAAAA=="
   ),
-  signature: shown(Signature, "Signature of the attempt that landed, else of the newest.", signature),
+  signature: shown(ShownSignature, "Signature of the attempt that landed, else of the newest.", signature),
   instructions: shown(Schema.Array(SolanaInstruction), "The instructions of the request.", []),
   slot: more(Schema.Natural, "Slot of the attempt that landed.", 300_000_000),
   fee_paid: more(

@@ -35,15 +35,21 @@ export const make = Effect.gen(function* () {
     )
 
   /** False if another row has the identity. The lane exists. */
-  const insert = (account: Account, keyId: string, { identity, hash, raw, fee, end }: GivenSignature, now: Moment) => {
+  const insert = (
+    account: Account,
+    keyId: string,
+    { identity, hash, raw, fee, end }: GivenSignature,
+    offer: string | undefined,
+    now: Moment
+  ) => {
     const { validUntil = null, lastHeight = null } = { validUntil: undefined, lastHeight: undefined, ...end }
     return sql`
       INSERT INTO signatures_given (
-        relayer_number, key_id, chain, address, generation, identity, hash, raw, fee, valid_until, last_height, created_at
+        relayer_number, key_id, chain, address, generation, identity, hash, raw, fee, valid_until, last_height, offer, created_at
       )
       SELECT ${account.relayerNumber}::bigint, ${keyId}::text, l.chain, l.address, l.generation, ${identity ?? null}::text,
         ${hash}::text, ${`\\x${Hex.encode(raw)}`}::bytea, ${String(fee)}::numeric, ${moment(validUntil)},
-        ${lastHeight}::bigint, ${moment(now)}
+        ${lastHeight}::bigint, ${offer ?? null}::jsonb, ${moment(now)}
       FROM lanes l WHERE ${lane(account)}
       ON CONFLICT DO NOTHING RETURNING id`.pipe(
       Effect.map((rows) => rows.length === 1),

@@ -6,6 +6,7 @@ import { TransactionConflict } from "../../../domain/transaction/Cancellation.ts
 import * as Deadlock from "../../../sql/Deadlock.ts"
 import * as Transaction from "../../../sql/Transaction.ts"
 import { Audit } from "../../audit/Audit.ts"
+import { LedgerRules } from "../LedgerRules.ts"
 import * as Origin from "../../responses/Origin.ts"
 import type { GivenSignature, IssuedSignature } from "../GivenSignature.ts"
 import * as LanesRepo from "../hold/LanesRepo.ts"
@@ -28,52 +29,56 @@ export const make = Effect.gen(function* () {
   const relayers = yield* NewTransactionsRepo.make
   const identities = yield* Identities.make
   const { spend } = yield* FeeLimits.make
+  const networks = yield* LedgerRules
   const audit = yield* Audit
   const transaction = yield* Transaction.make
 
-  const formerOf = Effect.fnUntraced(function* (account: Account, { identity }: GivenSignature) {
-    if (identity === undefined) return undefined
+  const given = Effect.fn("Ledger.given")(function* (account: Account, identity: string) {
     const former = Option.getOrUndefined(yield* repo.find(account, identity))
     if (former === undefined) return yield* identities.check(account, [{ identity }])
     if (former.relayer_number !== account.relayerNumber) return yield* isOfAnother
-    const given: IssuedSignature = { hash: former.hash, raw: former.raw, isNew: false }
-    return given
+    const issued: IssuedSignature = { hash: former.hash, raw: former.raw, isNew: false }
+    return issued
   })
+
+  /** As the attempts of the chain store theirs. */
+  const offerText = (chain: string, { offer }: GivenSignature): string | undefined =>
+    offer === undefined ? undefined : networks.of(chain).offer.text(offer)
 
   const giveOnce = Effect.fnUntraced(function* (
     account: Account,
-    given: GivenSignature,
+    fresh: GivenSignature,
     limits: ReadonlyArray<FeeLimit>
   ) {
     const relayer = yield* relayers.holdRelayer(account.relayerNumber)
     if (Option.isNone(relayer)) return yield* new RelayerNotFound({})
     if (relayer.value.paused) return yield* new RelayerPaused({})
     yield* lanes.ensure([account])
-    const former = yield* formerOf(account, given)
+    const { hash, raw, fee, identity } = fresh
+    const former = identity === undefined ? undefined : yield* given(account, identity)
     if (former !== undefined) return former
     const now = yield* Clock.currentTimeMillis
     const origin = yield* Origin.current
-    const { hash, raw, fee, identity } = given
     yield* spend(
       limits.map((limit) => ({ ...limit, more: fee })),
       now
     )
-    if (!(yield* repo.insert(account, origin.keyId, given, now))) return yield* new Raced()
     const { relayerId, chain } = account
+    if (!(yield* repo.insert(account, origin.keyId, fresh, offerText(chain, fresh), now))) return yield* new Raced()
     const after = JSON.stringify({ relayer_id: relayerId, chain, hash, identity, fee: String(fee) })
     yield* audit.recordMany([{ action: "transaction.signed", id: hash, after, origin }])
-    const fresh: IssuedSignature = { hash, raw, isNew: true }
-    return fresh
+    const issued: IssuedSignature = { hash, raw, isNew: true }
+    return issued
   }, transaction)
 
   const give = Effect.fn("Ledger.give")(
-    (account: Account, given: GivenSignature, limits: ReadonlyArray<FeeLimit> = []) =>
-      giveOnce(account, given, limits).pipe(
+    (account: Account, fresh: GivenSignature, limits: ReadonlyArray<FeeLimit> = []) =>
+      giveOnce(account, fresh, limits).pipe(
         Deadlock.retry,
         Effect.retry({ while: ({ _tag }) => _tag === "Raced" }),
         Effect.catchTag("Raced", Effect.die)
       )
   )
 
-  return { give }
+  return { give, given }
 })

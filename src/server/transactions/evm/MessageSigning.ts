@@ -1,24 +1,17 @@
 // Signatures of messages and typed data with a relayer's key. Each is recorded in the audit log before it is returned.
 import { Context, Effect, Layer, Schema } from "effect"
-import { TooManyRequests } from "../../../domain/access/Caller.ts"
+import type { TooManyRequests } from "../../../domain/access/Caller.ts"
 import type { RelayerId, RelayerNotFound } from "../../../domain/relayer/Relayer.ts"
-import { BadGateway } from "../../../domain/request/Request.ts"
-import type { BadRequest, NotImplemented } from "../../../domain/request/Request.ts"
+import type { BadGateway, BadRequest, NotImplemented } from "../../../domain/request/Request.ts"
 import { RelayerPaused } from "../../../domain/transaction/AcceptanceErrors.ts"
 import type { EvmSignature, SignMessage, SignTypedData } from "../../../domain/transaction/evm/Signature.ts"
 import type { TransactionLimitExceeded } from "../../../domain/transaction/TransactionLimits.ts"
 import { Audit } from "../../audit/Audit.ts"
-import { OutboundWork } from "../../limits/OutboundWork.ts"
-import type { SignerUnavailable } from "../../signers/backends/SignerBackend.ts"
-import * as RequestIds from "../../signers/backends/RequestIds.ts"
-import { Signers } from "../../signers/Signers.ts"
+import * as SignerUse from "../SignerUse.ts"
 import * as EvmSenders from "./EvmSenders.ts"
 import * as SigningDigests from "./SigningDigests.ts"
 
 type Failed = RelayerNotFound | NotImplemented | RelayerPaused | TransactionLimitExceeded | TooManyRequests | BadGateway
-
-/** The shortest `Retry-After`, in seconds, if the key service of the signer accepts no more requests. */
-const minRetryAfter = 1
 
 /** What the audit log keeps: the digest names the message without showing it. */
 const Signed = Schema.Struct({
@@ -41,24 +34,8 @@ export class MessageSigning extends Context.Service<
     MessageSigning,
     Effect.gen(function* () {
       const senders = yield* EvmSenders.make
-      const signers = yield* Signers
-      const outboundWork = yield* OutboundWork
+      const signWith = yield* SignerUse.make
       const audit = yield* Audit
-
-      const unavailable = (message: string) => new BadGateway({ error: `the signer of the relayer: ${message}` })
-
-      const failed = ({ reason, message, retryAfter = 0 }: SignerUnavailable) =>
-        reason === "throttled"
-          ? new TooManyRequests({ retryAfter: Math.max(Math.ceil(retryAfter / 1000), minRetryAfter) })
-          : unavailable(`${message} (${reason})`)
-
-      const logFailure = (id: RelayerId, { reason, message, requestId }: SignerUnavailable) =>
-        Effect.annotateLogs(Effect.logWarning("message cannot be signed"), {
-          relayer_id: id,
-          reason,
-          error: message,
-          ...(requestId === undefined ? {} : { key_service_request_id: requestId })
-        })
 
       const signDigest = Effect.fnUntraced(function* (
         id: RelayerId,
@@ -67,17 +44,13 @@ export class MessageSigning extends Context.Service<
       ) {
         const { relayer } = yield* senders.getLimited(id)
         if (relayer.paused) return yield* new RelayerPaused({})
-        // A signer exists as long as its relayers do.
-        const backend = yield* Effect.orDie(signers.use(relayer.signer_id))
-        const signing = RequestIds.collect(backend.sign("secp256k1", digest)).pipe(
-          Effect.tapError((failure) => logFailure(id, failure)),
-          Effect.mapError(failed)
-        )
-        const { signature, requestId } = yield* outboundWork.run(signing)
+        const { signature, requestId } = yield* signWith(relayer, {
+          curve: "secp256k1",
+          message: digest,
+          failure: "message cannot be signed"
+        })
         const signer = yield* SigningDigests.signerOf(digest, signature)
-        if (signer !== relayer.address.toLowerCase()) {
-          return yield* unavailable("its key does not belong to the relayer's address")
-        }
+        if (signer !== relayer.address.toLowerCase()) return yield* SignerUse.wrongKey()
         const after = {
           digest: SigningDigests.hexOf(digest),
           ...(requestId === undefined ? {} : { key_service_request_id: requestId })
