@@ -1,4 +1,4 @@
-// A page of a table, with the count of all rows, in one statement and so of one moment.
+// Selects rows of a table: a page with the count of all rows, in one statement and so of one moment, and a row by its id.
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
@@ -78,4 +78,19 @@ export const selectPage = <Row extends Schema.ConstraintDecoder<unknown>>(
     const isCut = rows.length < Math.min(perPage, Math.max(0, total - offset))
     return { request, items: yield* read(rows), total, isCut }
   })
+}
+
+export const selectRow = <Row extends Schema.ConstraintDecoder<unknown>>(
+  sql: SqlClient.SqlClient,
+  selection: Selection<Row>
+) => {
+  const { columns } = selection
+  const table = sql(selection.table)
+  const read = Rows.first(selection.Row)
+
+  const select = (lock: Statement.Fragment) => (id: string) =>
+    Effect.flatMap(sql`SELECT ${columns} FROM ${table} t WHERE t.id = ${id} ${lock}`, read)
+
+  /** `findForUpdate` locks the row until the transaction ends. */
+  return { find: select(sql``), findForUpdate: select(sql`FOR UPDATE`) }
 }

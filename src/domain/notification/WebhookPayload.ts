@@ -1,10 +1,9 @@
 // The bodies of all webhooks, as a union: `type` has the names of the event feed, and `test`.
 import { Schema } from "effect"
 import { Relayer } from "../relayer/Relayer.ts"
-import { field } from "../request/Field.ts"
+import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { resourceId } from "../request/Text.ts"
-import { shown } from "../transaction/Field.ts"
 import { EvmTransaction } from "../transaction/evm/EvmTransaction.ts"
 import { OtherTransaction } from "../transaction/UnknownNetwork.ts"
 import { resources } from "../access/Resources.ts"

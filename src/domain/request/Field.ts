@@ -18,3 +18,7 @@ export const field = <S extends Schema.Top>(
 
 /** The description of a field that the wire format of existing clients does not have. */
 export const added = (description: string): string => `${description} An addition to the common wire format.`
+
+/** A property that a response omits while it is unknown. `example` is what stands in the JSON. */
+export const shown = <S extends Schema.Top>(schema: S, description: string, example: S["Encoded"]) =>
+  Schema.optionalKey(field(schema, description, example))

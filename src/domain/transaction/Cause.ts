@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import * as Shown from "../request/Shown.ts"
 import { Code } from "./Code.ts"
 import type { KnownCode } from "./Code.ts"
-import { shown } from "./Field.ts"
+import { shown } from "../request/Field.ts"
 import { MomentFromText } from "./Moment.ts"
 
 const Wei = Shown.Digits

@@ -80,3 +80,9 @@ export interface SignerRetry {
   readonly code: Extract<KnownCode, "signer_unavailable" | "throttled" | "row_changed">
   readonly at: Moment
 }
+
+/** The window after a node has refused a transaction because the account has too many. */
+export const halved = (size: number): number => Math.max(Math.floor(size / 2), 1)
+
+/** The window after `blocks` in each of which a transaction of the lane was mined. */
+export const grown = (size: number, blocks: number, limit: number): number => Math.min(size + blocks, limit)

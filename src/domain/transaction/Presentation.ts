@@ -1,7 +1,7 @@
 // How a transaction of the ledger is shown: what is the same for all networks.
 import { DateTime, Schema } from "effect"
 import { RelayerId } from "../relayer/Relayer.ts"
-import { field } from "../request/Field.ts"
+import { field, shown } from "../request/Field.ts"
 import { Instant } from "../request/Instant.ts"
 import * as Shown from "../request/Shown.ts"
 import type { Attempt } from "./Attempt.ts"
@@ -12,7 +12,6 @@ import type { Moment } from "./Moment.ts"
 import { isFinal } from "./Transaction.ts"
 import type { State, Transaction } from "./Transaction.ts"
 import { Code } from "./Code.ts"
-import { shown } from "./Field.ts"
 import { ExternalId, TransactionId, TransactionStatus } from "./TransactionId.ts"
 
 /** What the rules of a network do not know. */

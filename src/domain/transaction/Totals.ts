@@ -1,4 +1,4 @@
-// What the open transactions of a lane amount to, computed once per round of decisions.
+// What the open transactions of a lane amount to, computed once per round of decisions, and what one counts for its API key.
 import { isNoop } from "./Attempt.ts"
 import type { Family } from "./Family.ts"
 import type { RestOfLane } from "./Lane.ts"
@@ -72,4 +72,16 @@ export const restOf = <F extends Family>(
     quietSince: inFlight === 0 ? quietSince : undefined,
     survey
   }
+}
+
+/**
+ * What it counts toward the `max_fee_per_day` of its API key, in the smallest unit of its chain. If it is final: what it has
+ * cost. While it is open: what its attempts can cost; `reserved` before there are any.
+ */
+export const feeOf = (transaction: Transaction, reserved: bigint): bigint => {
+  const { mined, place } = transaction
+  if (isFinal(transaction)) return mined?.receipt.paid ?? 0n
+  const attempts = currentAttempts(transaction)
+  if (place === undefined || attempts.length === 0) return reserved
+  return attempts.reduce((most, { maxFee }) => (maxFee > most ? maxFee : most), 0n)
 }

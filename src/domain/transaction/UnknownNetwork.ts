@@ -1,14 +1,13 @@
 // Rules for rows of a network type that this version of the service does not know: a newer version stored them. They are shown
 // as far as all networks are the same, and nothing is decided about them.
 import { Result, Schema, SchemaTransformation } from "effect"
-import { field } from "../request/Field.ts"
+import { field, shown } from "../request/Field.ts"
 import * as Shown from "../request/Shown.ts"
 import { TransactionConflict } from "./Cancellation.ts"
 import { Command } from "./Command.ts"
 import { explainWith } from "./Explanation.ts"
 import type { Family } from "./Family.ts"
 import { neutralFields, present, shownAttempt, shownFields } from "./Presentation.ts"
-import { shown } from "./Field.ts"
 import { poll } from "./Numbers.ts"
 import type { Rules } from "./Rules.ts"
 

@@ -8,8 +8,7 @@ import * as Rows from "../../sql/Rows.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { client, onConflict, query } from "../../sql/Query.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
-import { selectPage } from "../../sql/SelectPage.ts"
-import { selectRow } from "../../sql/SelectRow.ts"
+import { selectPage, selectRow } from "../../sql/SelectPage.ts"
 
 const Row = Rows.withoutNulls(ApiKey)
 const VersionedRow = Rows.withoutNulls(Schema.Struct({ ...ApiKey.fields, version: Schema.String }))

@@ -6,8 +6,7 @@ import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { selectPage } from "../../sql/SelectPage.ts"
-import { selectRow } from "../../sql/SelectRow.ts"
+import { selectPage, selectRow } from "../../sql/SelectPage.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 
 const readPaused = Rows.first(Notification)

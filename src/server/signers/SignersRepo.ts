@@ -6,8 +6,7 @@ import type { RemoteSigner } from "../../domain/signer/Signer.ts"
 import type { SignerId } from "../../domain/signer/SignerId.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { selectPage } from "../../sql/SelectPage.ts"
-import { selectRow } from "../../sql/SelectRow.ts"
+import { selectPage, selectRow } from "../../sql/SelectPage.ts"
 
 const Row = Schema.Struct({ signer: Signer, mac: Schema.NullOr(Schema.String) })
 

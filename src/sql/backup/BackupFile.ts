@@ -7,7 +7,7 @@ import * as path from "node:path"
 import { pipeline } from "node:stream/promises"
 import { createGunzip, createGzip } from "node:zlib"
 import * as Durable from "../embedded/Durable.ts"
-import { BackupError } from "./BackupError.ts"
+import { BackupError } from "./Snapshot.ts"
 import type { Sink } from "./Snapshot.ts"
 
 const failed = (action: string) => (cause: unknown) =>

@@ -4,9 +4,14 @@ import { latestMigration, migrationsTable } from "../migrations/index.ts"
 import { client } from "../Query.ts"
 import * as Rows from "../Rows.ts"
 import { schemaVersion } from "../Health.ts"
-import { BackupError } from "./BackupError.ts"
 import * as Format from "./Format.ts"
 import * as Tables from "./Tables.ts"
+
+/** Why a backup was not made, or not restored. */
+export class BackupError extends Schema.TaggedError<BackupError>()("BackupError", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
 
 /** Rows that are read at once. The largest rows, relayers and deliveries, have less than 1 MB. */
 const fetchSize = 200

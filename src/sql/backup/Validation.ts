@@ -3,7 +3,7 @@ import { Effect, Option, Schema, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { latestMigration } from "../migrations/index.ts"
 import { tables } from "../migrations/objects.ts"
-import { BackupError } from "./BackupError.ts"
+import { BackupError } from "./Snapshot.ts"
 import * as Format from "./Format.ts"
 
 const invalid = (reason: string) => new BackupError({ message: `the backup cannot be restored: ${reason}` })

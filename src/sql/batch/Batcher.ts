@@ -3,10 +3,13 @@
 //
 // This is not a `RequestResolver`: the sets that it reuses keep finished requests alive for the garbage collector's young
 // generation, which took a quarter of the time. A map of groups would do the same.
-import { Array, Context, Effect, Exit, Fiber, FiberSet, Option } from "effect"
+import { Array, Context, Effect, Exit, Fiber, FiberSet, Option, References, Tracer } from "effect"
 import type { Duration } from "effect"
 import type { SqlClient } from "effect/sql"
-import { isTraced } from "../Traced.ts"
+
+/** Whether spans are exported. If so, requests are not batched, so that the trace of each request is complete. */
+export const isTraced = (context: Context.Context<never>): boolean =>
+  Context.get(context, References.TracerEnabled) && Context.get(context, Tracer.Tracer) !== Tracer.nativeTracer
 
 export interface Options<K, A> {
   /** Requests of different groups are in different batches. Absent: there is one group. */

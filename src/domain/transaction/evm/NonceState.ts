@@ -1,11 +1,10 @@
 // The nonces of an account: what the ledger has, next to what the chain says.
 import { Schema } from "effect"
 import { EvmAddress } from "../../chain/Address.ts"
-import { field } from "../../request/Field.ts"
+import { field, shown } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
 import { Code } from "../Code.ts"
 import { TransactionId } from "../TransactionId.ts"
-import { shown } from "../Field.ts"
 import { maxNonce } from "./EvmNumbers.ts"
 
 const Nonce = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxNonce }))

@@ -2,10 +2,9 @@
 // of lanes; nothing is asked of a chain.
 import { Schema } from "effect"
 import { PolicyPatch } from "../../relayer/Relayer.ts"
-import { field } from "../../request/Field.ts"
+import { field, shown } from "../../request/Field.ts"
 import * as Shown from "../../request/Shown.ts"
 import { isNoop } from "../Attempt.ts"
-import { shown } from "../Field.ts"
 import { newestRequest } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
 import { TransactionId } from "../TransactionId.ts"

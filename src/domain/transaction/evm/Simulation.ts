@@ -1,8 +1,7 @@
 // What a send would do and cost now. Nothing is stored or sent.
 import { Schema } from "effect"
 import * as Shown from "../../request/Shown.ts"
-import { field } from "../../request/Field.ts"
-import { shown } from "../Field.ts"
+import { field, shown } from "../../request/Field.ts"
 
 const Decimal = Schema.BigIntFromString
 

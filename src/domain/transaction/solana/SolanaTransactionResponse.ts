@@ -1,9 +1,8 @@
 // A transaction of solana as the API shows it. What is unknown is omitted; `null` is never sent.
 import { Schema } from "effect"
-import { added, field } from "../../request/Field.ts"
+import { added, field, shown } from "../../request/Field.ts"
 import { Instant } from "../../request/Instant.ts"
 import * as Shown from "../../request/Shown.ts"
-import { shown } from "../Field.ts"
 import { neutralFields } from "../Presentation.ts"
 import { SolanaInstruction } from "./SendSolanaTransaction.ts"
 

@@ -2,7 +2,7 @@
 // two of them cannot both use what is left.
 import { Effect } from "effect"
 import { FeeLimitExceeded } from "../../../domain/transaction/AcceptanceErrors.ts"
-import { feeOf } from "../../../domain/transaction/FeeUse.ts"
+import { feeOf } from "../../../domain/transaction/Totals.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import { withAttempt } from "../../../domain/transaction/Transition.ts"
 import * as FeesRepo from "./FeesRepo.ts"

@@ -2,7 +2,7 @@
 // transaction.
 import { Array, Effect } from "effect"
 import type { Attempt } from "../../../domain/transaction/Attempt.ts"
-import { feeOf } from "../../../domain/transaction/FeeUse.ts"
+import { feeOf } from "../../../domain/transaction/Totals.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { eventsOf } from "../../../domain/transaction/TransactionEvents.ts"

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime } from "effect"
 import { RelayerId } from "../../../../src/domain/relayer/Relayer.ts"
 import { TransactionId } from "../../../../src/domain/transaction/TransactionId.ts"
-import { feeOf } from "../../../../src/domain/transaction/FeeUse.ts"
+import { feeOf } from "../../../../src/domain/transaction/Totals.ts"
 import { evmReservationOf } from "../../../../src/domain/transaction/evm/Funds.ts"
 import { show as responseOf } from "../../../../src/domain/transaction/evm/Show.ts"
 import {
