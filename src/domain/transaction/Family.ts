@@ -50,11 +50,11 @@ export interface Family {
   /** What a body would do and cost. `never`: there is no simulation. */
   readonly simulation: ShownSimulation
   /** Bytes that the service signs and the caller sends. `never`: it signs none. */
-  readonly signing: Exchange<unknown, ShownExchange<"signing">>
+  readonly signing: { readonly request: unknown; readonly response: ShownExchange<"signing"> }
   /** What a transaction costs a user who pays its fees in a token. `never`: no user can. */
-  readonly quote: Exchange<unknown, ShownExchange<"quote">>
+  readonly quote: { readonly request: unknown; readonly response: ShownExchange<"quote"> }
   /** Such a transaction, for the user to sign. `never`: no user can. */
-  readonly build: Exchange<unknown, ShownExchange<"build">>
+  readonly build: { readonly request: unknown; readonly response: ShownExchange<"build"> }
   /** What is stored of a body: what is to be executed. */
   readonly request: unknown
   /** Facts of a row besides its request. They never change. */

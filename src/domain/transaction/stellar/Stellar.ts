@@ -152,6 +152,9 @@ export interface Stellar extends Family {
   readonly answer: NodeAnswer
   readonly foreign: never
   readonly simulation: never
+  readonly signing: never
+  readonly quote: never
+  readonly build: never
   readonly shown: StellarTransactionResponse
 }
 
