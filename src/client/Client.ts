@@ -1732,6 +1732,13 @@ export interface CreateEvmNetworkRequest {
   readonly is_testnet?: boolean
   /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. If absent, it is inherited.
+   * Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"evm"` */
   readonly network_type: "evm"
   /** Chain id (EIP-155). If absent, it is inherited. Example: `11155111` */
@@ -1966,6 +1973,13 @@ export interface CreateSolanaNetworkRequest {
   readonly is_testnet?: boolean
   /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. If absent, it is inherited.
+   * Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
 }
@@ -2012,6 +2026,13 @@ export interface CreateStellarNetworkRequest {
   readonly is_testnet?: boolean
   /** Labels, for people. Added to the inherited ones. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. If absent, it is inherited.
+   * Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"stellar"` */
   readonly network_type: "stellar"
   /**
@@ -2285,6 +2306,12 @@ export interface EvmNetwork {
   readonly is_testnet: boolean
   /** Labels, for people. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"evm"` */
   readonly network_type: "evm"
   /** Chain id (EIP-155). Example: `11155111` */
@@ -2472,6 +2499,11 @@ export interface EvmTransactionPayload {
   readonly sent_at?: DateTime.Utc
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: DateTime.Utc
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -2549,6 +2581,11 @@ export interface EvmTransactionResponse {
   readonly sent_at?: DateTime.Utc
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: DateTime.Utc
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -2899,6 +2936,7 @@ export type KnownTransactionCode =
   | "mined_waiting"
   | "reverted_unconfirmed"
   | "providers_disagree"
+  | "second_provider_missing"
   | "reorged"
   | "confirmed"
   | "executed_late"
@@ -2918,7 +2956,6 @@ export type KnownTransactionCode =
   | "lookup_table_unavailable"
   | "account_unavailable"
   | "price_unavailable"
-  | "second_provider_missing"
   | "failed_unconfirmed"
   | "landing_unproven"
   | "failed_on_chain"
@@ -3191,6 +3228,11 @@ export interface OtherTransactionPayload {
   readonly sent_at?: DateTime.Utc
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: DateTime.Utc
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -3223,6 +3265,11 @@ export interface OtherTransactionResponse {
   readonly sent_at?: DateTime.Utc
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: DateTime.Utc
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -4518,6 +4565,12 @@ export interface SolanaNetwork {
   readonly is_testnet: boolean
   /** Labels, for people. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
 }
@@ -4729,6 +4782,11 @@ export interface SolanaTransactionResponse {
   readonly sent_at?: DateTime.Utc
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: DateTime.Utc
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -4828,6 +4886,12 @@ export interface StellarNetwork {
   readonly is_testnet: boolean
   /** Labels, for people. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"stellar"` */
   readonly network_type: "stellar"
   /** Network passphrase, which is part of every signature. Example: `"Test SDF Network ; September 2015"` */
@@ -5011,6 +5075,11 @@ export interface StellarTransactionResponse {
   readonly sent_at?: DateTime.Utc
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: DateTime.Utc
+  /**
+   * One provider decided alone, because no other one answered for as long as the network allows. An addition to
+   * the common wire format. Example: `1`
+   */
+  readonly confirmed_by?: 1
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -5050,11 +5119,6 @@ export interface StellarTransactionResponse {
   readonly ledger?: number
   /** Stroops that were charged. An addition to the common wire format. Example: `"200"` */
   readonly fee_paid?: bigint
-  /**
-   * One provider decided alone, because no other one answered for as long as the network allows. An addition to
-   * the common wire format. Example: `1`
-   */
-  readonly confirmed_by?: 1
   /** Result of the transaction. An addition to the common wire format. Example: `"txSuccess"` */
   readonly result_code?: string
   /** Results of the operations. An addition to the common wire format. Example: `["paymentSuccess"]` */
@@ -5503,6 +5567,13 @@ export interface UpdateNetworkRequest {
   readonly is_testnet?: boolean | null
   /** Labels, for people. Null restores the inherited or built-in value. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string> | null
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. Null restores the inherited or
+   * built-in value. Example: `"1h"`
+   */
+  readonly finality_by_one?: string | null
   /**
    * Blocks that must follow the block of a transaction before it is final. Null restores the inherited or built-in
    * value. Example: `6`

@@ -28,6 +28,7 @@ const values = {
   average_blocktime_ms: Field.integer("average_blocktime_ms"),
   is_testnet: Field.boolean("is_testnet"),
   tags: Field.many(Flag.String("tag")),
+  finality_by_one: Field.text("finality_by_one"),
   required_confirmations: Field.integer("required_confirmations"),
   finality_tag: Field.choice("finality_tag", ["safe", "finalized"]),
   transaction_window: Field.integer("transaction_window"),

@@ -2146,6 +2146,12 @@ export interface EvmNetwork {
   readonly is_testnet: boolean
   /** Labels, for people. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"evm"` */
   readonly network_type: "evm"
   /** Chain id (EIP-155). Example: `11155111` */
@@ -2307,6 +2313,11 @@ export interface EvmTransactionResponse {
   readonly sent_at?: string
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: string
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -2625,6 +2636,11 @@ export interface OtherTransactionResponse {
   readonly sent_at?: string
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: string
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -3368,6 +3384,12 @@ export interface SolanaNetwork {
   readonly is_testnet: boolean
   /** Labels, for people. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"solana"` */
   readonly network_type: "solana"
 }
@@ -3571,6 +3593,11 @@ export interface SolanaTransactionResponse {
   readonly sent_at?: string
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: string
+  /**
+   * 1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of
+   * `finality_by_one`. Otherwise absent. Example: `1`
+   */
+  readonly confirmed_by?: number
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -3624,6 +3651,12 @@ export interface StellarNetwork {
   readonly is_testnet: boolean
   /** Labels, for people. Example: `["staging"]` */
   readonly tags?: ReadonlyArray<string>
+  /**
+   * How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that
+   * it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a
+   * duration is safe if one of them lies or one of them is silent, but not both. Example: `"1h"`
+   */
+  readonly finality_by_one?: string
   /** The family of chains. Example: `"stellar"` */
   readonly network_type: "stellar"
   /** Network passphrase, which is part of every signature. Example: `"Test SDF Network ; September 2015"` */
@@ -3807,6 +3840,11 @@ export interface StellarTransactionResponse {
   readonly sent_at?: string
   /** When it was confirmed. Example: `"2026-11-22T12:00:00.000Z"` */
   readonly confirmed_at?: string
+  /**
+   * One provider decided alone, because no other one answered for as long as the network allows. An addition to
+   * the common wire format. Example: `1`
+   */
+  readonly confirmed_by?: 1
   /** Whether a cancel was requested. The transaction may still be executed. Example: `false` */
   readonly is_canceled: boolean
   /** The caller's identifier. Example: `"order-1234"` */
@@ -3846,11 +3884,6 @@ export interface StellarTransactionResponse {
   readonly ledger?: number
   /** Stroops that were charged. An addition to the common wire format. Example: `"200"` */
   readonly fee_paid?: bigint
-  /**
-   * One provider decided alone, because no other one answered for as long as the network allows. An addition to
-   * the common wire format. Example: `1`
-   */
-  readonly confirmed_by?: 1
   /** Result of the transaction. An addition to the common wire format. Example: `"txSuccess"` */
   readonly result_code?: string
   /** Results of the operations. An addition to the common wire format. Example: `["paymentSuccess"]` */

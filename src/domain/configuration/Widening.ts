@@ -1,4 +1,5 @@
 // Which changes allow more than before. A plan marks them, because a reviewer should see them first.
+import { finalityByOneOf } from "../network/NetworkFields.ts"
 import type { Change } from "./Comparison.ts"
 import type { Kind } from "./Kinds.ts"
 
@@ -40,6 +41,15 @@ const isHigher = ({ before, after }: Change): boolean =>
 const isLower = ({ before, after }: Change): boolean =>
   after !== undefined && (before === undefined || isGreater(before, after))
 
+/** A network without the field decides after its default time. */
+const decidesSooner = ({ before, after }: Change): boolean => {
+  const millisOf = (text: string | undefined): number => {
+    const found = finalityByOneOf(text === undefined ? {} : { finality_by_one: text })
+    return found === "never" ? Infinity : found
+  }
+  return millisOf(after) < millisOf(before)
+}
+
 /** A list that is removed as a whole has the text before it and none after it. */
 const isListGone = ({ before, after, added }: Change): boolean =>
   before !== undefined && after === undefined && added === undefined
@@ -61,7 +71,8 @@ export const allowsMore = (kind: Kind, change: Change): boolean => {
   if (forbidden.test(name)) return isListGone(change) || (removed !== undefined && removed.length > 0)
   if (allowed.test(name)) return isMore(change) || isListGone(change)
   if (granted.test(name)) return isMore(change) || isListNew(change)
-  if (name === "finality_by_one" || name === "required_confirmations") return isLower(change)
+  if (name === "finality_by_one") return decidesSooner(change)
+  if (name === "required_confirmations") return isLower(change)
   if (name === "paused") return before === "true" && after === "false"
   return kind === "notifications" && name === "url"
 }

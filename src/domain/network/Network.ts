@@ -28,7 +28,8 @@ const shown = {
   explorer_urls: Schema.optionalKey(shownAs(urls, documented.explorer_urls)),
   average_blocktime_ms: shownAs(values.average_blocktime_ms, documented.average_blocktime_ms),
   is_testnet: shownAs(Schema.Boolean, documented.is_testnet),
-  tags: Schema.optionalKey(shownAs(Schema.Array(Label), documented.tags))
+  tags: Schema.optionalKey(shownAs(Schema.Array(Label), documented.tags)),
+  finality_by_one: Schema.optionalKey(shownAs(values.finality_by_one, documented.finality_by_one))
 }
 
 export const EvmNetwork = Schema.Struct({

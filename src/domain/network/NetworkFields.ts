@@ -32,6 +32,24 @@ export const between = (minimum: number, maximum: number) => Schema.Int.check(Sc
 
 const labels = Schema.Array(text(1, 64)).check(Schema.isMaxLength(100), Schema.isUnique())
 
+/** Milliseconds of a unit of `finality_by_one`. */
+const units = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** A duration, or the word that no time decides. At most 999 days. */
+const FinalityByOne = Schema.String.check(
+  Schema.isPattern(/^(?:[1-9][0-9]{0,2}[mhd]|never)$/u, { expected: "a duration such as 30m, 1h or 2d, or never" })
+)
+
+/** What decides if the network does not say it. */
+const defaultFinalityByOne = "1h"
+
+/** Milliseconds after which one provider decides alone that a transaction is final. */
+export const finalityByOneOf = ({ finality_by_one = defaultFinalityByOne }: { readonly finality_by_one?: string }) => {
+  if (finality_by_one === "never") return "never" as const
+  const unit = finality_by_one.at(-1)
+  return Number.parseInt(finality_by_one, 10) * (unit === "m" || unit === "d" ? units[unit] : units.h)
+}
+
 /** The fields of every network that a request can set. */
 export const values = {
   rpc_urls: Schema.Array(RequestedRpc).check(Schema.isBetweenLength(1, 100)),
@@ -39,7 +57,8 @@ export const values = {
   /** At most an hour. */
   average_blocktime_ms: between(1, 3_600_000),
   is_testnet: Schema.Boolean,
-  tags: labels
+  tags: labels,
+  finality_by_one: FinalityByOne
 }
 
 const RpcMethod = Schema.String.check(
@@ -67,6 +86,11 @@ export const documented = {
   average_blocktime_ms: { description: "Milliseconds between two blocks, on average.", examples: [12_000] },
   is_testnet: { description: "Whether the network is a testnet.", examples: [true] },
   tags: { description: "Labels, for people.", examples: [["staging"]] },
+  finality_by_one: {
+    description:
+      "How long no second RPC URL has an opinion about a transaction before the one that is left decides alone that it is final: a number of minutes, hours or days, or `never`. The default is `1h`. With two RPC URLs, a duration is safe if one of them lies or one of them is silent, but not both.",
+    examples: ["1h"]
+  },
   chain_id: { description: "Chain id (EIP-155).", examples: [11_155_111] },
   required_confirmations: {
     description: "Blocks that must follow the block of a transaction before it is final.",

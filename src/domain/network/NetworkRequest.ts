@@ -23,7 +23,8 @@ const requested = {
   explorer_urls: maybe(values.explorer_urls, but(documented.explorer_urls, inherited)),
   average_blocktime_ms: maybe(values.average_blocktime_ms, but(documented.average_blocktime_ms, inherited)),
   is_testnet: maybe(values.is_testnet, but(documented.is_testnet, inherited)),
-  tags: maybe(values.tags, but(documented.tags, added))
+  tags: maybe(values.tags, but(documented.tags, added)),
+  finality_by_one: maybe(values.finality_by_one, but(documented.finality_by_one, inherited))
 }
 
 export const CreateNetwork = Schema.Union([
@@ -72,6 +73,7 @@ export const UpdateNetwork = Schema.Struct({
   average_blocktime_ms: patched(values.average_blocktime_ms, documented.average_blocktime_ms),
   is_testnet: patched(values.is_testnet, documented.is_testnet),
   tags: patched(values.tags, documented.tags),
+  finality_by_one: patched(values.finality_by_one, documented.finality_by_one),
   required_confirmations: patched(evmValues.required_confirmations, documented.required_confirmations),
   finality_tag: patched(evmValues.finality_tag, documented.finality_tag),
   transaction_window: patched(evmValues.transaction_window, documented.transaction_window),

@@ -44,6 +44,7 @@ const inFlight = [
   "mined_waiting",
   "reverted_unconfirmed",
   "providers_disagree",
+  "second_provider_missing",
   "reorged"
 ] as const
 
@@ -74,7 +75,6 @@ export const solanaOnlyCodes = [
   "lookup_table_unavailable",
   "account_unavailable",
   "price_unavailable",
-  "second_provider_missing",
   "failed_unconfirmed",
   "landing_unproven",
   "failed_on_chain",
@@ -122,7 +122,8 @@ export const operatorCodes = [
   "nonce_out_of_range",
   "nonce_taken_unproven",
   "providers_disagree",
-  "restored_unproven"
+  "restored_unproven",
+  "second_provider_missing"
 ] as const
 
 export const Code = openList(KnownCode).annotate({

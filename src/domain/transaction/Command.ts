@@ -49,6 +49,8 @@ export interface Finish<F extends Family = Family> {
   /** Another transaction used the place, or nobody can tell. */
   readonly losesPlace?: true
   readonly frees?: Freed
+  /** One provider has decided, because no other one had an opinion for long. */
+  readonly confirmedBy?: 1
 }
 
 type Plain = Data.TaggedEnum<{

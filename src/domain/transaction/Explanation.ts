@@ -28,8 +28,11 @@ export const hashed = (hash: string | undefined): string => (hash === undefined 
 
 export const because = (text: string | undefined): string => (text === undefined ? "" : `: ${text}`)
 
+/** A moment in a sentence. */
+const moment = (at: Moment): string => DateTime.formatIso(DateTime.makeUnsafe(at))
+
 const askedAgain = (until: Moment | undefined): string =>
-  until === undefined ? "after a pause" : `at ${DateTime.formatIso(DateTime.makeUnsafe(until))}`
+  until === undefined ? "after a pause" : `at ${moment(until)}`
 
 const nothing = "Nothing: this is final."
 
@@ -70,6 +73,14 @@ const neutral = {
   rate_limited: () => ({
     reason: "The RPC providers refuse requests because there are too many.",
     next: "The service asks them again after a pause. A plan with more requests, or more RPC URLs, helps."
+  }),
+  second_provider_missing: ({ host = "another provider", error, decides_at }) => ({
+    reason: `One provider shows how it ends, and no other one has an opinion: ${host} does not have one${because(error)}.`,
+    next: `${
+      decides_at === undefined
+        ? "It waits until another provider has an opinion, because `finality_by_one` of the network is `never`."
+        : `It is decided when another provider has an opinion, or at ${moment(decides_at)} by the one that is left.`
+    } Correct that RPC URL, set its weight to 0, or add a third one.`
   }),
   policy_changed: () => final("The relayer's policy, or a limit of the API key, no longer allowed it."),
   deadline_passed: () => final("Its deadline passed before it was executed; it has no effect."),

@@ -36,6 +36,11 @@ export const neutralFields = {
   created_at: field(Instant, "When it was accepted.", at),
   sent_at: shown(Instant, "When it was first sent.", at),
   confirmed_at: shown(Instant, "When it was confirmed.", at),
+  confirmed_by: shown(
+    Schema.Natural,
+    "1 if one RPC provider has decided alone that it is final, after no other one had an opinion for the time of `finality_by_one`. Otherwise absent.",
+    1
+  ),
   is_canceled: field(Schema.Boolean, "Whether a cancel was requested. The transaction may still be executed.", false),
   external_id: shown(ExternalId, "The caller's identifier.", "order-1234"),
   valid_until: shown(Instant, "Deadline.", "2026-11-22T20:00:00.000Z")
@@ -61,7 +66,7 @@ export const shownFields = <F extends Family>(
   transaction: Transaction<F>,
   identity: Identity
 ) => {
-  const { attempts, state, intent, cause, createdAt, validUntil } = transaction
+  const { attempts, state, intent, cause, createdAt, validUntil, confirmedBy } = transaction
   const sentAt = attempts.find(({ firstSent }) => firstSent !== undefined)?.firstSent?.at
   const words: Words | undefined = cause && explain(cause, isFinal(transaction))
   return {
@@ -71,6 +76,7 @@ export const shownFields = <F extends Family>(
     created_at: instant(createdAt),
     valid_until: instant(validUntil),
     is_canceled: intent === "cancel" || state === "canceled",
+    ...present("confirmed_by", confirmedBy),
     ...present("code", cause?.code),
     ...present("status_reason", words?.reason),
     ...present("external_id", identity.externalId),

@@ -45,6 +45,8 @@ export interface Transaction<F extends Family = Family> {
   /** Absent: it has none, or it has given it up. */
   readonly place?: Place
   readonly mined?: Mined<F>
+  /** How many providers have decided that it is final, if fewer than are required. */
+  readonly confirmedBy?: number
   /** The ledger may have forgotten attempts of it: it is not signed before an operator says so. */
   readonly restored: boolean
   /** The sequence that the request requires. Absent: any. */

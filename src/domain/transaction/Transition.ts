@@ -60,9 +60,15 @@ export const apply = <F extends Family>(
       return withCause({ ...withoutPlace(transaction), state: "pending", restored, requeues }, cause, now)
     }
     case "Finish": {
-      const { state, cause, mined, losesPlace, frees } = command
+      const { state, cause, mined, losesPlace, frees, confirmedBy } = command
       const ended = losesPlace === true || frees !== undefined ? withoutPlace(transaction) : transaction
-      return withCause({ ...ended, state, ...(mined === undefined ? {} : { mined }) }, cause, now)
+      const ending = {
+        ...ended,
+        state,
+        ...(mined === undefined ? {} : { mined }),
+        ...(confirmedBy === undefined ? {} : { confirmedBy })
+      }
+      return withCause(ending, cause, now)
     }
     default:
       return transaction

@@ -58,6 +58,10 @@ export interface Providers {
     use: Use<A>,
     isEnough?: (answer: A) => boolean
   ): Effect.Effect<A | undefined | "not_configured">
+  /** Asks others than `asked` in turn until an answer is enough, each for itself. Empty: there is only one provider. */
+  others<A>(asked: RpcNode, use: Use<A>, isEnough: (answer: A) => boolean): Effect.Effect<ReadonlyArray<Opinion<A>>>
+  /** This one is asked last from now on. */
+  demote(node: RpcNode): Effect.Effect<void>
   /** Asks all of them at the same time, in their order. Undefined: this one does not answer. */
   each<A>(use: Use<A>): Effect.Effect<ReadonlyArray<A | undefined>>
   /** Asks up to `limit` providers at the same time, each for itself. Those whose breakers are open come last. */
@@ -81,6 +85,8 @@ export interface PoolOptions {
   readonly prove: (node: RpcNode) => Effect.Effect<void, RpcFailure.RpcFailure>
   /** The time limit of a call over all providers, in milliseconds. Absent: none. */
   readonly budgetMs?: number
+  /** Moves those that are not worth asking first to the end. Absent: none are. */
+  readonly arrange?: (nodes: ReadonlyArray<RpcNode>) => ReadonlyArray<RpcNode>
 }
 
 /**
@@ -107,7 +113,7 @@ const byBreaker = Effect.fnUntraced(function* (nodes: ReadonlyArray<RpcNode>) {
 
 /** `urls` with a weight of 0 are not called. The order is chosen by weight, once. */
 export const make = Effect.fnUntraced(function* (
-  { nodeOf, prove, budgetMs }: PoolOptions,
+  { nodeOf, prove, budgetMs, arrange = (nodes) => nodes }: PoolOptions,
   urls: ReadonlyArray<RpcConfig>
 ) {
   const shuffled = yield* shuffle(urls)
@@ -140,7 +146,7 @@ export const make = Effect.fnUntraced(function* (
   const over = (nodes: ReadonlyArray<RpcNode>): Providers => {
     const all = nodes
     let order = nodes
-    const sorted = Effect.suspend(() => Effect.map(byBreaker(order), (sorted) => sorted.flat()))
+    const sorted = Effect.suspend(() => Effect.map(byBreaker(arrange(order)), (sorted) => sorted.flat()))
 
     const tryAll: Providers["tryAll"] = (use) => {
       const failures: Array<ProviderFailure> = []
@@ -163,22 +169,30 @@ export const make = Effect.fnUntraced(function* (
     }
 
     // Not the order decides: it is not changed before the whole poll of a provider has succeeded.
+    const others = Effect.fnUntraced(function* <A>(asked: RpcNode, use: Use<A>, isEnough: (answer: A) => boolean) {
+      const found: Array<Opinion<A>> = []
+      for (const node of (yield* sorted).filter(({ url }) => url !== asked.url)) {
+        const result = yield* Effect.result(on(node, use))
+        found.push({ url: node.url, result })
+        if (Result.isSuccess(result) && isEnough(result.success)) break
+      }
+      return found
+    })
+
     const second = Effect.fnUntraced(function* <A>(
       asked: RpcNode,
       use: Use<A>,
       isEnough: (answer: A) => boolean = () => true
     ) {
-      const others = (yield* sorted).filter(({ url }) => url !== asked.url)
-      if (others.length === 0) return "not_configured" as const
-      let last: A | undefined
-      for (const node of others) {
-        const found = yield* Effect.result(on(node, use))
-        if (Result.isFailure(found)) continue
-        last = found.success
-        if (isEnough(last)) return last
-      }
-      return last
+      const found = yield* others(asked, use, isEnough)
+      if (found.length === 0) return "not_configured" as const
+      return found.flatMap(({ result }) => (Result.isSuccess(result) ? [result.success] : [])).at(-1)
     })
+
+    const demote = (node: RpcNode) =>
+      Effect.sync(() => {
+        if (order.includes(node)) order = [...order.filter((other) => other !== node), node]
+      })
 
     const each = <A>(use: Use<A>) =>
       Effect.forEach(
@@ -236,6 +250,8 @@ export const make = Effect.fnUntraced(function* (
       first: (use) =>
         Effect.mapError(tryAll(use), ({ failures }) => RpcFailure.firstOver(failures.map(({ failure }) => failure))),
       second,
+      others,
+      demote,
       each,
       opinions,
       broadcast,

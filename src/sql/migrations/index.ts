@@ -29,6 +29,7 @@ import apiKeyVersions from "./0028_api_key_versions.ts"
 import signaturesGiven from "./0029_signatures_given.ts"
 import releasedChannels from "./0030_released_channels.ts"
 import givenOffers from "./0038_given_offers.ts"
+import confirmedBy from "./0042_confirmed_by.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -60,7 +61,8 @@ export const migrations = {
   "0028_api_key_versions": apiKeyVersions,
   "0029_signatures_given": signaturesGiven,
   "0030_released_channels": releasedChannels,
-  "0038_given_offers": givenOffers
+  "0038_given_offers": givenOffers,
+  "0042_confirmed_by": confirmedBy
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

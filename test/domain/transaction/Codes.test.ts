@@ -48,6 +48,10 @@ const reverts = seen({ estimate: { _tag: "Reverts", second: "agrees" } })
 const simulated = pending({ versions: [{ to: "0x01", value: 0n }] })
 const deep = later(2, { minedAt: agreed() })
 const deepFailed = later(2, { minedAt: agreed("block-100", false) })
+const silent = {
+  first: "block-100",
+  others: [{ _tag: "Silent", host: "h", since: now - 60_000, error: "no answer" } as const]
+}
 const away = (code: "providers_unavailable" | "rate_limited") =>
   ({ _tag: "Unreachable", code, retryAt: now + 9 }) as const
 const capped = lane({ terms: terms({ cap: 11n * gwei }) })
@@ -86,6 +90,7 @@ const situations: Readonly<Record<Exclude<KnownCode, "queued" | SolanaOnlyCode>,
   expiring: [submitted({ validUntil: now })],
   mined_waiting: [mined(), lane(), seen({ minedAt: agreed() })],
   reverted_unconfirmed: [mined({ state: "submitted" }, 1, failed), lane(), seen({ minedAt: agreed() })],
+  second_provider_missing: [mined(), lane(), later(2, { minedAt: silent })],
   providers_disagree: [mined(), lane(), later(2, { minedAt: agreed("block-100", false) })],
   reorged: [mined(), lane(), later(2, { minedAt: { first: "other" } })],
   confirmed: [mined(), lane(), deep],

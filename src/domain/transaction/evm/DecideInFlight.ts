@@ -6,7 +6,7 @@ import { isNoop } from "../Attempt.ts"
 import { cause } from "../Cause.ts"
 import type { Cause, Figures } from "../Cause.ts"
 import { Command, ask, finish, mine } from "../Command.ts"
-import type { Commands } from "../Command.ts"
+import type { Commands, Finish } from "../Command.ts"
 import { nonceOf } from "./Evm.ts"
 import type { Evm } from "./Evm.ts"
 import { hold, pollNext } from "./Holding.ts"
@@ -25,6 +25,9 @@ import type { Seen } from "./View.ts"
 import type { Attempt } from "../Attempt.ts"
 import { endOf } from "../Transition.ts"
 import type { Mined } from "../Transaction.ts"
+import { present } from "../Presentation.ts"
+import { depthOfOne, verdictOf } from "../SecondOpinion.ts"
+import type { Opinion, Verdict } from "../SecondOpinion.ts"
 
 /** A receipt of any attempt. The one of a no-op counts as mined whatever its status: it had nothing to execute. */
 const receipt: Row<Evm, Seen> = (situation) => {
@@ -119,10 +122,10 @@ const progress = (situation: Situation<Evm, Seen>): Commands<Evm> => {
 export const decideInFlight = firstOf<Evm, Seen>([receipt, decideTaken, deadline], progress)
 
 /**
- * `gone`: the chain has another block at that height. `final`: the block is deep, and another provider has the same receipt in
- * it, unless there is only one. `disputed`: another provider has another block or another receipt, and none agrees.
+ * `Gone`: the chain has another block at that height. `Agreed`: the block is deep, and another provider has the same receipt in
+ * it, unless there is only one. `Disputed`: another provider has another block or another receipt, and none agrees.
  */
-type ReceiptState = "gone" | "final" | "disputed" | "waiting"
+type ReceiptState = Verdict | { readonly _tag: "Gone" }
 
 /** The chain does not even count the nonce as used at a depth at which the receipt should be final: it was a lie. */
 const isInvented = ({ transaction, view }: Situation<Evm, Seen>): boolean => {
@@ -131,21 +134,33 @@ const isInvented = ({ transaction, view }: Situation<Evm, Seen>): boolean => {
   return nonce !== undefined && view.count <= nonce && second !== "not_configured" && second?.receipt === null
 }
 
-const receiptStateOf = (situation: Situation<Evm, Seen>, { receipt }: Mined<Evm>): ReceiptState => {
-  const { view } = situation
-  const { first, second } = view.minedAt ?? {}
-  if (first === undefined || view.head.number < receipt.height) return "waiting"
-  if (first !== receipt.blockHash) return "gone"
-  if (!isDeep(view, receipt.height)) return "waiting"
-  const verdict = verdictOn(receipt, second)
-  if (verdict === "none") return isInvented(situation) ? "gone" : "waiting"
-  return verdict === "agrees" ? "final" : "disputed"
+const waiting: Verdict = { _tag: "Waiting" }
+
+/** One provider decides alone only about a block that is deeper than required. */
+const ofOthers = (
+  { transaction, terms, view, now }: Situation<Evm, Seen>,
+  { receipt }: Mined<Evm>,
+  others: ReadonlyArray<Opinion>
+): Verdict => {
+  if (others.length === 0) return waiting
+  const { blocks, required_blocks: required } = depthOf(view, receipt.height)
+  const verdict = verdictOf(others, transaction, { ...terms.network, required }, now)
+  return verdict._tag === "Alone" && blocks < depthOfOne * required ? { ...verdict, _tag: "Missing" } : verdict
 }
 
-const disputeOf = ({ minedAt }: Seen, { receipt }: Mined<Evm>): Figures => {
-  const second = minedAt?.second
-  const host = second === "not_configured" ? undefined : second?.host
-  return { block: receipt.height, ...(host === undefined ? {} : { host }) }
+const receiptStateOf = (situation: Situation<Evm, Seen>, mined: Mined<Evm>): ReceiptState => {
+  const { view } = situation
+  const { receipt } = mined
+  const { first, second, others = [] } = view.minedAt ?? {}
+  if (first === undefined || view.head.number < receipt.height) return waiting
+  if (first !== receipt.blockHash) return { _tag: "Gone" }
+  if (!isDeep(view, receipt.height)) return waiting
+  const verdict = verdictOn(receipt, second)
+  if (verdict === "agrees") return { _tag: "Agreed" }
+  if (isInvented(situation)) return { _tag: "Gone" }
+  return verdict === "disagrees" && second !== undefined && second !== "not_configured"
+    ? { _tag: "Disputed", ...present("host", second.host) }
+    : ofOthers(situation, mined, others)
 }
 
 /** The block is gone: the receipt is forgotten, and the bytes are sent again. */
@@ -157,37 +172,49 @@ const reorged = (situation: Situation<Evm, Seen>, { receipt }: Mined<Evm>): Comm
   return [unmine, Command.Broadcast({ ordinals }), pollNext(situation)]
 }
 
-const reverted = (attempt: Attempt<Evm> | undefined, { receipt }: Mined<Evm>): Command<Evm> => {
+const reverted = (attempt: Attempt<Evm> | undefined, { receipt }: Mined<Evm>): Finish<Evm> => {
   const { revertReason, gasUsed } = receipt.details
   const figures = { block: receipt.height, ...(revertReason === undefined ? {} : { revert_reason: revertReason }) }
   const isOutOfGas = attempt !== undefined && gasUsed >= attempt.offer.gasLimit
   return finish({ state: "failed", cause: cause(isOutOfGas ? "out_of_gas" : "reverted", figures) })
 }
 
-const confirmed = ({ transaction }: Situation<Evm>, { receipt }: Mined<Evm>): Command<Evm> =>
+const confirmed = ({ transaction }: Situation<Evm>, { receipt }: Mined<Evm>): Finish<Evm> =>
   finish({
     state: "confirmed",
     cause: cause(transaction.intent === "expire" ? "executed_late" : "confirmed", { block: receipt.height })
   })
 
-const finishOf = (situation: Situation<Evm>, mined: Mined<Evm>): Command<Evm> => {
+const finishOf = (situation: Situation<Evm>, mined: Mined<Evm>): Finish<Evm> => {
   const attempt = situation.transaction.attempts.find(({ ordinal }) => ordinal === mined.ordinal)
   if (attempt !== undefined && isNoop(attempt)) return endOf(situation.transaction)
   return mined.receipt.isSuccess ? confirmed(situation, mined) : reverted(attempt, mined)
 }
 
+/** The transaction keeps that nobody else had an opinion. */
+const finishAlone = (situation: Situation<Evm>, mined: Mined<Evm>): Command<Evm> => ({
+  ...finishOf(situation, mined),
+  confirmedBy: 1
+})
+
 export const decideMined = (situation: Situation<Evm, Seen>, mined: Mined<Evm>): Commands<Evm> => {
   const { view, transaction } = situation
-  switch (receiptStateOf(situation, mined)) {
-    case "gone":
+  const { height: block } = mined.receipt
+  const state = receiptStateOf(situation, mined)
+  switch (state._tag) {
+    case "Gone":
       return reorged(situation, mined)
-    case "final":
+    case "Agreed":
       return [finishOf(situation, mined)]
-    case "disputed":
-      return hold(situation, cause("providers_disagree", disputeOf(view, mined)))
-    case "waiting": {
+    case "Alone":
+      return [finishAlone(situation, mined)]
+    case "Disputed":
+      return hold(situation, cause("providers_disagree", { block, ...present("host", state.host) }))
+    case "Missing":
+      return hold(situation, cause("second_provider_missing", { block, ...state.figures }))
+    case "Waiting": {
       const code = transaction.state === "mined" ? "mined_waiting" : "reverted_unconfirmed"
-      return hold(situation, cause(code, depthOf(view, mined.receipt.height)))
+      return hold(situation, cause(code, depthOf(view, block)))
     }
   }
 }

@@ -1,5 +1,6 @@
 // The numbers that a network decides about its transactions: its own fields and its features.
 import type { EvmNetwork } from "../../network/Network.ts"
+import { finalityByOneOf } from "../../network/NetworkFields.ts"
 import { poll } from "../Numbers.ts"
 import { eip7825GasCap, window, windowOfDelegated, windowWithoutMempool } from "./EvmNumbers.ts"
 import type { Moment } from "../Moment.ts"
@@ -12,6 +13,8 @@ export interface NetworkNumbers {
   /** Milliseconds. */
   readonly blockTime: number
   readonly finality: Finality
+  /** Milliseconds without another opinion, after which one provider decides alone what is final. */
+  readonly finalityByOne: number | "never"
   /** Transactions in flight per lane at most. */
   readonly window: number
   /** Wei per gas that the network's nodes demand as a tip. */
@@ -48,6 +51,7 @@ export const networkNumbers = (network: Evm): NetworkNumbers => {
     chainId: network.chain_id,
     blockTime: network.average_blocktime_ms,
     finality: network.finality_tag ?? network.required_confirmations,
+    finalityByOne: finalityByOneOf(network),
     window: network.transaction_window ?? (hasMempool ? window : windowWithoutMempool),
     minimumTip: BigInt(minimumTip ?? 0n),
     ...(network.tip_cap === undefined ? {} : { tipCap: BigInt(network.tip_cap) }),

@@ -1,6 +1,7 @@
 // What a poll asks providers about one transaction, and what it has seen of the chain. What is not asked is unknown. Absent
 // always means unknown, never "there is none".
 import type { Receipt } from "../Attempt.ts"
+import type { Opinion } from "../SecondOpinion.ts"
 import type { Market } from "./Market.ts"
 import { currentAttempts, isFinal } from "../Transaction.ts"
 import type { Transaction } from "../Transaction.ts"
@@ -72,6 +73,8 @@ export type SecondOpinion =
       readonly finalHeight: number
       /** Null: it has none. Absent: it was not asked for one. */
       readonly receipt?: { readonly blockHash: string; readonly isSuccess: boolean } | null
+      /** Whether its block names the transaction. Absent: unknown. */
+      readonly isListed?: boolean
       /** Masked. */
       readonly host?: string
     }
@@ -81,6 +84,8 @@ export type SecondOpinion =
 export interface BlockHashes {
   readonly first?: string
   readonly second?: SecondOpinion
+  /** What the other providers say, if none of them agrees or has another receipt. Absent: they were not asked. */
+  readonly others?: ReadonlyArray<Opinion>
 }
 
 /** Whether the second provider, if there is one, has this block, and has it deep. */
@@ -88,8 +93,8 @@ export const isAgreed = (second: SecondOpinion | undefined, block: number, hash:
   second === "not_configured" || (second !== undefined && second.hash === hash && block <= second.finalHeight)
 
 /**
- * `agrees`: it has the same receipt in the same block, and has it deep. `disagrees`: it has another block there, or another
- * receipt, and its head is far beyond. `none`: it has no opinion, or does not see the block deep yet.
+ * `agrees`: it has the same receipt in the same block, and has it deep. `disagrees`: it has another block there, another
+ * receipt, or the same block without the transaction, and its head is far beyond. `none`: it has no opinion, or does not see the block deep yet.
  */
 export const verdictOn = (
   { height, blockHash, isSuccess }: EvmReceipt,
@@ -97,10 +102,10 @@ export const verdictOn = (
 ): "agrees" | "disagrees" | "none" => {
   if (second === undefined) return "none"
   if (second === "not_configured") return "agrees"
-  const { finalHeight, hash, receipt } = second
+  const { finalHeight, hash, receipt, isListed } = second
   if (height > finalHeight) return "none"
   if (hash !== blockHash) return "disagrees"
-  if (receipt === null || receipt === undefined) return "none"
+  if (receipt === null || receipt === undefined) return isListed === false ? "disagrees" : "none"
   return receipt.blockHash === blockHash && receipt.isSuccess === isSuccess ? "agrees" : "disagrees"
 }
 

@@ -1,6 +1,8 @@
 // The newest block of each provider, and the blocks below it. Lanes that poll at about the same time share one reading,
 // because all accounts of a chain wait for the same head.
 import { Clock, Effect } from "effect"
+import { isStalled, observed } from "../../../domain/chain/HeadWatch.ts"
+import type { HeadWatch } from "../../../domain/chain/HeadWatch.ts"
 import type { Moment } from "../../../domain/transaction/Moment.ts"
 import type { Finality } from "../../../domain/transaction/evm/NetworkNumbers.ts"
 import * as RpcFailure from "../RpcFailure.ts"
@@ -26,9 +28,20 @@ export interface ChainHead {
   hashesAt(heights: Iterable<number>): HeadAnswer<ReadonlyMap<number, string>>
 }
 
+/** What a head is read with: `finality` decides which block is final, `blockTime` when a provider is stalled. */
+interface HeadOptions {
+  readonly finality: Finality
+  /** Milliseconds. */
+  readonly blockTime: number
+}
+
 export interface EvmHeads {
   /** `after`: when the lane's previous poll asked for its head. The result is newer. */
-  at(node: RpcNode, finality: Finality, after: Moment): HeadAnswer<ChainHead>
+  at(node: RpcNode, options: HeadOptions, after: Moment): HeadAnswer<ChainHead>
+  /** Present if the provider is stalled: its newest block, if it has shown one, and since when. */
+  stalled(url: string): HeadWatch | undefined
+  /** Stalled providers in the order of their heads, the highest first, after the others. */
+  stalledLast(nodes: ReadonlyArray<RpcNode>): ReadonlyArray<RpcNode>
 }
 
 /** Runs `ask` once and shares its result with all callers. A failure is not kept. */
@@ -80,19 +93,52 @@ export const read = Effect.fnUntraced(function* (node: RpcNode, finality: Finali
   return found
 })
 
+/** URLs whose heads are remembered. The one that was asked least recently is forgotten first. */
+const maxWatched = 10_000
+
 export const make = (): EvmHeads => {
   const kept = new Map<string, { readonly askedAt: Moment; readonly head: HeadAnswer<ChainHead> }>()
+  const watches = new Map<string, HeadWatch & { readonly isStalled: boolean }>()
 
-  const at: EvmHeads["at"] = Effect.fnUntraced(function* (node, finality, after) {
+  const note = (url: string, blockTime: number, head: Block | undefined) =>
+    Effect.map(Clock.currentTimeMillis, (now) => {
+      const watch = observed(watches.get(url), head, now, blockTime)
+      watches.delete(url)
+      watches.set(url, { ...watch, isStalled: isStalled(watch, blockTime) })
+      const [oldest] = watches.keys()
+      if (watches.size > maxWatched && oldest !== undefined) watches.delete(oldest)
+    })
+
+  const watched = (node: RpcNode, { finality, blockTime }: HeadOptions) =>
+    read(node, finality).pipe(
+      Effect.tap(({ head }) => note(node.url, blockTime, head)),
+      Effect.tapError(() => note(node.url, blockTime, undefined))
+    )
+
+  const at: EvmHeads["at"] = Effect.fnUntraced(function* (node, options, after) {
     const now = yield* Clock.currentTimeMillis
     for (const [key, { askedAt }] of kept) if (askedAt + sharedFor <= now) kept.delete(key)
-    const key = `${finality} ${node.url}`
+    const key = `${options.finality} ${node.url}`
     const found = kept.get(key)
     if (found !== undefined && found.askedAt > after) return yield* found.head
-    const head = yield* once(read(node, finality), () => kept.delete(key))
+    const head = yield* once(watched(node, options), () => kept.delete(key))
     kept.set(key, { askedAt: now, head })
     return yield* head
   })
 
-  return { at }
+  const stalled: EvmHeads["stalled"] = (url) => {
+    const watch = watches.get(url)
+    return watch?.isStalled === true ? watch : undefined
+  }
+
+  const heightOf = ({ url }: RpcNode): number => stalled(url)?.height ?? -1
+
+  const stalledLast: EvmHeads["stalledLast"] = (nodes) => {
+    const later = nodes.filter(({ url }) => stalled(url) !== undefined)
+    if (later.length === 0) return nodes
+    const sorted = later.toSorted((one, other) => heightOf(other) - heightOf(one))
+    return [...nodes.filter(({ url }) => stalled(url) === undefined), ...sorted]
+  }
+
+  return { at, stalled, stalledLast }
 }

@@ -52,7 +52,8 @@ export interface EvmProviders extends Providers.Providers {
 export const providers = Effect.fnUntraced(function* (
   nodeOf: (url: string) => RpcNode,
   urls: ReadonlyArray<RpcConfig>,
-  identity: ChainIdentity
+  identity: ChainIdentity,
+  arrange: (nodes: ReadonlyArray<RpcNode>) => ReadonlyArray<RpcNode> = (nodes) => nodes
 ) {
   let genesis = identity.genesis
 
@@ -66,7 +67,7 @@ export const providers = Effect.fnUntraced(function* (
   })
 
   const found: EvmProviders = {
-    ...(yield* Providers.make({ nodeOf, prove }, urls)),
+    ...(yield* Providers.make({ nodeOf, prove, arrange }, urls)),
     genesis: Effect.sync(() => genesis)
   }
   return found
@@ -83,12 +84,13 @@ export class EvmNodes extends Context.Service<
 >()("effect-relayer/server/chains/evm/EvmNodes") {
   static readonly layerNoDeps = Layer.effect(
     EvmNodes,
-    Effect.map(RpcNodes, (nodes) =>
-      EvmNodes.of({
-        providers: (urls, identity) => providers((url) => nodes.of(dialect, url), urls, identity),
-        heads: EvmHeads.make(),
+    Effect.map(RpcNodes, (nodes) => {
+      const heads = EvmHeads.make()
+      return EvmNodes.of({
+        providers: (urls, identity) => providers((url) => nodes.of(dialect, url), urls, identity, heads.stalledLast),
+        heads,
         markets: EvmMarkets.make()
       })
-    )
+    })
   )
 }

@@ -76,7 +76,7 @@ const fetched = Effect.fnUntraced(function* (
   const { hash, nonce, to, value: wei, input, blockNumber, blockHash } = found
   const headOf = (other: RpcNode) => EvmHeads.read(other, wanted.finality)
   const claim = { height: blockNumber, blockHash }
-  const second = (yield* opinionsOf(providers, node, headOf, [claim])).get(claim)
+  const second = (yield* opinionsOf(providers, node, headOf, [claim])).get(claim)?.second
   return {
     _tag: "Fetched",
     hash,

@@ -16,7 +16,7 @@ import * as EvmNode from "../../chains/evm/EvmNodes.ts"
 import { EvmNodes } from "../../chains/evm/EvmNodes.ts"
 import * as Metrics from "../LaneMetrics.ts"
 import type { LaneChain, LaneOptions, Poll, PollOptions, SendingNetwork } from "../LaneNetwork.ts"
-import { numbersOf, providersOf } from "./EvmMemory.ts"
+import { numbersOf, providersOf, silencesOf } from "./EvmMemory.ts"
 import type { EvmContext, EvmRelayer } from "./EvmMemory.ts"
 import * as EvmCounts from "./EvmCounts.ts"
 import * as EvmInquiries from "./EvmInquiries.ts"
@@ -85,6 +85,7 @@ const pollEach = Effect.fnUntraced(function* (context: EvmContext, options: Poll
         lane: noncesOf(lane),
         transactions: own.map(({ transaction }) => transaction),
         memory,
+        silences: silencesOf(memory, urlsKey),
         now,
         headAfter: memory.polls.get(urlsKey)?.headAskedAt ?? 0,
         balance

@@ -39,6 +39,8 @@ export interface EvmMemory {
   lastRollupFee: bigint | undefined
   /** By genesis hash and `LaneRelayer.urlsKey`. */
   readonly providers: Map<string, EvmProviders>
+  /** Since when a provider has had no opinion about a block, by `LaneRelayer.urlsKey`. */
+  readonly silences: Map<string, Map<string, Moment>>
   /** The newest poll, by `LaneRelayer.urlsKey`. */
   polls: ReadonlyMap<string, EvmPoll>
 }
@@ -52,8 +54,15 @@ export const make = (genesis: string | undefined): EvmMemory => ({
   accountCode: undefined,
   lastRollupFee: undefined,
   providers: new Map(),
+  silences: new Map(),
   polls: new Map()
 })
+
+export const silencesOf = ({ silences }: EvmMemory, urlsKey: string): Map<string, Moment> => {
+  const found = silences.get(urlsKey) ?? new Map<string, Moment>()
+  silences.set(urlsKey, found)
+  return found
+}
 
 export interface EvmContext {
   /** Lower-case hex. */

@@ -9,8 +9,9 @@ import type { Transaction } from "../../../domain/transaction/Transaction.ts"
 import { nonceOf } from "../../../domain/transaction/evm/Evm.ts"
 import type { Evm } from "../../../domain/transaction/evm/Evm.ts"
 import type { Unreachable } from "../../../domain/transaction/Situation.ts"
-import type { BlockHashes, SecondOpinion, Seen, Sight } from "../../../domain/transaction/evm/View.ts"
+import type { BlockHashes, Seen, Sight } from "../../../domain/transaction/evm/View.ts"
 import type { RpcNode } from "../../chains/RpcNode.ts"
+import type { Heard } from "../../chains/evm/EvmOpinion.ts"
 import * as RpcFailure from "../../chains/RpcFailure.ts"
 import type { EvmPoll } from "./EvmMemory.ts"
 import * as EvmReading from "./EvmReading.ts"
@@ -19,13 +20,12 @@ import type { Account, Details, EvmPollOptions } from "./EvmReading.ts"
 const blockHashes = (
   transaction: Transaction<Evm>,
   found: Details,
-  opinions: ReadonlyMap<number, SecondOpinion>
+  opinions: ReadonlyMap<number, Heard>
 ): BlockHashes | undefined => {
   const height = EvmReading.heightOf(transaction, found)
   if (height === undefined) return undefined
   const first = found.hashes.get(height)
-  const second = opinions.get(transaction.number)
-  return { ...(first === undefined ? {} : { first }), ...(second === undefined ? {} : { second }) }
+  return { ...(first === undefined ? {} : { first }), ...opinions.get(transaction.number) }
 }
 
 const sightsOf = (transaction: Transaction<Evm>, found: Details): ReadonlyMap<number, Sight> => {

@@ -30,6 +30,8 @@ export interface EvmPollOptions {
   /** Those with a nonce. */
   readonly transactions: ReadonlyArray<Transaction<Evm>>
   readonly memory: EvmMemory
+  /** As `since` in `Silences` of `EvmOpinion.ts`. */
+  readonly silences: Map<string, Moment>
   readonly now: Moment
   /** When the previous poll asked for its head. 0: there was no poll. */
   readonly headAfter: Moment
@@ -51,7 +53,7 @@ export const account = Effect.fnUntraced(function* (node: RpcNode, asked: EvmPol
   const { lane, nodes, numbers, headAfter } = asked
   return yield* Effect.all(
     {
-      at: nodes.heads.at(node, numbers.finality, headAfter),
+      at: nodes.heads.at(node, numbers, headAfter),
       count: node.call(Calls.countAt(lane.address, "latest")),
       balance: readBalance(node, asked)
     },
@@ -214,7 +216,8 @@ export const seconds = Effect.fnUntraced(function* (
   found: Details
 ) {
   const { providers, numbers, lane, nodes, headAfter } = asked
-  const headOf = (other: RpcNode) => nodes.heads.at(other, numbers.finality, headAfter)
+  const headOf = (other: RpcNode) => nodes.heads.at(other, numbers, headAfter)
+  const silences = { at: seen.at, stalled: nodes.heads.stalled, since: asked.silences }
   const claims = new Map(
     asked.transactions.flatMap((transaction) => {
       const claim = claimOf(transaction, seen, found)
@@ -224,7 +227,7 @@ export const seconds = Effect.fnUntraced(function* (
   const count = needsSecondCount(asked, seen)
     ? yield* providers.second(node, (other) => other.call(Calls.countAt(lane.address, "latest")))
     : undefined
-  const opinions = yield* opinionsOf(providers, node, headOf, [...claims.values()])
+  const opinions = yield* opinionsOf(providers, node, headOf, [...claims.values()], silences)
   const byNumber = new Map(
     [...claims].flatMap(([number, claim]) => {
       const opinion = opinions.get(claim)

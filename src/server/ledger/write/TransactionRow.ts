@@ -53,6 +53,7 @@ const Row = Rows.withoutNulls(
     valid_until: Schema.Int,
     not_before: optional(Schema.Int),
     requeues: Schema.Int,
+    confirmed_by: optional(Schema.Int),
     fee: optional(Schema.BigIntFromString),
     created_at: Schema.Int,
     final_at: optional(Schema.Int),
@@ -75,7 +76,7 @@ const columnsWith = (sql: SqlClient.SqlClient, json: (request: Statement.Fragmen
     CASE WHEN t.channel_id IS NOT NULL THEN (SELECT c.address FROM lanes c WHERE c.id = t.channel_id) END AS channel,
     t.facts::text AS facts, t.receipt::text AS receipt, t.mined_attempt, t.restored,
     t.required_nonce::text AS required_nonce,
-    t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues,
+    t.external_id, t.api_key_id, t.request_id, t.trace, ${millis("valid_until")}, ${millis("not_before")}, t.requeues, t.confirmed_by,
     t.fee::text AS fee, ${millis("created_at")}, ${millis("final_at")},
     CASE WHEN t.request_version > 1 THEN (
       SELECT json_agg(${json(sql`v.request`)} ORDER BY v.version)::text FROM transaction_requests v WHERE v.transaction_id = t.id
@@ -149,6 +150,7 @@ const transactionOf = (network: LedgerNetwork, row: Row): Transaction => {
       cause: row.code === undefined ? undefined : { code: row.code, figures: figuresOf(row) },
       place: placeOf(row),
       mined: minedOf(network, row, attempts),
+      confirmedBy: row.confirmed_by,
       requiredSequence: row.required_nonce,
       notBefore: row.not_before
     })

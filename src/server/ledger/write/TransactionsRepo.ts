@@ -44,6 +44,7 @@ const columnsOf = ({ receipt }: LedgerNetwork, stored: StoredTransaction, now: M
     mined_attempt: text(mined?.ordinal),
     restored: String(transaction.restored),
     requeues: String(transaction.requeues),
+    confirmed_by: text(transaction.confirmedBy),
     fee: fee === undefined ? null : String(feeOf(transaction, fee)),
     sent_at: text(attempts.find(({ firstSent }) => firstSent !== undefined)?.firstSent?.at),
     mined_at: mined === undefined ? null : String(now),
@@ -120,7 +121,8 @@ export const make = Effect.gen(function* () {
               SELECT c.id FROM lanes c WHERE c.parent_id = t.lane_id AND c.address = given.channel
             ) END,
             identity = CASE WHEN given.has_effect::boolean AND ${isUnique} THEN t.identity END, mined_attempt = given.mined_attempt::integer,
-        restored = given.restored::boolean, requeues = given.requeues::smallint, fee = given.fee::numeric,
+        restored = given.restored::boolean, requeues = given.requeues::smallint,
+        confirmed_by = given.confirmed_by::smallint, fee = given.fee::numeric,
         sent_at = ${moment("sent_at")},
         mined_at = CASE WHEN given.mined_at IS NOT NULL THEN coalesce(t.mined_at, ${moment("mined_at")}) END,
         final_at = coalesce(t.final_at, ${moment("final_at")}), version = t.version + 1

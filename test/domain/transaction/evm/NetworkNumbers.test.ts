@@ -26,6 +26,7 @@ describe("the numbers of a network", () => {
       chainId: 1,
       blockTime: 2000,
       finality: 12,
+      finalityByOne: 3_600_000,
       window: 64,
       minimumTip: 0n,
       hasMempool: true,

@@ -2,10 +2,13 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import type { Finality } from "../../../../src/domain/transaction/evm/NetworkNumbers.ts"
 import * as EvmHeads from "../../../../src/server/chains/evm/EvmHeads.ts"
 import type { RpcNode } from "../../../../src/server/chains/RpcNode.ts"
 import { paramsOf } from "../../lanes/fake/Node.ts"
 import * as RpcFailure from "../../../../src/server/chains/RpcFailure.ts"
+
+const numbers = (finality: Finality) => ({ finality, blockTime: 1000 })
 
 const hash = (height: number) => `0x${String(height).padStart(64, "0")}`
 
@@ -42,7 +45,7 @@ test(
     const a = provider()
     const heads = EvmHeads.make()
     yield* a.latch.close
-    const polls = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(heads.at(a.node, "finalized", 0)))
+    const polls = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(heads.at(a.node, numbers("finalized"), 0)))
     yield* TestClock.adjust(100)
     yield* a.latch.open
     const found = yield* Effect.forEach(polls, Fiber.join)
@@ -63,9 +66,9 @@ test(
   Effect.gen(function* () {
     const a = provider()
     const heads = EvmHeads.make()
-    const first = yield* heads.at(a.node, 1, 0)
+    const first = yield* heads.at(a.node, numbers(1), 0)
     a.height = 101
-    const second = yield* heads.at(a.node, 1, first.askedAt)
+    const second = yield* heads.at(a.node, numbers(1), first.askedAt)
     assert.deepStrictEqual([first.head.number, second.head.number], [100, 101])
   })
 )
@@ -76,14 +79,14 @@ test(
     const a = provider()
     const b = provider("http://b.example")
     const heads = EvmHeads.make()
-    yield* heads.at(a.node, 1, 0)
+    yield* heads.at(a.node, numbers(1), 0)
     yield* TestClock.adjust(249)
-    yield* heads.at(a.node, 1, 0)
+    yield* heads.at(a.node, numbers(1), 0)
     assert.strictEqual(a.asked.length, 1)
-    yield* heads.at(b.node, 1, 0)
-    assert.strictEqual((yield* heads.at(a.node, 2, 0)).finalHeight, 98)
+    yield* heads.at(b.node, numbers(1), 0)
+    assert.strictEqual((yield* heads.at(a.node, numbers(2), 0)).finalHeight, 98)
     yield* TestClock.adjust(1)
-    yield* heads.at(a.node, 1, 0)
+    yield* heads.at(a.node, numbers(1), 0)
     assert.deepStrictEqual([a.asked.length, b.asked.length], [3, 1])
   })
 )
@@ -94,11 +97,11 @@ test(
     const a = provider()
     const heads = EvmHeads.make()
     a.isAway = true
-    assert.strictEqual((yield* Effect.flip(heads.at(a.node, 1, 0))).code, "unreachable")
+    assert.strictEqual((yield* Effect.flip(heads.at(a.node, numbers(1), 0))).code, "unreachable")
     a.isAway = false
     yield* a.latch.close
-    const first = yield* Effect.forkChild(heads.at(a.node, 1, 0))
-    const second = yield* Effect.forkChild(heads.at(a.node, 1, 0))
+    const first = yield* Effect.forkChild(heads.at(a.node, numbers(1), 0))
+    const second = yield* Effect.forkChild(heads.at(a.node, numbers(1), 0))
     yield* TestClock.adjust(10)
     yield* Fiber.interrupt(first)
     yield* a.latch.open
@@ -111,7 +114,7 @@ test(
   "a head knows the hashes of itself and its parent, and asks once for others",
   Effect.gen(function* () {
     const a = provider()
-    const { hashesAt } = yield* EvmHeads.make().at(a.node, 1, 0)
+    const { hashesAt } = yield* EvmHeads.make().at(a.node, numbers(1), 0)
     assert.deepStrictEqual(
       [...(yield* hashesAt([100, 99, 101]))],
       [100, 99].map((height) => [height, hash(height)])

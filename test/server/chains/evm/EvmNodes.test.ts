@@ -55,6 +55,7 @@ describe("EvmNodes", () => {
             chainId: 31337,
             blockTime: 1000,
             finality: 1,
+            finalityByOne: 3_600_000,
             window: 16,
             minimumTip: 0n,
             hasMempool: true,

@@ -132,10 +132,11 @@ export const make = Effect.fnUntraced(function* ({ providers = 1, network, polic
     const claimed = yield* claimOne
     hold = claimed.hold
     const { genesis } = claimed.stored
+    const heads = EvmHeads.make()
     const network = EvmLane.networkOf({
       providers: (given: Parameters<typeof EvmNodes.providers>[1], identity: EvmNodes.ChainIdentity) =>
-        Effect.provideService(EvmNodes.providers(nodeOf, given, identity), Random.Random, inOrder),
-      heads: EvmHeads.make(),
+        Effect.provideService(EvmNodes.providers(nodeOf, given, identity, heads.stalledLast), Random.Random, inOrder),
+      heads,
       markets: EvmMarkets.make()
     })
     const keys = (options: LaneKeys.KeyOptions) => LaneKeys.make({ use: () => Effect.succeed(backend) }, options)

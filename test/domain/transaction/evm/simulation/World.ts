@@ -86,6 +86,7 @@ export const network: NetworkNumbers = {
   chainId: 31_337,
   blockTime: 2000,
   finality: 2,
+  finalityByOne: 3_600_000,
   window: 16,
   minimumTip: 0n,
   hasMempool: true,

@@ -1,0 +1,35 @@
+// How long a provider has shown the same newest block, or given no answer, by the service's own clock.
+import type { Moment } from "../transaction/Moment.ts"
+
+/** Milliseconds without an answer or a new head, after which a provider is stalled, unless ten blocks take longer. */
+const least = 30_000
+const blocks = 10
+
+export const stalledAfter = (blockTime: number): number => Math.max(least, blocks * blockTime)
+
+export interface HeadWatch {
+  /** Of the newest block (ledger, slot). Absent: it has not answered yet. */
+  readonly hash?: string
+  readonly height?: number
+  /** When this head was first seen, or the observation began. */
+  readonly since: Moment
+  readonly askedAt: Moment
+}
+
+/** A provider was asked for its head. `head`: absent if it gave no answer. */
+export const observed = (
+  before: HeadWatch | undefined,
+  head: { readonly hash: string; readonly number: number } | undefined,
+  now: Moment,
+  blockTime: number
+): HeadWatch => {
+  const seen = head === undefined ? {} : { hash: head.hash, height: head.number }
+  // Nobody has asked meanwhile, so nothing is known of that time.
+  if (before === undefined || now - before.askedAt > stalledAfter(blockTime))
+    return { ...seen, since: now, askedAt: now }
+  if (head === undefined || head.hash === before.hash) return { ...before, askedAt: now }
+  return { ...seen, since: now, askedAt: now }
+}
+
+export const isStalled = ({ since, askedAt }: HeadWatch, blockTime: number): boolean =>
+  askedAt - since >= stalledAfter(blockTime)

@@ -1,0 +1,41 @@
+// When a provider counts as stalled.
+import { assert, describe, it } from "@effect/vitest"
+import { isStalled, observed, stalledAfter } from "../../../src/domain/chain/HeadWatch.ts"
+import type { HeadWatch } from "../../../src/domain/chain/HeadWatch.ts"
+
+const blockTime = 1000
+const head = (number: number) => ({ hash: `block-${number}`, number })
+
+/** Asks every five seconds. */
+const asked = (heads: ReadonlyArray<ReturnType<typeof head> | undefined>, every = 5000): HeadWatch => {
+  let watch = observed(undefined, heads[0], 0, blockTime)
+  for (const [index, one] of heads.slice(1).entries()) watch = observed(watch, one, (index + 1) * every, blockTime)
+  return watch
+}
+
+const same = (times: number) => Array.from({ length: times }, () => head(7))
+
+describe("a provider", () => {
+  it("is stalled if its head does not change for 30 seconds", () => {
+    assert.isFalse(isStalled(asked(same(6)), blockTime))
+    assert.isTrue(isStalled(asked(same(7)), blockTime))
+  })
+
+  it("is stalled if it gives no answer for 30 seconds", () => {
+    const away = Array.from({ length: 7 }, () => undefined)
+    assert.isTrue(isStalled(asked(away), blockTime))
+    assert.isTrue(isStalled(asked([head(7), ...away]), blockTime))
+  })
+
+  it("is not stalled once it has another head", () => {
+    assert.isFalse(isStalled(asked([...same(20), head(8)]), blockTime))
+  })
+
+  it("is not stalled because nobody has asked it", () => {
+    assert.isFalse(isStalled(asked(same(2), 3_600_000), blockTime))
+  })
+
+  it("has ten blocks if these take longer", () => {
+    assert.strictEqual(stalledAfter(12_000), 120_000)
+  })
+})
