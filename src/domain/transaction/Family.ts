@@ -49,6 +49,7 @@ export interface Family {
   readonly replacement: unknown
   /** What a body would do and cost. `never`: there is no simulation. */
   readonly simulation: ShownSimulation
+  // The compiler reads the members of these three later than their names: their types depend on all families.
   /** Bytes that the service signs and the caller sends. `never`: it signs none. */
   readonly signing: { readonly request: unknown; readonly response: ShownExchange<"signing"> }
   /** What a transaction costs a user who pays its fees in a token. `never`: no user can. */

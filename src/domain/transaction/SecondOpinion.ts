@@ -1,9 +1,8 @@
 // Whether what one provider shows is final: another one agrees, or for long no other one has had an opinion. The rule is the
 // same for all networks.
 import { stalledAfter } from "../chain/HeadWatch.ts"
-import type { Figures } from "./Cause.ts"
+import type { Cause, Figures } from "./Cause.ts"
 import type { Moment } from "./Moment.ts"
-import type { Transaction } from "./Transaction.ts"
 
 /** Times the time until a block is final that no other provider has an opinion before one decides alone. */
 const patience = 10
@@ -18,6 +17,12 @@ export interface FinalityNumbers {
   readonly required: number
   /** Milliseconds after which one provider decides alone. */
   readonly finalityByOne: number | "never"
+}
+
+/** What a transaction waits for, and since when. */
+interface Waiting {
+  readonly cause?: Cause
+  readonly causeSince: Moment
 }
 
 /** What a provider says about what another one shows. `host` is masked. */
@@ -46,7 +51,7 @@ export const aloneAfter = ({ blockTime, required, finalityByOne }: FinalityNumbe
   finalityByOne === "never" ? undefined : Math.max(finalityByOne, patience * required * blockTime)
 
 /** Since when nobody has had an opinion about the transaction. The ledger remembers it. Undefined: somebody had one. */
-const missingSince = ({ cause, causeSince }: Pick<Transaction, "cause" | "causeSince">): Moment | undefined =>
+const missingSince = ({ cause, causeSince }: Waiting): Moment | undefined =>
   cause?.code === "second_provider_missing" ? causeSince : undefined
 
 const missing = (
@@ -69,7 +74,7 @@ const missing = (
  */
 export const verdictOf = (
   opinions: ReadonlyArray<Opinion>,
-  transaction: Pick<Transaction, "cause" | "causeSince">,
+  transaction: Waiting,
   numbers: FinalityNumbers,
   now: Moment
 ): Verdict => {
