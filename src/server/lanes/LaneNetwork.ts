@@ -4,11 +4,12 @@
 // - lane: the order in which the accounts of one relayer account sign; one process at a time holds it
 // - family, rules: the shapes and the pure functions of a network type (`domain/transaction/Rules.ts`)
 // - poll: one reading of the chain for all open transactions of the lane
-// - seen: what a poll has found out about one transaction
+// - seen: what a poll has found out about one transaction; also called a view
 // - question: what a decision needs to know besides it; `inquire` answers
 // - place: an account of the lane and a sequence there; also called a nonce on evm
 // - filler: what uses up a sequence that no transaction has
 // - foreign: a transaction of the account that no attempt of the ledger names
+// - broadcast: bytes that a commit has stored go to nodes; also called a send
 // - step: poll, decide, sign, commit, send; in this order
 import { Context, Effect, Layer } from "effect"
 import type { Array as Arr } from "effect"

@@ -49,7 +49,7 @@ export interface Malformed {
 export const malformed = (message: string): Malformed => ({ code: "malformed", message })
 
 /** Accounts that a message names: its keys, and what its tables load. */
-export const accountCount = ({ keys, tables }: Message): number =>
+const accountCount = ({ keys, tables }: Message): number =>
   tables.reduce((count, { writable, readonly }) => count + writable.length + readonly.length, keys.length)
 
 /** Whether the runtime gives an instruction write access to a key. Loaded accounts are not keys. */

@@ -12,7 +12,7 @@ import type { Solana } from "./Solana.ts"
  * - `provider`: the node lags, is busy, or did not answer. It says nothing about the bytes.
  * - `refused`: this node never takes the bytes.
  */
-export type AnswerClass = "accepted" | "provider" | "refused"
+type AnswerClass = "accepted" | "provider" | "refused"
 
 /** Error codes of solana's nodes: `rpc_custom_error.rs` of agave. */
 const codes = { preflight: -32_002, signature: -32_003, invalidParams: -32_602, invalidRequest: -32_600 } as const
@@ -21,7 +21,7 @@ const codes = { preflight: -32_002, signature: -32_003, invalidParams: -32_602, 
 const names = ({ message, data }: Extract<NodeAnswer, { readonly _tag: "RpcError" }>, error: string, text: string) =>
   (Predicate.hasProperty(data, "err") && data.err === error) || message.includes(error) || message.includes(text)
 
-export const classify = (answer: NodeAnswer): AnswerClass => {
+const classify = (answer: NodeAnswer): AnswerClass => {
   if (answer._tag === "Signature") return "accepted"
   if (answer._tag === "NoAnswer") return "provider"
   if (answer.code === codes.preflight) {

@@ -45,7 +45,7 @@ export const WireBytes = Schema.Union([Base64Transaction, ByteArray])
 
 const program = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
 
-export const SolanaAccountMeta = Schema.Struct({
+const SolanaAccountMeta = Schema.Struct({
   pubkey: field(CheckedSolanaAddress, "Address of the account.", "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"),
   is_signer: field(Schema.Boolean, "Whether it signs. Only the relayer can.", false),
   is_writable: field(Schema.Boolean, "Whether the instruction may write it.", true)

@@ -4,7 +4,7 @@ import { refusal } from "./Instruction.ts"
 import type { Refusal } from "./Instruction.ts"
 import { systemProgram } from "./Programs.ts"
 
-export interface FeePayerState {
+interface FeePayerState {
   readonly lamports: bigint
   readonly owner: string
   readonly dataBytes: number

@@ -29,7 +29,7 @@ export interface SolanaRequest {
   readonly wait_for_funds?: boolean
 }
 
-export interface SolanaFacts {
+interface SolanaFacts {
   /** Whether the request brings its own blockhash. */
   readonly isPrebuilt: boolean
   /** Whether the blockhash may be exchanged: the relayer is the only signer, and the request allows it. */
@@ -37,7 +37,7 @@ export interface SolanaFacts {
 }
 
 /** What an attempt offers, and what it costs at most. */
-export interface SolanaPriced extends SolanaOffer {
+interface SolanaPriced extends SolanaOffer {
   /** Lamports of its fee at most. */
   readonly fee: bigint
   /** Lamports that the request itself takes from the relayer at most. */
@@ -45,11 +45,11 @@ export interface SolanaPriced extends SolanaOffer {
 }
 
 /** Why nodes refused the bytes for good. */
-export interface SolanaRefusal {
+interface SolanaRefusal {
   readonly class: "permanent"
 }
 
-export interface SolanaReceiptDetails {
+interface SolanaReceiptDetails {
   /** The error of the chain as JSON text. Absent: it succeeded. */
   readonly error?: string
 }

@@ -1,7 +1,7 @@
 // Codes of solana: what a transaction waits for, or why it is final or refused.
 
 /** Codes of transactions that are not final. */
-export type OpenCode =
+type OpenCode =
   | "queued"
   | "sending"
   | "relayer_paused"
@@ -55,7 +55,7 @@ export type RuleCode =
   | "authority_changed"
 
 /** Codes of final transactions. Codes of rules, and some of open transactions, can be final as well. */
-export type FinalCode =
+type FinalCode =
   | "confirmed"
   | "executed_late"
   | "canceled"

@@ -36,7 +36,7 @@ export interface SolanaMined {
 }
 
 /** Facts of a transaction that never change. */
-export interface SolanaFacts {
+interface SolanaFacts {
   /** Whether the blockhash may be exchanged: the relayer is the only signer, and the request allows it. */
   readonly isRefreshable: boolean
   /** Whether the request brings its own blockhash. */
@@ -67,7 +67,7 @@ const finalStates: ReadonlySet<State> = new Set<FinalState>(["confirmed", "faile
 
 export const isFinal = ({ state }: Pick<SolanaTransaction, "state">): boolean => finalStates.has(state)
 
-export interface SolanaLane {
+interface SolanaLane {
   readonly generation: number
   readonly windowSize: number
   /** Whether the list of the address was read after a restore, when no bytes from before it could land any more. */
@@ -75,7 +75,7 @@ export interface SolanaLane {
 }
 
 /** What a relayer's policy, its network and the limits of the API key mean now. Amounts in lamports. */
-export interface SolanaTerms {
+interface SolanaTerms {
   readonly isPaused: boolean
   readonly disabled?: "relayer_disabled" | "providers_unavailable" | "chain_changed"
   /** Whether policy and limits still allow the transaction. */
@@ -86,7 +86,7 @@ export interface SolanaTerms {
 }
 
 /** The rest of the lane, as one of its open transactions sees it. */
-export interface SolanaRest {
+interface SolanaRest {
   readonly inFlight: number
   /** Lamports that the others in flight, and signatures that were given away, can cost at most. */
   readonly reserved: bigint
@@ -110,7 +110,7 @@ export interface SolanaSeen {
   readonly preparation?: Preparation
 }
 
-export interface SolanaUnreachable {
+interface SolanaUnreachable {
   readonly _tag: "Unreachable"
   readonly code: "providers_unavailable" | "rate_limited"
   readonly retryAt: Moment

@@ -23,7 +23,7 @@ const blockhash = "J2xccRtuG43drESLYznHhLhQkLTdfepcKYbiQ9BsJVaf"
 const more = <S extends Schema.Top>(schema: S, description: string, example: S["Encoded"]) =>
   shown(schema, added(description), example)
 
-export const SolanaAttemptResponse = Schema.Struct({
+const SolanaAttemptResponse = Schema.Struct({
   signature: field(ShownSignature, "Signature of the relayer, which names the attempt on the chain.", signature),
   kind: field(Schema.Literals(["original", "refresh"]), "Why it was signed.", "refresh"),
   blockhash: field(Blockhash, "Blockhash of its bytes.", blockhash),
