@@ -1,4 +1,5 @@
-// The endpoints of configurations: what would have to change so that the service has what a document says.
+// The endpoints of configurations: what would have to change so that the service has what a document says, and its change.
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import {
   ConfigurationPlan,
@@ -6,11 +7,14 @@ import {
   maxDocumentBytes,
   maxDocumentValues
 } from "../domain/configuration/PlanRequest.ts"
+import { ApplyConfiguration, ConfigurationApplied, ConfigurationSummary } from "../domain/configuration/ApplyRequest.ts"
+import { ConfigurationName } from "../domain/configuration/Kinds.ts"
+import { PageQuery } from "../domain/request/Page.ts"
 import { BodyLimit } from "./BodyLimit.ts"
 import * as Envelope from "./Envelope.ts"
 import * as Errors from "./Errors.ts"
 import * as Json from "./Json.ts"
-import { Authorization, DecodeErrors, RequestBody } from "./Middleware.ts"
+import { Authorization, DecodeErrors, Idempotency, RequestBody } from "./Middleware.ts"
 import { RequiredScope } from "./Scopes.ts"
 
 const bodyLimit = { bytes: maxDocumentBytes, values: maxDocumentValues }
@@ -36,6 +40,52 @@ export class ConfigurationApi extends HttpApiGroup.make("configuration")
           summary: "Plan a configuration",
           description:
             "Compares a document with what the service has, and changes nothing. Asks no provider and no key service. The key also needs the scope to write the resources of each section of the document, because the service compares secrets; it must not be limited to relayers. An audit record names the secrets that were compared. A caller has one plan at a time."
+        })
+      ),
+    HttpApiEndpoint.post("apply", "/apply", {
+      payload: Json.body(ApplyConfiguration),
+      success: Envelope.of(ConfigurationApplied),
+      error: [
+        Errors.ForbiddenError,
+        Errors.PayloadTooLargeError,
+        Errors.PlanRefusedError,
+        Errors.PlanOutdatedError,
+        Errors.ApplyRunningError,
+        Errors.BadGatewayError,
+        ...Errors.ofOutboundWork,
+        ...Errors.any
+      ]
+    })
+      .middleware(Idempotency)
+      .middleware(RequestBody)
+      .annotate(BodyLimit, bodyLimit)
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Apply a configuration",
+          description:
+            "Makes all changes of the plan with this digest, or none. Key services are asked for the keys of new signers first; then one transaction computes the plan again, and writes only if its digest is the same. The key needs what a plan needs. Only this response contains the keys of new API keys. An apply without changes writes nothing."
+        })
+      ),
+    HttpApiEndpoint.get("list", "/", {
+      query: PageQuery,
+      success: Envelope.pageOf(ConfigurationSummary),
+      error: Errors.any
+    })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({ summary: "List configurations", description: "Those that were applied, by name." })
+      ),
+    HttpApiEndpoint.get("get", "/:configuration", {
+      params: Schema.Struct({ configuration: ConfigurationName }),
+      success: Envelope.of(ConfigurationSummary),
+      error: [Errors.ConfigurationNotFoundError, ...Errors.any]
+    })
+      .annotate(RequiredScope, "relayers:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          summary: "Get a configuration",
+          description: "When it was last applied, by which caller, and from which revision."
         })
       )
   )

@@ -1,6 +1,7 @@
 // The tree of all commands. It is loaded only if the command is not `serve`.
 import { Effect } from "effect"
 import { CliConfig, Command, GlobalFlag } from "effect/cli"
+import { ApplyCommand } from "./commands/ApplyCommand.ts"
 import { AuditCommand } from "./commands/AuditCommand.ts"
 import { exitCodes } from "./kit/CommandFailed.ts"
 import { BackupCommand } from "./commands/BackupCommand.ts"
@@ -78,6 +79,7 @@ const root = (start: Start) =>
         commands: [
           PlanCommand,
           DiffCommand,
+          ApplyCommand,
           RelayersCommand,
           TransactionsCommand,
           SignersCommand,

@@ -1057,6 +1057,44 @@ export interface ConfigurationClient {
   readonly plan: Method<"configuration", "plan", {
     readonly payload: PlanConfigurationRequest
   }, ConfigurationPlanResponse>
+  /**
+   * Apply a configuration.
+   *
+   * Makes all changes of the plan with this digest, or none. Key services are asked for the keys of new signers
+   * first; then one transaction computes the plan again, and writes only if its digest is the same. The key needs
+   * what a plan needs. Only this response contains the keys of new API keys. An apply without changes writes
+   * nothing.
+   */
+  readonly apply: Method<"configuration", "apply", {
+    readonly payload: ApplyConfigurationRequest
+  }, ConfigurationAppliedResponse>
+  /**
+   * List configurations.
+   *
+   * Those that were applied, by name.
+   */
+  readonly list: Method<"configuration", "list", {
+    readonly query: {
+      /** Number of the page, from 1. 0 means the first page. Example: `1` */
+      readonly page?: number
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+    }
+  }, ConfigurationPageResponse>
+  /**
+   * Get a configuration.
+   *
+   * When it was last applied, by which caller, and from which revision.
+   */
+  readonly get: Method<"configuration", "get", {
+    readonly params: {
+      /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+      readonly configuration: string
+    }
+  }, ConfigurationResponse>
 }
 
 /** Record of every change: who changed what, and when. */
@@ -1316,6 +1354,43 @@ export interface ApiKeyResponse {
   readonly data: ApiKey
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
+}
+
+/** An object that an apply has changed. */
+export interface AppliedChange {
+  /** The section of the object. Example: `"relayers"` */
+  readonly kind: "networks" | "notifications" | "signers" | "relayers" | "api_keys"
+  /** The id of the object. Example: `"treasury"` */
+  readonly id: string
+  /** What happened to it. Example: `"create"` */
+  readonly action: "create" | "adopt" | "update" | "replace" | "delete" | "keep" | "none"
+}
+
+export interface ApplyConfigurationRequest {
+  /**
+   * The configuration, as `relayers.schema.json` describes it, with values in the places of references to secrets.
+   * Example: `{"version":1,"name":"payments","notifications":{"ops":{"url":"https://hooks.example.com/relayer"}}}`
+   */
+  readonly document: { readonly [key: string]: unknown }
+  /** What the plan may do beyond creating and changing objects. */
+  readonly options?: PlanOptions
+  /**
+   * Texts that are shown instead of values of the document, by path. Example:
+   * `{"notifications.ops.url":"https://${RELAYER_HOST}/relayer"}`
+   */
+  readonly templates?: { readonly [key: string]: string }
+  /** The digest of the plan that is applied. Example: `"3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"` */
+  readonly digest: string
+  /**
+   * `seen` of the plan, so that a refusal can name what has changed since. Example:
+   * `{"relayers.treasury":"fQ3kT9pD0cQ1u5mB"}`
+   */
+  readonly seen?: { readonly [key: string]: string }
+  /**
+   * What the document is from, such as the hash of a commit. It is recorded. Example:
+   * `"9fceb02d0ae598e95dc970b74767f19372d61af8"`
+   */
+  readonly revision?: string
 }
 
 /** What was done to which kind of resource. Later versions of the service may add actions. */
@@ -1609,6 +1684,62 @@ export interface ClearNoncesRequest {
   readonly to: number
 }
 
+/** A configuration that was applied. */
+export interface Configuration {
+  /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+  readonly name: string
+  /**
+   * Identifies the document, the options and what the service has. It changes when one of them changes. Example:
+   * `"3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"`
+   */
+  readonly digest: string
+  /** What the document was from, such as the hash of a commit. Example: `"9fceb02"` */
+  readonly revision?: string
+  /** When it was last applied. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly applied_at: DateTime.Utc
+  /** The caller that applied it: the id of its API key. Example: `"administrator"` */
+  readonly applied_by: string
+  /** How many objects it owns. Example: `45` */
+  readonly objects: number
+}
+
+/** What an apply has done. */
+export interface ConfigurationApplied {
+  /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+  readonly name: string
+  /**
+   * Identifies the document, the options and what the service has. It changes when one of them changes. Example:
+   * `"3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"`
+   */
+  readonly digest: string
+  /** How many objects were changed. */
+  readonly counts: PlanCounts
+  /** The objects that were changed, in order. */
+  readonly changed: ReadonlyArray<AppliedChange>
+  /** The new API keys. */
+  readonly keys: ReadonlyArray<CreatedKey>
+}
+
+export interface ConfigurationAppliedResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What an apply has done. */
+  readonly data: ConfigurationApplied
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface ConfigurationPageResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Configuration>
+  /** The page that was served and the number of all items. */
+  readonly pagination: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
 /** What has to change so that the service has a document. */
 export interface ConfigurationPlan {
   /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
@@ -1634,6 +1765,15 @@ export interface ConfigurationPlanResponse {
   readonly success: true
   /** What has to change so that the service has a document. */
   readonly data: ConfigurationPlan
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface ConfigurationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A configuration that was applied. */
+  readonly data: Configuration
   /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
   readonly metadata?: Metadata
 }
@@ -2141,6 +2281,14 @@ export interface CreateVaultTransitSignerRequest {
     /** The ed25519 public key: 32 bytes as base64. Example: `"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="` */
     readonly pubkey: string
   }
+}
+
+/** A new API key with the key itself. */
+export interface CreatedKey {
+  /** The id of the API key. Example: `"dashboard"` */
+  readonly id: string
+  /** The key itself. It is not returned again. Example: `"rk_7Jx0mZ2kQv"` */
+  readonly key: Redacted.Redacted<string>
 }
 
 /** Curve of a signature: secp256k1 for evm, ed25519 for solana and stellar. */
@@ -2837,6 +2985,7 @@ export type KnownAuditAction =
   | "key.deleted"
   | "key.refused"
   | "configuration.compared"
+  | "configuration.applied"
   | "master_key.rotated"
   | "audit.checkpoint_created"
   | "audit.pruned"
@@ -3394,6 +3543,19 @@ export interface PlannedChange {
   readonly remark?: string
   /** Whether the change allows more than before, or cannot be undone. Example: `false` */
   readonly is_warning: boolean
+  /**
+   * What has changed since the configuration was applied: `file`: the document; `drift`: the service; `both`: each
+   * in its own way. Absent for objects that it has not applied. Example: `"drift"`
+   */
+  readonly origin?: "file" | "drift" | "both"
+}
+
+/** The last change of an object outside of its document. */
+export interface PlannedDrift {
+  /** When, in ISO 8601. Example: `"2026-11-22T10:00:00.000Z"` */
+  readonly at?: string
+  /** Which caller: the id of its API key. Example: `"dashboard"` */
+  readonly by?: string
 }
 
 /** What a plan does to one object. */
@@ -3411,6 +3573,11 @@ export interface PlannedStep {
   readonly reason?: string
   /** The differences, by path. */
   readonly changes: ReadonlyArray<PlannedChange>
+  /**
+   * When and by which caller the object was changed outside of the document, as far as the audit log says. Absent:
+   * it was not.
+   */
+  readonly drift?: PlannedDrift
   /** Whether a change allows more than before, or cannot be undone. Example: `false` */
   readonly is_warning: boolean
 }

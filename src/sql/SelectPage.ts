@@ -94,3 +94,10 @@ export const selectRow = <Row extends Schema.ConstraintDecoder<unknown>>(
   /** `findForUpdate` locks the row until the transaction ends. */
   return { find: select(sql``), findForUpdate: select(sql`FOR UPDATE`) }
 }
+
+/** Which rows are read. */
+export type Ids = ReadonlyArray<string> | "all"
+
+/** A condition on the table, which is named `t`. */
+export const amongAll = (sql: SqlClient.SqlClient, ids: Ids): Statement.Fragment =>
+  ids === "all" ? sql`true` : sql`t.id = ANY(${ids}::text[])`

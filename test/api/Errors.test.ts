@@ -5,7 +5,12 @@ import * as Errors from "../../src/api/Errors.ts"
 import { ApiKeyIdTaken, ApiKeyNotFound, TooManyApiKeys } from "../../src/domain/access/ApiKey.ts"
 import { Forbidden, TooManyRequests, Unauthorized } from "../../src/domain/access/Caller.ts"
 import { AuditCheckpointNotFound } from "../../src/domain/audit/AuditCheckpoint.ts"
-import { PlanRefused } from "../../src/domain/configuration/ConfigurationErrors.ts"
+import {
+  ApplyRunning,
+  ConfigurationNotFound,
+  PlanOutdated,
+  PlanRefused
+} from "../../src/domain/configuration/ConfigurationErrors.ts"
 import { DeliveryNotFound } from "../../src/domain/notification/Delivery.ts"
 import { IdempotencyKeyBusy, IdempotencyKeyReused } from "../../src/domain/request/Idempotency.ts"
 import { RotationRunning } from "../../src/domain/masterKey/MasterKey.ts"
@@ -33,6 +38,9 @@ const table: ReadonlyArray<readonly [schema: Schema.Codec<unknown>, error: unkno
   [Errors.ForbiddenError, new Forbidden({})],
   [Errors.TooManyRequestsError, new TooManyRequests({ retryAfter: 7 })],
   [Errors.PlanRefusedError, new PlanRefused({ error: "version: expected 1" })],
+  [Errors.PlanOutdatedError, new PlanOutdated({ error: "relayers.a: has changed since the plan" })],
+  [Errors.ApplyRunningError, new ApplyRunning({ error: "another apply of payments is running" })],
+  [Errors.ConfigurationNotFoundError, new ConfigurationNotFound({})],
   [Errors.TooManyApiKeysError, new TooManyApiKeys({ error: "revoke one first" })],
   [Errors.NotFoundError, new Request.NotFound({})],
   [Errors.DeliveryNotFoundError, new DeliveryNotFound({})],

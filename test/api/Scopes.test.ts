@@ -43,7 +43,12 @@ describe("scopes", () => {
   const ofTransactions = new Set(["transactions", "allTransactions", "signing", "nodeCalls", "nonces", "policies"])
 
   /** The handler checks the scopes of the sections of the document as well. */
-  const ofConfigurations = new Set(["configuration.plan"])
+  const ofConfigurations = new Set([
+    "configuration.plan",
+    "configuration.apply",
+    "configuration.list",
+    "configuration.get"
+  ])
 
   it("every other endpoint declares a scope of its resource, to read or to write", () => {
     for (const { name, method, path, scope, isProtected } of declared) {

@@ -43,7 +43,9 @@ const bodyFor = (name: string) =>
                 type: "vault",
                 config: { address: "https://vault.example.com", role_id: "r", secret_id: "s", key_name: "k" }
               }
-            : {}
+            : name.endsWith("/apply")
+              ? { document: { version: 1, name: "n" }, digest: "0".repeat(43) }
+              : {}
 
 /** The list of checkpoints takes nothing invalid; bodies of transactions are checked before their relayer is looked up. */
 const isExempt = (status: number, name: string) =>
@@ -116,7 +118,14 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
     refused(400, (name) => {
       if (hasBody(name)) return send(name, existing, { body: "{" })
       if (name.startsWith("post")) return send(name, existing, { headers: { "idempotency-key": "\u00e9" } })
-      const ids = { relayer_id: "%20", notification_id: "%20", signer_id: "%20", network_id: "%20", key_id: "%20" }
+      const ids = {
+        relayer_id: "%20",
+        notification_id: "%20",
+        signer_id: "%20",
+        network_id: "%20",
+        key_id: "%20",
+        configuration: "%20"
+      }
       return send(name, { ...ids, query: "?page=x" })
     })
   )
@@ -135,7 +144,13 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
 
   it.effect("404: a resource that does not exist", () =>
     refused(404, (name) => {
-      const missing = { network_id: "evm:missing", position: "999999", nonce: "7", transaction_id: noTransaction }
+      const missing = {
+        configuration: "missing",
+        network_id: "evm:missing",
+        position: "999999",
+        nonce: "7",
+        transaction_id: noTransaction
+      }
       return send(name, missing, hasBody(name) ? { body: bodyFor(name) } : {})
     })
   )
@@ -188,7 +203,7 @@ layer(prepared, { excludeTestServices: true })("a response is as documented", (i
       yield* send("post /api/v1/signers", {}, { headers, body: { type: "plain", id: "by-key" } })
       yield* refused(422, (name) =>
         name.includes("/configuration/")
-          ? send(name, {}, { body: { document: {} } })
+          ? send(name, {}, { body: { ...bodyFor(name), document: {} } })
           : send(name, existing, { headers, ...(hasBody(name) ? { body: { other: 1 } } : {}) })
       )
     })

@@ -49,6 +49,23 @@ const inKey = "/api/v1/api-keys/{key_id}"
 
 export const newKey = { name: "of a test", scopes: ["relayers:read"], expires_at: "2999-01-01T00:00:00Z" }
 
+const appliedDocuments = [
+  { version: 1, name: "applied", api_keys: { applied: { name: "of a test", scopes: ["relayers:read"] } } },
+  { version: 1, name: "applied", notifications: { applied: { url: "https://hooks.example.com/applied" } } }
+]
+
+const appliedOnce = Effect.forEach(appliedDocuments, (document) =>
+  Effect.flatMap(send("post /api/v1/configuration/plan", {}, { body: { document } }), ({ json }) =>
+    send(
+      "post /api/v1/configuration/apply",
+      {},
+      {
+        body: { document, digest: (json.data as { readonly digest: string }).digest }
+      }
+    )
+  )
+)
+
 /** A period that contains everything. */
 export const period = { since: "2026-01-01T00:00:00Z", until: "2999-01-01T00:00:00Z" }
 
@@ -137,6 +154,10 @@ export const successes: Readonly<Record<string, Request>> = {
     ]
     return Effect.forEach(documents, (document) => send(name, {}, { body: { document } }))
   },
+  "post /api/v1/configuration/apply": () => appliedOnce,
+  "get /api/v1/configuration": (name) => Effect.andThen(appliedOnce, send(name)),
+  "get /api/v1/configuration/{configuration}": (name) =>
+    Effect.andThen(appliedOnce, send(name, { configuration: "applied" })),
   "get /api/v1/audit": (name) => send(name),
   "get /api/v1/audit/verify": (name) => send(name),
   "get /api/v1/audit/export": (name) => send(name),

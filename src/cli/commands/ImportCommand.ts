@@ -154,7 +154,7 @@ const rrelayer = Command.make(
 
 export const ImportCommand = Command.make("import").pipe(
   Verb.about(
-    "Write the configuration of another service as a configuration file of this one. It reports every field that it cannot carry over. `effect-relayer plan` shows what differs from a service; this version does not apply it.",
+    "Write the configuration of another service as a configuration file of this one. It reports every field that it cannot carry over. `effect-relayer apply` makes a service what the file says.",
     "import openzeppelin config/config.json"
   ),
   Command.withSubcommands([openzeppelin, rrelayer])

@@ -1,5 +1,7 @@
 // Written by `npm run openapi` from the schemas of the contract. Do not edit.
 import type {
+  AppliedChange,
+  ApplyConfigurationRequest,
   AuditAction,
   AuditExportRecordListResponse,
   AuditHead,
@@ -32,6 +34,7 @@ import type {
   NetworkType,
   Pagination,
   PlanConfigurationRequest,
+  PlanCounts,
   PriceSource,
   ProviderReading,
   PruneAudit,
@@ -67,6 +70,8 @@ import type {
 } from "../Client.ts"
 import type { Method } from "./Method.ts"
 export type {
+  AppliedChange,
+  ApplyConfigurationRequest,
   AuditAction,
   AuditExportRecord,
   AuditExportRecordListResponse,
@@ -119,6 +124,7 @@ export type {
   PlanCounts,
   PlanOptions,
   PlannedChange,
+  PlannedDrift,
   PlannedStep,
   PriceLimit,
   PriceSource,
@@ -1235,6 +1241,44 @@ export interface ConfigurationClient {
   readonly plan: Method<"configuration", "plan", {
     readonly payload: PlanConfigurationRequest
   }, ConfigurationPlanResponse>
+  /**
+   * Apply a configuration.
+   *
+   * Makes all changes of the plan with this digest, or none. Key services are asked for the keys of new signers
+   * first; then one transaction computes the plan again, and writes only if its digest is the same. The key needs
+   * what a plan needs. Only this response contains the keys of new API keys. An apply without changes writes
+   * nothing.
+   */
+  readonly apply: Method<"configuration", "apply", {
+    readonly payload: ApplyConfigurationRequest
+  }, ConfigurationAppliedResponse>
+  /**
+   * List configurations.
+   *
+   * Those that were applied, by name.
+   */
+  readonly list: Method<"configuration", "list", {
+    readonly query?: {
+      /** Number of the page, from 1. 0 means the first page. Example: `1` */
+      readonly page?: number
+      /**
+       * Items on a page. 0 returns no items, only the total. More than 1000 means 1000. If the items exceed 2 MiB, the
+       * response is 400: ask for fewer. Example: `10`
+       */
+      readonly per_page?: number
+    }
+  }, ConfigurationPageResponse>
+  /**
+   * Get a configuration.
+   *
+   * When it was last applied, by which caller, and from which revision.
+   */
+  readonly get: Method<"configuration", "get", {
+    readonly params: {
+      /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+      readonly configuration: string
+    }
+  }, ConfigurationResponse>
 }
 
 /** Record of every change: who changed what, and when. */
@@ -1671,6 +1715,71 @@ export interface CanceledTransactionsResponse {
   readonly metadata?: Metadata
 }
 
+/** A configuration that was applied. */
+export interface Configuration {
+  /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+  readonly name: string
+  /**
+   * Identifies the document, the options and what the service has. It changes when one of them changes. Example:
+   * `"3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"`
+   */
+  readonly digest: string
+  /** What the document was from, such as the hash of a commit. Example: `"9fceb02"` */
+  readonly revision?: string
+  /** When it was last applied. Example: `"2026-01-02T03:04:05.678Z"` */
+  readonly applied_at: string
+  /** The caller that applied it: the id of its API key. Example: `"administrator"` */
+  readonly applied_by: string
+  /** How many objects it owns. Example: `45` */
+  readonly objects: number
+}
+
+/** What an apply has done. */
+export interface ConfigurationApplied {
+  /** Name of the configuration. It owns the objects of the document. Example: `"payments"` */
+  readonly name: string
+  /**
+   * Identifies the document, the options and what the service has. It changes when one of them changes. Example:
+   * `"3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"`
+   */
+  readonly digest: string
+  /** How many objects were changed. */
+  readonly counts: PlanCounts
+  /** The objects that were changed, in order. */
+  readonly changed: ReadonlyArray<AppliedChange>
+  /** The new API keys. */
+  readonly keys: ReadonlyArray<CreatedKey>
+}
+
+export interface ConfigurationAppliedResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** What an apply has done. */
+  readonly data: ConfigurationApplied
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface ConfigurationPageResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** The items of this page. */
+  readonly data: ReadonlyArray<Configuration>
+  /** The page that was served and the number of all items. */
+  readonly pagination: Pagination
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
+export interface ConfigurationResponse {
+  /** Whether the request succeeded. Example: `true` */
+  readonly success: true
+  /** A configuration that was applied. */
+  readonly data: Configuration
+  /** Log messages and spans of this request. Present if it was sent with `X-Relayer-Debug: true`. */
+  readonly metadata?: Metadata
+}
+
 export interface CreateApiKeyRequest {
   /**
    * Identifier of the API key. If absent, the service generates a UUID. The id of a revoked key that had limits of
@@ -2022,6 +2131,14 @@ export interface CreateVaultTransitSignerRequest {
     /** The ed25519 public key: 32 bytes as base64. Example: `"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="` */
     readonly pubkey: string
   }
+}
+
+/** A new API key with the key itself. */
+export interface CreatedKey {
+  /** The id of the API key. Example: `"dashboard"` */
+  readonly id: string
+  /** The key itself. It is not returned again. Example: `"rk_7Jx0mZ2kQv"` */
+  readonly key: string
 }
 
 /** A webhook message for one notification. */

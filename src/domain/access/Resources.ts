@@ -94,7 +94,7 @@ export const resources = {
   },
   configuration: {
     auditResource: ["configuration"],
-    actions: ["configuration.compared"],
+    actions: ["configuration.compared", "configuration.applied"],
     eventTypes: [],
     scopes: [],
     allScopes: [],

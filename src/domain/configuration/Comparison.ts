@@ -20,6 +20,8 @@ export interface Change {
   readonly remark?: string
   /** The change allows more than before, or cannot be undone. */
   readonly isWarning: boolean
+  /** What has changed since the configuration was applied. Absent: it was not, or the object is not its own. */
+  readonly origin?: "file" | "drift" | "both"
 }
 
 const setNames = /^(scopes|relayer_ids|tags|features|whitelist_receivers|receivers|(dis)?allowed_\w+|authority_\w+)$/

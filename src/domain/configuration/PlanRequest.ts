@@ -64,40 +64,59 @@ const PlannedChange = Schema.Struct({
   removed: Schema.optionalKey(field(Schema.Array(Shown.Words), "Entries that are removed from a set.", ["signers:*"])),
   is_secret: field(Schema.Boolean, "Whether only that the value differs is shown.", false),
   remark: Schema.optionalKey(field(Shown.Words, "What else is known about a secret value.", "same host")),
-  is_warning: field(Schema.Boolean, "Whether the change allows more than before, or cannot be undone.", false)
+  is_warning: field(Schema.Boolean, "Whether the change allows more than before, or cannot be undone.", false),
+  origin: Schema.optionalKey(
+    field(
+      Schema.Literals(["file", "drift", "both"]),
+      "What has changed since the configuration was applied: `file`: the document; `drift`: the service; `both`: each in its own way. Absent for objects that it has not applied.",
+      "drift"
+    )
+  )
 }).annotate({ identifier: "PlannedChange", description: "A difference of one field." })
+
+export const PlannedAction = Schema.Literals(["create", "adopt", "update", "replace", "delete", "keep", "none"])
 
 const PlannedStep = Schema.Struct({
   kind: field(Schema.Literals(kinds), "The section of the object.", "relayers"),
   id: field(Shown.Words, "The id of the object.", "treasury"),
   action: field(
-    Schema.Literals(["create", "adopt", "update", "replace", "delete", "keep", "none"]),
+    PlannedAction,
     "What happens to the object. `adopt`: the configuration becomes its owner; `keep`: the document no longer contains it; `none`: it is as the document says.",
     "update"
   ),
   reason: Schema.optionalKey(field(Shown.Words, "Why it is kept, or what the deletion does.", "resets its overrides")),
   changes: field(Schema.Array(PlannedChange), "The differences, by path."),
+  drift: Schema.optionalKey(
+    field(
+      Schema.Struct({
+        at: Schema.optionalKey(field(Shown.Words, "When, in ISO 8601.", "2026-11-22T10:00:00.000Z")),
+        by: Schema.optionalKey(field(Shown.Words, "Which caller: the id of its API key.", "dashboard"))
+      }).annotate({ identifier: "PlannedDrift", description: "The last change of an object outside of its document." }),
+      "When and by which caller the object was changed outside of the document, as far as the audit log says. Absent: it was not."
+    )
+  ),
   is_warning: field(Schema.Boolean, "Whether a change allows more than before, or cannot be undone.", false)
 }).annotate({ identifier: "PlannedStep", description: "What a plan does to one object." })
 
 const count = Schema.Natural
 
+export const digest = field(
+  Shown.shaped(/^[A-Za-z0-9_-]{43}$/),
+  "Identifies the document, the options and what the service has. It changes when one of them changes.",
+  "3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"
+)
+
+export const PlanCounts = Schema.Struct({
+  create: field(count, "Objects to create.", 1),
+  change: field(count, "Objects to adopt, to update and to replace.", 1),
+  delete: field(count, "Objects to delete.", 0),
+  unchanged: field(count, "Objects that stay as they are.", 41)
+}).annotate({ identifier: "PlanCounts", description: "How many objects a plan concerns." })
+
 export const ConfigurationPlan = Schema.Struct({
   name: ConfigurationName,
-  digest: field(
-    Shown.shaped(/^[A-Za-z0-9_-]{43}$/),
-    "Identifies the document, the options and what the service has. It changes when one of them changes.",
-    "3kT9pD0cQ1u5mB7rW2xYzA4vN6sL8eHjKfGtRiOqPfQ"
-  ),
-  counts: field(
-    Schema.Struct({
-      create: field(count, "Objects to create.", 1),
-      change: field(count, "Objects to adopt, to update and to replace.", 1),
-      delete: field(count, "Objects to delete.", 0),
-      unchanged: field(count, "Objects that stay as they are.", 41)
-    }).annotate({ identifier: "PlanCounts", description: "How many objects a plan concerns." }),
-    "How many objects the plan concerns."
-  ),
+  digest,
+  counts: field(PlanCounts, "How many objects the plan concerns."),
   steps: field(Schema.Array(PlannedStep), "All objects, in the order in which they are changed."),
   seen: field(
     Schema.Record(Schema.String, Shown.Words),

@@ -35,23 +35,26 @@ export const headline = (plan: Plan): string => {
   return `${plan.name}: ${counts.create} to create, ${counts.change} to change, ${counts.delete} to delete, ${counts.unchanged} unchanged`
 }
 
-interface Options {
-  /** Also list objects that are not in the document and that are kept. */
-  readonly withKept: boolean
+const listed = ({ steps }: Plan): ReadonlyArray<Step> => steps.filter(({ action }) => action !== "none")
+
+/** Characters of the date in ISO 8601. */
+const dateLength = 10
+
+const driftOf = ({ drift }: Step): string | undefined => {
+  if (drift === undefined) return undefined
+  const when = drift.at === undefined ? "" : ` on ${drift.at.slice(0, dateLength)}`
+  return `drift: changed outside of this file${when}${drift.by === undefined ? "" : ` by ${drift.by}`}`
 }
 
-const listed = ({ steps }: Plan, { withKept }: Options): ReadonlyArray<Step> =>
-  steps.filter(({ action }) => action !== "none" && (withKept || action !== "keep"))
-
 const title = (step: Step): string => {
-  const remark = [remarks[step.action], step.reason].filter((part) => part !== undefined).join("; ")
+  const remark = [remarks[step.action], step.reason, driftOf(step)].filter((part) => part !== undefined).join("; ")
   return `${nameOf(step)}${remark === "" ? "" : ` (${remark})`}`
 }
 
 const width = (changes: ReadonlyArray<Change>): number => Math.max(0, ...changes.map(({ path }) => path.length))
 
-export const text = (plan: Plan, options: Options): string => {
-  const blocks = listed(plan, options).map((step) => {
+export const text = (plan: Plan): string => {
+  const blocks = listed(plan).map((step) => {
     const first = `${step.isWarning ? "!" : " "} ${symbols[step.action]} ${title(step)}`
     const column = width(step.changes)
     const lines = step.changes.map(
@@ -65,8 +68,8 @@ export const text = (plan: Plan, options: Options): string => {
 /** Backticks, pipes and line breaks would end a cell or a code span. */
 const code = (value: string): string => `\`${printable(value).replaceAll("`", "'").replaceAll("|", "\\|")}\``
 
-export const markdown = (plan: Plan, options: Options): string => {
-  const rows = listed(plan, options).flatMap((step) => {
+export const markdown = (plan: Plan): string => {
+  const rows = listed(plan).flatMap((step) => {
     const first = `| ${step.isWarning ? "⚠" : ""} | ${symbols[step.action].trim()} | ${code(title(step))} | | |`
     const lines = step.changes.map(
       (change) => `| ${change.isWarning ? "⚠" : ""} | | | ${code(change.path)} | ${code(valueOf(change))} |`

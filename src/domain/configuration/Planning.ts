@@ -6,6 +6,7 @@ import * as Google from "../signer/GoogleCloudKms.ts"
 import * as Turnkey from "../signer/Turnkey.ts"
 import * as Vault from "../signer/Vault.ts"
 import type { Violation } from "../request/Violations.ts"
+import * as Applied from "./Applied.ts"
 import { compare } from "./Comparison.ts"
 import type { Change } from "./Comparison.ts"
 import type { Kind } from "./Kinds.ts"
@@ -24,7 +25,15 @@ export interface Step {
   readonly changes: ReadonlyArray<Change>
   /** Why the object is kept, or what the deletion does. */
   readonly reason?: string
+  /** When and by which caller the object was changed outside of the file, as far as the audit log says. */
+  readonly drift?: Drift
   readonly isWarning: boolean
+}
+
+export interface Drift {
+  /** In ISO 8601. */
+  readonly at?: string
+  readonly by?: string
 }
 
 export interface Plan {
@@ -52,6 +61,10 @@ export interface Input {
   readonly options: Options
   /** Texts with `${NAME}`, by path. The values of the variables are not shown. */
   readonly templates: ReadonlyMap<string, string>
+  /** The last applied forms of objects, by name. */
+  readonly applied: ReadonlyMap<string, Applied.AppliedState>
+  /** A keyed hash of a value that may contain a secret. */
+  readonly tokenOf: (value: unknown) => string
 }
 
 type Refused = ReadonlyArray<Violation>
@@ -94,8 +107,12 @@ const impossible = (
     if (path === "from" && found.isBuiltin === true) {
       return [{ field: at(path), message: "a built-in network inherits from no other" }]
     }
+    const isChain = path === "chain_id" || path === "passphrase"
+    if (isChain && found.isBuiltin === true) {
+      return [{ field: at(path), message: "cannot be changed, because the network is built in: use another name" }]
+    }
     const users = links.usersOf(wanted)
-    return (path === "chain_id" || path === "passphrase") && users.length > 0
+    return isChain && users.length > 0
       ? [{ field: at(path), message: `cannot be changed, because it is used by ${users.join(", ")}` }]
       : []
   })
@@ -103,6 +120,19 @@ const impossible = (
 
 const marked = (kind: Kind, changes: ReadonlyArray<Change>): ReadonlyArray<Change> =>
   changes.map((change) => ({ ...change, isWarning: change.isWarning || allowsMore(kind, change) }))
+
+/** Of an object of the configuration, says what has changed since it was applied. */
+const attributed = (
+  wanted: WantedState,
+  found: FoundState,
+  { applied, tokenOf, name }: Input,
+  changes: ReadonlyArray<Change>
+): ReadonlyArray<Change> => {
+  const before = applied.get(nameOf(wanted))
+  if (before === undefined || found.owner !== name || changes.length === 0) return changes
+  const originOf = Applied.origins(before, wanted, found, tokenOf)
+  return changes.map((change) => ({ ...change, origin: originOf(change.path) }))
+}
 
 const missingValues = (wanted: WantedState): Refused =>
   [...wanted.kept].map((path) => ({
@@ -131,7 +161,7 @@ const changed = (
     const message = `belongs to the configuration ${found.owner}; --take-over moves it to ${input.name}`
     return Result.fail([{ field: name, message }])
   }
-  const changes = marked(kind, compare(found, wanted, input.templates))
+  const changes = attributed(wanted, found, input, marked(kind, compare(found, wanted, input.templates)))
   const refused = impossible(wanted, found, changes, links)
   if (refused.length > 0) return Result.fail(refused)
   const isWarning = changes.some((change) => change.isWarning)
@@ -160,7 +190,8 @@ const undeletable = (found: FoundState, { options }: Input, links: Links.Links):
   if (found.hasOnlyCopyOfKey === true && !options.destroyKeys.has(found.id)) {
     return `its key exists only in the service; --destroy-key ${found.id} deletes the key, too`
   }
-  const users = links.remainingUsersOf(found)
+  // A key that names a deleted relayer loses it. A key of the document that names none is refused before.
+  const users = links.remainingUsersOf(found).filter((name) => !name.startsWith("api_keys."))
   return users.length === 0 ? undefined : `it is used by ${users.join(", ")}`
 }
 

@@ -56,6 +56,20 @@ export const apply = Effect.fnUntraced(function* (
   return { request, isChanged: !isEqual(before, asBody(encodeRequest(request))) }
 })
 
+/** The relayer as a request describes it, with stored URLs in the places of masked ones. */
+export const define = Effect.fnUntraced(function* (
+  relayer: Relayer,
+  urls: ReadonlyArray<RpcConfig> | undefined,
+  given: CreateRelayer
+): Effect.fn.Return<Patched, BadRequest> {
+  const stored = requestOf(relayer, urls)
+  const resolved = unmask("custom_rpc_urls", given.custom_rpc_urls ?? [], urls ?? [])
+  const custom_rpc_urls = yield* Effect.mapError(Effect.fromResult(resolved), BadRequest.of)
+  const request = given.custom_rpc_urls === undefined ? given : { ...given, custom_rpc_urls }
+  yield* ResourceSize.check(request, stored)
+  return { request, isChanged: !isEqual(asBody(encodeRequest(stored)), asBody(encodeRequest(request))) }
+})
+
 /** Compares by value. The order of fields does not matter. */
 const isEqual = (one: unknown, other: unknown): boolean => canonical(one) === canonical(other)
 

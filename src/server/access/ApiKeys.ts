@@ -23,6 +23,7 @@ import type { BadRequest, Violation } from "../../domain/request/Request.ts"
 import type { PreconditionFailed, Versioned } from "../../domain/request/Version.ts"
 import { TransactionLimits } from "../../domain/transaction/TransactionLimits.ts"
 import * as Batcher from "../../sql/batch/Batcher.ts"
+import type { Ids } from "../../sql/SelectPage.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Strangers } from "../limits/Strangers.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -69,6 +70,16 @@ export class ApiKeys extends Context.Service<
       ifMatch?: string
     ): Effect.Effect<Versioned<ApiKey>, ApiKeyNotFound | Caller.Forbidden | BadRequest | PreconditionFailed>
     /**
+     * Makes the key what the request says, except for the key itself: what the request leaves out is removed. Fails as `update`
+     * does.
+     *
+     * @internal
+     */
+    define(
+      id: ApiKeyId,
+      request: CreateApiKey
+    ): Effect.Effect<Versioned<ApiKey>, ApiKeyNotFound | Caller.Forbidden | BadRequest | PreconditionFailed>
+    /**
      * Revokes the key at once, with its previous version, and if `descendants` is set, all keys that descend from it. Fails
      * with `Forbidden` if the key can do more than the caller.
      */
@@ -81,6 +92,8 @@ export class ApiKeys extends Context.Service<
      * key itself or the administrator may do this: the caller gets the new key and could act under its name.
      */
     rotate(id: ApiKeyId, request: RotateApiKey): Effect.Effect<NewApiKey, ApiKeyNotFound | Caller.Forbidden>
+    /** The keys that the key descends from, from the first one. Empty if it is no API key, or if the administrator created it. */
+    ancestors(id: string): Effect.Effect<ReadonlyArray<string>>
     /** Whether `ancestor` created the key, directly or through others. Also of deleted keys. */
     descendsFrom(id: string, ancestor: string): Effect.Effect<boolean>
     /**
@@ -93,7 +106,7 @@ export class ApiKeys extends Context.Service<
      *
      * @internal
      */
-    configured(ids: ReadonlyArray<string>, lock: boolean): Effect.Effect<ReadonlyArray<ApiKey>>
+    configured(ids: Ids, lock: boolean): Effect.Effect<ReadonlyArray<ApiKey>>
     /**
      * Why the caller may not have a key with this id and these powers: it would have more than the caller, or it is the
      * caller's own key or one that it descends from. Empty: it may.
@@ -124,7 +137,7 @@ export class ApiKeys extends Context.Service<
       const transaction = yield* Transaction.make
       const touch = yield* KeyUse.make
       const create = yield* KeyCreation.make
-      const { hold, refusals, update } = yield* KeyEditing.make
+      const { hold, refusals, update, define } = yield* KeyEditing.make
 
       const remove = Effect.fn("ApiKeys.delete")(function* (
         id: ApiKeyId,
@@ -168,7 +181,10 @@ export class ApiKeys extends Context.Service<
         }
       })
 
-      const lineage = { descendsFrom: repo.descendsFrom, feeLimits: repo.feeLimits }
+      const ancestors = (id: string) =>
+        Effect.map(repo.findCreator(id), Option.match({ onNone: () => [], onSome: ({ ancestors }) => ancestors }))
+
+      const lineage = { ancestors, descendsFrom: repo.descendsFrom, feeLimits: repo.feeLimits }
 
       const list = Effect.fn("ApiKeys.list")((query: PageQuery) => repo.page(pageRequest(query)))
 
@@ -219,6 +235,7 @@ export class ApiKeys extends Context.Service<
         list,
         get,
         update,
+        define,
         configured: repo.findAll,
         refusals,
         delete: remove,

@@ -8,7 +8,8 @@ import * as Rows from "../../sql/Rows.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { client, onConflict, query } from "../../sql/Query.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
-import { selectPage, selectRow } from "../../sql/SelectPage.ts"
+import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
+import type { Ids } from "../../sql/SelectPage.ts"
 
 const Row = Rows.withoutNulls(ApiKey)
 const VersionedRow = Rows.withoutNulls(Schema.Struct({ ...ApiKey.fields, version: Schema.String }))
@@ -151,9 +152,9 @@ export const make = Effect.gen(function* () {
     row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("ApiKeysRepo.findForUpdate"))
 
   /** In the order of ids. `lock`: until the transaction ends. */
-  const findAll = (ids: ReadonlyArray<string>, lock: boolean) =>
+  const findAll = (ids: Ids, lock: boolean) =>
     sql`
-      SELECT ${columns} FROM api_keys t WHERE t.id = ANY(${ids}::text[])
+      SELECT ${columns} FROM api_keys t WHERE ${amongAll(sql, ids)}
       ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(Effect.flatMap(readRows), query("ApiKeysRepo.findAll"))
 
   const holders = (hashes: ReadonlyArray<string>, column: string) => sql`

@@ -14,6 +14,7 @@ import { Cursors } from "../cursors/Cursors.ts"
 import * as CommitSignal from "../lifecycle/CommitSignal.ts"
 import * as Origin from "../responses/Origin.ts"
 import * as AuditRepo from "./AuditRepo.ts"
+import type { ResourceName } from "./AuditRepo.ts"
 import { ServiceSecrets } from "../secrets/ServiceSecrets.ts"
 import * as ChainBase from "./ChainBase.ts"
 import type { Base } from "./ChainBase.ts"
@@ -71,6 +72,14 @@ const refusePruned = (base: Base, given: Readonly<Record<string, number | undefi
   return violations.length === 0 ? Effect.void : Effect.fail(BadRequest.of(violations))
 }
 
+/** `at` is in ISO 8601; `before` and `after` are JSON texts, or null. */
+export interface LastChange extends ResourceName {
+  readonly at: string
+  readonly keyId: string
+  readonly before: string | null
+  readonly after: string | null
+}
+
 export class Audit extends Context.Service<
   Audit,
   {
@@ -78,6 +87,8 @@ export class Audit extends Context.Service<
     record<S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>): Effect.Effect<void>
     /** The same for a batch, with one statement. Records are linked in the order of `changes`. */
     recordMany(changes: ReadonlyArray<EncodedChange>): Effect.Effect<void>
+    /** When and by which caller each of these resources was last changed. Resources without a record are left out. */
+    lastChanges(resources: ReadonlyArray<ResourceName>): Effect.Effect<ReadonlyArray<LastChange>>
     /** Includes the records that were committed before the call. `BadRequest` if the cursor does not belong to this list. */
     list(query: AuditQuery): Effect.Effect<Items<AuditRecord>, BadRequest>
     /**
@@ -120,6 +131,11 @@ export class Audit extends Context.Service<
 
       const record = <S extends Schema.ConstraintEncoder<unknown>>(change: Change<S>) =>
         Effect.flatMap(Origin.current, (origin) => recordMany([encodeChange(change, origin)]))
+
+      const lastChanges = Effect.fn("Audit.lastChanges")(function* (resources: ReadonlyArray<ResourceName>) {
+        const rows = yield* repo.lastChanges(resources)
+        return rows.map(({ key_id, ...row }): LastChange => ({ ...row, keyId: key_id }))
+      })
 
       const list = Effect.fn("Audit.list")(function* ({ limit, order = "newest", cursor, ...filter }: AuditQuery) {
         const list = JSON.stringify(["audit", order, Object.entries(filter).sort()])
@@ -175,7 +191,7 @@ export class Audit extends Context.Service<
 
       const latest = Effect.andThen(link, repo.head)
 
-      return Audit.of({ record, recordMany, list, verify, export: exported, latest })
+      return Audit.of({ record, recordMany, lastChanges, list, verify, export: exported, latest })
     })
   ).pipe(Layer.provide([ServiceSecrets.layer, Cursors.layer]))
 }

@@ -48,6 +48,26 @@ export interface Batch {
 /** The advisory lock of the transaction that links: one at a time, of all instances. */
 const linkLock = 7_226_801_141n
 
+/** A resource as records name it. */
+export interface ResourceName {
+  readonly resource: string
+  readonly id: string
+}
+
+/** Ends of the actions that change a resource. */
+const changes = ["created", "updated", "credentials_replaced", "deleted"]
+
+const readLastChanges = Rows.all(
+  Schema.Struct({
+    resource: Schema.String,
+    id: Schema.String,
+    at: Schema.String,
+    key_id: Schema.String,
+    before: Schema.NullOr(Schema.String),
+    after: Schema.NullOr(Schema.String)
+  })
+)
+
 export const make = Effect.gen(function* () {
   const sql = yield* client
   const transaction = yield* Transaction.make
@@ -79,6 +99,18 @@ export const make = Effect.gen(function* () {
       INSERT INTO audit (key_id, action, resource, resource_id, request_id, client_address, before, after)
       SELECT key_id, action, resource, resource_id, request_id, client_address, before::json, after::json
       FROM ${UnnestRows.make(sql, records)} ORDER BY n`.pipe(Effect.asVoid, query("AuditRepo.append"))
+
+  /** The last record of a change of each resource, also if it is not linked yet. Checks and signatures are no changes. */
+  const lastChanges = (resources: ReadonlyArray<ResourceName>) =>
+    sql`
+      SELECT given.resource, given.id, to_json(last.at) #>> '{}' AS at, last.key_id, last.before, last.after
+      FROM unnest(${resources.map(({ resource }) => resource)}::text[], ${resources.map(({ id }) => id)}::text[]) AS given (resource, id)
+      JOIN LATERAL (
+        SELECT a.at, a.key_id, a.before::text AS before, a.after::text AS after FROM audit a
+        WHERE a.resource = given.resource AND a.resource_id = given.id
+          AND split_part(a.action, '.', 2) = ANY(${changes}::text[])
+        ORDER BY a.position DESC NULLS FIRST, a.id DESC LIMIT 1
+      ) last ON true`.pipe(Effect.flatMap(readLastChanges), query("AuditRepo.lastChanges"))
 
   const lastLink = Effect.flatMap(
     sql`SELECT ${position}, ${hash} FROM audit WHERE position IS NOT NULL ORDER BY audit.position DESC LIMIT 1`,
@@ -191,7 +223,7 @@ export const make = Effect.gen(function* () {
     }).pipe(query("AuditRepo.select"))
   }
 
-  return { append, link, countUnlinked, rows, last, head, hashAt, select }
+  return { append, lastChanges, link, countUnlinked, rows, last, head, hashAt, select }
 })
 
 export type AuditRepo = Effect.Success<typeof make>

@@ -12,7 +12,10 @@ export const ConfigurationHttp = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const configuration = yield* Configuration
     return handlers.handleAll({
-      plan: ({ payload }) => Respond.one(configuration.plan(payload))
+      plan: ({ payload }) => Respond.one(configuration.plan(payload)),
+      apply: ({ payload }) => Respond.one(configuration.apply(payload)),
+      list: ({ query }) => Respond.page(configuration.list(query)),
+      get: ({ params }) => Respond.one(configuration.get(params.configuration))
     })
   })
 ).pipe(GroupServices.limitTo(Configuration))

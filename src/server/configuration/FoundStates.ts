@@ -29,7 +29,7 @@ export interface Compared {
 
 /** What is read, and for which document. */
 export interface Selection {
-  readonly names: ReadonlyArray<Name>
+  readonly names: ReadonlyArray<Name> | "all"
   readonly wanted: ReadonlyMap<string, Compared>
   /** Relayers whose open transactions are counted, because the plan may delete them. */
   readonly deletable: (name: string) => boolean
@@ -65,7 +65,8 @@ export const make = Effect.gen(function* () {
 
   return Effect.fn("FoundStates.read")(function* ({ names, wanted, deletable, tokens, lock }: Selection) {
     const idsOf = (kind: Kind) =>
-      [...new Set(names.filter((name) => name.kind === kind).map(({ id }) => id))].toSorted()
+      names === "all" ? names : [...new Set(names.filter((name) => name.kind === kind).map(({ id }) => id))].toSorted()
+    const networkIds = idsOf("networks")
     const comparedWith = (kind: Kind, id: string) => wanted.get(nameOf({ kind, id }))
     const found: Array<FoundState> = []
     for (const { id, number, request } of yield* relayers.configured(idsOf("relayers"), lock)) {
@@ -75,7 +76,10 @@ export const make = Effect.gen(function* () {
       const openTransactions = deletable(nameOf(name)) ? yield* ledger.countOpen(number) : 0
       found.push({ ...name, fields, secrets: none, owner: undefined, openTransactions })
     }
-    for (const network of yield* networks.configured(idsOf("networks").filter(isNetworkId), lock)) {
+    for (const network of yield* networks.configured(
+      networkIds === "all" ? networkIds : networkIds.filter(isNetworkId),
+      lock
+    )) {
       const { id, builtin } = network
       const fields = networkFields(network, comparedWith("networks", id)?.state)
       found.push({ kind: "networks", id, fields, secrets: none, owner: undefined, isBuiltin: builtin !== undefined })

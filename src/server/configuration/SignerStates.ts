@@ -51,7 +51,7 @@ const parsed = (text: string): Members => {
 }
 
 /** The stored secrets by their paths in a request. */
-const secretsOf = ({ signer: { type }, secret }: ConfiguredSigner): ReadonlyMap<string, string> => {
+export const secretsOf = ({ signer: { type }, secret }: ConfiguredSigner): ReadonlyMap<string, string> => {
   if (Option.isNone(secret)) return new Map()
   const text = Redacted.value(secret.value)
   if (type === "plain" || type === "local") return new Map([["config.key", text]])

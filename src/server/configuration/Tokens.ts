@@ -29,6 +29,8 @@ const shortLength = 16
 
 export interface Tokens {
   readonly ofSecret: (secret: string) => string
+  /** Of a value that may contain a secret, such as a list of URLs. */
+  readonly ofValue: (value: unknown) => string
   readonly digest: (value: unknown) => string
   readonly short: (value: unknown) => string
 }
@@ -37,6 +39,7 @@ const of = (key: string): Tokens => {
   const hash = (use: string, text: string) => createHmac("sha256", key).update(use).update(text).digest("base64url")
   return {
     ofSecret: (secret) => hash("secret\n", canonicalSecret(secret)),
+    ofValue: (value) => hash("value\n", stable(value)),
     digest: (value) => hash("digest\n", stable(value)),
     short: (value) => hash("object\n", stable(value)).slice(0, shortLength)
   }

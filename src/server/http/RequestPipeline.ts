@@ -68,7 +68,14 @@ const make = (options: Options) =>
       )
       const pipeline = Effect.withFiber<Response, Types.unhandled, Request>((fiber) => {
         const exchange = Exchange.begin(fiber.context, clientAddressOf)
-        const timer = setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
+        const startTimer = () => setTimeout(() => fiber.interruptUnsafe(), options.requestTimeoutMs)
+        let timer = startTimer()
+        const stop = () => clearTimeout(timer)
+        const restart = () => {
+          stop()
+          timer = startTimer()
+        }
+        exchange.state.timeLimit = { stop, restart }
         const refusal = options.refusal?.(exchange.request)
         const answered =
           refusal === undefined
@@ -81,7 +88,7 @@ const make = (options: Options) =>
           Effect.catchCause((cause) => FailedRequests.respond(cause, exchange.state.id)),
           Effect.map((response) => finish(response, exchange)),
           Effect.onExit((exit) => {
-            clearTimeout(timer)
+            stop()
             return Exchange.end(
               exchange,
               exit._tag === "Success" ? String(exit.value.status) : "aborted",

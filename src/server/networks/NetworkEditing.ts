@@ -114,6 +114,46 @@ export const make = Effect.gen(function* () {
     return yield* current(id)
   }, transaction)
 
+  /** The overrides of a built-in network: what differs from its own values. */
+  const overrides = (id: NetworkId, request: CreateNetwork): CreateNetwork => {
+    const builtin: { readonly [field: string]: unknown } = NetworkResolver.builtinDefinition(id) ?? {}
+    const kept = Object.entries(request).filter(
+      ([field, value]) => field === "name" || field === "network_type" || !Equal.equals(value, builtin[field])
+    )
+    return Object.fromEntries(kept) as CreateNetwork
+  }
+
+  /** A chain can change only while nothing is bound to it. */
+  const checkChain = Effect.fnUntraced(function* (id: NetworkId, before: Network, after: Network) {
+    const violations = NetworkPatch.chainViolations(before, after)
+    if (violations.length === 0) return
+    const { networks, relayers } = yield* repo.users(id, 1)
+    if (NetworkResolver.isBuiltin(id) || networks.length + relayers.length > 0) return yield* BadRequest.of(violations)
+  })
+
+  const define = Effect.fn("Networks.define")(function* (given: CreateNetwork) {
+    yield* checkLimits
+    const id = networkId(given.network_type, given.name)
+    yield* repo.lock
+    const resolver = yield* read(id, given.from)
+    const before = resolver.get(id)
+    const request = overrides(
+      id,
+      before === undefined ? given : yield* NetworkUrls.unmask(given, rpcUrls(resolver, id))
+    )
+    yield* ResourceSize.check(request)
+    yield* NetworkUrls.check(outbound, request)
+    const definition = NetworkUrls.masked(request)
+    const after = yield* resolve(resolver, id, definition)
+    if (before !== undefined) yield* checkChain(id, before, after)
+    yield* repo.save(id, definition, { sealed: yield* NetworkUrls.seal(secrets, id, request) })
+    const change = { id, schema: Network, after }
+    yield* changes.record(
+      before === undefined ? { action: "network.created", ...change } : { action: "network.updated", ...change, before }
+    )
+    yield* Effect.annotateLogs(Effect.logInfo("network defined"), { network_id: id })
+  }, transaction)
+
   const deleteRow = Effect.fn("Networks.delete")(function* (id: NetworkId, ifMatch?: string) {
     yield* checkLimits
     const { value: before } = yield* hold(id, ifMatch, deletable)
@@ -153,5 +193,5 @@ export const make = Effect.gen(function* () {
       })
     )
 
-  return { create, update, delete: remove }
+  return { create, update, define, delete: remove }
 })

@@ -65,6 +65,13 @@ export class Networks extends Context.Service<
       ifMatch?: string
     ): Effect.Effect<Versioned<Network>, NetworkNotFound | BadRequest | PreconditionFailed | TransactionLimitExceeded>
     /**
+     * Makes the network what the request says: what the request leaves out is inherited or built in. Fails with `BadRequest` as
+     * `create` does, and if it would change the chain of a network that is used.
+     *
+     * @internal
+     */
+    define(request: CreateNetwork): Effect.Effect<void, NetworkNotFound | BadRequest | TransactionLimitExceeded>
+    /**
      * Resets a built-in network, also while it is used. Fails with `BadRequest` if a built-in network was not changed. `ifMatch` as
      * for `update`.
      */
@@ -78,12 +85,12 @@ export class Networks extends Context.Service<
     /** `undefined`: there is no such network. */
     locate(type: NetworkType, name: string): Effect.Effect<"builtin" | "own" | undefined>
     /**
-     * The definitions of the networks with these ids, for configurations. `lock`: no network changes until the running
+     * The definitions of the networks with these ids, for configurations; all: those of a team's own and changed ones. `lock`: no network changes until the running
      * transaction ends.
      *
      * @internal
      */
-    configured(ids: ReadonlyArray<NetworkId>, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredNetwork>>
+    configured(ids: ReadonlyArray<NetworkId> | "all", lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredNetwork>>
     /** With the unmasked URLs, for calls. */
     callable(id: NetworkId): Effect.Effect<CallableNetwork, NetworkNotFound>
   }
@@ -149,8 +156,12 @@ export class Networks extends Context.Service<
         Effect.flatMap(callableOf(id), NetworkReading.orNotFound)
       )
 
-      const configured = Effect.fn("Networks.configured")(function* (ids: ReadonlyArray<NetworkId>, lock: boolean) {
+      const configured = Effect.fn("Networks.configured")(function* (
+        given: ReadonlyArray<NetworkId> | "all",
+        lock: boolean
+      ) {
         if (lock) yield* repo.lock
+        const ids = given === "all" ? yield* repo.ids : given
         const rows = new Map((yield* repo.find(ids)).map((row) => [row.id, row]))
         return yield* Effect.forEach(
           ids,
@@ -178,6 +189,7 @@ export class Networks extends Context.Service<
         create: (request) => Effect.flatMap(checkCreate(request), editing.create),
         update: (id, patch, ifMatch) =>
           Effect.flatMap(checkUpdate(patch), (patch) => editing.update(id, patch, ifMatch)),
+        define: editing.define,
         delete: editing.delete
       })
     })

@@ -24,6 +24,8 @@ const Row = Rows.withoutNulls(
 )
 const readRows = Rows.all(Row)
 
+const readNetworkIds = Rows.all(Schema.Struct({ id: NetworkId }))
+
 const readUsers = Rows.all(Schema.Struct({ kind: Schema.Literals(["relayers", "networks"]), id: Schema.String }))
 
 /** Allows one change at a time in all instances. */
@@ -128,6 +130,13 @@ export const make = Effect.gen(function* () {
       return served
     }).pipe(query("NetworksRepo.page"))
 
+  /** Of all rows. */
+  const ids = sql`SELECT id FROM networks ORDER BY id`.pipe(
+    Effect.flatMap(readNetworkIds),
+    Effect.map((rows) => rows.map(({ id }) => id)),
+    query("NetworksRepo.ids")
+  )
+
   const exists = (id: NetworkId) =>
     sql`SELECT 1 FROM networks WHERE id = ${id}`.pipe(
       Effect.map((rows) => rows.length > 0),
@@ -169,5 +178,5 @@ export const make = Effect.gen(function* () {
       query("NetworksRepo.users")
     )
 
-  return { lock, find, findForDelete, page, exists, save, delete: deleteRow, users }
+  return { lock, find, findForDelete, page, ids, exists, save, delete: deleteRow, users }
 })

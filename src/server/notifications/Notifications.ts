@@ -22,6 +22,7 @@ import { BadRequest } from "../../domain/request/Request.ts"
 import { PreconditionFailed, isCurrent } from "../../domain/request/Version.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { Outbound } from "../../outbound/Outbound.ts"
+import type { Ids } from "../../sql/SelectPage.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Changes } from "../changes/Changes.ts"
 import { Events } from "../events/Events.ts"
@@ -48,7 +49,10 @@ export class Notifications extends Context.Service<
   Notifications,
   {
     /** Fails with `BadRequest` if a field is invalid, or if the URL points to an address that is not allowed. */
-    create(request: CreateNotification): Effect.Effect<Versioned<Notification>, NotificationIdTaken | BadRequest>
+    create(
+      request: CreateNotification,
+      options?: { readonly paused?: boolean }
+    ): Effect.Effect<Versioned<Notification>, NotificationIdTaken | BadRequest>
     list(query: PageQuery): Effect.Effect<Page<Notification>>
     get(id: NotificationId): Effect.Effect<Versioned<Notification>, NotificationNotFound>
     /**
@@ -73,7 +77,7 @@ export class Notifications extends Context.Service<
      *
      * @internal
      */
-    configured(ids: ReadonlyArray<string>, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredNotification>>
+    configured(ids: Ids, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredNotification>>
     /** Pauses it in the running transaction and publishes that, unless it is paused already. */
     pause(id: NotificationId): Effect.Effect<void>
   }
@@ -96,7 +100,7 @@ export class Notifications extends Context.Service<
         return message === undefined ? Effect.void : Effect.fail(BadRequest.of([{ field: "url", message }]))
       }
 
-      const create = Effect.fn("Notifications.create")(function* (request: CreateNotification) {
+      const create = Effect.fn("Notifications.create")(function* (request: CreateNotification, paused: boolean) {
         yield* checkUrl(request.url)
         const id = NotificationId.make(request.id ?? (yield* random.uuidV7()))
         const key = request.signing_key
@@ -106,7 +110,7 @@ export class Notifications extends Context.Service<
           type: request.type,
           url: request.url,
           has_signing_key: key !== undefined,
-          paused: false
+          paused
         }
         const created = yield* transaction(
           Effect.tap(repo.insert(notification, sealed), () =>
@@ -210,7 +214,7 @@ export class Notifications extends Context.Service<
           inUse.error === "" ? removeOrName(id, ifMatch) : Effect.fail(inUse)
         )
 
-      const configured = Effect.fn("Notifications.configured")(function* (ids: ReadonlyArray<string>, lock: boolean) {
+      const configured = Effect.fn("Notifications.configured")(function* (ids: Ids, lock: boolean) {
         const rows = yield* repo.findSealed(ids, lock)
         return yield* Effect.forEach(
           rows,
@@ -225,7 +229,8 @@ export class Notifications extends Context.Service<
       })
 
       return Notifications.of({
-        create: (request) => Effect.flatMap(checkCreate(request), create),
+        create: (request, { paused = false } = {}) =>
+          Effect.flatMap(checkCreate(request), (request) => create(request, paused)),
         list,
         get,
         update: (id, patch, ifMatch) => Effect.flatMap(checkUpdate(patch), (patch) => update(id, patch, ifMatch)),

@@ -6,7 +6,8 @@ import type { PageRequest } from "../../domain/request/Page.ts"
 import type { Versioned } from "../../domain/request/Version.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { selectPage, selectRow } from "../../sql/SelectPage.ts"
+import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
+import type { Ids } from "../../sql/SelectPage.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 
 const readPaused = Rows.first(Notification)
@@ -70,9 +71,9 @@ export const make = Effect.gen(function* () {
     row.findForUpdate(id).pipe(Effect.map(Option.map(toVersioned)), query("NotificationsRepo.findForUpdate"))
 
   /** In the order of ids. `lock`: until the transaction ends. */
-  const findSealed = (ids: ReadonlyArray<string>, lock: boolean) =>
+  const findSealed = (ids: Ids, lock: boolean) =>
     sql`
-      SELECT ${columns}, t.signing_key_sealed AS sealed FROM notifications t WHERE t.id = ANY(${ids}::text[])
+      SELECT ${columns}, t.signing_key_sealed AS sealed FROM notifications t WHERE ${amongAll(sql, ids)}
       ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
       Effect.flatMap(readSealed),
       query("NotificationsRepo.findSealed")

@@ -1,5 +1,5 @@
 // The rules of changing and deleting a relayer.
-import { Effect } from "effect"
+import { Effect, Equal } from "effect"
 import * as Caller from "../../domain/access/Caller.ts"
 import { RelayerInUse } from "../../domain/relayer/Relayer.ts"
 import type { CreateRelayer, Relayer, RelayerId, UpdateRelayer } from "../../domain/relayer/Relayer.ts"
@@ -16,7 +16,7 @@ import * as RelayerReferences from "./RelayerReferences.ts"
 import * as RelayersRepo from "./RelayersRepo.ts"
 import * as RelayerUrls from "./RelayerUrls.ts"
 import { orNotFound } from "./StoredRelayer.ts"
-import type { StoredRelayer } from "./StoredRelayer.ts"
+import type { HeldRelayer, StoredRelayer } from "./StoredRelayer.ts"
 
 export const make = Effect.gen(function* () {
   const repo = yield* RelayersRepo.make
@@ -49,25 +49,48 @@ export const make = Effect.gen(function* () {
     if (field !== undefined) return yield* TransactionLimitExceeded.ofChange(field)
   })
 
-  const update = Effect.fn("Relayers.update")(
-    function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
-      yield* checkLimits(patch)
-      // The row stays locked until the transaction ends, so that concurrent patches apply one after the other.
-      const held = yield* matching(ifMatch, yield* Effect.flatMap(repo.findForUpdate(id), orNotFound))
-      const before = held.value
-      const { request, isChanged } = yield* RelayerPatch.apply(before, yield* urls.open(held), patch)
-      if (!isChanged) return held
+  /** Stores a changed request. The row is held. `withUrls`: the RPC URLs change, too. */
+  const store = Effect.fnUntraced(
+    function* ({ id, value: before }: HeldRelayer, request: CreateRelayer, withUrls: boolean) {
       yield* checkNotification(before, request)
-      const stored = patch.custom_rpc_urls === undefined ? undefined : yield* urls.store(id, request.custom_rpc_urls)
-      const after = yield* repo.update(id, request, stored)
+      const after = yield* repo.update(
+        id,
+        request,
+        withUrls ? yield* urls.store(id, request.custom_rpc_urls) : undefined
+      )
       yield* changes.recordRelayer({ action: "relayer.updated", before, after: after.value })
       yield* checkDue.afterCommit
       yield* Effect.annotateLogs(Effect.logInfo("relayer updated"), { relayer_id: id, version: after.version })
       return after
     },
-    transaction,
     Effect.catchTag("ReferenceMissing", () => Effect.fail(BadRequest.of([RelayerReferences.noNotification])))
   )
+
+  /** The row stays locked until the transaction ends, so that concurrent changes apply one after the other. */
+  const hold = Effect.fnUntraced(function* (id: RelayerId, ifMatch?: string) {
+    return yield* matching(ifMatch, yield* Effect.flatMap(repo.findForUpdate(id), orNotFound))
+  })
+
+  const update = Effect.fn("Relayers.update")(function* (id: RelayerId, patch: UpdateRelayer, ifMatch?: string) {
+    yield* checkLimits(patch)
+    const held = yield* hold(id, ifMatch)
+    const { request, isChanged } = yield* RelayerPatch.apply(held.value, yield* urls.open(held), patch)
+    return isChanged ? yield* store(held, request, patch.custom_rpc_urls !== undefined) : held
+  }, transaction)
+
+  const define = Effect.fn("Relayers.define")(function* (id: RelayerId, given: CreateRelayer) {
+    const held = yield* hold(id)
+    const opened = yield* urls.open(held)
+    const { request, isChanged } = yield* RelayerPatch.define(held.value, opened, given)
+    if (!isChanged) return
+    const before = RelayerPatch.requestOf(held.value, opened)
+    const withUrls = !Equal.equals(before.custom_rpc_urls, request.custom_rpc_urls)
+    yield* checkLimits({
+      ...(withUrls ? { custom_rpc_urls: request.custom_rpc_urls ?? null } : {}),
+      ...(Equal.equals(before.policies, request.policies) ? {} : { policies: {} })
+    })
+    yield* store(held, request, withUrls)
+  }, transaction)
 
   const remove = Effect.fn("Relayers.delete")(function* (id: RelayerId, ifMatch?: string) {
     const { value: before, number } = yield* matching(
@@ -84,5 +107,5 @@ export const make = Effect.gen(function* () {
     yield* Effect.annotateLogs(Effect.logInfo("relayer deleted"), { relayer_id: id })
   }, transaction)
 
-  return { update, delete: remove }
+  return { update, define, delete: remove }
 })

@@ -15,6 +15,7 @@ import type { BadRequest } from "../../domain/request/Request.ts"
 import * as RelayerPatch from "../../domain/relayer/RelayerPatch.ts"
 import type { PreconditionFailed } from "../../domain/request/Version.ts"
 import type { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import type { Ids } from "../../sql/SelectPage.ts"
 import { Cursors } from "../cursors/Cursors.ts"
 import * as RelayerCreation from "./RelayerCreation.ts"
 import * as RelayerEditing from "./RelayerEditing.ts"
@@ -61,7 +62,7 @@ export class Relayers extends Context.Service<
      *
      * @internal
      */
-    configured(ids: ReadonlyArray<string>, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredRelayer>>
+    configured(ids: Ids, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredRelayer>>
     /**
      * Fails with `BadRequest` if the result is not a valid relayer. Concurrent patches apply one after the other. `ifMatch` is an
      * `If-Match` header: fails with `PreconditionFailed` if it names another version. A caller with limits may change neither
@@ -72,6 +73,16 @@ export class Relayers extends Context.Service<
       patch: UpdateRelayer,
       ifMatch?: string
     ): Effect.Effect<StoredRelayer, RelayerNotFound | BadRequest | PreconditionFailed | TransactionLimitExceeded>
+    /**
+     * Makes the relayer what the request says: what the request leaves out is removed. Network and signer must be those of the
+     * relayer. Fails as `update` does.
+     *
+     * @internal
+     */
+    define(
+      id: RelayerId,
+      request: CreateRelayer
+    ): Effect.Effect<void, RelayerNotFound | BadRequest | PreconditionFailed | TransactionLimitExceeded>
     /** `ifMatch` as for `update`. */
     delete(id: RelayerId, ifMatch?: string): Effect.Effect<void, RelayerNotFound | RelayerInUse | PreconditionFailed>
   }
@@ -86,7 +97,7 @@ export class Relayers extends Context.Service<
       const repo = yield* RelayersRepo.make
       const urls = yield* RelayerUrls.make
 
-      const configured = Effect.fn("Relayers.configured")(function* (ids: ReadonlyArray<string>, lock: boolean) {
+      const configured = Effect.fn("Relayers.configured")(function* (ids: Ids, lock: boolean) {
         return yield* Effect.forEach(
           yield* repo.findAllSealed(ids, lock),
           Effect.fnUntraced(function* (held) {

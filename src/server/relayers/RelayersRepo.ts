@@ -4,6 +4,8 @@ import { NetworkType } from "../../domain/network/NetworkId.ts"
 import type { CreateRelayer, DisabledReason, RelayerId } from "../../domain/relayer/Relayer.ts"
 import { client, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
+import { amongAll } from "../../sql/SelectPage.ts"
+import type { Ids } from "../../sql/SelectPage.ts"
 import * as RowVersion from "../../sql/RowVersion.ts"
 import { ReferenceMissing } from "./NewRelayersRepo.ts"
 import type { StoredUrls } from "./NewRelayersRepo.ts"
@@ -89,9 +91,9 @@ export const make = Effect.gen(function* () {
     )
 
   /** In the order of ids. `lock`: until the transaction ends. */
-  const findAllSealed = (ids: ReadonlyArray<string>, lock: boolean) =>
+  const findAllSealed = (ids: Ids, lock: boolean) =>
     held`
-      SELECT ${heldColumns} FROM relayers t WHERE t.id = ANY(${ids}::text[])
+      SELECT ${heldColumns} FROM relayers t WHERE ${amongAll(sql, ids)}
       ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
       Effect.map((rows) => rows.map((row) => new HeldRelayer(row))),
       Effect.tap(macs.verify),

@@ -2,12 +2,21 @@
 // contract.
 import { Context, Effect } from "effect"
 
+/** Work that waits for key services has limits of its own: it stops the time of the request. */
+interface TimeLimit {
+  readonly stop: () => void
+  /** From the beginning. */
+  readonly restart: () => void
+}
+
 export interface RequestState {
   readonly id: string
   /** `ClientAddress.reader` finds it. `undefined` if the server knows none, as with Unix sockets. */
   readonly clientAddress: string | undefined
   /** Id of the caller. `undefined` until the caller is authenticated. */
   actor: string | undefined
+  /** The time that the request has. Absent: it has no limit. */
+  timeLimit?: TimeLimit
   /** Set by the endpoint. A response that is stored for its `Idempotency-Key` keeps them. */
   readonly headers: Map<string, string>
   /** True of this response only, such as the state of the rate limit. They are never stored. */

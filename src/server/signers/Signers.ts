@@ -16,6 +16,7 @@ import { Verification } from "../../domain/signer/Verification.ts"
 import type { SignerIdTaken, SignerKeyTaken, SignerType } from "../../domain/signer/Signer.ts"
 import type { SignerAddresses } from "../../domain/signer/SignerAddresses.ts"
 import { TransactionLimitExceeded } from "../../domain/transaction/TransactionLimits.ts"
+import type { Ids } from "../../sql/SelectPage.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Changes } from "../changes/Changes.ts"
@@ -56,6 +57,15 @@ export class Signers extends Context.Service<
     create(
       request: CreateSigner
     ): Effect.Effect<Signer, SignerIdTaken | SignerKeyTaken | BadRequest | ServiceUnavailable | Caller.TooManyRequests>
+    /**
+     * Reads the key of a new signer, which waits for the key service or the derivation of a keystore: it runs outside of
+     * transactions. What it returns stores the signer.
+     *
+     * @internal
+     */
+    stage(
+      request: CreateSigner
+    ): Effect.Effect<Effect.Effect<Signer, SignerIdTaken | SignerKeyTaken>, BadRequest | ServiceUnavailable>
     list(query: PageQuery): Effect.Effect<Page<Signer>>
     get(id: SignerId): Effect.Effect<Signer, SignerNotFound>
     /**
@@ -79,6 +89,18 @@ export class Signers extends Context.Service<
       SignerNotFound | BadRequest | ServiceUnavailable | Caller.TooManyRequests | TransactionLimitExceeded
     >
     /**
+     * Tries a new login, outside of transactions. What it returns stores the login. Fails as `replaceCredentials` does.
+     *
+     * @internal
+     */
+    stageCredentials(
+      id: SignerId,
+      request: ReplaceSignerCredentials
+    ): Effect.Effect<
+      Effect.Effect<Signer, SignerNotFound | ServiceUnavailable>,
+      SignerNotFound | BadRequest | ServiceUnavailable | TransactionLimitExceeded
+    >
+    /**
      * Checks that the key is available, matches the addresses, and signs. The audit log records the result. If the key service
      * has another key, the signer is disabled. If a disabled signer has its pinned key again, it is enabled.
      */
@@ -89,7 +111,7 @@ export class Signers extends Context.Service<
      *
      * @internal
      */
-    configured(ids: ReadonlyArray<string>, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredSigner>>
+    configured(ids: Ids, lock: boolean): Effect.Effect<ReadonlyArray<ConfiguredSigner>>
     /** Returns the key to sign with. If the signer is disabled, it does not sign. */
     use(id: SignerId): Effect.Effect<SignerBackend, SignerNotFound>
   }
@@ -147,23 +169,28 @@ export class Signers extends Context.Service<
         )
       })
 
-      const create = Effect.fn("Signers.create")(function* (given: CreateSigner) {
-        const request = yield* checkCreate(given)
+      const stage = Effect.fn("Signers.stage")(function* (request: CreateSigner) {
         const { type } = request
         const id = SignerId.make(request.id ?? (yield* random.uuidV7()))
         const kind = kindOf(type)
-        const { config, secret, addresses, pinned } = yield* withKey(kind, prepare(request))
+        const { config, secret, addresses, pinned } = yield* prepare(request)
         const key = pinned === undefined ? {} : { curve: pinned.curve, public_key: Hex.encode(pinned.publicKey) }
         const signer = yield* Effect.orDie(toSigner({ id, type, config, addresses, ...key }))
         const sealed = yield* secrets.seal(secret, place(signer))
-        yield* repo
-          .insert({ signer, mac: yield* macs.make(rowOf(signer)), sealed, column: kind.column })
+        const mac = yield* macs.make(rowOf(signer))
+        return repo
+          .insert({ signer, mac, sealed, column: kind.column })
           .pipe(
             Effect.andThen(changes.record({ action: "signer.created", id, schema: Signer, after: signer })),
-            transaction
+            transaction,
+            Effect.andThen(Effect.annotateLogs(Effect.logInfo("signer created"), { signer_id: id, type })),
+            Effect.as(signer)
           )
-        yield* Effect.annotateLogs(Effect.logInfo("signer created"), { signer_id: id, type })
-        return signer
+      })
+
+      const create = Effect.fn("Signers.create")(function* (given: CreateSigner) {
+        const request = yield* checkCreate(given)
+        return yield* yield* withKey(kindOf(request.type), stage(request))
       })
 
       const list = Effect.fn("Signers.list")(function* (query: PageQuery) {
@@ -209,7 +236,7 @@ export class Signers extends Context.Service<
         return measured(signer.type, kindOf(signer.type).open({ config: signer.config, secret, ...pinned }))
       })
 
-      const configured = Effect.fn("Signers.configured")(function* (ids: ReadonlyArray<string>, lock: boolean) {
+      const configured = Effect.fn("Signers.configured")(function* (ids: Ids, lock: boolean) {
         return yield* Effect.forEach(yield* repo.findAllSealed(ids, lock), ({ signer, sealed }) =>
           Effect.map(Effect.option(secrets.open(sealed, place(signer))), (secret) => ({ signer, secret }))
         )
@@ -241,38 +268,47 @@ export class Signers extends Context.Service<
         return { after, secret: prepared.secret }
       })
 
-      const replaceCredentials = Effect.fn("Signers.replaceCredentials")(function* (
+      const stageCredentials = Effect.fn("Signers.stageCredentials")(function* (
         id: SignerId,
-        given: ReplaceSignerCredentials
+        request: ReplaceSignerCredentials
       ) {
         // Whoever signs decides what is paid.
         if ((yield* Caller.current).transactionLimits !== undefined) {
           return yield* TransactionLimitExceeded.ofChange("config")
         }
-        const request = yield* checkReplace(given)
         const stored = yield* required(repo.find(id))
         const before = yield* verified(stored)
         if (before.type !== request.type) {
           return yield* BadRequest.of([{ field: "type", message: `must be ${before.type}, the type of the signer` }])
         }
         const kind = kindOf(before.type)
-        const { after, secret } = yield* withKey(kind, relogged(before, request))
+        const { after, secret } = yield* relogged(before, request)
         const sealed = yield* secrets.seal(secret, place(after))
         const mac = yield* macs.make(rowOf(after))
-        const isReplaced = yield* repo
-          .replaceCredentials({ signer: after, mac, sealed, column: kind.column }, stored)
-          .pipe(
-            Effect.tap((isReplaced) =>
-              isReplaced
-                ? audit.record({ action: "signer.credentials_replaced", id, schema: Signer, before, after })
-                : Effect.void
-            ),
-            transaction
-          )
-        if (!isReplaced) return yield* new ServiceUnavailable({})
-        yield* Effect.annotateLogs(Effect.logInfo("signer credentials replaced"), { signer_id: id, type: after.type })
-        if (isRemote(after)) yield* disabling.enable(after)
-        return yield* get(id)
+        return Effect.gen(function* () {
+          const isReplaced = yield* repo
+            .replaceCredentials({ signer: after, mac, sealed, column: kind.column }, stored)
+            .pipe(
+              Effect.tap((isReplaced) =>
+                isReplaced
+                  ? audit.record({ action: "signer.credentials_replaced", id, schema: Signer, before, after })
+                  : Effect.void
+              ),
+              transaction
+            )
+          if (!isReplaced) return yield* new ServiceUnavailable({})
+          yield* Effect.annotateLogs(Effect.logInfo("signer credentials replaced"), { signer_id: id, type: after.type })
+          if (isRemote(after)) yield* disabling.enable(after)
+          return yield* get(id)
+        })
+      })
+
+      const replaceCredentials = Effect.fn("Signers.replaceCredentials")(function* (
+        id: SignerId,
+        given: ReplaceSignerCredentials
+      ) {
+        const request = yield* checkReplace(given)
+        return yield* yield* withKey(kindOf(request.type), stageCredentials(id, request))
       })
 
       const verify = Effect.fn("Signers.verify")(function* (id: SignerId) {
@@ -288,7 +324,19 @@ export class Signers extends Context.Service<
         return after
       })
 
-      return Signers.of({ create, list, get, hold, delete: remove, replaceCredentials, verify, configured, use })
+      return Signers.of({
+        create,
+        stage,
+        list,
+        get,
+        hold,
+        delete: remove,
+        replaceCredentials,
+        stageCredentials,
+        verify,
+        configured,
+        use
+      })
     })
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
 }

@@ -6,7 +6,8 @@ import type { RemoteSigner } from "../../domain/signer/Signer.ts"
 import type { SignerId } from "../../domain/signer/SignerId.ts"
 import { client, onConflict, onForeignKey, query } from "../../sql/Query.ts"
 import * as Rows from "../../sql/Rows.ts"
-import { selectPage, selectRow } from "../../sql/SelectPage.ts"
+import { amongAll, selectPage, selectRow } from "../../sql/SelectPage.ts"
+import type { Ids } from "../../sql/SelectPage.ts"
 
 const Row = Schema.Struct({ signer: Signer, mac: Schema.NullOr(Schema.String) })
 
@@ -82,9 +83,9 @@ export const make = Effect.gen(function* () {
     )
 
   /** In the order of ids. `lock`: until the transaction ends. */
-  const findAllSealed = (ids: ReadonlyArray<string>, lock: boolean) =>
+  const findAllSealed = (ids: Ids, lock: boolean) =>
     sql`
-      SELECT ${shown}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE t.id = ANY(${ids}::text[])
+      SELECT ${shown}, coalesce(t.key_sealed, t.config_sealed) AS sealed FROM signers t WHERE ${amongAll(sql, ids)}
       ORDER BY t.id ${lock ? sql`FOR UPDATE` : sql``}`.pipe(
       Effect.flatMap(readAllSealed),
       query("SignersRepo.findAllSealed")

@@ -30,6 +30,7 @@ import signaturesGiven from "./0029_signatures_given.ts"
 import releasedChannels from "./0030_released_channels.ts"
 import givenOffers from "./0038_given_offers.ts"
 import confirmedBy from "./0042_confirmed_by.ts"
+import configurations from "./0045_configurations.ts"
 
 export const migrations = {
   "0001_resources": resources,
@@ -62,7 +63,8 @@ export const migrations = {
   "0029_signatures_given": signaturesGiven,
   "0030_released_channels": releasedChannels,
   "0038_given_offers": givenOffers,
-  "0042_confirmed_by": confirmedBy
+  "0042_confirmed_by": confirmedBy,
+  "0045_configurations": configurations
 }
 
 /** Its own table, so that a host program can keep its migrations in the same database. */

@@ -8,6 +8,7 @@ export const tables: ReadonlyArray<string> = [
   "attempts",
   "audit",
   "audit_checkpoints",
+  "configurations",
   "deliveries",
   "delivery_attempts",
   "events",
@@ -15,6 +16,7 @@ export const tables: ReadonlyArray<string> = [
   "idempotency_keys",
   "lanes",
   "ledger_mark",
+  "managed_objects",
   "master_key",
   "networks",
   "notifications",
@@ -32,6 +34,7 @@ export const tables: ReadonlyArray<string> = [
 export const functions: ReadonlyArray<string> = [
   "audit_is_append_only",
   "json_string",
+  "managed_objects_delete",
   "relayer_checks_insert",
   "relayer_checks_update",
   "relayer_counts_update"

@@ -50,6 +50,8 @@ export const planOf = (
     found,
     options: { ...options, ...given },
     templates: new Map(),
+    applied: new Map(),
+    tokenOf: (value) => JSON.stringify(value),
     ...more
   })
 

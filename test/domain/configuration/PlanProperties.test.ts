@@ -121,7 +121,9 @@ describe("properties", () => {
         if (step.action === "delete") {
           assert.strictEqual(owners.get(key), name)
           existing.delete(key)
-          for (const left of existing) assert.notInclude(referenced(byName.get(left) ?? sepolia), key)
+          // An API key that is not in the document loses the relayer.
+          const bound = [...existing].filter((left) => !left.startsWith("api_keys."))
+          for (const left of bound) assert.notInclude(referenced(byName.get(left) ?? sepolia), key)
         } else {
           const object = byName.get(key)
           for (const reference of object === undefined ? [] : referenced(object))

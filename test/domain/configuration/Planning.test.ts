@@ -11,7 +11,7 @@ const problemsOf = (result: Result.Result<Planning.Plan, ReadonlyArray<{ field: 
     onFailure: (violations) => violations.map(({ field, message }) => `${field}: ${message}`)
   })
 
-const textOf = (result: ReturnType<typeof planOf>) => PlanText.text(Result.getOrThrow(result), { withKept: true })
+const textOf = (result: ReturnType<typeof planOf>) => PlanText.text(Result.getOrThrow(result))
 
 const hot = foundOf("signers", "hot", { type: "plain" })
 
@@ -96,7 +96,7 @@ describe("secrets", () => {
       { secrets: new Map([["signing_key", "token-2"]]) }
     )
     const result = planOf([after], [before])
-    const markdown = PlanText.markdown(Result.getOrThrow(result), { withKept: true })
+    const markdown = PlanText.markdown(Result.getOrThrow(result))
     for (const text of [textOf(result), markdown, JSON.stringify(Result.getOrThrow(result))]) {
       assert.notMatch(text, /token|0123456789/)
     }

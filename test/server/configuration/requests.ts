@@ -1,6 +1,7 @@
 // Requests about configurations, and a document that most tests start from.
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import type { ConfigurationPlan } from "../../../src/domain/configuration/PlanRequest.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -60,4 +61,51 @@ export const createAll = Effect.gen(function* () {
   for (const [id, body] of Object.entries(signers)) yield* create("signers", { id, ...body })
   for (const [id, body] of Object.entries(relayers)) yield* create("relayers", { id, ...body, paused: false })
   for (const [id, body] of Object.entries(api_keys)) yield* create("api-keys", { id, ...body })
+})
+
+/** Applies the document with the digest of a plan of it. `before` runs between both. */
+export const apply = Effect.fnUntraced(function* <R = never>(
+  given: object,
+  options: object = {},
+  { key, before = Effect.void }: { readonly key?: string; readonly before?: Effect.Effect<unknown, never, R> } = {}
+) {
+  const more = key === undefined ? {} : { key }
+  const { digest, seen } = yield* planned(given, options, more)
+  yield* before
+  return yield* call("/api/v1/configuration/apply", { ...more, body: { document: given, options, digest, seen } })
+})
+
+export const applied = Effect.fnUntraced(function* (
+  given: object,
+  options: object = {},
+  more: { readonly key?: string } = {}
+) {
+  const answer = yield* apply(given, options, more)
+  assert.strictEqual(answer.status, 200, answer.text)
+  return answer.json.data as {
+    readonly counts: object
+    readonly changed: ReadonlyArray<{ readonly kind: string; readonly id: string; readonly action: string }>
+    readonly keys: ReadonlyArray<{ readonly id: string; readonly key: string }>
+  }
+})
+
+/** What is in the tables that an apply writes, as text. Checks of relayers and the secrets of the service are left out. */
+export const rows = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ text: string }>`
+    SELECT json_build_array(
+      (SELECT json_agg(t ORDER BY t.id) FROM relayers t), (SELECT json_agg(t ORDER BY t.id) FROM networks t),
+      (SELECT json_agg(t ORDER BY t.id) FROM notifications t), (SELECT json_agg(t ORDER BY t.id) FROM signers t),
+      (SELECT json_agg(json_build_array(t.id, t.name, t.scopes, t.version) ORDER BY t.id) FROM api_keys t),
+      (SELECT json_agg(t ORDER BY t.id) FROM events t),
+      (SELECT json_agg(json_build_array(t.action, t.resource_id) ORDER BY t.id) FROM audit t WHERE t.action <> 'configuration.compared'),
+      (SELECT json_agg(t ORDER BY t.name) FROM configurations t),
+      (SELECT json_agg(t ORDER BY t.kind, t.id) FROM managed_objects t))::text AS text`
+  return row?.text
+})
+
+/** The document with changed fields of the relayer `treasury`. */
+export const treasury = (changes: object) => ({
+  ...document,
+  relayers: { ...document.relayers, treasury: { ...document.relayers.treasury, ...changes } }
 })

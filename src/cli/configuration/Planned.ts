@@ -1,0 +1,84 @@
+// Plans of the commands `plan`, `diff` and `apply`: made by the service, and printed.
+import { Console, Effect } from "effect"
+import { Flag } from "effect/cli"
+import type { Command } from "effect/cli"
+import * as PlanText from "../../domain/configuration/PlanText.ts"
+import { toPlan } from "../../domain/configuration/PlanRequest.ts"
+import type { ConfigurationPlan } from "../../domain/configuration/PlanRequest.ts"
+import * as Call from "../kit/Call.ts"
+import { CommandFailed, exitCodes } from "../kit/CommandFailed.ts"
+import * as Connection from "../kit/Connection.ts"
+import * as Print from "../kit/Print.ts"
+import * as Configuration from "./Given.ts"
+
+export const flags = {
+  ...Connection.flags,
+  ...Configuration.flags,
+  ...Configuration.optionFlags,
+  insecure: Configuration.toggle("insecure", "Send secrets over http to a host that is not this machine"),
+  quiet: Configuration.toggle("quiet", "Print only how many objects change").pipe(Flag.withAlias("q")),
+  output: Flag.Literals("output", ["text", "json", "markdown"]).pipe(
+    Flag.withAlias("o"),
+    Flag.withDescription("Output format (default text)"),
+    Flag.withDefault("text")
+  )
+}
+
+export type Given = Command.Command.Config.InferValue<typeof flags>
+
+const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+/** The document contains secrets. */
+const checkTransport = Effect.fnUntraced(function* (given: Given) {
+  const { baseUrl } = yield* Connection.open(given)
+  const { protocol, hostname } = new URL(baseUrl)
+  if (protocol === "https:" || loopback.test(hostname) || given.insecure) return
+  return yield* new CommandFailed({
+    message: `${baseUrl} is not encrypted, and a configuration contains secrets: use https, or allow it with --insecure`,
+    exitCode: exitCodes.unreachable
+  })
+})
+
+/** Loads the files, and returns the request to plan them and a function that calls the service. */
+export const prepare = Effect.fnUntraced(function* (given: Given) {
+  const configuration = yield* Configuration.load(given)
+  for (const warning of configuration.warnings) yield* Console.error(`warning: ${warning}`)
+  yield* checkTransport(given)
+  const run = yield* Call.open(given)
+  const payload = {
+    document: configuration.document,
+    options: {
+      prune: given.prune,
+      take_over: given.takeOver,
+      replace: given.replace,
+      destroy_keys: given.destroyKeys
+    },
+    templates: Configuration.templatesOf(configuration)
+  }
+  return { payload, run }
+})
+
+export type Prepared = Effect.Success<ReturnType<typeof prepare>>
+
+export const make = ({ payload, run }: Prepared) =>
+  run((client) => client.configuration.plan({ payload })).pipe(
+    Effect.map(({ value }) => value.data),
+    Effect.mapError(explained)
+  )
+
+/** A service of an earlier version has no such path. */
+export const explained = (error: CommandFailed): CommandFailed =>
+  error.status === 404
+    ? new CommandFailed({
+        message: "this service has no configurations: upgrade it to the version of this command",
+        exitCode: exitCodes.refused
+      })
+    : error
+
+export const print = (plan: ConfigurationPlan, { output, quiet }: Given) => {
+  if (output === "json") return Print.json(quiet ? plan.counts : plan)
+  const domain = toPlan(plan)
+  if (quiet) return Console.log(PlanText.headline(domain))
+  const text = output === "markdown" ? PlanText.markdown(domain) : PlanText.text(domain)
+  return Console.log(text)
+}

@@ -1,0 +1,287 @@
+// Makes plans: reads what the service has of a document, and compares.
+import { Effect, Option, Result, Schema } from "effect"
+import { CreateApiKey } from "../../domain/access/ApiKey.ts"
+import * as Caller from "../../domain/access/Caller.ts"
+import type { Scope } from "../../domain/access/Scope.ts"
+import { PlanRefused } from "../../domain/configuration/ConfigurationErrors.ts"
+import type { Kind } from "../../domain/configuration/Kinds.ts"
+import * as Links from "../../domain/configuration/Links.ts"
+import * as Planning from "../../domain/configuration/Planning.ts"
+import { maxObjects } from "../../domain/configuration/PlanRequest.ts"
+import type { PlanConfiguration, PlanOptions } from "../../domain/configuration/PlanRequest.ts"
+import { nameOf, wantedState } from "../../domain/configuration/States.ts"
+import type { FoundState } from "../../domain/configuration/States.ts"
+import * as Wanted from "../../domain/configuration/Wanted.ts"
+import { PayloadTooLarge } from "../../domain/request/Request.ts"
+import type { Violation } from "../../domain/request/Request.ts"
+import { ApiKeys } from "../access/ApiKeys.ts"
+import { Audit } from "../audit/Audit.ts"
+import * as AppliedForms from "./AppliedForms.ts"
+import type { Ownership } from "./AppliedForms.ts"
+import * as ComparedSecrets from "./ComparedSecrets.ts"
+import * as ConfigurationRepo from "./ConfigurationRepo.ts"
+import * as FoundStates from "./FoundStates.ts"
+import type { Compared, Name } from "./FoundStates.ts"
+import * as Tokens from "./Tokens.ts"
+
+/** What a caller needs for a section, also to plan: a plan compares the secrets of the section. */
+const scopes: Readonly<Record<Kind, Scope>> = {
+  networks: "networks:write",
+  notifications: "notifications:write",
+  signers: "signers:write",
+  relayers: "relayers:write",
+  api_keys: "api-keys:write"
+}
+
+/** How the audit log names the kinds. */
+const auditResources = {
+  networks: "network",
+  notifications: "notification",
+  signers: "signer",
+  relayers: "relayer",
+  api_keys: "key"
+} as const satisfies Record<Kind, string>
+
+const optionsOf = (given: PlanOptions = {}): Planning.Options => ({
+  prune: given.prune ?? false,
+  takeOver: given.take_over ?? false,
+  replace: new Set(given.replace),
+  destroyKeys: new Set(given.destroy_keys)
+})
+
+const powersOf = Schema.decodeUnknownSync(Schema.toType(CreateApiKey))
+
+/** A document that is decoded, with what it is compared by. */
+export interface Prepared {
+  readonly wanted: Wanted.WantedConfiguration
+  readonly compared: ReadonlyMap<string, Compared>
+  readonly options: Planning.Options
+  readonly templates: ReadonlyMap<string, string>
+  readonly tokens: Tokens.Tokens
+}
+
+/** What the service has of a document, at one moment. */
+export interface Found {
+  readonly objects: ReadonlyArray<FoundState>
+  readonly ownership: Ownership
+  /** Whether the caller has applied the configuration before, or a key that it has created. Absent: nobody has. */
+  readonly isMember: boolean | undefined
+}
+
+export interface LastChange {
+  /** In ISO 8601. */
+  readonly at: string
+  /** Id of the caller. */
+  readonly by: string
+  /** Paths of at most two names. */
+  readonly fields: ReadonlyArray<string>
+}
+
+const parsed = (json: string | null): unknown => (json === null ? undefined : JSON.parse(json))
+
+/** The fields in which two JSON texts differ: of objects, their members. Empty if one of them is missing. */
+const changedFields = (before: string | null, after: string | null): ReadonlyArray<string> => {
+  const differing = (one: unknown, other: unknown): ReadonlyArray<string> => {
+    if (!Wanted.isMembers(one) || !Wanted.isMembers(other)) return []
+    const names = [...new Set([...Object.keys(one), ...Object.keys(other)])].toSorted()
+    return names.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]))
+  }
+  const [old, now] = [parsed(before), parsed(after)]
+  return differing(old, now).flatMap((name) => {
+    const inner = Wanted.isMembers(old) && Wanted.isMembers(now) ? differing(old[name], now[name]) : []
+    return inner.length === 0 ? [name] : inner.map((child) => `${name}.${child}`)
+  })
+}
+
+export const make = Effect.gen(function* () {
+  const repo = yield* ConfigurationRepo.make
+  const readFound = yield* FoundStates.make
+  const { load: loadTokens } = yield* Tokens.make
+  const mayCompare = yield* ComparedSecrets.make
+  const keys = yield* ApiKeys
+  const audit = yield* Audit
+
+  const checkCaller = Effect.fnUntraced(function* (sections: ReadonlySet<Kind>) {
+    const caller = yield* Caller.current
+    const lacks = [...sections].some((kind) => !Caller.hasScope(caller, scopes[kind]))
+    if (lacks || caller.relayerIds !== undefined) return yield* new Caller.Forbidden({})
+  })
+
+  const prepare = Effect.fnUntraced(function* (request: PlanConfiguration) {
+    const decoded = Wanted.decode(request.document)
+    if (Result.isFailure(decoded)) return yield* PlanRefused.of(decoded.failure)
+    const wanted = decoded.success
+    yield* checkCaller(wanted.sections)
+    if (wanted.objects.length > maxObjects) return yield* new PayloadTooLarge({})
+    const tokens = yield* loadTokens
+    const compared = wanted.objects.map((object): readonly [string, Compared] => [
+      nameOf(object),
+      { object, state: wantedState(object, tokens.ofSecret) }
+    ])
+    const prepared: Prepared = {
+      wanted,
+      compared: new Map(compared),
+      options: optionsOf(request.options),
+      templates: new Map(Object.entries(request.templates ?? {})),
+      tokens
+    }
+    return prepared
+  })
+
+  /** Whether the caller may apply the configuration without taking it over. */
+  const membership = Effect.fnUntraced(function* (name: string) {
+    const found = yield* repo.findKeys(name)
+    if (Option.isNone(found)) return undefined
+    const caller = yield* Caller.current
+    return Caller.isAdministrator(caller) || found.value.key_ids.includes(caller.id)
+  })
+
+  /** The objects that the plan may delete, with the ids of what uses them. */
+  const usersOf = ({ compared, options, wanted }: Prepared, rows: ReadonlyArray<Name>) => {
+    const isDeletable = (object: Name) =>
+      compared.has(nameOf(object))
+        ? options.replace.has(nameOf(object))
+        : options.prune && wanted.sections.has(object.kind)
+    const replaced = [...compared.values()].map(({ state }) => state)
+    const deletable = [...rows, ...replaced].filter(isDeletable)
+    const ids = (kind: Kind) => deletable.filter((object) => object.kind === kind).map(({ id }) => id)
+    return deletable.length === 0
+      ? Effect.succeed([])
+      : repo.users({ networks: ids("networks"), notifications: ids("notifications"), signers: ids("signers") })
+  }
+
+  /** What the service has of everything that the document names or refers to, and that the configuration owns. */
+  const read = Effect.fnUntraced(function* (prepared: Prepared, lock: boolean) {
+    const { compared, options, tokens, wanted } = prepared
+    const named = [...compared.values()].flatMap(({ state }): ReadonlyArray<Name> => [
+      state,
+      ...Links.referencesOf(state)
+    ])
+    const rows = yield* repo.managed(wanted.name, named)
+    const own = rows.filter(({ configuration }) => configuration === wanted.name)
+    const users = yield* usersOf(prepared, own)
+    const deletable = (name: string) => options.replace.has(name) || (options.prune && !compared.has(name))
+    const names = [...named, ...own, ...users]
+    const objects = yield* readFound({ names, wanted: compared, deletable, tokens, lock })
+    const ownership = AppliedForms.ownership(rows)
+    const found: Found = {
+      objects: ownership.owned(objects),
+      ownership,
+      isMember: yield* membership(wanted.name)
+    }
+    return found
+  })
+
+  /** The secrets that the document and the service both have, and what the caller may learn about them. */
+  const compareSecrets = Effect.fnUntraced(function* ({ compared }: Prepared, found: ReadonlyArray<FoundState>) {
+    const fields: Array<string> = []
+    const shown: Array<FoundState> = []
+    for (const object of found) {
+      const name = nameOf(object)
+      const secrets = new Map(object.secrets)
+      for (const [path, token] of compared.get(name)?.state.secrets ?? []) {
+        const stored = object.secrets.get(path)
+        if (stored === undefined) continue
+        fields.push(`${name}.${path}`)
+        if (!(yield* mayCompare(`${name}.${path}`, stored === token))) secrets.set(path, "")
+      }
+      shown.push({ ...object, secrets })
+    }
+    return { fields, shown }
+  })
+
+  /** Keys that would get more than the caller has, and keys that the caller must not change. */
+  const keyRefusals = Effect.fnUntraced(function* ({ compared }: Prepared, plan: Planning.Plan) {
+    const violations: Array<Violation> = []
+    for (const step of plan.steps) {
+      const isChanged = step.action !== "none" && step.action !== "keep"
+      if (step.kind !== "api_keys" || !isChanged) continue
+      const wanted = compared.get(nameOf(step))
+      const powers = wanted === undefined ? { name: step.id, scopes: [] } : powersOf(wanted.object.request)
+      for (const { field, message } of yield* keys.refusals(step.id, powers)) {
+        violations.push({ field: field === "" ? nameOf(step) : `${nameOf(step)}.${field}`, message })
+      }
+    }
+    return violations
+  })
+
+  const notMember = ({ options, wanted }: Prepared, { isMember }: Found): ReadonlyArray<Violation> => {
+    if (isMember !== false || options.takeOver) return []
+    const message = `the configuration ${wanted.name} was applied by other API keys; --take-over applies it with this one from now on`
+    return [{ field: "name", message }]
+  }
+
+  /** Changes with the document, the options, and everything that was found. */
+  const digestOf = ({ wanted, compared, options, templates, tokens }: Prepared, { objects, isMember }: Found) =>
+    tokens.digest({
+      name: wanted.name,
+      sections: wanted.sections,
+      wanted: Object.fromEntries([...compared].map(([name, { state }]) => [name, state])),
+      found: Object.fromEntries(objects.map((object) => [nameOf(object), object])),
+      isMember,
+      options,
+      templates
+    })
+
+  const seenOf = ({ tokens }: Prepared, { objects }: Found) =>
+    Object.fromEntries(objects.map((object) => [nameOf(object), tokens.short(object)]))
+
+  /** The last changes of objects by name, as far as the audit log has them. */
+  const lastChangesOf = Effect.fnUntraced(function* (objects: ReadonlyArray<Name>) {
+    if (objects.length === 0) return new Map<string, LastChange>()
+    const records = yield* audit.lastChanges(objects.map(({ kind, id }) => ({ resource: auditResources[kind], id })))
+    const kindOf = new Map(Object.entries(auditResources).map(([kind, resource]) => [resource, kind]))
+    return new Map(
+      records.map(({ resource, id, at, keyId, before, after }): readonly [string, LastChange] => [
+        `${kindOf.get(resource as never) ?? resource}.${id}`,
+        { at, by: keyId, fields: changedFields(before, after) }
+      ])
+    )
+  })
+
+  /** Says for objects that were changed outside of the file when, and by which caller. */
+  const withDrift = Effect.fnUntraced(function* (plan: Planning.Plan) {
+    const drifted = plan.steps.filter(({ changes }) =>
+      changes.some(({ origin }) => origin !== undefined && origin !== "file")
+    )
+    const last = yield* lastChangesOf(drifted)
+    const names = new Set(drifted.map(nameOf))
+    const driftOf = (step: Planning.Step): Planning.Drift => {
+      const change = last.get(nameOf(step))
+      return change === undefined ? {} : { at: change.at, by: change.by }
+    }
+    const steps = plan.steps.map((step) => (names.has(nameOf(step)) ? { ...step, drift: driftOf(step) } : step))
+    return { ...plan, steps }
+  })
+
+  /** The objects of the document that refer to the named one. */
+  const usersIn = (compared: Prepared["compared"], name: string): ReadonlyArray<string> =>
+    [...compared].flatMap(([user, { state }]) =>
+      Links.referencesOf(state).some((reference) => nameOf(reference) === name) ? [user] : []
+    )
+
+  /** `shown`: what was found, with only those secrets that the caller may learn about. */
+  const computed = Effect.fnUntraced(function* (prepared: Prepared, found: Found, shown: ReadonlyArray<FoundState>) {
+    const { wanted, compared, options, templates, tokens } = prepared
+    const applied = [...found.ownership.rows].map(([name, row]) => [name, AppliedForms.ofRow(row)] as const)
+    const planned = Planning.plan({
+      name: wanted.name,
+      sections: wanted.sections,
+      wanted: [...compared.values()].map(({ state }) => state),
+      found: shown,
+      options,
+      templates,
+      applied: new Map(applied),
+      tokenOf: tokens.ofValue
+    })
+    const strange = notMember(prepared, found)
+    if (Result.isFailure(planned)) return yield* PlanRefused.of([...strange, ...planned.failure])
+    const refused = [...strange, ...(yield* keyRefusals(prepared, planned.success))]
+    if (refused.length > 0) return yield* PlanRefused.of(refused)
+    return planned.success
+  })
+
+  return { prepare, read, compareSecrets, computed, lastChangesOf, withDrift, usersIn, digestOf, seenOf }
+})
+
+export type Plans = Effect.Success<typeof make>
