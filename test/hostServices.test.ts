@@ -123,7 +123,7 @@ layer(services, { excludeTestServices: true })("a host program that uses only th
         url: "https://hooks.example.com/relayer"
       })
       const following = yield* feed
-        .stream({ type: "relayer.created" })
+        .stream({ type: ["relayer.created"] })
         .pipe(Stream.take(2), Stream.runCollect, Effect.forkChild)
       const create = Effect.fnUntraced(function* (id: string) {
         const signer = yield* signers.create({ type: "plain" })
@@ -144,7 +144,7 @@ layer(services, { excludeTestServices: true })("a host program that uses only th
         followed.map(({ resource_id }) => resource_id),
         ["first", "second"]
       )
-      const { items: after } = yield* feed.list({ after: followed[0]?.id ?? 0, type: "relayer.created" })
+      const { items: after } = yield* feed.list({ after: followed[0]?.id ?? 0, type: ["relayer.created"] })
       assert.deepStrictEqual(after, followed.slice(1))
       const { items } = yield* (yield* Deliveries).list(notification.id, { state: "pending" })
       assert.deepStrictEqual(

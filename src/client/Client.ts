@@ -1206,18 +1206,26 @@ export interface EventsClient {
    * new event. Reconnect with `Last-Event-ID`, as `EventSource` does. Old events are deleted: a reader that
    * continues from one of them gets 400, which names the oldest position to continue from. The service closes a
    * stream whose reader takes no events for 30 seconds. An API key may have 20 streams open on an instance; the
-   * next one gets 429. An API key that is limited to some relayers gets only events about these relayers and their
-   * transactions.
+   * next one gets 429. With `before`, a response has the past, the newest event first: `before=latest` has the
+   * newest events, and the `Link` header leads to older ones until there are none. An API key that is limited to
+   * some relayers gets only events about these relayers and their transactions.
    */
   readonly list: Method<"events", "list", {
     readonly query: {
       /**
-       * `id` of the last event that was read. 0 starts at the first event. `Last-Event-ID` takes precedence. Example:
-       * `7`
+       * `id` of the last event that was read. 0 starts at the first event, `latest` after the newest one.
+       * `Last-Event-ID` takes precedence. Example: `7`
        */
-      readonly after?: number
-      /** Only events of this type. Example: `"relayer.paused"` */
-      readonly type?: KnownEventType
+      readonly after?: number | "latest"
+      /**
+       * `id` of an event, or `latest`: the events before it, the newest first. Not together with `after`, `wait` or a
+       * stream. Example: `7`
+       */
+      readonly before?: number | "latest"
+      /** Only events of these types; may be repeated. Example: `["relayer.paused"]` */
+      readonly type?: ReadonlyArray<KnownEventType>
+      /** Only events about this relayer and its transactions. Example: `"payouts"` */
+      readonly relayer_id?: string & Brand.Brand<"RelayerId">
       /** Only events about this resource. Example: `"payouts"` */
       readonly resource_id?: string
       /** Events in a response, from 1 to 1000. A stream has no end. Example: `100` */

@@ -1,8 +1,9 @@
 // `events`: lists events in their order, and follows new ones.
 import { Console, DateTime, Effect, Option, Schema } from "effect"
-import { Command } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { EventQuery, KnownEventType, maxEvents, maxWait } from "../../domain/event/Event.ts"
 import type { Event } from "../../domain/event/Event.ts"
+import { RelayerId } from "../../domain/relayer/Relayer.ts"
 import * as Call from "../kit/Call.ts"
 import { exitCodes } from "../kit/CommandFailed.ts"
 import type { CommandFailed } from "../kit/CommandFailed.ts"
@@ -24,7 +25,8 @@ const rowOf = (event: Event) => Object.values(columns).map((cell) => cell(event)
 
 const filter = Help.describe(Schema.Struct(EventQuery), {
   after: Field.integer("after"),
-  type: Field.choice("type", KnownEventType.literals),
+  type: Field.many(Flag.Literals("type", KnownEventType.literals)),
+  relayer_id: Field.of("relayer", RelayerId),
   resource_id: Field.text("resource_id")
 })
 

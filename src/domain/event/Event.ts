@@ -1,5 +1,5 @@
 // Events: facts about resources that the service publishes in one order.
-import { Schema } from "effect"
+import { Effect, Schema, SchemaIssue, SchemaTransformation } from "effect"
 import { eventTypes } from "../access/Resources.ts"
 import { Value } from "../request/ExactJson.ts"
 import { field } from "../request/Field.ts"
@@ -7,6 +7,7 @@ import { Instant } from "../request/Instant.ts"
 import { openList } from "../request/OpenList.ts"
 import { count } from "../request/Page.ts"
 import * as Shown from "../request/Shown.ts"
+import { RelayerId } from "../relayer/Relayer.ts"
 import { searchText } from "../request/Text.ts"
 
 /** The types of events that this version of the service publishes. */
@@ -49,21 +50,63 @@ export const maxEvents = 1000
 /** Seconds. Below every usual time limit of a request. */
 export const maxWait = 25
 
+/** The `id` of an event, or the end of the feed when the request is handled. */
+export type Place = number | "latest"
+
+const expectedPlace = "an integer, 0 or more, or latest"
+
+const place = (description: string, usual?: number) =>
+  Schema.String.annotate({
+    contentMediaType: "application/json",
+    contentSchema: {
+      anyOf: [{ type: "integer", minimum: 0 }, { const: "latest" }],
+      ...(usual === undefined ? {} : { default: usual }),
+      description,
+      examples: [7]
+    }
+  }).pipe(
+    Schema.decodeTo(
+      Schema.Union([Schema.Natural, Schema.Literal("latest")]),
+      SchemaTransformation.transformEffect({
+        decode: (text: string, options): Effect.Effect<Place, SchemaIssue.Issue> =>
+          text === "latest"
+            ? Effect.succeed(text)
+            : /^\d+$/.test(text)
+              ? Effect.succeed(Math.min(Number(text), Number.MAX_SAFE_INTEGER))
+              : Effect.fail(new SchemaIssue.InvalidValue({ expected: expectedPlace }, text, options)),
+        encode: (position: Place) => Effect.succeed(String(position))
+      })
+    )
+  )
+
 export const EventQuery = {
   after: Schema.optionalKey(
-    count("`id` of the last event that was read. 0 starts at the first event. `Last-Event-ID` takes precedence.", 7, 0)
+    place(
+      "`id` of the last event that was read. 0 starts at the first event, `latest` after the newest one. `Last-Event-ID` takes precedence.",
+      0
+    )
   ),
-  type: Schema.optionalKey(field(KnownEventType, "Only events of this type.")),
+  before: Schema.optionalKey(
+    place(
+      "`id` of an event, or `latest`: the events before it, the newest first. Not together with `after`, `wait` or a stream."
+    )
+  ),
+  type: Schema.optionalKey(
+    field(Schema.Array(KnownEventType), "Only events of these types; may be repeated.", ["relayer.paused"])
+  ),
+  relayer_id: Schema.optionalKey(field(RelayerId, "Only events about this relayer and its transactions.", "payouts")),
   resource_id: Schema.optionalKey(field(searchText, "Only events about this resource.", "payouts")),
   limit: Schema.optionalKey(count("Events in a response, from 1 to 1000. A stream has no end.", 100, defaultEvents)),
   wait: Schema.optionalKey(count("Seconds to wait for the first event if there is none yet, at most 25.", 20, 0))
 }
 export interface EventFilter {
-  readonly type?: KnownEventType
+  readonly type?: ReadonlyArray<KnownEventType>
   readonly resource_id?: string
 }
 export interface EventQuery extends EventFilter {
-  readonly after?: number
+  readonly after?: Place
+  readonly before?: Place
+  readonly relayer_id?: RelayerId
   /** From the header `Last-Event-ID`. Takes precedence over `after`. */
   readonly lastEventId?: number
   readonly limit?: number

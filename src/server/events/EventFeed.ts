@@ -20,10 +20,16 @@ import * as Position from "./Position.ts"
 const wasPruned = ({ id }: Position.Position) =>
   `is not the id of a stored event; the events up to ${id} were deleted because of their age, and ${id} is the oldest position to continue from`
 
+/** The name of a member of the query on the wire. */
+const nameOf = (member: keyof EventQuery): string => (member === "lastEventId" ? "last-event-id" : member)
+
 export class EventFeed extends Context.Service<
   EventFeed,
   {
-    /** `next` is the position to continue from, also at the end of the feed. */
+    /**
+     * `next` is the position to continue from, also at the end of the feed. With `before`, the newest event is first, and `next` is absent
+     * if there are no older ones.
+     */
     list(query: EventQuery): Effect.Effect<Items<Event>, BadRequest>
     /**
      * Follows what the query selects and the caller may see, without an end. While the database is away, it waits. The reader
@@ -46,26 +52,44 @@ export class EventFeed extends Context.Service<
       const draining = yield* Draining
       const jobs = yield* Jobs
 
-      /** What the query selects and the caller may see: of its relayers, not what earlier ones with the same ids have left. */
-      const filterOf = Effect.fnUntraced(function* ({ type, resource_id }: EventQuery) {
+      /**
+       * The relayers that the query selects and the caller may see. A caller that is limited to relayers does not see what earlier ones
+       * with the same ids have left.
+       */
+      const relayersOf = Effect.fnUntraced(function* ({ relayer_id }: EventQuery) {
         const { relayerIds } = yield* Caller.current
+        if (relayerIds === undefined) return relayer_id === undefined ? undefined : new Map([[relayer_id, 0]])
+        return yield* repo.births(
+          relayer_id === undefined ? relayerIds : relayerIds.filter((allowed) => allowed === relayer_id)
+        )
+      })
+
+      const filterOf = Effect.fnUntraced(function* (query: EventQuery) {
+        const { type, resource_id } = query
+        const relayers = yield* relayersOf(query)
         const filter: Filter = {
           ...(type === undefined ? {} : { type }),
           ...(resource_id === undefined ? {} : { resource_id }),
-          ...(relayerIds === undefined ? {} : { relayers: yield* repo.births(relayerIds) })
+          ...(relayers === undefined ? {} : { relayers })
         }
         return filter
       })
 
+      const newest = Effect.map(
+        repo.last,
+        Option.getOrElse(() => Position.start)
+      )
+
       const begin = Effect.fnUntraced(function* ({ after, lastEventId }: EventQuery) {
         const id = lastEventId ?? after ?? 0
         if (id === 0) return Position.start
+        if (id === "latest") return yield* newest
         const found = yield* repo.find(id)
         if (Option.isSome(found)) return found.value
         const last = Option.getOrUndefined(yield* pruned)
         if (last?.id === id) return last
         const message = last === undefined ? "is not the id of an event" : wasPruned(last)
-        return yield* BadRequest.of([{ field: lastEventId === undefined ? "after" : "last-event-id", message }])
+        return yield* BadRequest.of([{ field: nameOf(lastEventId === undefined ? "after" : "lastEventId"), message }])
       })
 
       /** A page of the table that was read after `after`. Asked afterwards, because events may be deleted meanwhile. */
@@ -79,10 +103,32 @@ export class EventFeed extends Context.Service<
       const page = (selection: Selection) =>
         Effect.flatMap(repo.page(selection), (found) => withoutGap(selection.after, found))
 
-      const list = Effect.fn("EventFeed.list")(function* (query: EventQuery) {
+      const limitOf = ({ limit = defaultEvents }: EventQuery) => Math.min(Math.max(limit, 1), maxEvents)
+
+      /** The events before a position, the newest first. `next` is the position before which older ones are. */
+      const past = Effect.fn("EventFeed.past")(function* ({ before = "latest", ...query }: EventQuery) {
+        const wrong = (["after", "lastEventId", "wait"] as const).filter((field) => query[field] !== undefined)
+        const message = "cannot be combined with before"
+        if (wrong.length > 0) return yield* BadRequest.of(wrong.map((field) => ({ field: nameOf(field), message })))
+        const place = before === "latest" ? undefined : yield* repo.find(before)
+        if (place !== undefined && Option.isNone(place)) {
+          return yield* BadRequest.of([{ field: "before", message: "is not the id of a stored event" }])
+        }
+        const filter = yield* filterOf(query)
+        const found = yield* repo.past({
+          ...filter,
+          before: Option.getOrUndefined(place ?? Option.none()),
+          limit: limitOf(query)
+        })
+        const last = found.events.at(-1)
+        const items = found.events.map(({ event }) => event)
+        return last === undefined || !found.isFull ? { items } : { items, next: String(last.position.id) }
+      })
+
+      const following = Effect.fn("EventFeed.list")(function* (query: EventQuery) {
         const filter = yield* filterOf(query)
         const from = yield* begin(query)
-        const limit = Math.min(Math.max(query.limit ?? defaultEvents, 1), maxEvents)
+        const limit = limitOf(query)
         const wait = Math.min(query.wait ?? 0, maxWait)
         let found = (yield* page({ ...filter, after: from, limit })).events
         if (found.length === 0 && wait > 0) {
@@ -94,6 +140,9 @@ export class EventFeed extends Context.Service<
         const items = found.map(({ event }) => event)
         return id === 0 ? { items } : { items, next: String(id) }
       }, Effect.scoped)
+
+      const list = (query: EventQuery): Effect.Effect<Items<Event>, BadRequest> =>
+        query.before === undefined ? following(query) : past(query)
 
       const open = Effect.fnUntraced(function* (filter: Filter, from: Position.Position) {
         const reading = yield* jobs.supervise({ job: "events", task: "read" })
@@ -107,8 +156,13 @@ export class EventFeed extends Context.Service<
         })
       })
 
-      const follow = (query: EventQuery) =>
-        Effect.map(Effect.all([begin(query), filterOf(query)]), ([from, filter]) => open(filter, from))
+      const follow = Effect.fnUntraced(function* (query: EventQuery) {
+        if (query.before !== undefined) {
+          return yield* BadRequest.of([{ field: "before", message: "is not possible for a stream" }])
+        }
+        const from = yield* begin(query)
+        return open(yield* filterOf(query), from)
+      })
 
       const stream = (query: EventQuery) =>
         Effect.flatten(follow(query)).pipe(

@@ -34,7 +34,7 @@ const isOf = (relayers: Births, { event, relayerId }: PlacedEvent): boolean => {
 
 /** Selects the same events as `EventsRepo.page`. */
 const matches = ({ type, resource_id, relayers }: Filter, placed: PlacedEvent): boolean =>
-  (type === undefined || placed.event.type === type) &&
+  (type === undefined || type.some((wanted) => wanted === placed.event.type)) &&
   (resource_id === undefined || placed.event.resource_id === resource_id) &&
   (relayers === undefined || isOf(relayers, placed))
 

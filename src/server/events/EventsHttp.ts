@@ -62,7 +62,9 @@ export const EventsHttp = HttpApiBuilder.group(
       list: ({ query, headers, request }) => {
         const lastEventId = headers["last-event-id"]
         const all: EventQuery = { ...query, ...(lastEventId === undefined ? {} : { lastEventId }) }
-        return wantsStream(request) ? negotiated(stream(all)) : negotiated(Respond.items(feed.list(all), "after"))
+        return wantsStream(request)
+          ? negotiated(stream(all))
+          : negotiated(Respond.items(feed.list(all), query.before === undefined ? "after" : "before"))
       }
     })
   })

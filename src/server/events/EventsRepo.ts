@@ -34,6 +34,12 @@ export interface Selection extends Filter {
   readonly limit: number
 }
 
+/** Events before a position, or the newest ones: the newest first. */
+export interface PastSelection extends Filter {
+  readonly before: Position | undefined
+  readonly limit: number
+}
+
 export interface PlacedEvent {
   readonly position: Position
   readonly event: Event
@@ -126,14 +132,24 @@ export const make = Effect.gen(function* () {
       query("EventsRepo.births")
     )
 
-  /** In order, of limited size. */
-  const page = ({ after, limit, relayers, ...equal }: Selection) => {
+  const at = ({ xid, id }: Position) => sql`(${String(xid)}::text::xid8, ${id}::bigint)`
+
+  /** Events in one direction, of limited size. */
+  const read = (
+    { type, resource_id, relayers }: Filter,
+    {
+      range,
+      limit,
+      direction
+    }: { readonly range: Statement.Fragment; readonly limit: number; readonly direction: Statement.Fragment }
+  ) => {
     const conditions = [
       shown,
-      sql`(xid, id) > (${String(after.xid)}::text::xid8, ${after.id}::bigint)`,
-      ...Object.entries(equal).map(([column, value]) => sql`${sql(column)} = ${value}`)
+      range,
+      ...(type === undefined ? [] : [sql`type = ANY(${type}::text[])`]),
+      ...(resource_id === undefined ? [] : [sql`resource_id = ${resource_id}`])
     ]
-    const order = sql`ORDER BY events.xid, events.id LIMIT ${limit}`
+    const order = sql`ORDER BY events.xid ${direction}, events.id ${direction} LIMIT ${limit}`
     const of = (more: ReadonlyArray<Statement.Fragment>) =>
       sql`SELECT * FROM events WHERE ${sql.and([...conditions, ...more])} ${order}`
     // Two parts, so that each one uses its index.
@@ -149,11 +165,24 @@ export const make = Effect.gen(function* () {
     const rows = sql`
       SELECT events.*, octet_length(data::text) AS bytes FROM (${relayers === undefined ? of([]) : chosen(relayers)}) events ${order}`
     return Effect.gen(function* () {
-      const found = yield* FittingRows.select(sql, { rows, columns, size: sql`bytes`, orderBy: sql`xid::xid8, id` })
+      const orderBy = sql`xid::xid8 ${direction}, id ${direction}`
+      const found = yield* FittingRows.select(sql, { rows, columns, size: sql`bytes`, orderBy })
       const events = (yield* readPlaced(found.rows)).map(placed)
       return { events, isFull: found.isCut || events.length === limit }
-    }).pipe(query("EventsRepo.page"))
+    })
   }
+
+  /** In order, of limited size. */
+  const page = ({ after, limit, ...filter }: Selection) =>
+    read(filter, { range: sql`(xid, id) > ${at(after)}`, limit, direction: sql`ASC` }).pipe(query("EventsRepo.page"))
+
+  /** The newest first, of limited size. */
+  const past = ({ before, limit, ...filter }: PastSelection) =>
+    read(filter, {
+      range: before === undefined ? sql`true` : sql`(xid, id) < ${at(before)}`,
+      limit,
+      direction: sql`DESC`
+    }).pipe(query("EventsRepo.past"))
 
   /** Whether there are events that wait for older transactions. */
   const isHeldBack = sql`
@@ -176,5 +205,5 @@ export const make = Effect.gen(function* () {
     )
     UPDATE events SET xid = '3' WHERE EXISTS (SELECT FROM foreign_ids)`.pipe(Effect.asVoid, query("EventsRepo.adopt"))
 
-  return { append, find, last, births, page, isHeldBack, adopt }
+  return { append, find, last, births, page, past, isHeldBack, adopt }
 })

@@ -124,12 +124,73 @@ layerEach(changed)("events over HTTP", (it) => {
   it.effect("are listed by the typed client", () =>
     Effect.gen(function* () {
       const client = yield* ApiClient
-      const { data } = yield* client.events.list({ query: { type: "relayer.paused", limit: 1 }, headers: {} })
+      const { data } = yield* client.events.list({ query: { type: ["relayer.paused"], limit: 1 }, headers: {} })
       assert.deepInclude(data[0], { type: "relayer.paused", resource_id: "relayer-1" })
       const [event] = data
       assert.deepInclude(event?.data, { paused: true })
       const after = yield* client.events.list({ query: {}, headers: { "last-event-id": event?.id ?? 0 } })
       assert.isAbove(after.data[0]?.id ?? 0, event?.id ?? 0)
+    })
+  )
+
+  it.effect("of the past are listed with the newest first, and links lead back to the first one", () =>
+    Effect.gen(function* () {
+      const seen: Array<Event> = []
+      let next: string | undefined = `${path}?limit=4&before=latest`
+      while (next !== undefined) {
+        const found: { readonly events: ReadonlyArray<Event>; readonly next: string | undefined } = yield* list(
+          next.slice(path.length)
+        )
+        seen.push(...found.events)
+        next = found.next
+      }
+      assert.deepStrictEqual(named(seen), expected.toReversed())
+      const [newest] = seen
+      assert.deepStrictEqual(named((yield* list(`?before=${newest?.id}&limit=1`)).events), expected.slice(-2, -1))
+    })
+  )
+
+  it.effect("after the newest one are none, with a link to those that follow", () =>
+    Effect.gen(function* () {
+      const { events, next } = yield* list("?after=latest")
+      assert.deepStrictEqual(events, [])
+      yield* TestApi.call("/api/v1/signers", { body: { ...signer, id: "afterwards" } })
+      const query = (next ?? assert.fail("no link")).slice(path.length)
+      assert.deepStrictEqual(named((yield* settled(query, 1)).events), [["signer.created", "afterwards"]])
+    })
+  )
+
+  it.effect("before a position that is not one, or together with a position to start from, are refused", () =>
+    Effect.gen(function* () {
+      const refused = [
+        ["?before=999999999", {}, "before: is not the id of a stored event"],
+        ["?before=x", {}, "before: Expected an integer, 0 or more, or latest"],
+        ["?after=newest", {}, "after: Expected an integer, 0 or more, or latest"],
+        ["?before=latest&after=1&wait=1", {}, "after: cannot be combined with before"],
+        ["?before=latest", { headers: { "last-event-id": "1" } }, "last-event-id: cannot be combined with before"],
+        ["?before=latest", { headers: { accept: "text/event-stream" } }, "before: is not possible for a stream"]
+      ] as const
+      for (const [query, options, error] of refused) {
+        const { status, json } = yield* TestApi.call(`${path}${query}`, options)
+        assert.strictEqual(status, 400, query)
+        assert.include(json.error ?? "", error, query)
+      }
+    })
+  )
+
+  it.effect("of several types, and of one relayer, are selected in both directions", () =>
+    Effect.gen(function* () {
+      const of = (query: string) => Effect.map(list(query), ({ events }) => named(events))
+      const types = "type=relayer.paused&type=relayer.deleted"
+      const selected = [
+        ["relayer.paused", "relayer-1"],
+        ["relayer.deleted", "relayer-2"]
+      ]
+      assert.deepStrictEqual(yield* of(`?${types}`), selected)
+      assert.deepStrictEqual(yield* of(`?before=latest&${types}`), selected.toReversed())
+      const ofOne = expected.filter(([type = "", id]) => type.startsWith("relayer.") && id === "relayer-1")
+      assert.deepStrictEqual(yield* of("?relayer_id=relayer-1"), ofOne)
+      assert.deepStrictEqual(yield* of("?relayer_id=relayer-1&before=latest"), ofOne.toReversed())
     })
   )
 
@@ -155,7 +216,7 @@ layerEach(changed)("events over HTTP", (it) => {
         [`?after=${"9".repeat(40)}`, {}, "after: is not the id of an event"],
         ["?after=x", {}, "after: Expected an integer, 0 or more"],
         ["?after=-1", {}, "after: Expected an integer, 0 or more"],
-        ["?type=relayer.eaten", {}, "type: Expected "],
+        ["?type=relayer.eaten", {}, "type.0: Expected "],
         ["?wait=long", {}, "wait: Expected an integer, 0 or more"],
         ["?limit=1.5", {}, "limit: Expected an integer, 0 or more"],
         ["?cursor=1", {}, "cursor: is not a known field"],

@@ -51,6 +51,9 @@ layerEach(TestApi.layer())("a key that is limited to a relayer", (it) => {
       assert.deepStrictEqual(named(yield* get("?limit=1&type=transaction.created", key)), named([own]))
       assert.deepStrictEqual(named(yield* get(`?after=${own.id}`, key)), named([later]))
       assert.deepStrictEqual(yield* get(`?resource_id=${other.resource_id}`, key), [])
+      assert.deepStrictEqual(named(yield* get("?relayer_id=other&type=transaction.created", undefined)), named([other]))
+      assert.deepStrictEqual(yield* get("?relayer_id=other", key), [])
+      assert.deepStrictEqual(named(yield* get("?before=latest&limit=1", key)), named([later]))
     })
   )
 
