@@ -1,21 +1,12 @@
 // Databases of earlier versions: an earlier schema with the rows of the current one, as far as it has their columns.
 import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { migrations, migrationsTable } from "../src/sql/migrations/index.ts"
 
 const names = Object.keys(migrations)
 
 /** All earlier schemas, as the number of their last migration. */
 export const earlier = names.slice(0, -1).map((name) => Number.parseInt(name, 10))
-
-/** Migrates an empty database up to `last`. */
-export const migrateTo = (last: number) =>
-  Migrator.make({})({
-    loader: Migrator.fromRecord(
-      Object.fromEntries(Object.entries(migrations).filter(([name]) => Number.parseInt(name, 10) <= last))
-    ),
-    table: migrationsTable
-  })
 
 export interface Table {
   readonly name: string

@@ -1,6 +1,7 @@
 // This version opens databases of every earlier schema, also after a migration that failed halfway.
 import { Effect } from "effect"
 import * as EmbeddedPostgres from "../src/sql/embedded/EmbeddedPostgres.ts"
+import { migrateTo } from "../src/sql/migrations/index.ts"
 import type { Server } from "../src/sql/embedded/Transport.ts"
 import * as Service from "../testkit/process/Service.ts"
 import type { Case } from "./Case.ts"
@@ -60,7 +61,7 @@ export const Upgrade: Case = {
           Sql.on(
             database,
             Effect.gen(function* () {
-              yield* Schema.migrateTo(last)
+              yield* migrateTo(last)
               yield* Schema.write(tables)
               return yield* Schema.describe
             })

@@ -79,7 +79,7 @@ export const ServiceUnavailableError = headed(
   Request.ServiceUnavailable,
   503,
   "Service Unavailable",
-  "The database cannot be reached, the request took too long, or the instance is stopping. Try again after `Retry-After`.",
+  "The database cannot be reached, the request took too long, the instance is stopping, or it is older than the schema of the database. Try again after `Retry-After`.",
   retryAfter,
   {
     decode: () => new Request.ServiceUnavailable({}),

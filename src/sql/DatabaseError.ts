@@ -9,6 +9,7 @@ const Reason = Schema.Literals([
   "DataVersionMismatch",
   "DirectoryInUse",
   "MigrationFailed",
+  "OlderInstances",
   "SchemaTooNew",
   "ServerTooOld",
   "SystemFailure",

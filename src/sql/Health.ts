@@ -15,8 +15,18 @@ export const schemaVersion = Effect.gen(function* () {
   return latest ?? 0
 })
 
-/** Whether the schema is the one that this code works on. Fails if the database does not answer. */
-export const isCurrent = Effect.map(schemaVersion, (version) => version === latestMigration)
+const readMark = Rows.one(Schema.Struct({ oldest: Schema.Int }))
+
+/** The schema that an instance has to know to work on the database, which has at least the schema 31. */
+export const oldestSchema = Effect.gen(function* () {
+  const sql = yield* client
+  return (yield* readMark(yield* sql`SELECT oldest FROM schema_mark`)).oldest
+})
+
+/** Whether this code works on the schema, which may be newer. Fails if the database does not answer. */
+export const isCompatible = Effect.gen(function* () {
+  return (yield* schemaVersion) >= latestMigration && (yield* oldestSchema) <= latestMigration
+})
 
 /** Counts the connections of all instances by state: `active`, `idle`, `idle in transaction`. */
 export const connections = Effect.gen(function* () {

@@ -18,6 +18,12 @@ export const keyOf = (uuid: string): Key => {
   return [Number.parseInt(digits.slice(0, 8), 16) | 0, Number.parseInt(digits.slice(8, 16), 16) | 0]
 }
 
+/**
+ * The first number of the lock that the sessions of all instances share, the ASCII codes of "rely". The second one is the schema
+ * that the instance knows.
+ */
+export const instances = 0x72656c79
+
 /** Whether a session holds the lock of the UUID that the expression `uuid` gives. */
 export const isHeld = (sql: SqlClient.SqlClient, uuid: string) => {
   const part = (from: number) =>
@@ -29,12 +35,14 @@ export const isHeld = (sql: SqlClient.SqlClient, uuid: string) => {
 }
 
 /**
- * Holds the lock until the scope closes, on a separate connection. If the connection breaks, another one takes the lock. The
- * database client of a host program may be unable to open a connection: then there is no lock.
+ * Holds the lock, and shares that of the instances of a schema, until the scope closes, on a separate connection. If the
+ * connection breaks, another one takes the locks. The database client of a host program may be unable to open a connection: then
+ * there is no lock.
  */
 export const hold = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  [first, second]: Key
+  [first, second]: Key,
+  schema: number
 ): Effect.fn.Return<void, never, Scope.Scope> {
   if (!isPgClient(sql)) return
   const tried = yield* Deferred.make<void>()
@@ -42,6 +50,7 @@ export const hold = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const connection = yield* PgConnection.make(sql.config)
       yield* connection.query("SELECT pg_advisory_lock($1::int, $2::int)", [first, second])
+      yield* connection.query("SELECT pg_advisory_lock_shared($1::int, $2::int)", [instances, schema])
       yield* Deferred.succeed(tried, undefined)
       return yield* Effect.forever(Effect.andThen(Effect.sleep(interval), connection.query("SELECT 1")))
     })

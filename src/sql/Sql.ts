@@ -37,13 +37,16 @@ export interface Database {
 /** The name of a backup or a restore among the sessions of the server. */
 const maintenanceName = "effect-relayer maintenance"
 
+/** The name of a start that changes the schema: it is no instance yet, so that others do not wait for it to stop. */
+const migrationName = "effect-relayer migration"
+
 const statementTimeout = (options: PoolOptions = {}) => Duration.toMillis(options.statementTimeout ?? "10 seconds")
 
 /** Milliseconds. By then the server has ended the statement and said so. */
 const longestSilence = (options: PoolOptions | undefined) => Math.ceil(statementTimeout(options) * 1.25)
 
 const pool = (options: PoolOptions = {}): PgClient.PgPoolConfig => ({
-  applicationName: "effect-relayer",
+  applicationName: Migrate.applicationName,
   connectTimeout: Math.min(statementTimeout(options), 5000),
   idleTimeout: "5 minutes",
   maxConnections: options.maxConnections ?? 10,
@@ -80,7 +83,10 @@ const patient = (options: PoolOptions | undefined): PgClient.PgPoolConfig => ({
 
 /** A migration may take longer than the statement of a request. */
 const migrate = (place: string, url: Redacted.Redacted, options: PoolOptions | undefined) =>
-  Effect.provide(Migrate.migrate(place), PgClient.layerFrom(makeClient(place, { ...patient(options), url })))
+  Effect.provide(
+    Migrate.migrate(place),
+    PgClient.layerFrom(makeClient(place, { ...patient(options), applicationName: migrationName, url }))
+  )
 
 /** The embedded server runs until the scope closes. */
 export const open = Effect.fn("Sql.open")(function* (

@@ -5,6 +5,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { parse, parseAllDocuments } from "yaml"
 import { Api } from "../../src/api/Api.ts"
+import { isIncompatible } from "../../src/sql/migrations/index.ts"
 import * as Settings from "../../src/process/settings/Settings.ts"
 
 const root = path.resolve(import.meta.dirname, "../..")
@@ -57,6 +58,15 @@ describe("the Kubernetes manifest", () => {
   const environment = Object.fromEntries(
     container.env.map(({ name, value }: { name: string; value: string }) => [name, value])
   )
+
+  it("runs both versions together only if the release changes the schema compatibly", () => {
+    /** The schema of 0.1.0, the newest release. A release sets it to its own. */
+    const released = 7
+    assert.strictEqual(
+      deployment.spec.strategy.type ?? "RollingUpdate",
+      isIncompatible(released) ? "Recreate" : "RollingUpdate"
+    )
+  })
 
   it("sets only variables that exist, and opens the port that it forwards to", () => {
     for (const name of Object.keys(environment)) assert.isTrue(settings.has(name), name)

@@ -75,6 +75,7 @@ describe.concurrent("a start is refused", () => {
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* sql`INSERT INTO ${sql(migrationsTable)} (migration_id, name) VALUES (999, 'future')`
+        yield* sql`UPDATE schema_mark SET oldest = 999`
       }).pipe(Effect.provide(PgClient.layer(clientConfig(server, database))), Effect.scoped)
       const line = yield* refusal({ folder: home, env: Service.onServer(server, database) })
       assert.match(line, /has schema 999, newer than this version knows \(\d+\): start a newer version$/)

@@ -35,7 +35,7 @@ describe.concurrent("Sql.layer", () => {
       for (const _ of ["migrates", "finds it done"]) {
         const rows = yield* Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          assert.isTrue(yield* Health.isCurrent)
+          assert.isTrue(yield* Health.isCompatible)
           const [connections] = yield* Health.connections
           assert.isAtLeast(Number(connections?.count), 1)
           return yield* sql<{ readonly id: number }>`SELECT migration_id AS id FROM ${sql(migrationsTable)}`
@@ -74,7 +74,7 @@ describe.concurrent("Sql.layer", () => {
         yield* sql`DROP SCHEMA public CASCADE`
         yield* sql`CREATE SCHEMA public`
       }).pipe(Effect.provide(client), Effect.scoped)
-      const migrateAndLook = Effect.andThen(Migrate.migrate(database), Health.isCurrent).pipe(
+      const migrateAndLook = Effect.andThen(Migrate.migrate(database), Health.isCompatible).pipe(
         Effect.provide(Layer.fresh(client)),
         Effect.scoped
       )

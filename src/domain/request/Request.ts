@@ -101,7 +101,7 @@ export class BadGateway extends Schema.TaggedError<BadGateway>()("BadGateway", {
 /** The database cannot be reached, the request took too long, or the instance is stopping. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()("ServiceUnavailable", {}) {
   override readonly message =
-    "the database cannot be reached, the request took too long, or the instance is stopping; try again"
+    "the database cannot be reached, the request took too long, the instance is stopping, or it is older than the schema of the database; try again"
 }
 
 /** The network type of the relayer does not have what the endpoint does, or the service does not support it yet. */

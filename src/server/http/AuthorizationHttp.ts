@@ -5,9 +5,11 @@ import { Authorization } from "../../api/Middleware.ts"
 import { scopeOf } from "../../api/Scopes.ts"
 import { CurrentCaller, Unauthorized } from "../../domain/access/Caller.ts"
 import type { Caller } from "../../domain/access/Caller.ts"
+import { ServiceUnavailable } from "../../domain/request/Request.ts"
 import { Authentication } from "../authentication/Authentication.ts"
 import type { Use } from "../authentication/Authentication.ts"
 import { CallerRequests } from "../limits/CallerRequests.ts"
+import { SchemaWatch } from "../lifecycle/SchemaWatch.ts"
 import * as RateLimitMetrics from "../limits/RateLimitMetrics.ts"
 import { RateLimits, rateLimitHeaders } from "../limits/RateLimits.ts"
 import { Strangers } from "../limits/Strangers.ts"
@@ -42,6 +44,7 @@ export const AuthorizationHttp = Layer.effect(
     const credentials = yield* makeCredentials
     const limits = yield* RateLimits
     const requests = yield* CallerRequests
+    const schema = yield* SchemaWatch
     const headersOf = rateLimitHeaders(limits.options)
     // A counter is shown as 0 before its first event.
     const { rateLimitedRequestsTotal, rateLimitStoreFailuresTotal, strangersRefusedTotal } = RateLimitMetrics
@@ -65,6 +68,10 @@ export const AuthorizationHttp = Layer.effect(
       )
     }
 
+    const refuseOutdated = Effect.flatMap(schema.isOutdated, (isOutdated) =>
+      isOutdated ? Effect.die(new ServiceUnavailable({})) : Effect.void
+    )
+
     return Authorization.of({
       bearer: (httpEffect, { credential, endpoint, group }) =>
         Effect.withFiber(({ context }) => {
@@ -82,7 +89,7 @@ export const AuthorizationHttp = Layer.effect(
             relayerId: params.relayer_id,
             from: current?.clientAddress
           }
-          return credentials.authenticate(credential, use).pipe(
+          return Effect.andThen(refuseOutdated, credentials.authenticate(credential, use)).pipe(
             Effect.tapErrorTag("Forbidden", ({ callerId }) =>
               callerId === undefined ? Effect.void : consume(callerId, current)
             ),

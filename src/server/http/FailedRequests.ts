@@ -28,7 +28,8 @@ const unreadable = (reason: HttpServerError.RequestParseError): Response =>
 
 const ofError = (error: unknown): Response | undefined => {
   if (HttpServerResponse.isHttpServerResponse(error)) return error
-  if (isUnavailable(error)) return Failures.serviceUnavailable(new Request.ServiceUnavailable({}))
+  if (isUnavailable(error) || error instanceof Request.ServiceUnavailable)
+    return Failures.serviceUnavailable(new Request.ServiceUnavailable({}))
   if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
     return unreadable(error.reason)
   }

@@ -2,6 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
+import { latestMigration } from "../../sql/migrations/index.ts"
 import * as SessionLock from "../../sql/SessionLock.ts"
 
 export class Holder extends Context.Service<Holder, { readonly id: string }>()("effect-relayer/server/ledger/Holder") {
@@ -9,7 +10,7 @@ export class Holder extends Context.Service<Holder, { readonly id: string }>()("
     Holder,
     Effect.gen(function* () {
       const id = randomUUID()
-      yield* SessionLock.hold(yield* SqlClient.SqlClient, SessionLock.keyOf(id))
+      yield* SessionLock.hold(yield* SqlClient.SqlClient, SessionLock.keyOf(id), latestMigration)
       return Holder.of({ id })
     })
   )

@@ -6,6 +6,7 @@
 // need no comparison of their own. What is accepted before the comparison is marked with the others, and waits for an answer.
 import { Context, Effect, Layer } from "effect"
 import type { Statement } from "effect/sql"
+import { latestMigration } from "../../sql/migrations/index.ts"
 import { client, query } from "../../sql/Query.ts"
 import * as Transaction from "../../sql/Transaction.ts"
 
@@ -33,7 +34,7 @@ const object = (names: ReadonlyArray<Part>): string =>
 export class LedgerMark extends Context.Service<
   LedgerMark,
   {
-    /** A condition for claims and fences: whether the stored mark is the present one. */
+    /** A condition for claims, renewals and fences: whether the stored mark is the present one, and this version knows the schema. */
     readonly isCurrent: Statement.Fragment
     /** If the stored mark is not the present one, marks all open requests as restored, frees all lanes, and stores it. */
     readonly renew: Effect.Effect<void>
@@ -63,7 +64,9 @@ export class LedgerMark extends Context.Service<
         const compared = sql.literal(
           object(offered.filter((name) => name !== "timeline" || options.failover !== "synchronous"))
         )
-        const isCurrent = sql`EXISTS (SELECT FROM ledger_mark WHERE mark::jsonb @> ${compared})`
+        const isPresent = sql`EXISTS (SELECT FROM ledger_mark WHERE mark::jsonb @> ${compared})`
+        const isCurrent = sql`(${isPresent} AND EXISTS (
+          SELECT FROM schema_mark WHERE oldest <= ${sql.literal(String(latestMigration))}))`
 
         // The epoch grows beyond what any claim before the copy can have reached.
         const markAll = sql`
@@ -78,7 +81,7 @@ export class LedgerMark extends Context.Service<
           INSERT INTO ledger_mark (mark) VALUES (${present}::text)
           ON CONFLICT (id) DO UPDATE SET mark = excluded.mark WHERE ledger_mark.mark <> excluded.mark`
 
-        const check = sql`SELECT WHERE ${isCurrent}`
+        const check = sql`SELECT WHERE ${isPresent}`
 
         const replace = Effect.gen(function* () {
           yield* sql`LOCK TABLE ledger_mark IN EXCLUSIVE MODE`

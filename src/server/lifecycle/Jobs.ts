@@ -4,6 +4,7 @@ import type { Scope } from "effect"
 import type { JobName, JobStatus } from "../../api/SystemApi.ts"
 import { Gauges } from "../observability/Gauges.ts"
 import * as JobWatches from "./JobWatches.ts"
+import { SchemaWatch } from "./SchemaWatch.ts"
 
 export const jobHealthy = Metric.gauge("job_healthy", {
   description: "1 while a job of this instance does its work, 0 while it does not, by job."
@@ -35,11 +36,12 @@ export class Jobs extends Context.Service<
     Jobs,
     Effect.gen(function* () {
       const gauges = yield* Gauges
+      const schema = yield* SchemaWatch
       const watches = JobWatches.make()
 
       const run = Effect.fnUntraced(function* <A>({ work, wait, ...task }: Loop<A>) {
         const own = yield* watches.add(task)
-        yield* watches.untilDone(own, work).pipe(
+        yield* watches.untilDone(own, Effect.andThen(schema.current, work)).pipe(
           Effect.flatMap(wait),
           Effect.catchCause((cause) => watches.failed(own, cause)),
           Effect.forever,

@@ -35,7 +35,7 @@ export class Readiness extends Context.Service<Readiness, { readonly check: Effe
 
       /** The query is interrupted in the background: if the database is frozen, interrupting takes longer than the timeout. */
       const probe = Effect.gen(function* () {
-        const query = yield* Effect.forkDetach(Health.isCurrent)
+        const query = yield* Effect.forkDetach(Health.isCompatible)
         return yield* Fiber.join(query).pipe(
           Effect.timeout(timeout),
           Effect.ensuring(Effect.sync(() => query.interruptUnsafe()))

@@ -1,8 +1,7 @@
 // Replaces the content of a database by a validated backup, in one transaction.
 import { Effect, Schema, Stream } from "effect"
-import { Migrator } from "effect/sql"
 import * as UnnestRows from "../batch/UnnestRows.ts"
-import { migrations, migrationsTable } from "../migrations/index.ts"
+import { migrateTo, migrationsTable } from "../migrations/index.ts"
 import { functions, tables } from "../migrations/objects.ts"
 import { client } from "../Query.ts"
 import * as Rows from "../Rows.ts"
@@ -10,13 +9,6 @@ import { BackupError } from "./Snapshot.ts"
 import type * as Format from "./Format.ts"
 import * as Tables from "./Tables.ts"
 import { decodeBatch } from "./Validation.ts"
-
-const runMigrations = Migrator.make({})
-
-const migrateTo = (schema: number) => {
-  const upTo = Object.entries(migrations).filter(([name]) => Number.parseInt(name, 10) <= schema)
-  return runMigrations({ loader: Migrator.fromRecord(Object.fromEntries(upTo)), table: migrationsTable })
-}
 
 /** Whether the database contains anything that a restore would replace. */
 export const isEmpty = Effect.gen(function* () {
@@ -30,12 +22,12 @@ export const isEmpty = Effect.gen(function* () {
 
 const readCount = Rows.one(Schema.Struct({ count: Rows.Integer }))
 
-/** Sessions of the service on this database, apart from this one. */
+/** Sessions of the service on this database, also of starts that change the schema, apart from this one. */
 const refuseOthers = Effect.gen(function* () {
   const sql = yield* client
   const rows = yield* sql`
     SELECT count(*) AS count FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'effect-relayer' AND pid <> pg_backend_pid()`
+    WHERE datname = current_database() AND application_name IN ('effect-relayer', 'effect-relayer migration') AND pid <> pg_backend_pid()`
   const { count } = yield* readCount(rows)
   if (count > 0) {
     return yield* new BackupError({
@@ -166,7 +158,7 @@ export const restore = Effect.fn("Restore.restore")(function* <E>({ header, line
       Effect.andThen(sql`TRUNCATE ${sql.join(", ", false)(found.map(({ name }) => sql`${sql(name)}`))}`, load)
     )
     yield* advanceSequences(found)
-    yield* migrateTo(Number.POSITIVE_INFINITY)
+    yield* migrateTo()
     // The copy may be behind the chain: the next start marks its open transactions.
     yield* sql`DELETE FROM ledger_mark`
   }).pipe(sql.withTransaction)

@@ -1,4 +1,7 @@
 // All migrations in their order. The SQL of a released migration is never changed.
+import { Effect, Record } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+import * as Migration from "./Migration.ts"
 import resources from "./0001_resources.ts"
 import lifeCycle from "./0002_life_cycle.ts"
 import envelope from "./0003_envelope.ts"
@@ -28,11 +31,13 @@ import places from "./0027_places.ts"
 import apiKeyVersions from "./0028_api_key_versions.ts"
 import signaturesGiven from "./0029_signatures_given.ts"
 import releasedChannels from "./0030_released_channels.ts"
+import schemaMark from "./0031_schema_mark.ts"
 import givenOffers from "./0038_given_offers.ts"
 import confirmedBy from "./0042_confirmed_by.ts"
 import configurations from "./0045_configurations.ts"
 
-export const migrations = {
+/** Migrations from before the mark of the schema. Instances of their versions cannot see that they have to stop. */
+const unmarked = {
   "0001_resources": resources,
   "0002_life_cycle": lifeCycle,
   "0003_envelope": envelope,
@@ -61,14 +66,57 @@ export const migrations = {
   "0027_places": places,
   "0028_api_key_versions": apiKeyVersions,
   "0029_signatures_given": signaturesGiven,
-  "0030_released_channels": releasedChannels,
+  "0030_released_channels": releasedChannels
+}
+
+/** The file of each declares whether it is compatible (`Migration.ts`). */
+const marked = {
+  "0031_schema_mark": schemaMark,
   "0038_given_offers": givenOffers,
   "0042_confirmed_by": confirmedBy,
   "0045_configurations": configurations
 }
 
+export const migrations: Readonly<Record<string, Migration.Migration>> = {
+  ...Record.map(unmarked, (run) => Migration.make("incompatible", run)),
+  ...marked
+}
+
+const numberOf = (name: string): number => Number.parseInt(name, 10)
+
 /** Its own table, so that a host program can keep its migrations in the same database. */
 export const migrationsTable = "effect_relayer_migrations"
 
 /** The schema of this version. */
-export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+export const latestMigration = Math.max(...Object.keys(migrations).map(numberOf))
+
+/** The migration that creates the mark of the schema. */
+const firstMark = numberOf("0031_schema_mark")
+
+const raiseMark = (number: number) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`UPDATE schema_mark SET oldest = ${number}::integer`)
+
+const effectOf = (name: string, { isCompatible, run }: Migration.Migration) => {
+  const number = numberOf(name)
+  return isCompatible || number <= firstMark
+    ? Effect.asVoid(run)
+    : Effect.asVoid(Effect.andThen(run, raiseMark(number)))
+}
+
+/** Whether a database with schema `version` lacks a migration beside which no earlier instance goes on. */
+export const isIncompatible = (version: number): boolean =>
+  Object.entries(migrations).some(([name, { isCompatible }]) => !isCompatible && numberOf(name) > version)
+
+const migrator = Migrator.make({})
+
+/** Applies what is missing up to the schema `last`, in one transaction. Absent: up to that of this version. */
+export const migrateTo = (last = latestMigration) =>
+  migrator({
+    loader: Migrator.fromRecord(
+      Record.map(
+        Record.filter(migrations, (_, name) => numberOf(name) <= last),
+        (migration, name) => effectOf(name, migration)
+      )
+    ),
+    table: migrationsTable
+  })

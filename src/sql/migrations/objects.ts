@@ -24,6 +24,7 @@ export const tables: ReadonlyArray<string> = [
   "relayer_checks",
   "relayer_counts",
   "relayers",
+  "schema_mark",
   "service_secrets",
   "signatures_given",
   "signers",

@@ -40,6 +40,24 @@ layerEach(ledger)("a ledger that was put back from a copy", (it) => {
     })
   )
 
+  it.effect(
+    "is no copy if a newer version has changed the schema: the older one claims, renews and writes nothing",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* insert(account(1), 1)
+        const { hold } = yield* claimOne
+        const lanes = yield* LaneLedger
+        yield* sql`UPDATE schema_mark SET oldest = 999`
+        assert.deepStrictEqual(yield* lanes.renew([hold]), [])
+        assert.strictEqual((yield* Effect.flip(lanes.read(hold)))._tag, "LaneLost")
+        yield* sql`UPDATE lanes SET holder = NULL, held_until = NULL`
+        assert.deepStrictEqual(yield* lanes.claim(["evm"], 10), [])
+        const rows = yield* sql<{ restored: boolean }>`SELECT restored FROM transactions`
+        assert.deepStrictEqual(rows, [{ restored: false }])
+      })
+  )
+
   it.effect("is noticed by a cancel, which ends nothing, before any lane is claimed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

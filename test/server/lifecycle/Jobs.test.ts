@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import type { JobName } from "../../../src/api/SystemApi.ts"
 import { Draining } from "../../../src/server/lifecycle/Draining.ts"
 import { Jobs } from "../../../src/server/lifecycle/Jobs.ts"
+import { SchemaWatch } from "../../../src/server/lifecycle/SchemaWatch.ts"
 import { Gauges } from "../../../src/server/observability/Gauges.ts"
 import * as TestApi from "../../../testkit/TestApi.ts"
 
@@ -29,6 +30,27 @@ const fail = Effect.die(new Error("a defect"))
 
 describe("a job", () => {
   const provided = Effect.provide(jobs)
+
+  it.effect("does no work while the schema needs a newer version, and is unhealthy then", () =>
+    Effect.gen(function* () {
+      const current = yield* Deferred.make<void>()
+      const schema = { isOutdated: Effect.succeed(true), current: Deferred.await(current) }
+      yield* Effect.gen(function* () {
+        let rounds = 0
+        yield* every(
+          "deliveries",
+          Effect.sync(() => void rounds++)
+        )
+        yield* TestClock.adjust("31 seconds")
+        assert.strictEqual(rounds, 0)
+        assert.strictEqual(yield* statusOf("deliveries"), "unhealthy")
+        yield* Deferred.succeed(current, undefined)
+        yield* TestClock.adjust("1 second")
+        assert.isAbove(rounds, 0)
+        assert.strictEqual(yield* statusOf("deliveries"), "healthy")
+      }).pipe(Effect.scoped, Effect.provide(Layer.provide(jobs, Layer.succeed(SchemaWatch, schema))))
+    })
+  )
 
   it.effect("is off before it runs and after its scope has closed", () =>
     Effect.gen(function* () {

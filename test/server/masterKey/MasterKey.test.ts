@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { WrongMasterKey } from "../../../src/server/masterKey/MasterKey.ts"
-import { migrations } from "../../../src/sql/migrations/index.ts"
+import { migrateTo } from "../../../src/sql/migrations/index.ts"
 import {
   addSigners,
   insertSigner,
@@ -118,14 +118,13 @@ describe("a start", () => {
       const sql = yield* SqlClient.SqlClient
       yield* sql`DROP SCHEMA public CASCADE`
       yield* sql`CREATE SCHEMA public`
-      const { "0001_resources": first, ...later } = migrations
-      yield* first
+      yield* migrateTo(1)
       const mark = sealV1("effect-relayer", { table: "master_key", id: "true", column: "sealed" })
       yield* sql`INSERT INTO master_key (sealed) VALUES (${mark})`
       yield* sql`
         INSERT INTO signers (id, type, key_sealed, evm_address, solana_address, stellar_address)
         VALUES ('a', 'plain', ${sealV1("secret of a", signerPlace("a"))}, '', '', '')`
-      for (const migration of Object.values(later)) yield* migration
+      yield* migrateTo()
 
       assert.deepStrictEqual(yield* markedKeys, [1])
       assert.deepStrictEqual(yield* refusal(2), { unknown: [idOf1], isPartial: false })

@@ -2,23 +2,15 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
-import { migrations, migrationsTable } from "../../../src/sql/migrations/index.ts"
+import { migrateTo } from "../../../src/sql/migrations/index.ts"
 import * as TestDatabase from "../../../testkit/TestDatabase.ts"
 import { clientConfig } from "../../../testkit/Postgres.ts"
 
 const empty = Layer.unwrap(
   Effect.map(TestDatabase.makeEmpty, (name) => PgClient.layer(clientConfig(inject("postgres"), name)))
 )
-
-const migrateTo = (last: number) =>
-  Migrator.make({})({
-    loader: Migrator.fromRecord(
-      Object.fromEntries(Object.entries(migrations).filter(([name]) => Number.parseInt(name, 10) <= last))
-    ),
-    table: migrationsTable
-  })
 
 it.effect("a limit of fees of an older schema is the limit of its key for evm, and other types can be added", () =>
   Effect.gen(function* () {

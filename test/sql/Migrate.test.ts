@@ -1,0 +1,137 @@
+// Versions side by side: when a schema is changed under instances of an earlier version, and when an earlier version may start.
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, inject, it } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { DatabaseError } from "../../src/sql/DatabaseError.ts"
+import { latestMigration, migrateTo, migrations, migrationsTable } from "../../src/sql/migrations/index.ts"
+import * as Migrate from "../../src/sql/Migrate.ts"
+import * as SessionLock from "../../src/sql/SessionLock.ts"
+import { clientConfig } from "../../testkit/Postgres.ts"
+import * as TestDatabase from "../../testkit/TestDatabase.ts"
+
+/** The schema before the mark, which is an incompatible migration. */
+const earlier = 30
+
+/** A start of this version on `database`. */
+const start = (database: string) =>
+  Migrate.migrate(database).pipe(
+    Effect.provide(Layer.fresh(PgClient.layer({ ...clientConfig(inject("postgres"), database), maxConnections: 1 }))),
+    Effect.scoped
+  )
+
+const on = <A, E>(database: string, applicationName: string, use: Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  use.pipe(
+    Effect.provide(Layer.fresh(PgClient.layer({ ...clientConfig(inject("postgres"), database), applicationName }))),
+    Effect.scoped
+  )
+
+const held = Effect.flatMap(SqlClient.SqlClient, (sql) => sql.reserve)
+
+/** An earlier schema with a session on it, which the pool keeps open while `use` runs. */
+const beside = <A, E>(applicationName: string, use: (database: string) => Effect.Effect<A, E, SqlClient.SqlClient>) =>
+  Effect.gen(function* () {
+    const database = yield* TestDatabase.makeEmpty
+    return yield* on(
+      database,
+      applicationName,
+      Effect.scoped(Effect.andThen(Effect.andThen(migrateTo(earlier), held), use(database)))
+    )
+  })
+
+/** The answer of a start that waits for the sessions of instances to end. */
+const waited = (database: string) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(Effect.flip(start(database)))
+    const error = yield* Effect.raceFirst(
+      Fiber.join(fiber),
+      Effect.forever(Effect.andThen(TestClock.adjust("1 second"), TestClock.withLive(Effect.sleep("10 millis"))))
+    )
+    assert.instanceOf(error, DatabaseError)
+    return error
+  })
+
+describe("a schema that earlier versions do not work on", () => {
+  it.effect("is refused while an instance of an earlier version is connected, and nothing changes", () =>
+    beside("effect-relayer", (database) =>
+      Effect.gen(function* () {
+        const error = yield* waited(database)
+        assert.strictEqual(error.reason, "OlderInstances")
+        assert.match(
+          error.message,
+          /has schema 30, and instances of an earlier version are connected to it \(1 sessions from/
+        )
+        assert.include(error.message, "stop every instance of the earlier version")
+        const sql = yield* SqlClient.SqlClient
+        const [row] = yield* sql<{ latest: number }>`SELECT max(migration_id) AS latest FROM ${sql(migrationsTable)}`
+        assert.strictEqual(row?.latest, earlier)
+      })
+    )
+  )
+
+  it.effect("is refused beside a host program, whose sessions have another name", () =>
+    beside("a host program", (database) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* TestClock.withLive(SessionLock.hold(sql, [1, 2], earlier))
+        assert.strictEqual((yield* waited(database)).reason, "OlderInstances")
+      }).pipe(Effect.scoped)
+    )
+  )
+
+  it.effect("is applied when the instance has stopped, and beside the sessions of other programs", () =>
+    Effect.gen(function* () {
+      const stopped = yield* beside("effect-relayer", (database) => Effect.succeed(database))
+      assert.isNotEmpty(yield* start(stopped))
+      assert.isNotEmpty(yield* beside("psql", start))
+    })
+  )
+})
+
+describe("an earlier version", () => {
+  /** What a newer version did to the database. */
+  const newer = (isCompatible: boolean) =>
+    Effect.gen(function* () {
+      const database = yield* TestDatabase.make
+      yield* on(
+        database,
+        "psql",
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`INSERT INTO ${sql(migrationsTable)} (migration_id, name) VALUES (999, 'future')`
+          if (!isCompatible) yield* sql`UPDATE schema_mark SET oldest = 999`
+        })
+      )
+      return database
+    })
+
+  it.effect("starts on a newer schema if all newer migrations are compatible", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* start(yield* newer(true)), [])
+    })
+  )
+
+  it.effect("is refused on a newer schema with an incompatible migration", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(start(yield* newer(false)))
+      assert.strictEqual(error.reason, "SchemaTooNew")
+    })
+  )
+})
+
+it.effect("the mark of the schema is the number of the newest incompatible migration", () =>
+  Effect.gen(function* () {
+    const incompatible = Object.entries(migrations).flatMap(([name, { isCompatible }]) =>
+      isCompatible ? [] : [Number.parseInt(name, 10)]
+    )
+    const database = yield* TestDatabase.make
+    const [row] = yield* on(
+      database,
+      "psql",
+      Effect.flatMap(SqlClient.SqlClient, (sql) => sql<{ oldest: number }>`SELECT oldest FROM schema_mark`)
+    )
+    assert.strictEqual(row?.oldest, Math.max(...incompatible))
+    assert.isAtMost(Math.max(...incompatible), latestMigration)
+  })
+)
